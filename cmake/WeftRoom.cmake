@@ -1,0 +1,31 @@
+# A room is one top-level folder and one static library. It may use the rooms that it names after USES, which
+# stand to its left in dsl <- formats <- scheduler <- backends <- search; the build knows no other way.
+
+# <weft/dsl/tensor.h> is dsl/tensor.h: each room is linked into the include tree of the build.
+set(WEFT_INCLUDE_DIR ${CMAKE_CURRENT_BINARY_DIR}/include)
+file(MAKE_DIRECTORY ${WEFT_INCLUDE_DIR}/weft)
+
+# weft_room(<name> SOURCES <files> USES <rooms and libraries> PRIVATELY <libraries>)
+function(weft_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;USES;PRIVATELY" ${ARGN})
+  add_library(weft_${name} STATIC ${ROOM_SOURCES})
+  add_library(weft::${name} ALIAS weft_${name})
+  set_target_properties(weft_${name} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(weft_${name} PUBLIC cxx_std_20)
+  target_include_directories(weft_${name} PUBLIC $<BUILD_INTERFACE:${WEFT_INCLUDE_DIR}>
+                                                 $<INSTALL_INTERFACE:include>)
+  target_link_libraries(weft_${name} PUBLIC ${ROOM_USES} PRIVATE ${ROOM_PRIVATELY})
+  weft_warnings(weft_${name})
+endfunction()
+
+# weft_link_headers(<top-level folder>): makes <weft/folder/...> resolve to it.
+function(weft_link_headers folder)
+  file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${WEFT_INCLUDE_DIR}/weft/${folder} SYMBOLIC)
+endfunction()
+
+function(weft_warnings target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor)
+  if(WEFT_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+endfunction()

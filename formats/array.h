@@ -1,0 +1,95 @@
+// A host array: element type, shape, and aligned bytes. What files are read into, what weights are packed
+// into, and what kernels on the CPU read and write.
+#pragma once
+
+#include <weft/dsl/dtype.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+/// Row-major array on the host; the bytes start at a multiple of `alignment`. Copies are deep.
+class Array {
+ public:
+  static constexpr std::size_t alignment = 64;
+
+  Array() = default;
+  /// Zero-filled. Throws UserError when the shape is negative or its size does not fit 2^63 bytes, and
+  /// RuntimeError when the memory cannot be had.
+  Array(DType dtype, std::vector<std::int64_t> shape);
+  /// One-dimensional copy of `values`.
+  template <class T>
+  static Array of(std::span<const T> values) {
+    Array array(dtype_of<T>, {static_cast<std::int64_t>(values.size())});
+    for (std::size_t i = 0; i < values.size(); ++i) array.as<T>()[i] = values[i];
+    return array;
+  }
+  template <class T>
+  static Array of(const std::vector<T>& values) {
+    return of(std::span<const T>(values));
+  }
+
+  Array(const Array& other);
+  Array& operator=(const Array& other);
+  Array(Array&&) noexcept = default;
+  Array& operator=(Array&&) noexcept = default;
+  ~Array() = default;
+
+  DType dtype() const { return dtype_; }
+  const std::vector<std::int64_t>& shape() const { return shape_; }
+  std::int64_t size() const { return size_; }  ///< elements
+  std::size_t bytes() const { return static_cast<std::size_t>(size_) * size_of(dtype_); }
+  std::byte* data() { return data_.get(); }
+  const std::byte* data() const { return data_.get(); }
+
+  /// The elements as T; InternalError when T is not the element type.
+  template <class T>
+  std::span<T> as() {
+    check_type(dtype_of<T>);
+    return {reinterpret_cast<T*>(data_.get()), static_cast<std::size_t>(size_)};
+  }
+  template <class T>
+  std::span<const T> as() const {
+    check_type(dtype_of<T>);
+    return {reinterpret_cast<const T*>(data_.get()), static_cast<std::size_t>(size_)};
+  }
+
+  /// Element `index` in row-major order, as the nearest double (i64 beyond 2^53 is rounded).
+  double get(std::int64_t index) const;
+  /// Stores `value`, rounded to the element type (to nearest, ties to even).
+  void set(std::int64_t index, double value);
+  /// Element `index` as an integer; InternalError for floating types.
+  std::int64_t get_integer(std::int64_t index) const;
+  /// True when every bit of the element is zero: +0.0 but not -0.0.
+  bool is_zero_bits(std::int64_t index) const;
+
+  /// The same bytes under another shape of the same size.
+  Array reshaped(std::vector<std::int64_t> shape) &&;
+  /// Element by element into another type, rounded to nearest.
+  Array converted(DType dtype) const;
+
+ private:
+  struct Free {
+    void operator()(std::byte* bytes) const;
+  };
+  void check_type(DType asked) const;
+
+  DType dtype_ = DType::f32;
+  std::vector<std::int64_t> shape_{0};
+  std::int64_t size_ = 0;
+  std::unique_ptr<std::byte[], Free> data_;
+};
+
+/// "[64, 576]"
+std::string text_of_shape(std::span<const std::int64_t> shape);
+
+/// The number of elements of a shape; UserError (naming `what`) when an extent is negative or the product
+/// does not fit in 63 bits.
+std::int64_t element_count(std::span<const std::int64_t> shape, const std::string& what);
+
+}  // namespace weft

@@ -1,0 +1,52 @@
+// A sparse format: its name, its parameters, and, through its levels, the answers to the three questions that
+// a program is built from (which rows, which columns, how a stored tile becomes operands).
+#pragma once
+
+#include <weft/formats/weight_matrix.h>
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+class SparseTensor;
+
+/// A format with its parameters, before any weight is packed: "csr", "shfl_bw:V=64".
+struct Format {
+  std::string name;
+  std::map<std::string, std::int64_t> parameters;
+
+  /// "shfl_bw:V=64": what parse_format reads.
+  std::string text() const;
+  bool operator==(const Format&) const = default;
+};
+
+/// One row of the list of named formats. A new format is one file that fills such a row, and one line in the
+/// list in formats/named/list.cpp.
+struct NamedFormat {
+  std::string_view name;
+  std::string_view summary;                                        ///< one line, for --help and messages
+  SparseTensor (*pack)(const WeightMatrix& weights, const Format&);  ///< values keep their element type
+};
+
+/// Every named format.
+std::span<const NamedFormat> named_formats();
+
+/// "csr", "ell", "shfl_bw:V=64". UserError that lists the formats when there is none of that name.
+Format parse_format(std::string_view text);
+
+namespace formats {
+
+Format dense();  ///< every element stored, zeros too, row-major
+Format csr();    ///< rows compressed: offsets by row, columns, values
+Format csc();    ///< columns compressed: offsets by column, rows, values
+Format coo();    ///< row, column, value of each entry, sorted by row
+Format ell();    ///< every row padded to the longest; column -1 in the padding
+
+}  // namespace formats
+
+}  // namespace weft

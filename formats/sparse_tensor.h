@@ -1,0 +1,62 @@
+// A weight packed into a format: named arrays, and the levels that say how to walk them.
+#pragma once
+
+#include <weft/formats/array.h>
+#include <weft/formats/format.h>
+#include <weft/formats/level.h>
+#include <weft/formats/weight_matrix.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+/// One weight in one format. Values of arrays are fixed once packed; the class holds them, checks them and
+/// walks them. Index arrays are i32.
+class SparseTensor {
+ public:
+  struct NamedArray {
+    std::string name;  ///< "begin", "column", "values", …: what the program calls `A.begin`
+    Array array;
+  };
+
+  /// Used by the formats' pack functions. `levels` from the outermost; the last level's position indexes
+  /// "values".
+  SparseTensor(Format format, std::vector<std::int64_t> shape, std::int64_t rows, std::int64_t columns,
+               std::vector<Level> levels, std::vector<NamedArray> arrays);
+
+  const Format& format() const { return format_; }
+  const std::vector<std::int64_t>& shape() const { return shape_; }  ///< the weight's own: [F, C, R, S] for a filter
+  std::int64_t rows() const { return rows_; }
+  std::int64_t columns() const { return columns_; }
+  DType dtype() const { return array("values").dtype(); }
+  const std::vector<Level>& levels() const { return levels_; }
+  const std::vector<NamedArray>& arrays() const { return arrays_; }
+  bool has_array(const std::string& name) const;
+  const Array& array(const std::string& name) const;  ///< InternalError when there is none
+  std::size_t bytes() const;                          ///< of all arrays together
+
+  /// Calls `visit(row, column, position in values)` for every stored place, padding left out.
+  void walk(const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& visit) const;
+  /// Zeros filled in, shape [rows, columns].
+  Array to_dense() const;
+  /// Throws UserError that names the row, the array and the place when offsets decrease or leave the arrays,
+  /// when a coordinate is out of range, or when a place is stored twice.
+  void check() const;
+
+ private:
+  Format format_;
+  std::vector<std::int64_t> shape_;
+  std::int64_t rows_ = 0;
+  std::int64_t columns_ = 0;
+  std::vector<Level> levels_;
+  std::vector<NamedArray> arrays_;
+};
+
+/// Packs a weight. UserError when the weight does not fit the format (2^31 entries or more, or what the format
+/// itself demands). The tensor has been checked.
+SparseTensor pack(const WeightMatrix& weights, const Format& format);
+
+}  // namespace weft

@@ -1,0 +1,56 @@
+// Pruned weights as they come from a file, before a format is chosen: one matrix, its stored entries by row.
+#pragma once
+
+#include <weft/formats/array.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+/// The entries of one pruned weight, row by row, columns ascending inside a row, none twice. Every reader
+/// returns this, every format packs from it, every pruning method changes it.
+///
+/// A weight of more than two dimensions is seen as a matrix: the first dimension is the rows, the others
+/// together, row-major, the columns (a convolution filter [F, C, R, S] is F x C*R*S).
+///
+/// In a dense file an entry is stored when any of its bits is set, so -0.0 is an entry and +0.0 is pruned.
+/// In a sparse file every entry that the file lists is stored, explicit zeros included.
+struct WeightMatrix {
+  std::vector<std::int64_t> shape;      ///< as the file gave it; product == rows * columns
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::vector<std::int64_t> row_begin;  ///< rows + 1 offsets into `column` and `values`
+  std::vector<std::int32_t> column;
+  Array values;                         ///< one per entry, in the element type of the file
+  bool pattern_only = false;            ///< the file had positions but no values; `values` are all 1
+  std::string origin;                   ///< file and tensor, for messages
+
+  std::int64_t stored() const { return static_cast<std::int64_t>(column.size()); }
+  double sparsity() const;
+  /// Throws UserError, naming the first offending row, when an invariant above does not hold.
+  void check() const;
+};
+
+/// The stored entries of a dense array, by the rule above. At least one dimension is needed; one of one
+/// dimension becomes a single row.
+WeightMatrix from_dense(const Array& dense, std::string origin);
+
+/// From coordinates in any order; entries at one place are summed, as scipy does. `where` names the file for
+/// messages about rows and columns out of range.
+WeightMatrix from_coordinates(std::int64_t rows, std::int64_t columns, const std::vector<std::int64_t>& row,
+                              const std::vector<std::int64_t>& column, const Array& values,
+                              std::string origin);
+
+/// All rows and columns, zeros filled in; the shape is [rows, columns].
+Array to_dense(const WeightMatrix& weights);
+
+/// The same positions with values of `dtype`, rounded to nearest. `largest_change`, where given, receives the
+/// largest absolute change that the rounding made.
+WeightMatrix converted(const WeightMatrix& weights, DType dtype, double* largest_change = nullptr);
+
+/// The same positions with values drawn from [-1, 1), never zero; a pattern-only file gets its values so.
+WeightMatrix with_random_values(const WeightMatrix& weights, DType dtype, std::uint64_t seed);
+
+}  // namespace weft
