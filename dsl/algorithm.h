@@ -1,0 +1,80 @@
+// What is computed, without types of indices and without templates: the value that expressions of the language
+// become, and that every later room reads.
+#pragma once
+
+#include <weft/dsl/dtype.h>
+#include <weft/dsl/extent.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weft {
+
+/// Which operand holds pruned weights. At most one does.
+enum class Storage : std::uint8_t { dense, sparse };
+
+/// A loop variable of the algorithm.
+struct IndexVariable {
+  std::string name;
+  Extent extent;
+  bool reduction = false;  ///< summed over; the output does not have it
+};
+
+/// coefficient * index + … + constant: how convolution addresses its image.
+struct AffineIndex {
+  std::vector<std::pair<std::string, std::int64_t>> terms;  ///< index name, coefficient; no name twice, none 0
+  std::int64_t constant = 0;
+
+  /// The name of the index when this is just that index, else nothing.
+  const std::string* plain() const;
+  std::string text() const;  ///< "2*p + r - 1"
+};
+
+/// A tensor of the algorithm.
+struct Operand {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<Extent> shape;
+  std::vector<std::int64_t> strides;  ///< in elements, one a dimension; empty: row-major without gaps
+  Storage storage = Storage::dense;
+};
+
+/// operand[indices]. Places outside the operand's shape read as zero, which is how a convolution is padded.
+struct TensorAccess {
+  std::size_t operand = 0;  ///< into Algorithm::operands
+  std::vector<AffineIndex> indices;
+};
+
+/// A value of the epilogue: a tree over the reduction's sum.
+struct Term {
+  enum class Kind : std::uint8_t { sum, number, scalar, access, add, subtract, multiply, relu, gelu };
+  Kind kind = Kind::sum;
+  double number = 0;             ///< of a number
+  std::string scalar;            ///< name of a scalar argument, given at launch
+  TensorAccess access;           ///< of an access; only output indices occur in it
+  std::vector<Term> arguments;   ///< two of add, subtract, multiply; one of relu, gelu
+};
+
+/// output[indices] = result(sum over the reduction indices of factor * factor). The sum runs in `accumulator`,
+/// so does the epilogue; the result is rounded once, when it is stored. gelu is x/2 (1 + erf(x / sqrt 2)).
+struct Algorithm {
+  std::string name;                     ///< an identifier
+  std::vector<Operand> operands;        ///< inputs in the order of their first use, the output last
+  std::vector<std::string> scalars;     ///< in the order of their first use
+  std::vector<IndexVariable> indices;   ///< output indices in the output's order, then reduction indices
+  TensorAccess output;
+  std::vector<TensorAccess> factors;    ///< two
+  Term result;
+  DType accumulator = DType::f32;
+
+  const IndexVariable& index(const std::string& name) const;  ///< InternalError when there is none
+  const Operand* sparse_operand() const;                      ///< null when every operand is dense
+  /// "C[m, n] = relu(sum(k, A[m, k] * B[k, n]) + bias[m])"
+  std::string text() const;
+  /// Throws UserError when shapes, extents or names do not fit together. `algorithm()` has called it.
+  void check() const;
+};
+
+}  // namespace weft

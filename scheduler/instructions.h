@@ -1,0 +1,32 @@
+// The instruction table, shared by every back end: an instruction is what it means, what it is called in PTX
+// and CUDA C++, and the oldest architecture that has it.
+#pragma once
+
+#include <weft/scheduler/ir/node.h>
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+/// One row. Operands are numbered from 1 in the texts, $0 is the result.
+struct Instruction {
+  std::string_view name;                          ///< what Call::instruction says
+  DType result = DType::i64;
+  std::vector<DType> operands;
+  std::string_view ptx;                           ///< "fma.rn.f32 $0, $1, $2, $3;"
+  std::string_view cuda;                          ///< a C++ expression: "__fmaf_rn($1, $2, $3)"
+  std::string_view llvm;                          ///< LLVM intrinsic of the same meaning; empty: inline PTX
+  std::string_view library;                       ///< C function of the same meaning, for the CPU; may be empty
+  int lowest_sm = 0;                              ///< 75, 80, 90; 0: every one. -1: on no GPU
+  /// The value in terms of other expressions. Null for what only a device knows (thread and block indices).
+  ir::Expr (*meaning)(std::span<const ir::Expr> operands) = nullptr;
+};
+
+/// Every row, in the order of the file.
+std::span<const Instruction> instructions();
+/// The row of that name; InternalError when there is none.
+const Instruction& instruction(std::string_view name);
+
+}  // namespace weft

@@ -1,0 +1,108 @@
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/fold.h>
+#include <weft/scheduler/ir/visit.h>
+
+#include <algorithm>
+
+namespace weft::ir {
+namespace {
+
+Expr fold_constants(BinaryOperator op, std::int64_t a, std::int64_t b) {
+  std::int64_t exact = 0;
+  switch (op) {
+    case BinaryOperator::add:
+      return __builtin_add_overflow(a, b, &exact) ? Expr() : integer(exact);
+    case BinaryOperator::subtract:
+      return __builtin_sub_overflow(a, b, &exact) ? Expr() : integer(exact);
+    case BinaryOperator::multiply:
+      return __builtin_mul_overflow(a, b, &exact) ? Expr() : integer(exact);
+    case BinaryOperator::divide:
+      return b > 0 ? integer(floor_divide(a, b)) : Expr();
+    case BinaryOperator::remainder:
+      return b > 0 ? integer(floor_remainder(a, b)) : Expr();
+    case BinaryOperator::minimum:
+      return integer(std::min(a, b));
+    case BinaryOperator::maximum:
+      return integer(std::max(a, b));
+    case BinaryOperator::equal:
+      return boolean(a == b);
+    case BinaryOperator::not_equal:
+      return boolean(a != b);
+    case BinaryOperator::less:
+      return boolean(a < b);
+    case BinaryOperator::less_equal:
+      return boolean(a <= b);
+    case BinaryOperator::logical_and:
+      return boolean(a != 0 && b != 0);
+    case BinaryOperator::logical_or:
+      return boolean(a != 0 || b != 0);
+  }
+  return {};
+}
+
+/// (x op c1) op c2 becomes x op (c1 op c2) for sums and products.
+Expr fold_nested(BinaryOperator op, const Expr& left, std::int64_t right) {
+  const auto* inner = left.as<Binary>();
+  if (inner == nullptr) return {};
+  const std::int64_t* c = integer_value(inner->right);
+  if (c == nullptr) return {};
+  if (op == BinaryOperator::add && inner->op == BinaryOperator::add) return inner->left + integer(*c + right);
+  if (op == BinaryOperator::add && inner->op == BinaryOperator::subtract) return inner->left + integer(right - *c);
+  if (op == BinaryOperator::subtract && inner->op == BinaryOperator::add) return inner->left + integer(*c - right);
+  if (op == BinaryOperator::multiply && inner->op == BinaryOperator::multiply) {
+    return inner->left * integer(*c * right);
+  }
+  if (op == BinaryOperator::divide && inner->op == BinaryOperator::multiply && *c % right == 0) {
+    return inner->left * integer(*c / right);
+  }
+  return {};
+}
+
+Expr fold_with_right(BinaryOperator op, const Expr& left, std::int64_t right) {
+  switch (op) {
+    case BinaryOperator::add:
+    case BinaryOperator::subtract:
+      if (right == 0) return left;
+      break;
+    case BinaryOperator::multiply:
+      if (right == 0) return integer(0);
+      if (right == 1) return left;
+      break;
+    case BinaryOperator::divide:
+      if (right == 1) return left;
+      break;
+    case BinaryOperator::remainder:
+      if (right == 1) return integer(0);
+      break;
+    case BinaryOperator::logical_and:
+      return right != 0 ? left : boolean(false);
+    case BinaryOperator::logical_or:
+      return right != 0 ? boolean(true) : left;
+    default:
+      break;
+  }
+  return fold_nested(op, left, right);
+}
+
+bool commutes(BinaryOperator op) {
+  return op == BinaryOperator::add || op == BinaryOperator::multiply || op == BinaryOperator::minimum ||
+         op == BinaryOperator::maximum || op == BinaryOperator::logical_and || op == BinaryOperator::logical_or;
+}
+
+}  // namespace
+
+std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+std::int64_t floor_remainder(std::int64_t a, std::int64_t b) { return a % b + (a % b < 0 ? b : 0); }
+
+Expr fold(BinaryOperator op, const Expr& left, const Expr& right) {
+  if (is_float(left.dtype())) return {};
+  const std::int64_t* a = integer_value(left);
+  const std::int64_t* b = integer_value(right);
+  if (a != nullptr && b != nullptr) return fold_constants(op, *a, *b);
+  if (b != nullptr) return fold_with_right(op, left, *b);
+  if (a != nullptr && commutes(op)) return binary(op, right, left);
+  if (op == BinaryOperator::subtract && same(left, right)) return integer(0);
+  return {};
+}
+
+}  // namespace weft::ir

@@ -1,0 +1,152 @@
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/fold.h>
+#include <weft/scheduler/ir/node.h>
+#include <weft/scheduler/ir/visit.h>
+
+namespace weft::ir {
+namespace {
+
+template <class Kind>
+Expr make(Kind kind) {
+  return Expr(std::make_shared<const ExprNode>(std::move(kind)));
+}
+
+template <class Kind>
+Stmt make_stmt(Kind kind) {
+  return Stmt(std::make_shared<const StmtNode>(std::move(kind)));
+}
+
+bool is_comparison(BinaryOperator op) { return op >= BinaryOperator::equal; }
+
+}  // namespace
+
+Expr::Expr(std::int64_t value) : Expr(integer(value)) {}
+
+DType Expr::dtype() const {
+  internal_check(defined(), "the type of an undefined expression was asked for");
+  return std::visit(overloaded{
+                        [](const Constant& e) { return e.dtype; },
+                        [](const Variable& e) { return e.dtype; },
+                        [](const Load& e) { return is_float(e.buffer->dtype) ? e.buffer->dtype : DType::i64; },
+                        [](const Unary& e) { return e.operand.dtype(); },
+                        [](const Binary& e) { return is_comparison(e.op) ? DType::boolean : e.left.dtype(); },
+                        [](const Select& e) { return e.when_true.dtype(); },
+                        [](const Cast& e) { return e.dtype; },
+                        [](const Call& e) { return e.dtype; },
+                    },
+                    node().kind());
+}
+
+Expr constant(DType dtype, double value) {
+  internal_check(is_float(dtype), "a floating constant of an integer type");
+  return make(Constant{dtype, 0, value});
+}
+Expr integer(std::int64_t value) { return make(Constant{DType::i64, value, 0}); }
+Expr boolean(bool value) { return make(Constant{DType::boolean, value ? 1 : 0, 0}); }
+Expr variable(std::string name, DType dtype) { return make(Variable{std::move(name), dtype}); }
+
+Expr load(BufferRef buffer, std::vector<Expr> indices) {
+  internal_check(indices.size() == buffer->shape.size(), "a load of " + buffer->name + " with the wrong rank");
+  return make(Load{std::move(buffer), std::move(indices)});
+}
+
+Expr unary(UnaryOperator op, Expr operand) {
+  if (const std::int64_t* value = integer_value(operand)) {
+    return op == UnaryOperator::negate ? integer(-*value) : boolean(*value == 0);
+  }
+  return make(Unary{op, std::move(operand)});
+}
+
+Expr binary(BinaryOperator op, Expr left, Expr right) {
+  internal_check(left.dtype() == right.dtype(), "operands of different types: " +
+                                                    std::string(name_of(left.dtype())) + " and " +
+                                                    std::string(name_of(right.dtype())));
+  if (Expr folded = fold(op, left, right); folded.defined()) return folded;
+  return make(Binary{op, std::move(left), std::move(right)});
+}
+
+Expr select(Expr condition, Expr when_true, Expr when_false) {
+  if (const std::int64_t* value = integer_value(condition)) return *value != 0 ? when_true : when_false;
+  return make(Select{std::move(condition), std::move(when_true), std::move(when_false)});
+}
+
+Expr cast(DType dtype, Expr operand) {
+  if (operand.dtype() == dtype) return operand;
+  return make(Cast{dtype, std::move(operand)});
+}
+
+Expr call(std::string instruction, DType dtype, std::vector<Expr> arguments) {
+  return make(Call{std::move(instruction), dtype, std::move(arguments)});
+}
+
+Expr equal(Expr a, Expr b) { return binary(BinaryOperator::equal, std::move(a), std::move(b)); }
+Expr minimum(Expr a, Expr b) { return binary(BinaryOperator::minimum, std::move(a), std::move(b)); }
+Expr maximum(Expr a, Expr b) { return binary(BinaryOperator::maximum, std::move(a), std::move(b)); }
+Expr ceil_divide(const Expr& a, const Expr& b) { return (a + (b - 1)) / b; }
+
+const std::int64_t* integer_value(const Expr& expr) {
+  const auto* node = expr.as<Constant>();
+  return node != nullptr && !is_float(node->dtype) ? &node->integer : nullptr;
+}
+
+Stmt for_loop(For loop) {
+  if (!loop.body.defined()) return {};
+  return make_stmt(std::move(loop));
+}
+
+Stmt store(BufferRef buffer, std::vector<Expr> indices, Expr value, bool accumulate) {
+  internal_check(indices.size() == buffer->shape.size(), "a store to " + buffer->name + " with the wrong rank");
+  return make_stmt(Store{std::move(buffer), std::move(indices), std::move(value), accumulate});
+}
+
+Stmt block(std::vector<Stmt> statements) {
+  std::vector<Stmt> flat;
+  for (Stmt& statement : statements) {
+    if (!statement.defined()) continue;
+    if (const auto* inner = statement.as<Block>()) {
+      flat.insert(flat.end(), inner->statements.begin(), inner->statements.end());
+    } else {
+      flat.push_back(std::move(statement));
+    }
+  }
+  if (flat.empty()) return {};
+  if (flat.size() == 1) return flat.front();
+  return make_stmt(Block{std::move(flat)});
+}
+
+Stmt if_then(Expr condition, Stmt then, Stmt otherwise) {
+  if (const std::int64_t* value = integer_value(condition)) return *value != 0 ? then : otherwise;
+  if (!then.defined() && !otherwise.defined()) return {};
+  return make_stmt(If{std::move(condition), std::move(then), std::move(otherwise)});
+}
+
+Stmt allocate(BufferRef buffer, Stmt body) {
+  if (!body.defined()) return {};
+  return make_stmt(Allocate{std::move(buffer), std::move(body)});
+}
+
+Stmt let(std::string name, Expr value, Stmt body) {
+  if (!body.defined()) return {};
+  return make_stmt(Let{std::move(name), std::move(value), std::move(body)});
+}
+
+Stmt copy(Copy copy) { return make_stmt(std::move(copy)); }
+Stmt barrier() { return make_stmt(Barrier{}); }
+
+BufferRef make_buffer(std::string name, DType dtype, Scope scope, Access access, std::vector<Expr> shape) {
+  auto buffer = std::make_shared<Buffer>();
+  buffer->name = std::move(name);
+  buffer->dtype = dtype;
+  buffer->scope = scope;
+  buffer->access = access;
+  buffer->strides.resize(shape.size());
+  Expr stride = 1;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    buffer->strides[i] = stride;
+    stride = stride * shape[i];
+  }
+  buffer->shape = std::move(shape);
+  return buffer;
+}
+
+}  // namespace weft::ir

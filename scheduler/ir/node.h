@@ -1,0 +1,250 @@
+// The only IR: one tree of expressions and statements, immutable and shared. Two levels live in it: tile level
+// (copies, bound loops) and thread level (what the back ends print). The list of kinds is the two variants at
+// the end of the two halves of this file.
+#pragma once
+
+#include <weft/dsl/dtype.h>
+#include <weft/scheduler/ir/buffer.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace weft::ir {
+
+struct ExprNode;
+
+/// A value. Integer arithmetic is i64 and exact; floating arithmetic is in the type of its operands, which
+/// must agree. Comparisons and logic give `boolean`. Every operand is evaluated (no short circuit), save the
+/// branches of Select, of which only one may touch memory.
+class Expr {
+ public:
+  Expr() = default;
+  Expr(std::int64_t value);  ///< an i64 constant
+  Expr(int value) : Expr(static_cast<std::int64_t>(value)) {}
+  explicit Expr(std::shared_ptr<const ExprNode> node) : node_(std::move(node)) {}
+
+  bool defined() const { return node_ != nullptr; }
+  const ExprNode& node() const { return *node_; }
+  const ExprNode* identity() const { return node_.get(); }
+  DType dtype() const;
+
+  /// The node if it is of kind T, else null.
+  template <class T>
+  const T* as() const;
+
+ private:
+  std::shared_ptr<const ExprNode> node_;
+};
+
+/// A number. Integers and booleans in `integer`, floating types in `real`.
+struct Constant {
+  DType dtype = DType::i64;
+  std::int64_t integer = 0;
+  double real = 0;
+};
+
+/// A loop index, an extent known only at launch ("N"), a scalar argument ("alpha"), a knob, or a Let. Names are
+/// unique in a program, so equal names are equal variables.
+struct Variable {
+  std::string name;
+  DType dtype = DType::i64;
+};
+
+/// An element of a buffer.
+struct Load {
+  BufferRef buffer;
+  std::vector<Expr> indices;
+};
+
+enum class UnaryOperator : std::uint8_t { negate, logical_not };
+struct Unary {
+  UnaryOperator op;
+  Expr operand;
+};
+
+/// Division and remainder are of integers, rounded towards minus infinity; divisors are positive.
+enum class BinaryOperator : std::uint8_t {
+  add, subtract, multiply, divide, remainder, minimum, maximum,
+  equal, not_equal, less, less_equal, logical_and, logical_or,
+};
+struct Binary {
+  BinaryOperator op;
+  Expr left;
+  Expr right;
+};
+
+struct Select {
+  Expr condition;
+  Expr when_true;
+  Expr when_false;
+};
+
+/// Conversion, rounded to nearest.
+struct Cast {
+  DType dtype;
+  Expr operand;
+};
+
+/// An instruction of the table that gives a value (scheduler/instructions.h), named by its row.
+struct Call {
+  std::string instruction;
+  DType dtype;
+  std::vector<Expr> arguments;
+};
+
+struct ExprNode : std::variant<Constant, Variable, Load, Unary, Binary, Select, Cast, Call> {
+  using variant::variant;
+  const variant& kind() const { return *this; }
+};
+
+template <class T>
+const T* Expr::as() const {
+  return node_ ? std::get_if<T>(&node_->kind()) : nullptr;
+}
+
+struct StmtNode;
+
+/// A statement. Undefined stands for "nothing".
+class Stmt {
+ public:
+  Stmt() = default;
+  explicit Stmt(std::shared_ptr<const StmtNode> node) : node_(std::move(node)) {}
+  bool defined() const { return node_ != nullptr; }
+  const StmtNode& node() const { return *node_; }
+  const StmtNode* identity() const { return node_.get(); }
+  template <class T>
+  const T* as() const;
+
+ private:
+  std::shared_ptr<const StmtNode> node_;
+};
+
+/// Who runs the iterations of a loop.
+enum class LoopKind : std::uint8_t {
+  serial,      ///< one after the other
+  unrolled,    ///< one after the other, written out; constant extent
+  vectorized,  ///< together, as the elements of a vector; constant extent
+  parallel,    ///< by CPU threads
+  block_x,     ///< by the thread blocks of the launch
+  block_y,
+  block_z,
+  warp,        ///< by the warps of a block
+  lane,        ///< by the 32 lanes of a warp
+  thread,      ///< by all threads of a block, one-dimensional
+};
+
+constexpr bool is_block(LoopKind kind) { return kind >= LoopKind::block_x && kind <= LoopKind::block_z; }
+constexpr bool is_within_block(LoopKind kind) { return kind >= LoopKind::warp; }
+constexpr bool is_bound(LoopKind kind) { return kind >= LoopKind::block_x; }
+
+/// `for variable in begin .. begin + extent`. After a reduction moved inside, the same loop can stand in several
+/// places (first values, sum, result); steps speak of it by its name and mean all of them.
+struct For {
+  std::string name;  ///< what the user calls it, "n.outer"; also the name of its variable
+  Expr begin;
+  Expr extent;
+  LoopKind kind = LoopKind::serial;
+  int step = -1;     ///< the schedule step that made the loop what it is; -1: the algorithm
+  Stmt body;
+};
+
+/// buffer[indices] = value, or += value where `accumulate` is set.
+struct Store {
+  BufferRef buffer;
+  std::vector<Expr> indices;
+  Expr value;
+  bool accumulate = false;
+};
+
+struct Block {
+  std::vector<Stmt> statements;
+};
+
+struct If {
+  Expr condition;
+  Stmt then;
+  Stmt otherwise;  ///< may be undefined
+};
+
+/// A buffer that lives while `body` runs.
+struct Allocate {
+  BufferRef buffer;
+  Stmt body;
+};
+
+struct Let {
+  std::string name;
+  Expr value;
+  Stmt body;
+};
+
+/// destination[destination_begin + i] = source[source_begin + i] for every i below `extents`; the extents of
+/// size 1 included, one for each dimension of the source. Places of the source outside its shape are not read:
+/// the destination receives zero there. All threads of a block take part.
+struct Copy {
+  BufferRef destination;
+  std::vector<Expr> destination_begin;
+  BufferRef source;
+  std::vector<Expr> source_begin;
+  std::vector<Expr> extents;
+  int step = -1;
+};
+
+/// All threads of the block wait for one another, and see each other's shared memory afterwards.
+struct Barrier {};
+
+struct StmtNode : std::variant<For, Store, Block, If, Allocate, Let, Copy, Barrier> {
+  using variant::variant;
+  const variant& kind() const { return *this; }
+};
+
+template <class T>
+const T* Stmt::as() const {
+  return node_ ? std::get_if<T>(&node_->kind()) : nullptr;
+}
+
+// Building expressions. Operands are simplified a little on the way: constants fold, x + 0 is x.
+Expr constant(DType dtype, double value);
+Expr integer(std::int64_t value);
+Expr boolean(bool value);
+Expr variable(std::string name, DType dtype = DType::i64);
+Expr load(BufferRef buffer, std::vector<Expr> indices);
+Expr unary(UnaryOperator op, Expr operand);
+Expr binary(BinaryOperator op, Expr left, Expr right);
+Expr select(Expr condition, Expr when_true, Expr when_false);
+Expr cast(DType dtype, Expr operand);
+Expr call(std::string instruction, DType dtype, std::vector<Expr> arguments);
+
+inline Expr operator+(Expr a, Expr b) { return binary(BinaryOperator::add, std::move(a), std::move(b)); }
+inline Expr operator-(Expr a, Expr b) { return binary(BinaryOperator::subtract, std::move(a), std::move(b)); }
+inline Expr operator*(Expr a, Expr b) { return binary(BinaryOperator::multiply, std::move(a), std::move(b)); }
+inline Expr operator/(Expr a, Expr b) { return binary(BinaryOperator::divide, std::move(a), std::move(b)); }
+inline Expr operator%(Expr a, Expr b) { return binary(BinaryOperator::remainder, std::move(a), std::move(b)); }
+inline Expr operator<(Expr a, Expr b) { return binary(BinaryOperator::less, std::move(a), std::move(b)); }
+inline Expr operator<=(Expr a, Expr b) { return binary(BinaryOperator::less_equal, std::move(a), std::move(b)); }
+inline Expr operator&&(Expr a, Expr b) { return binary(BinaryOperator::logical_and, std::move(a), std::move(b)); }
+Expr equal(Expr a, Expr b);
+Expr minimum(Expr a, Expr b);
+Expr maximum(Expr a, Expr b);
+/// ceil(a / b) for a >= 0, b > 0.
+Expr ceil_divide(const Expr& a, const Expr& b);
+
+/// The value of an integer or boolean constant, if it is one.
+const std::int64_t* integer_value(const Expr& expr);
+/// Same tree, node by node.
+bool same(const Expr& a, const Expr& b);
+
+// Building statements. A block flattens blocks inside it and leaves undefined statements out.
+Stmt for_loop(For loop);
+Stmt store(BufferRef buffer, std::vector<Expr> indices, Expr value, bool accumulate = false);
+Stmt block(std::vector<Stmt> statements);
+Stmt if_then(Expr condition, Stmt then, Stmt otherwise = {});
+Stmt allocate(BufferRef buffer, Stmt body);
+Stmt let(std::string name, Expr value, Stmt body);
+Stmt copy(Copy copy);
+Stmt barrier();
+
+}  // namespace weft::ir

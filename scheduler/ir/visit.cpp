@@ -1,0 +1,303 @@
+#include <weft/scheduler/ir/visit.h>
+
+namespace weft::ir {
+namespace {
+
+void each_expr_of(const StmtNode& node, const std::function<void(const Expr&)>& call) {
+  const auto all = [&](const std::vector<Expr>& exprs) {
+    for (const Expr& expr : exprs) call(expr);
+  };
+  std::visit(overloaded{
+                 [&](const For& s) { call(s.begin), call(s.extent); },
+                 [&](const Store& s) { all(s.indices), call(s.value); },
+                 [&](const If& s) { call(s.condition); },
+                 [&](const Let& s) { call(s.value); },
+                 [&](const Copy& s) { all(s.destination_begin), all(s.source_begin), all(s.extents); },
+                 [](const Block&) {},
+                 [](const Allocate&) {},
+                 [](const Barrier&) {},
+             },
+             node.kind());
+}
+
+bool unchanged(const std::vector<Expr>& a, const std::vector<Expr>& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i].identity() != b[i].identity()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void visit(const Expr& root, const std::function<void(const Expr&)>& on_expr) {
+  if (!root.defined()) return;
+  on_expr(root);
+  std::visit(overloaded{
+                 [](const Constant&) {},
+                 [](const Variable&) {},
+                 [&](const Load& e) {
+                   for (const Expr& index : e.indices) visit(index, on_expr);
+                 },
+                 [&](const Unary& e) { visit(e.operand, on_expr); },
+                 [&](const Binary& e) { visit(e.left, on_expr), visit(e.right, on_expr); },
+                 [&](const Select& e) {
+                   visit(e.condition, on_expr), visit(e.when_true, on_expr), visit(e.when_false, on_expr);
+                 },
+                 [&](const Cast& e) { visit(e.operand, on_expr); },
+                 [&](const Call& e) {
+                   for (const Expr& argument : e.arguments) visit(argument, on_expr);
+                 },
+             },
+             root.node().kind());
+}
+
+void visit(const Stmt& root, const std::function<void(const Stmt&)>& on_stmt,
+           const std::function<void(const Expr&)>& on_expr) {
+  if (!root.defined()) return;
+  if (on_stmt) on_stmt(root);
+  if (on_expr) each_expr_of(root.node(), [&](const Expr& expr) { visit(expr, on_expr); });
+  std::visit(overloaded{
+                 [&](const For& s) { visit(s.body, on_stmt, on_expr); },
+                 [&](const Block& s) {
+                   for (const Stmt& child : s.statements) visit(child, on_stmt, on_expr);
+                 },
+                 [&](const If& s) { visit(s.then, on_stmt, on_expr), visit(s.otherwise, on_stmt, on_expr); },
+                 [&](const Allocate& s) { visit(s.body, on_stmt, on_expr); },
+                 [&](const Let& s) { visit(s.body, on_stmt, on_expr); },
+                 [](const Store&) {},
+                 [](const Copy&) {},
+                 [](const Barrier&) {},
+             },
+             root.node().kind());
+}
+
+std::vector<Expr> Rewriter::all(const std::vector<Expr>& exprs) const {
+  std::vector<Expr> result;
+  result.reserve(exprs.size());
+  for (const Expr& expr : exprs) result.push_back((*this)(expr));
+  return result;
+}
+
+Expr Rewriter::operator()(const Expr& expr) const {
+  if (!expr.defined()) return expr;
+  const auto rebuilt = [&]() -> Expr {
+    return std::visit(
+        overloaded{
+            [&](const Constant&) { return expr; },
+            [&](const Variable&) { return expr; },
+            [&](const Load& e) {
+              auto indices = all(e.indices);
+              return unchanged(indices, e.indices) ? expr : load(e.buffer, std::move(indices));
+            },
+            [&](const Unary& e) {
+              Expr operand = (*this)(e.operand);
+              return operand.identity() == e.operand.identity() ? expr : unary(e.op, operand);
+            },
+            [&](const Binary& e) {
+              Expr left = (*this)(e.left);
+              Expr right = (*this)(e.right);
+              const bool kept = left.identity() == e.left.identity() && right.identity() == e.right.identity();
+              return kept ? expr : binary(e.op, left, right);
+            },
+            [&](const Select& e) {
+              auto parts = all({e.condition, e.when_true, e.when_false});
+              return unchanged(parts, {e.condition, e.when_true, e.when_false})
+                         ? expr
+                         : select(parts[0], parts[1], parts[2]);
+            },
+            [&](const Cast& e) {
+              Expr operand = (*this)(e.operand);
+              return operand.identity() == e.operand.identity() ? expr : cast(e.dtype, operand);
+            },
+            [&](const Call& e) {
+              auto arguments = all(e.arguments);
+              return unchanged(arguments, e.arguments) ? expr : call(e.instruction, e.dtype, std::move(arguments));
+            },
+        },
+        expr.node().kind());
+  }();
+  return on_expr ? on_expr(rebuilt) : rebuilt;
+}
+
+Stmt Rewriter::operator()(const Stmt& stmt) const {
+  if (!stmt.defined()) return stmt;
+  const auto rebuilt = std::visit(
+      overloaded{
+          [&](const For& s) {
+            For loop = s;
+            loop.begin = (*this)(s.begin);
+            loop.extent = (*this)(s.extent);
+            loop.body = (*this)(s.body);
+            const bool kept = loop.begin.identity() == s.begin.identity() &&
+                              loop.extent.identity() == s.extent.identity() &&
+                              loop.body.identity() == s.body.identity();
+            return kept ? stmt : for_loop(std::move(loop));
+          },
+          [&](const Store& s) {
+            auto indices = all(s.indices);
+            Expr value = (*this)(s.value);
+            const bool kept = unchanged(indices, s.indices) && value.identity() == s.value.identity();
+            return kept ? stmt : store(s.buffer, std::move(indices), value, s.accumulate);
+          },
+          [&](const Block& s) {
+            std::vector<Stmt> statements;
+            bool kept = true;
+            for (const Stmt& child : s.statements) {
+              statements.push_back((*this)(child));
+              kept = kept && statements.back().identity() == child.identity();
+            }
+            return kept ? stmt : block(std::move(statements));
+          },
+          [&](const If& s) {
+            Expr condition = (*this)(s.condition);
+            Stmt then = (*this)(s.then);
+            Stmt otherwise = (*this)(s.otherwise);
+            const bool kept = condition.identity() == s.condition.identity() &&
+                              then.identity() == s.then.identity() &&
+                              otherwise.identity() == s.otherwise.identity();
+            return kept ? stmt : if_then(condition, then, otherwise);
+          },
+          [&](const Allocate& s) {
+            Stmt body = (*this)(s.body);
+            return body.identity() == s.body.identity() ? stmt : allocate(s.buffer, body);
+          },
+          [&](const Let& s) {
+            Expr value = (*this)(s.value);
+            Stmt body = (*this)(s.body);
+            const bool kept = value.identity() == s.value.identity() && body.identity() == s.body.identity();
+            return kept ? stmt : let(s.name, value, body);
+          },
+          [&](const Copy& s) {
+            Copy c = s;
+            c.destination_begin = all(s.destination_begin);
+            c.source_begin = all(s.source_begin);
+            c.extents = all(s.extents);
+            const bool kept = unchanged(c.destination_begin, s.destination_begin) &&
+                              unchanged(c.source_begin, s.source_begin) && unchanged(c.extents, s.extents);
+            return kept ? stmt : copy(std::move(c));
+          },
+          [&](const Barrier&) { return stmt; },
+      },
+      stmt.node().kind());
+  return on_stmt && rebuilt.defined() ? on_stmt(rebuilt) : rebuilt;
+}
+
+namespace {
+
+Rewriter substituting(const Substitution& by_name) {
+  Rewriter rewriter;
+  rewriter.on_expr = [&by_name](const Expr& expr) {
+    const auto* v = expr.as<Variable>();
+    if (v == nullptr) return expr;
+    const auto found = by_name.find(v->name);
+    return found == by_name.end() ? expr : found->second;
+  };
+  return rewriter;
+}
+
+}  // namespace
+
+Expr substitute(const Expr& expr, const Substitution& by_name) { return substituting(by_name)(expr); }
+Stmt substitute(const Stmt& stmt, const Substitution& by_name) { return substituting(by_name)(stmt); }
+
+Stmt replace_buffer(const Stmt& stmt, const BufferRef& from, const BufferRef& to) {
+  Rewriter rewriter;
+  rewriter.on_expr = [&](const Expr& expr) {
+    const auto* e = expr.as<Load>();
+    return e != nullptr && e->buffer == from ? load(to, e->indices) : expr;
+  };
+  rewriter.on_stmt = [&](const Stmt& child) {
+    if (const auto* s = child.as<Store>(); s != nullptr && s->buffer == from) {
+      return store(to, s->indices, s->value, s->accumulate);
+    }
+    if (const auto* s = child.as<Copy>(); s != nullptr && (s->source == from || s->destination == from)) {
+      Copy c = *s;
+      if (c.source == from) c.source = to;
+      if (c.destination == from) c.destination = to;
+      return copy(std::move(c));
+    }
+    return child;
+  };
+  return rewriter(stmt);
+}
+
+bool uses(const Expr& expr, const std::string& name) {
+  bool found = false;
+  visit(expr, [&](const Expr& e) {
+    const auto* v = e.as<Variable>();
+    found = found || (v != nullptr && v->name == name);
+  });
+  return found;
+}
+
+bool uses(const Stmt& stmt, const std::string& name) {
+  bool found = false;
+  visit(stmt, {}, [&](const Expr& e) {
+    const auto* v = e.as<Variable>();
+    found = found || (v != nullptr && v->name == name);
+  });
+  return found;
+}
+
+bool uses(const Stmt& stmt, const BufferRef& buffer) {
+  bool found = false;
+  visit(
+      stmt,
+      [&](const Stmt& s) {
+        const auto* st = s.as<Store>();
+        const auto* c = s.as<Copy>();
+        found = found || (st != nullptr && st->buffer == buffer) ||
+                (c != nullptr && (c->source == buffer || c->destination == buffer));
+      },
+      [&](const Expr& e) {
+        const auto* l = e.as<Load>();
+        found = found || (l != nullptr && l->buffer == buffer);
+      });
+  return found;
+}
+
+namespace {
+
+bool same(const std::vector<Expr>& a, const std::vector<Expr>& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!ir::same(a[i], b[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool same(const Expr& a, const Expr& b) {
+  if (a.identity() == b.identity()) return true;
+  if (!a.defined() || !b.defined() || a.node().index() != b.node().index()) return false;
+  return std::visit(
+      overloaded{
+          [&](const Constant& x) {
+            const auto& y = *b.as<Constant>();
+            // Bits decide, so that -0.0 differs from 0.0.
+            return x.dtype == y.dtype && x.integer == y.integer &&
+                   __builtin_memcmp(&x.real, &y.real, sizeof x.real) == 0;
+          },
+          [&](const Variable& x) { return x.name == b.as<Variable>()->name; },
+          [&](const Load& x) { return x.buffer == b.as<Load>()->buffer && same(x.indices, b.as<Load>()->indices); },
+          [&](const Unary& x) { return x.op == b.as<Unary>()->op && same(x.operand, b.as<Unary>()->operand); },
+          [&](const Binary& x) {
+            const auto& y = *b.as<Binary>();
+            return x.op == y.op && same(x.left, y.left) && same(x.right, y.right);
+          },
+          [&](const Select& x) {
+            const auto& y = *b.as<Select>();
+            return same(x.condition, y.condition) && same(x.when_true, y.when_true) &&
+                   same(x.when_false, y.when_false);
+          },
+          [&](const Cast& x) { return x.dtype == b.as<Cast>()->dtype && same(x.operand, b.as<Cast>()->operand); },
+          [&](const Call& x) {
+            const auto& y = *b.as<Call>();
+            return x.instruction == y.instruction && x.dtype == y.dtype && same(x.arguments, y.arguments);
+          },
+      },
+      a.node().kind());
+}
+
+}  // namespace weft::ir
