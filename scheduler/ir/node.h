@@ -65,7 +65,8 @@ struct Unary {
   Expr operand;
 };
 
-/// Division and remainder are of integers, rounded towards minus infinity; divisors are positive.
+/// Of integers, division and remainder round towards minus infinity and the divisor is positive; of floating
+/// types, division is IEEE's, rounded to nearest, and there is no remainder.
 enum class BinaryOperator : std::uint8_t {
   add, subtract, multiply, divide, remainder, minimum, maximum,
   equal, not_equal, less, less_equal, logical_and, logical_or,

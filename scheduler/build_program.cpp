@@ -1,0 +1,409 @@
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/build_program.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+namespace weft {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+DType value_type(const Algorithm& algorithm) { return algorithm.accumulator; }
+
+Expr size_of_extent(const Extent& extent) {
+  return extent.is_static() ? ir::integer(extent.value) : ir::variable(extent.name);
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string result;
+  for (const std::string& name : names) result += (result.empty() ? "" : "_") + name;
+  return result;
+}
+
+class Builder {
+ public:
+  Builder(const Algorithm& algorithm, const SparseTensor* weights) : algorithm_(algorithm), weights_(weights) {
+    for (const IndexVariable& index : algorithm.indices) coordinate_[index.name] = ir::variable(index.name);
+  }
+
+  ir::Program build() {
+    check_weights();
+    make_arguments();
+    split_sparse_indices();
+    program_.body = rows_are_outermost() ? gather() : scatter();
+    program_.name = algorithm_.name;
+    return std::move(program_);
+  }
+
+ private:
+  void check_weights() const {
+    const Operand* sparse = algorithm_.sparse_operand();
+    if (sparse == nullptr) {
+      if (weights_ == nullptr) return;
+      throw UserError({"weights were given to an algorithm without a sparse operand", algorithm_.name,
+                       algorithm_.text(), "an algorithm with one Tensor<…, sparse>"});
+    }
+    if (weights_ == nullptr) {
+      throw UserError({"the sparse operand " + sparse->name + " has no weights", algorithm_.name,
+                       algorithm_.text(), "schedule(algorithm, weights, target)"});
+    }
+    std::vector<std::int64_t> shape;
+    for (const Extent& extent : sparse->shape) shape.push_back(extent.value);
+    const bool matrix = shape.size() == 2 && shape[0] == weights_->rows() && shape[1] == weights_->columns();
+    if (shape != weights_->shape() && !matrix) {
+      throw UserError({"the weights do not have the shape of " + sparse->name, algorithm_.name,
+                       text_of_shape(weights_->shape()), text_of_shape(shape)});
+    }
+    if (weights_->dtype() != sparse->dtype) {
+      throw UserError({"the weights do not have the element type of " + sparse->name, algorithm_.name,
+                       std::string(name_of(weights_->dtype())), std::string(name_of(sparse->dtype))});
+    }
+  }
+
+  void make_arguments() {
+    for (const Operand& operand : algorithm_.operands) {
+      const bool output = &operand == &algorithm_.operands[algorithm_.output.operand];
+      if (operand.storage == Storage::sparse) {
+        make_sparse_arguments(operand);
+        operands_.push_back(nullptr);
+        continue;
+      }
+      auto buffer = std::make_shared<ir::Buffer>(*ir::make_buffer(
+          operand.name, operand.dtype, ir::Scope::global,
+          !output ? ir::Access::read : reads_output(algorithm_.result) ? ir::Access::read_write : ir::Access::write,
+          extents_of(operand)));
+      for (std::size_t i = 0; i < operand.strides.size(); ++i) buffer->strides[i] = ir::integer(operand.strides[i]);
+      operands_.push_back(buffer);
+      program_.buffers.push_back(buffer);
+    }
+    for (const std::string& scalar : algorithm_.scalars) program_.scalars.push_back({scalar, value_type(algorithm_)});
+  }
+
+  void make_sparse_arguments(const Operand& operand) {
+    for (const auto& [name, array] : weights_->arrays()) {
+      std::vector<Expr> shape;
+      for (const std::int64_t extent : array.shape()) shape.emplace_back(extent);
+      arrays_[name] = ir::make_buffer(array_buffer_name(operand.name, name), array.dtype(), ir::Scope::global,
+                                      ir::Access::read, {ir::integer(array.size())});
+      program_.buffers.push_back(arrays_[name]);
+    }
+  }
+
+  std::vector<Expr> extents_of(const Operand& operand) {
+    std::vector<Expr> shape;
+    for (const Extent& extent : operand.shape) {
+      shape.push_back(size_of_extent(extent));
+      const auto known = [&](const ir::Variable& v) { return v.name == extent.name; };
+      if (!extent.is_static() && std::none_of(program_.extents.begin(), program_.extents.end(), known)) {
+        program_.extents.push_back({extent.name, DType::i64});
+      }
+    }
+    return shape;
+  }
+
+  bool reads_output(const Term& term) const {
+    if (term.kind == Term::Kind::access && term.access.operand == algorithm_.output.operand) return true;
+    return std::any_of(term.arguments.begin(), term.arguments.end(),
+                       [&](const Term& argument) { return reads_output(argument); });
+  }
+
+  /// The indices of the sparse operand's rows and columns, outermost first.
+  void split_sparse_indices() {
+    for (const TensorAccess& factor : algorithm_.factors) {
+      if (algorithm_.operands[factor.operand].storage != Storage::sparse) continue;
+      for (const AffineIndex& index : factor.indices) {
+        const IndexVariable& variable = algorithm_.index(*index.plain());
+        (variable.reduction ? columns_ : rows_).push_back(variable.name);
+      }
+    }
+  }
+
+  bool rows_are_outermost() const {
+    if (weights_ == nullptr) return true;
+    bool leading = true;
+    for (const Level& level : weights_->levels()) {
+      if (level.dimension != Dimension::row) {
+        leading = false;
+      } else if (!leading || level.kind != LevelKind::dense) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// The index expressions that a row or column number stands for; the last index runs fastest.
+  void bind_coordinate(const std::vector<std::string>& indices, const Expr& number) {
+    Expr rest = number;
+    for (std::size_t i = indices.size(); i-- > 0;) {
+      if (i == 0) {
+        coordinate_[indices[i]] = rest;
+        break;
+      }
+      const Expr extent = size_of_extent(algorithm_.index(indices[i]).extent);
+      coordinate_[indices[i]] = rest % extent;
+      rest = rest / extent;
+    }
+  }
+
+  // ---- walking the levels ----
+
+  struct Walk {
+    Expr position = ir::integer(0);
+    Expr row = ir::integer(0);
+    Expr column = ir::integer(0);
+    std::vector<Expr> conditions;
+  };
+
+  std::string loop_name(const Level& level, bool stored) {
+    const std::string base = joined(level.dimension == Dimension::row ? rows_ : columns_);
+    const std::string name = level.dimension == Dimension::row && stored ? base + ".stored" : base;
+    const int count = ++used_names_[name];
+    return count == 1 ? name : name + "." + std::to_string(count);
+  }
+
+  /// Loops over the levels from `first` on, around `body`.
+  Stmt walk_levels(std::size_t first, std::size_t last, Walk walk, const std::function<Stmt(const Walk&)>& body) {
+    if (first == last) return body(walk);
+    const Level& level = weights_->levels()[first];
+    const auto meet = [&](const Expr& coordinate) {
+      Expr& sum = level.dimension == Dimension::row ? walk.row : walk.column;
+      if (level.dimension != Dimension::none) sum = sum + coordinate * ir::integer(level.stride);
+      if (level.padded) walk.conditions.push_back(ir::integer(0) <= coordinate);
+    };
+    if (level.kind == LevelKind::singleton) {
+      meet(ir::load(arrays_.at(level.index), {walk.position}));
+      return walk_levels(first + 1, last, walk, body);
+    }
+    const bool dense = level.kind == LevelKind::dense;
+    const std::string name = loop_name(level, !dense);
+    const Expr variable = ir::variable(name);
+    ir::For loop;
+    loop.name = name;
+    if (dense) {
+      loop.begin = ir::integer(0);
+      loop.extent = ir::integer(level.extent);
+      walk.position = walk.position * ir::integer(level.extent) + variable;
+      meet(variable);
+    } else {
+      loop.begin = ir::load(arrays_.at(level.begin), {walk.position});
+      loop.extent = ir::load(arrays_.at(level.begin), {walk.position + 1}) - loop.begin;
+      walk.position = variable;
+      meet(ir::load(arrays_.at(level.index), {variable}));
+    }
+    loop.body = walk_levels(first + 1, last, walk, body);
+    return ir::for_loop(std::move(loop));
+  }
+
+  // ---- the two forms ----
+
+  Stmt loop_over(const std::string& index, Stmt body) const {
+    return ir::for_loop({index, ir::integer(0), size_of_extent(algorithm_.index(index).extent),
+                         ir::LoopKind::serial, -1, std::move(body)});
+  }
+
+  bool is_row(const std::string& index) const {
+    return std::find(rows_.begin(), rows_.end(), index) != rows_.end();
+  }
+
+  std::vector<std::string> output_indices() const {
+    std::vector<std::string> result;
+    for (const IndexVariable& index : algorithm_.indices) {
+      if (!index.reduction) result.push_back(index.name);
+    }
+    return result;
+  }
+
+  /// Loops over output indices in the output's order; the format's row levels stand where the first row index
+  /// stands.
+  Stmt gather() {
+    const auto sum = ir::make_buffer("sum", value_type(algorithm_), ir::Scope::registers, ir::Access::read_write, {});
+    if (weights_ == nullptr) {
+      Stmt body = around_sum(sum, dense_reduction(sum));
+      const auto indices = output_indices();
+      for (auto index = indices.rbegin(); index != indices.rend(); ++index) body = loop_over(*index, body);
+      return body;
+    }
+    std::size_t row_levels = 0;
+    while (row_levels < weights_->levels().size() && weights_->levels()[row_levels].dimension == Dimension::row) {
+      ++row_levels;
+    }
+    return gather_from(0, row_levels, Walk{}, sum, false);
+  }
+
+  Stmt gather_from(std::size_t next, std::size_t row_levels, const Walk& walk, const ir::BufferRef& sum, bool rows_done) {
+    const auto indices = output_indices();
+    if (next == indices.size()) return sum_of_row(walk, row_levels, sum);
+    if (!is_row(indices[next])) return loop_over(indices[next], gather_from(next + 1, row_levels, walk, sum, rows_done));
+    if (rows_done) return gather_from(next + 1, row_levels, walk, sum, true);
+    return walk_levels(0, row_levels, walk, [&](const Walk& inner) {
+      bind_coordinate(rows_, inner.row);
+      return gather_from(next + 1, row_levels, inner, sum, true);
+    });
+  }
+
+  Stmt sum_of_row(const Walk& row, std::size_t row_levels, const ir::BufferRef& sum) {
+    Stmt update = walk_levels(row_levels, weights_->levels().size(), row, [&](const Walk& walk) {
+      bind_coordinate(columns_, walk.column);
+      return guarded(walk.conditions, ir::store(sum, {}, product(walk.position), true));
+    });
+    return around_sum(sum, update);
+  }
+
+  Stmt around_sum(const ir::BufferRef& sum, Stmt update) {
+    Stmt first = ir::store(sum, {}, ir::constant(value_type(algorithm_), 0));
+    return ir::allocate(sum, ir::block({first, std::move(update), result(ir::load(sum, {}))}));
+  }
+
+  Stmt dense_reduction(const ir::BufferRef& sum) {
+    Stmt body = guarded({}, ir::store(sum, {}, product({}), true));
+    for (auto index = algorithm_.indices.rbegin(); index != algorithm_.indices.rend(); ++index) {
+      if (index->reduction) body = loop_over(index->name, body);
+    }
+    return body;
+  }
+
+  /// Sums in a workspace: the format visits rows in an order of its own.
+  Stmt scatter() {
+    std::vector<Expr> shape;
+    for (const std::string& index : output_indices()) shape.push_back(size_of_extent(algorithm_.index(index).extent));
+    const auto sum = ir::make_buffer("sum", value_type(algorithm_), ir::Scope::global, ir::Access::read_write, shape);
+    program_.workspaces.push_back(sum);
+    const auto place = [&] {
+      std::vector<Expr> indices;
+      for (const std::string& index : output_indices()) indices.push_back(coordinate_.at(index));
+      return indices;
+    };
+    Stmt first = ir::store(sum, place(), ir::constant(value_type(algorithm_), 0));
+    Stmt last = result(ir::load(sum, place()));
+    for (auto row = rows_.rbegin(); row != rows_.rend(); ++row) {
+      first = loop_over(*row, first);
+      last = loop_over(*row, last);
+    }
+    Stmt update = walk_levels(0, weights_->levels().size(), Walk{}, [&](const Walk& walk) {
+      bind_coordinate(rows_, walk.row);
+      bind_coordinate(columns_, walk.column);
+      return guarded(walk.conditions, ir::store(sum, place(), product(walk.position), true));
+    });
+    Stmt body = ir::block({first, update, last});
+    const auto indices = output_indices();
+    for (auto index = indices.rbegin(); index != indices.rend(); ++index) {
+      if (!is_row(*index)) body = loop_over(*index, body);
+    }
+    return body;
+  }
+
+  // ---- expressions ----
+
+  Expr affine(const AffineIndex& index) const {
+    Expr sum = ir::integer(0);
+    for (const auto& [name, coefficient] : index.terms) sum = sum + coordinate_.at(name) * ir::integer(coefficient);
+    return sum + ir::integer(index.constant);
+  }
+
+  Expr load_access(const TensorAccess& access) const {
+    std::vector<Expr> indices;
+    for (const AffineIndex& index : access.indices) indices.push_back(affine(index));
+    return ir::cast(value_type(algorithm_), ir::load(operands_[access.operand], indices));
+  }
+
+  Expr product(const Expr& position) const {
+    Expr result;
+    for (const TensorAccess& factor : algorithm_.factors) {
+      const bool sparse = algorithm_.operands[factor.operand].storage == Storage::sparse;
+      const Expr value = sparse ? ir::cast(value_type(algorithm_), ir::load(arrays_.at("values"), {position}))
+                                : load_access(factor);
+      result = result.defined() ? result * value : value;
+    }
+    return result;
+  }
+
+  /// `body` where every condition holds and every affine access is inside its operand.
+  Stmt guarded(std::vector<Expr> conditions, Stmt body) const {
+    for (const TensorAccess& factor : algorithm_.factors) {
+      if (algorithm_.operands[factor.operand].storage == Storage::sparse) continue;
+      for (std::size_t i = 0; i < factor.indices.size(); ++i) {
+        if (factor.indices[i].plain() != nullptr) continue;
+        const Expr index = affine(factor.indices[i]);
+        conditions.push_back(ir::integer(0) <= index);
+        conditions.push_back(index < operands_[factor.operand]->shape[i]);
+      }
+    }
+    Expr all = ir::boolean(true);
+    for (const Expr& condition : conditions) all = all && condition;
+    return ir::if_then(all, std::move(body));
+  }
+
+  Stmt result(const Expr& sum) {
+    const Operand& output = algorithm_.operands[algorithm_.output.operand];
+    std::vector<std::pair<std::string, Expr>> lets;
+    const Expr value = ir::cast(output.dtype, epilogue(algorithm_.result, sum, lets));
+    std::vector<Expr> indices;
+    for (const AffineIndex& index : algorithm_.output.indices) indices.push_back(affine(index));
+    Stmt stmt = ir::store(operands_[algorithm_.output.operand], indices, value);
+    for (auto binding = lets.rbegin(); binding != lets.rend(); ++binding) {
+      stmt = ir::let(binding->first, binding->second, stmt);
+    }
+    return stmt;
+  }
+
+  /// A value that is used more than once gets a name.
+  Expr named(const Expr& value, std::vector<std::pair<std::string, Expr>>& lets) const {
+    lets.emplace_back("value" + std::to_string(lets.size()), value);
+    return ir::variable(lets.back().first, value.dtype());
+  }
+
+  Expr epilogue(const Term& term, const Expr& sum, std::vector<std::pair<std::string, Expr>>& lets) const {
+    const DType type = value_type(algorithm_);
+    const auto argument = [&](std::size_t i) { return epilogue(term.arguments[i], sum, lets); };
+    switch (term.kind) {
+      case Term::Kind::sum:
+        return sum;
+      case Term::Kind::number:
+        return ir::constant(type, term.number);
+      case Term::Kind::scalar:
+        return ir::variable(term.scalar, type);
+      case Term::Kind::access:
+        return load_access(term.access);
+      case Term::Kind::add:
+        return argument(0) + argument(1);
+      case Term::Kind::subtract:
+        return argument(0) - argument(1);
+      case Term::Kind::multiply:
+        return argument(0) * argument(1);
+      case Term::Kind::relu: {
+        const Expr x = named(argument(0), lets);
+        return ir::select(x < ir::constant(type, 0), ir::constant(type, 0), x);
+      }
+      case Term::Kind::gelu: {
+        const Expr x = named(argument(0), lets);
+        const Expr erf = ir::call(type == DType::f64 ? "erf_f64" : "erf_f32", type,
+                                  {x * ir::constant(type, 0.70710678118654752440)});
+        return ir::constant(type, 0.5) * x * (ir::constant(type, 1) + erf);
+      }
+    }
+    throw InternalError("an epilogue term of an unknown kind");
+  }
+
+  const Algorithm& algorithm_;
+  const SparseTensor* weights_;
+  ir::Program program_;
+  std::vector<ir::BufferRef> operands_;         ///< by operand; null for the sparse one
+  std::map<std::string, ir::BufferRef> arrays_; ///< of the sparse operand
+  std::vector<std::string> rows_;
+  std::vector<std::string> columns_;
+  std::map<std::string, Expr> coordinate_;      ///< of each index of the algorithm, where the builder stands
+  std::map<std::string, int> used_names_;
+};
+
+}  // namespace
+
+std::string array_buffer_name(const std::string& operand, const std::string& array) { return operand + "." + array; }
+
+ir::Program build_program(const Algorithm& algorithm, const SparseTensor* weights) {
+  return Builder(algorithm, weights).build();
+}
+
+}  // namespace weft

@@ -1,0 +1,311 @@
+#include <weft/scheduler/ir/fold.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/simplify.h>
+#include <weft/scheduler/ir/visit.h>
+
+#include <algorithm>
+
+namespace weft::ir {
+namespace {
+
+using Bound = std::optional<std::int64_t>;
+
+Bound add(Bound a, Bound b) {
+  std::int64_t sum = 0;
+  if (!a || !b || __builtin_add_overflow(*a, *b, &sum)) return {};
+  return sum;
+}
+
+Bound multiply(Bound a, std::int64_t factor) {
+  std::int64_t product = 0;
+  if (!a || __builtin_mul_overflow(*a, factor, &product)) return {};
+  return product;
+}
+
+Range scale(const Range& range, std::int64_t factor) {
+  if (factor >= 0) return {multiply(range.minimum, factor), multiply(range.maximum, factor)};
+  return {multiply(range.maximum, factor), multiply(range.minimum, factor)};
+}
+
+Range range_of_product(const Range& a, const Range& b) {
+  if (!a.minimum || !a.maximum || !b.minimum || !b.maximum) {
+    const bool positive = a.minimum && b.minimum && *a.minimum >= 0 && *b.minimum >= 0;
+    return positive ? Range{multiply(a.minimum, *b.minimum), {}} : Range{};
+  }
+  Range result;
+  for (const Bound& x : {a.minimum, a.maximum}) {
+    for (const Bound& y : {b.minimum, b.maximum}) {
+      const Bound product = multiply(x, *y);
+      if (!product) return {};
+      result.minimum = result.minimum ? std::min(*result.minimum, *product) : *product;
+      result.maximum = result.maximum ? std::max(*result.maximum, *product) : *product;
+    }
+  }
+  return result;
+}
+
+Range range_of_quotient(const Range& a, std::int64_t divisor) {
+  Range result;
+  if (a.minimum) result.minimum = floor_divide(*a.minimum, divisor);
+  if (a.maximum) result.maximum = floor_divide(*a.maximum, divisor);
+  return result;
+}
+
+Range range_of_extremum(const Range& a, const Range& b, bool smaller) {
+  const auto either = [&](const Bound& x, const Bound& y) -> Bound {
+    if (x && y) return smaller ? std::min(*x, *y) : std::max(*x, *y);
+    return {};
+  };
+  Range result{either(a.minimum, b.minimum), either(a.maximum, b.maximum)};
+  // min(x, c) is at most c whatever x is; max(x, c) at least c.
+  if (smaller && !result.maximum) result.maximum = a.maximum ? a.maximum : b.maximum;
+  if (!smaller && !result.minimum) result.minimum = a.minimum ? a.minimum : b.minimum;
+  return result;
+}
+
+Range range_of_binary(const Binary& e, const Ranges& variables) {
+  const Range a = range_of(e.left, variables);
+  const Range b = range_of(e.right, variables);
+  const std::int64_t* constant = integer_value(e.right);
+  switch (e.op) {
+    case BinaryOperator::add:
+      return {add(a.minimum, b.minimum), add(a.maximum, b.maximum)};
+    case BinaryOperator::subtract: {
+      const Range minus = scale(b, -1);
+      return {add(a.minimum, minus.minimum), add(a.maximum, minus.maximum)};
+    }
+    case BinaryOperator::multiply:
+      return constant != nullptr ? scale(a, *constant) : range_of_product(a, b);
+    case BinaryOperator::divide:
+      if (constant != nullptr && *constant > 0) return range_of_quotient(a, *constant);
+      return a.minimum && *a.minimum >= 0 ? Range{0, a.maximum} : Range{};
+    case BinaryOperator::remainder:
+      if (constant != nullptr && *constant > 0) {
+        const bool inside = a.minimum && a.maximum && *a.minimum >= 0 && *a.maximum < *constant;
+        return inside ? a : Range{0, *constant - 1};
+      }
+      return {0, {}};
+    case BinaryOperator::minimum:
+      return range_of_extremum(a, b, true);
+    case BinaryOperator::maximum:
+      return range_of_extremum(a, b, false);
+    default:
+      return {0, 1};
+  }
+}
+
+void add_linear(const Expr& expr, std::int64_t factor, Linear& sum) {
+  if (const std::int64_t* value = integer_value(expr)) {
+    sum.constant += factor * *value;
+    return;
+  }
+  if (const auto* e = expr.as<Binary>()) {
+    if (e->op == BinaryOperator::add || e->op == BinaryOperator::subtract) {
+      add_linear(e->left, factor, sum);
+      add_linear(e->right, e->op == BinaryOperator::add ? factor : -factor, sum);
+      return;
+    }
+    const std::int64_t* c = integer_value(e->right);
+    if (e->op == BinaryOperator::multiply && c != nullptr) {
+      add_linear(e->left, factor * *c, sum);
+      return;
+    }
+  }
+  for (Linear::Term& term : sum.terms) {
+    if (same(term.atom, expr)) {
+      term.coefficient += factor;
+      return;
+    }
+  }
+  sum.terms.push_back({expr, factor});
+}
+
+/// Conditions are compared as "left - right", so that equal terms on both sides cancel.
+Range difference(const Expr& left, const Expr& right, const Ranges& variables) {
+  const Linear sum = linear(left - right);
+  Range total{sum.constant, sum.constant};
+  for (const Linear::Term& term : sum.terms) {
+    const Range range = scale(range_of(term.atom, variables), term.coefficient);
+    total = {add(total.minimum, range.minimum), add(total.maximum, range.maximum)};
+  }
+  return total;
+}
+
+Expr decide(const Expr& expr, const Ranges& variables) {
+  const auto* e = expr.as<Binary>();
+  if (e == nullptr || is_float(e->left.dtype()) || e->left.dtype() == DType::boolean) return expr;
+  switch (e->op) {
+    case BinaryOperator::less:
+    case BinaryOperator::less_equal: {
+      const Range d = difference(e->left, e->right, variables);
+      const std::int64_t limit = e->op == BinaryOperator::less ? -1 : 0;
+      if (d.maximum && *d.maximum <= limit) return boolean(true);
+      if (d.minimum && *d.minimum > limit) return boolean(false);
+      return expr;
+    }
+    case BinaryOperator::minimum:
+    case BinaryOperator::maximum: {
+      const Range d = difference(e->left, e->right, variables);
+      const bool smaller = e->op == BinaryOperator::minimum;
+      if (d.maximum && *d.maximum <= 0) return smaller ? e->left : e->right;
+      if (d.minimum && *d.minimum >= 0) return smaller ? e->right : e->left;
+      return expr;
+    }
+    case BinaryOperator::divide:
+    case BinaryOperator::remainder: {
+      const std::int64_t* divisor = integer_value(e->right);
+      if (divisor == nullptr || *divisor <= 0) return expr;
+      const Range range = range_of(e->left, variables);
+      const bool within = range.minimum && range.maximum && *range.minimum >= 0 && *range.maximum < *divisor;
+      if (!within) return expr;
+      return e->op == BinaryOperator::divide ? integer(0) : e->left;
+    }
+    default:
+      return expr;
+  }
+}
+
+class Simplifier {
+ public:
+  Simplifier(Ranges variables, ShortLoops short_loops)
+      : variables_(std::move(variables)), remove_(short_loops == ShortLoops::remove) {}
+
+  Expr operator()(const Expr& expr) {
+    Rewriter rewriter;
+    rewriter.on_expr = [this](const Expr& e) { return decide(e, variables_); };
+    return rewriter(expr);
+  }
+
+  Stmt operator()(const Stmt& stmt) {
+    if (!stmt.defined()) return stmt;
+    return std::visit([&](const auto& node) { return statement(node, stmt); }, stmt.node().kind());
+  }
+
+ private:
+  std::vector<Expr> all(const std::vector<Expr>& exprs) {
+    std::vector<Expr> result;
+    for (const Expr& expr : exprs) result.push_back((*this)(expr));
+    return result;
+  }
+
+  Stmt statement(const For& s, const Stmt&) {
+    For loop = s;
+    loop.begin = (*this)(s.begin);
+    loop.extent = (*this)(s.extent);
+    const std::int64_t* extent = integer_value(loop.extent);
+    if (remove_ && extent != nullptr && *extent <= 0) return {};
+    if (remove_ && extent != nullptr && *extent == 1 && !is_bound(s.kind)) {
+      return (*this)(substitute(s.body, {{s.name, loop.begin}}));
+    }
+    const Range begin = range_of(loop.begin, variables_);
+    const Range end = range_of(loop.begin + loop.extent, variables_);
+    variables_[s.name] = {begin.minimum, end.maximum ? Bound(*end.maximum - 1) : Bound()};
+    loop.body = (*this)(s.body);
+    variables_.erase(s.name);
+    return for_loop(std::move(loop));
+  }
+  Stmt statement(const Store& s, const Stmt&) {
+    return store(s.buffer, all(s.indices), (*this)(s.value), s.accumulate);
+  }
+  Stmt statement(const Block& s, const Stmt&) {
+    std::vector<Stmt> statements;
+    for (const Stmt& child : s.statements) statements.push_back((*this)(child));
+    return block(std::move(statements));
+  }
+  Stmt statement(const If& s, const Stmt&) {
+    return if_then((*this)(s.condition), (*this)(s.then), (*this)(s.otherwise));
+  }
+  Stmt statement(const Allocate& s, const Stmt&) { return allocate(s.buffer, (*this)(s.body)); }
+  Stmt statement(const Let& s, const Stmt&) {
+    const Expr value = (*this)(s.value);
+    if (integer_value(value) != nullptr || value.as<Variable>() != nullptr) {
+      return (*this)(substitute(s.body, {{s.name, value}}));
+    }
+    if (!is_float(value.dtype())) variables_[s.name] = range_of(value, variables_);
+    Stmt body = (*this)(s.body);
+    variables_.erase(s.name);
+    return uses(body, s.name) ? let(s.name, value, body) : body;
+  }
+  Stmt statement(const Copy& s, const Stmt&) {
+    Copy result = s;
+    result.destination_begin = all(s.destination_begin);
+    result.source_begin = all(s.source_begin);
+    result.extents = all(s.extents);
+    return copy(std::move(result));
+  }
+  Stmt statement(const Barrier&, const Stmt& stmt) { return stmt; }
+
+  Ranges variables_;
+  bool remove_;
+};
+
+}  // namespace
+
+Range range_of(const Expr& expr, const Ranges& variables) {
+  return std::visit(overloaded{
+                        [](const Constant& e) { return Range{e.integer, e.integer}; },
+                        [&](const Variable& e) {
+                          const auto found = variables.find(e.name);
+                          return found == variables.end() ? Range{} : found->second;
+                        },
+                        [&](const Binary& e) { return range_of_binary(e, variables); },
+                        [&](const Select& e) {
+                          const Range a = range_of(e.when_true, variables);
+                          const Range b = range_of(e.when_false, variables);
+                          const bool low = a.minimum && b.minimum;
+                          const bool high = a.maximum && b.maximum;
+                          return Range{low ? Bound(std::min(*a.minimum, *b.minimum)) : Bound(),
+                                       high ? Bound(std::max(*a.maximum, *b.maximum)) : Bound()};
+                        },
+                        [](const auto&) { return Range{}; },
+                    },
+                    expr.node().kind());
+}
+
+std::int64_t Linear::coefficient_of(const std::string& name) const {
+  for (const Term& term : terms) {
+    const auto* v = term.atom.as<Variable>();
+    if (v != nullptr && v->name == name) return term.coefficient;
+  }
+  return 0;
+}
+
+Expr Linear::expr() const {
+  Expr sum;
+  for (const Term& term : terms) {
+    const Expr scaled = term.atom * integer(term.coefficient);
+    sum = sum.defined() ? sum + scaled : scaled;
+  }
+  return sum.defined() ? sum + integer(constant) : integer(constant);
+}
+
+Linear linear(const Expr& expr) {
+  Linear sum;
+  add_linear(expr, 1, sum);
+  std::erase_if(sum.terms, [](const Linear::Term& term) { return term.coefficient == 0; });
+  std::stable_sort(sum.terms.begin(), sum.terms.end(), [](const Linear::Term& a, const Linear::Term& b) {
+    return print(a.atom) < print(b.atom);
+  });
+  return sum;
+}
+
+bool always(const Expr& condition, const Ranges& variables) {
+  const Expr simple = simplify(condition, variables);
+  const std::int64_t* value = integer_value(simple);
+  return value != nullptr && *value != 0;
+}
+
+Expr simplify(const Expr& expr, const Ranges& variables) { return Simplifier(variables, ShortLoops::keep)(expr); }
+
+Program simplify(Program program, ShortLoops short_loops) {
+  Ranges ranges;
+  for (const Variable& extent : program.extents) ranges[extent.name] = {1, {}};
+  for (const Knob& knob : program.knobs) {
+    const auto [low, high] = std::minmax_element(knob.values.begin(), knob.values.end());
+    ranges[knob.name] = {*low, *high};
+  }
+  program.body = Simplifier(ranges, short_loops)(program.body);
+  return program;
+}
+
+}  // namespace weft::ir

@@ -1,0 +1,112 @@
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/verify.h>
+#include <weft/scheduler/ir/visit.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+namespace weft::ir {
+namespace {
+
+class Verifier {
+ public:
+  explicit Verifier(const Program& program) : program_(program) {
+    for (const BufferRef& buffer : program.buffers) declare(buffer);
+    for (const BufferRef& buffer : program.workspaces) declare(buffer);
+    for (const Variable& scalar : program.scalars) variables_.insert(scalar.name);
+    for (const Variable& extent : program.extents) variables_.insert(extent.name);
+    for (const Knob& knob : program.knobs) variables_.insert(knob.name);
+  }
+
+  void operator()(const Stmt& stmt) {
+    if (stmt.defined()) std::visit([&](const auto& node) { statement(node); }, stmt.node().kind());
+  }
+
+ private:
+  void require(bool condition, const std::string& text) const {
+    internal_check(condition, text + " in\n" + print(program_));
+  }
+
+  void declare(const BufferRef& buffer) {
+    require(buffers_.insert(buffer.get()).second, "buffer " + buffer->name + " is declared twice");
+    require(buffer->strides.size() == buffer->shape.size(), "buffer " + buffer->name + " lacks a stride");
+  }
+
+  void check(const Expr& root) {
+    visit(root, [&](const Expr& e) {
+      if (const auto* v = e.as<Variable>()) require(variables_.count(v->name) != 0, "variable " + v->name + " is not defined");
+      if (const auto* l = e.as<Load>()) access(l->buffer, l->indices);
+    });
+  }
+
+  void access(const BufferRef& buffer, const std::vector<Expr>& indices) const {
+    require(buffers_.count(buffer.get()) != 0, "buffer " + buffer->name + " is not declared");
+    require(indices.size() == buffer->shape.size(), "buffer " + buffer->name + " has another rank");
+    for (const Expr& index : indices) require(index.dtype() == DType::i64, "an index of " + buffer->name + " is not an integer");
+  }
+
+  void statement(const For& s) {
+    check(s.begin);
+    check(s.extent);
+    require(variables_.insert(s.name).second, "loop " + s.name + " stands inside a loop of that name");
+    const bool single = is_bound(s.kind) || s.kind == LoopKind::vectorized;
+    if (single) require(kinds_.insert(s.kind).second, std::string(name_of(s.kind)) + " occurs twice in a nest");
+    (*this)(s.body);
+    if (single) kinds_.erase(s.kind);
+    variables_.erase(s.name);
+  }
+  void statement(const Store& s) {
+    for (const Expr& index : s.indices) check(index);
+    check(s.value);
+    access(s.buffer, s.indices);
+    const DType expected = is_float(s.buffer->dtype) ? s.buffer->dtype : DType::i64;
+    require(s.value.dtype() == expected, "a value of type " + std::string(weft::name_of(s.value.dtype())) +
+                                             " is stored to " + s.buffer->name);
+    require(s.buffer->scope != Scope::global || s.buffer->access != Access::read, s.buffer->name + " is read only");
+  }
+  void statement(const Block& s) {
+    for (const Stmt& child : s.statements) (*this)(child);
+  }
+  void statement(const If& s) {
+    check(s.condition);
+    require(s.condition.dtype() == DType::boolean, "a condition is not a boolean");
+    (*this)(s.then);
+    (*this)(s.otherwise);
+  }
+  void statement(const Allocate& s) {
+    for (const Expr& extent : s.buffer->shape) check(extent);
+    declare(s.buffer);
+    (*this)(s.body);
+    buffers_.erase(s.buffer.get());
+  }
+  void statement(const Let& s) {
+    check(s.value);
+    require(variables_.insert(s.name).second, "variable " + s.name + " is defined twice");
+    (*this)(s.body);
+    variables_.erase(s.name);
+  }
+  void statement(const Copy& s) {
+    for (const auto* list : {&s.destination_begin, &s.source_begin, &s.extents}) {
+      for (const Expr& expr : *list) check(expr);
+    }
+    access(s.source, s.source_begin);
+    access(s.destination, s.destination_begin);
+    require(s.extents.size() == s.source_begin.size() && s.extents.size() == s.destination_begin.size(),
+            "a copy of " + s.source->name + " has another rank");
+    require(s.source->dtype == s.destination->dtype, "a copy of " + s.source->name + " changes the element type");
+  }
+  void statement(const Barrier&) {}
+
+  const Program& program_;
+  std::set<const Buffer*> buffers_;
+  std::set<std::string> variables_;
+  std::set<LoopKind> kinds_;
+};
+
+}  // namespace
+
+void verify(const Program& program) { Verifier{program}(program.body); }
+
+}  // namespace weft::ir

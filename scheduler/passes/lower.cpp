@@ -1,0 +1,130 @@
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/simplify.h>
+#include <weft/scheduler/ir/verify.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/passes.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+/// Runs passes one after the other, each verified and shown to the observer.
+class Pipeline {
+ public:
+  Pipeline(ir::Program program, const PassObserver& observer) : program_(std::move(program)), observer_(observer) {}
+
+  template <class Pass>
+  Pipeline& run(std::string_view name, Pass&& pass) {
+    program_ = ir::simplify(pass(std::move(program_)), ir::ShortLoops::remove);
+    ir::verify(program_);
+    if (observer_) observer_(name, program_);
+    return *this;
+  }
+  ir::Program take() { return std::move(program_); }
+  const ir::Program& program() const { return program_; }
+
+ private:
+  ir::Program program_;
+  const PassObserver& observer_;
+};
+
+void require_no_knobs(const ir::Program& program) {
+  if (program.knobs.empty()) return;
+  std::string names;
+  for (const ir::Knob& knob : program.knobs) names += (names.empty() ? "" : ", ") + knob.name;
+  throw UserError({"a program with open knobs cannot be compiled", program.name, "open: " + names,
+                   "a value for each: fix them in the schedule, or let the search choose"});
+}
+
+/// Generated code indexes with 32 bits unless a buffer is known to be too large for that.
+int index_bits_of(const ir::Program& program) {
+  for (const auto* list : {&program.buffers, &program.workspaces}) {
+    for (const ir::BufferRef& buffer : *list) {
+      ir::Expr size = 1;
+      for (const ir::Expr& extent : buffer->shape) size = size * extent;
+      const std::int64_t* value = ir::integer_value(size);
+      if (value != nullptr && *value > INT32_MAX) return 64;
+    }
+  }
+  return 32;
+}
+
+void require_constant_arrays(const ir::Program& program) {
+  ir::visit(program.body, [&](const ir::Stmt& s) {
+    const auto* allocation = s.as<ir::Allocate>();
+    if (allocation == nullptr) return;
+    for (const ir::Expr& extent : allocation->buffer->shape) {
+      if (ir::integer_value(extent) != nullptr) continue;
+      throw UserError({fmt::format("{} in {} has no constant size", allocation->buffer->name,
+                                   ir::name_of(allocation->buffer->scope)),
+                       program.name, ir::print(extent), "split the loop that it runs over by a constant"});
+    }
+  });
+}
+
+std::int64_t shared_bytes_of(const ir::Program& program) {
+  std::int64_t bytes = 0;
+  ir::visit(program.body, [&](const ir::Stmt& s) {
+    const auto* allocation = s.as<ir::Allocate>();
+    if (allocation == nullptr || allocation->buffer->scope != ir::Scope::shared) return;
+    auto size = static_cast<std::int64_t>(size_of(allocation->buffer->dtype));
+    for (const ir::Expr& extent : allocation->buffer->shape) size *= *ir::integer_value(extent);
+    bytes += (size + 15) / 16 * 16;
+  });
+  return bytes;
+}
+
+void require_limits(const Launch& launch, const Target& target, const std::string& name) {
+  if (launch.threads > target.threads_per_block) {
+    throw InfeasibleError({fmt::format("{} is infeasible on {}", name, target.name), {},
+                           fmt::format("{} threads a block", launch.threads),
+                           fmt::format("at most {}", target.threads_per_block)});
+  }
+  if (launch.shared_bytes > target.shared_bytes_per_block) {
+    throw InfeasibleError({fmt::format("{} is infeasible on {}", name, target.name), {},
+                           fmt::format("{} bytes of shared memory a block", launch.shared_bytes),
+                           fmt::format("at most {}", target.shared_bytes_per_block)});
+  }
+}
+
+}  // namespace
+
+ThreadProgram lower(const ir::Program& program, const Target& target, const PassObserver& observer) {
+  require_no_knobs(program);
+  ThreadProgram result;
+  Pipeline pipeline(program, observer);
+  const std::int64_t threads = target.is_gpu() ? passes::threads_of(program) : 0;
+  // Vectors first: the later passes then see every sum where it is computed.
+  pipeline.run("sink_vector_loops", passes::sink_vector_loops);
+  if (target.is_gpu()) {
+    // While loops are still bound, their variables tell which dimension belongs to a thread.
+    pipeline.run("make_registers_private", passes::make_registers_private);
+    pipeline.run("let_one_thread_write",
+                 [&](ir::Program p) { return passes::let_one_thread_write(std::move(p), threads); });
+    pipeline.run("lower_copies", [&](ir::Program p) { return passes::lower_copies(std::move(p), threads); });
+    pipeline.run("map_threads", [&](ir::Program p) { return passes::map_threads(std::move(p), threads, result.launch); });
+    pipeline.run("unroll_register_loops", passes::unroll_register_loops);
+    passes::check_barriers(pipeline.program());
+  } else {
+    pipeline.run("serialize_bound_loops", passes::serialize_bound_loops);
+    pipeline.run("lower_copies", [&](ir::Program p) { return passes::lower_copies(std::move(p), 0); });
+    // Vectors pay for a mask in every iteration; the tail alone should.
+    pipeline.run("split_tails", passes::split_tails);
+  }
+  // Last, when no pass looks for sums any more.
+  pipeline.run("fuse_multiply_add", passes::fuse_multiply_add);
+  result.program = pipeline.take();
+  result.program.index_bits = index_bits_of(result.program);
+  require_constant_arrays(result.program);
+  if (target.is_gpu()) {
+    result.launch.shared_bytes = shared_bytes_of(result.program);
+    require_limits(result.launch, target, program.name);
+  }
+  return result;
+}
+
+}  // namespace weft

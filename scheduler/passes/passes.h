@@ -1,0 +1,44 @@
+// The passes, one a file. Their order, and why, stands in lower.cpp.
+#pragma once
+
+#include <weft/scheduler/ir/program.h>
+#include <weft/scheduler/passes/lower.h>
+
+namespace weft::passes {
+
+/// Vectorized loops move inwards past serial loops and allocations, so that they hold no sum of their own.
+ir::Program sink_vector_loops(ir::Program program);
+
+/// Register buffers lose the dimensions that are indexed by warp, lane and thread loops: every thread has its
+/// own. UserError when one thread would need another's register.
+ir::Program make_registers_private(ir::Program program);
+
+/// Copies become loops that the threads of a block share (`threads` of them), between barriers; on the CPU
+/// (threads == 0) plain loops.
+ir::Program lower_copies(ir::Program program, std::int64_t threads);
+
+/// The threads of a block that the within-block loops ask for.
+std::int64_t threads_of(const ir::Program& program);
+/// A store to memory that no warp, lane or thread loop holds would be done by every thread; one of them does it.
+ir::Program let_one_thread_write(ir::Program program, std::int64_t threads);
+/// Bound loops become Lets of block and thread indices, with a condition where an axis is longer than the loop.
+/// Fills grid and threads of the launch.
+ir::Program map_threads(ir::Program program, std::int64_t threads, Launch& launch);
+
+/// On the CPU, bound loops run one after the other.
+ir::Program serialize_bound_loops(ir::Program program);
+
+/// Loops of constant extent that index a register buffer are unrolled: registers have no addresses.
+ir::Program unroll_register_loops(ir::Program program);
+
+/// Conditions that only the last iteration of an outer loop can fail are asked once, outside: two bodies, one
+/// without the condition.
+ir::Program split_tails(ir::Program program);
+
+/// sum += a * b becomes sum = fma(a, b, sum).
+ir::Program fuse_multiply_add(ir::Program program);
+
+/// A barrier that only part of a block would reach is an InternalError.
+void check_barriers(const ir::Program& program);
+
+}  // namespace weft::passes

@@ -1,0 +1,58 @@
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/passes.h>
+#include <weft/scheduler/steps/loops.h>
+
+namespace weft::passes {
+namespace {
+
+using ir::Stmt;
+
+bool holds_loops_or_sums(const Stmt& stmt) {
+  bool found = false;
+  ir::visit(stmt, [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    found = found || s.as<ir::Allocate>() != nullptr || (loop != nullptr && loop->kind == ir::LoopKind::serial);
+  });
+  return found;
+}
+
+/// for v (vectorized): for k: body   becomes   for k: for v (vectorized): body, through allocations and blocks.
+Stmt sink(const ir::For& loop) {
+  if (!holds_loops_or_sums(loop.body)) return ir::for_loop(loop);
+  steps::Chain chain;
+  chain.loops.push_back(loop);
+  chain.core = loop.body;
+  // Conditions directly inside depend on the vector's elements or could stand outside; they travel along.
+  steps::Chain inner = steps::chain_of(loop.body);
+  if (inner.loops.empty()) {
+    chain.conditions = inner.conditions;
+    chain.core = inner.core;
+    return steps::rebuild(steps::sink_innermost(std::move(chain)));
+  }
+  ir::For bare = loop;
+  bare.body = {};
+  inner.loops.push_back(bare);
+  inner = steps::sink_innermost(std::move(inner));
+  return steps::rebuild(std::move(inner));
+}
+
+}  // namespace
+
+ir::Program sink_vector_loops(ir::Program program) {
+  ir::Rewriter rewriter;
+  bool changed = true;
+  rewriter.on_stmt = [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop == nullptr || loop->kind != ir::LoopKind::vectorized || !holds_loops_or_sums(loop->body)) return s;
+    changed = true;
+    return sink(*loop);
+  };
+  // One round moves a loop past one chain or allocation.
+  while (changed) {
+    changed = false;
+    program.body = rewriter(program.body);
+  }
+  return program;
+}
+
+}  // namespace weft::passes

@@ -1,0 +1,124 @@
+#include <weft/scheduler/ir/simplify.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/passes.h>
+
+#include <algorithm>
+#include <map>
+
+namespace weft::passes {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+/// Loops inside the statement, by name.
+using Inner = std::map<std::string, ir::For>;
+
+Inner inner_loops(const Stmt& stmt) {
+  Inner loops;
+  ir::visit(stmt, [&](const Stmt& s) {
+    if (const auto* loop = s.as<ir::For>()) loops.emplace(loop->name, *loop);
+  });
+  return loops;
+}
+
+void collect_conjuncts(const Expr& condition, std::vector<Expr>& parts) {
+  const auto* both = condition.as<ir::Binary>();
+  if (both != nullptr && both->op == ir::BinaryOperator::logical_and) {
+    collect_conjuncts(both->left, parts);
+    collect_conjuncts(both->right, parts);
+  } else {
+    parts.push_back(condition);
+  }
+}
+
+/// The condition at its hardest over all iterations of the inner loops it uses, or undefined where that is not
+/// to be had: an inner loop of unknown range, or an index that is no sum.
+Expr hardest(const Expr& condition, const Inner& inner) {
+  const auto* comparison = condition.as<ir::Binary>();
+  const bool ordered = comparison != nullptr && (comparison->op == ir::BinaryOperator::less ||
+                                                 comparison->op == ir::BinaryOperator::less_equal);
+  if (!ordered) return {};
+  ir::Linear sum = ir::linear(comparison->left - comparison->right);
+  for (ir::Linear::Term& term : sum.terms) {
+    for (const auto& [name, loop] : inner) {
+      if (!ir::uses(term.atom, name)) continue;
+      const std::int64_t* begin = ir::integer_value(loop.begin);
+      const std::int64_t* extent = ir::integer_value(loop.extent);
+      if (term.atom.as<ir::Variable>() == nullptr || begin == nullptr || extent == nullptr) return {};
+      sum.constant += term.coefficient * (term.coefficient > 0 ? *begin + *extent - 1 : *begin);
+      term.coefficient = 0;
+    }
+  }
+  std::erase_if(sum.terms, [](const ir::Linear::Term& term) { return term.coefficient == 0; });
+  return ir::binary(comparison->op, sum.expr(), ir::integer(0));
+}
+
+/// Conditions inside vectorized loops of `body` that need the loop `name` and, besides it, only loops that are
+/// vectorized or unrolled.
+std::vector<Expr> tail_conditions(const Stmt& body, const std::string& name, const Inner& inner) {
+  std::vector<Expr> found;
+  ir::visit(body, [&](const Stmt& s) {
+    const auto* vector = s.as<ir::For>();
+    if (vector == nullptr || vector->kind != ir::LoopKind::vectorized) return;
+    ir::visit(vector->body, [&](const Stmt& child) {
+      const auto* condition = child.as<ir::If>();
+      if (condition == nullptr || condition->otherwise.defined()) return;
+      std::vector<Expr> parts;
+      collect_conjuncts(condition->condition, parts);
+      for (const Expr& part : parts) {
+        const bool here = ir::uses(part, name) && ir::uses(part, vector->name) &&
+                          std::none_of(inner.begin(), inner.end(), [&](const auto& entry) {
+                            return ir::uses(part, entry.first) && entry.second.kind != ir::LoopKind::vectorized &&
+                                   entry.second.kind != ir::LoopKind::unrolled;
+                          });
+        const bool known = std::any_of(found.begin(), found.end(), [&](const Expr& e) { return ir::same(e, part); });
+        if (here && !known && hardest(part, inner).defined()) found.push_back(part);
+      }
+    });
+  });
+  return found;
+}
+
+Stmt without(const Stmt& stmt, const std::vector<Expr>& conditions) {
+  ir::Rewriter rewriter;
+  rewriter.on_stmt = [&](const Stmt& s) {
+    const auto* condition = s.as<ir::If>();
+    if (condition == nullptr || condition->otherwise.defined()) return s;
+    std::vector<Expr> parts;
+    collect_conjuncts(condition->condition, parts);
+    Expr rest = ir::boolean(true);
+    for (const Expr& part : parts) {
+      const bool dropped = std::any_of(conditions.begin(), conditions.end(), [&](const Expr& e) { return ir::same(e, part); });
+      if (!dropped) rest = rest && part;
+    }
+    return ir::if_then(rest, condition->then);
+  };
+  return rewriter(stmt);
+}
+
+Stmt split(const ir::For& loop) {
+  if (loop.kind == ir::LoopKind::vectorized || loop.kind == ir::LoopKind::unrolled) return ir::for_loop(loop);
+  const Inner inner = inner_loops(loop.body);
+  const std::vector<Expr> conditions = tail_conditions(loop.body, loop.name, inner);
+  if (conditions.empty()) return ir::for_loop(loop);
+  Expr all_hold = ir::boolean(true);
+  for (const Expr& condition : conditions) all_hold = all_hold && hardest(condition, inner);
+  ir::For result = loop;
+  result.body = ir::if_then(all_hold, without(loop.body, conditions), loop.body);
+  return ir::for_loop(std::move(result));
+}
+
+}  // namespace
+
+ir::Program split_tails(ir::Program program) {
+  ir::Rewriter rewriter;
+  rewriter.on_stmt = [](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    return loop == nullptr ? s : split(*loop);
+  };
+  program.body = rewriter(program.body);
+  return program;
+}
+
+}  // namespace weft::passes

@@ -1,0 +1,120 @@
+// A schedule: steps applied one after the other to the program of an algorithm and its weights.
+#pragma once
+
+#include <weft/dsl/algorithm.h>
+#include <weft/dsl/loop.h>
+#include <weft/formats/sparse_tensor.h>
+#include <weft/scheduler/step.h>
+#include <weft/scheduler/target.h>
+
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+/// A word of a step, as `block_x` in `.bind(n.outer, block_x)`.
+struct Word {
+  std::string_view text;
+};
+inline constexpr Word block_x{"block_x"}, block_y{"block_y"}, block_z{"block_z"}, warp{"warp"}, lane{"lane"},
+    thread{"thread"}, shared{"shared"}, registers{"registers"};
+
+/// A first argument that remembers where the user wrote it.
+template <class T>
+struct Placed {
+  T value;
+  std::source_location place;
+  template <class U>
+  Placed(U&& given, std::source_location where = std::source_location::current())
+      : value(std::forward<U>(given)), place(where) {}
+};
+
+/// Steps are applied when they are called; one that does not apply throws UserError with the step, the user's
+/// line, what was found, what would be accepted, and the program with the place marked, and leaves the schedule
+/// as it was. What each step does, and its numbered preconditions, stand in scheduler/steps/.
+class Schedule {
+ public:
+  /// `weights` may be null where the algorithm has no sparse operand.
+  Schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, Target target);
+
+  /// `.split(n = 64)`: n becomes n.outer and n.inner.
+  template <class... Rest>
+  Schedule& split(Placed<LoopFactor> first, Rest... rest) {
+    return apply({"split", {argument(first.value), argument(LoopFactor(rest))...}, first.place});
+  }
+  /// `.tile(m = 4, n = 64)`: splits, then m.outer, n.outer, m.inner, n.inner.
+  template <class... Rest>
+  Schedule& tile(Placed<LoopFactor> first, Rest... rest) {
+    return apply({"tile", {argument(first.value), argument(LoopFactor(rest))...}, first.place});
+  }
+  /// `.reorder(m, k, n.inner)`: these loops in this order.
+  template <class... Rest>
+  Schedule& reorder(Placed<LoopName> first, Rest... rest) {
+    return apply({"reorder", {argument(first.value), argument(LoopName(rest))...}, first.place});
+  }
+  /// `.unroll(n.inner)`: written out.
+  template <class... Rest>
+  Schedule& unroll(Placed<LoopName> first, Rest... rest) {
+    return apply({"unroll", {argument(first.value), argument(LoopName(rest))...}, first.place});
+  }
+  /// `.vectorize(n.inner)`: the iterations are elements of a vector.
+  Schedule& vectorize(Placed<LoopName> loop) { return apply({"vectorize", {argument(loop.value)}, loop.place}); }
+  /// `.parallel(m)`: CPU threads share the iterations.
+  Schedule& parallel(Placed<LoopName> loop) { return apply({"parallel", {argument(loop.value)}, loop.place}); }
+  /// `.bind(n.outer, block_x)`: blocks, warps, lanes or threads of a GPU share the iterations.
+  Schedule& bind(Placed<LoopName> loop, Word axis) {
+    return apply({"bind", {argument(loop.value), {{}, std::string(axis.text)}}, loop.place});
+  }
+  /// `.stage("B", shared, n.outer)`: what an iteration of n.outer reads of B is copied first.
+  Schedule& stage(Placed<std::string> tensor, Word scope, const LoopName& at) {
+    return apply({"stage",
+                  {{{}, tensor.value}, {{}, std::string(scope.text)}, {"at", at.text()}},
+                  tensor.place});
+  }
+
+  /// Any step, from a file or a search. Throws as the members do.
+  Schedule& apply(const Step& step);
+  /// The same for a search: the reason instead of a throw, the schedule unchanged then.
+  std::optional<Reason> try_apply(const Step& step);
+  /// The message that apply() would throw.
+  UserError error_of(const Step& step, const Reason& reason) const;
+
+  const Algorithm& algorithm() const { return algorithm_; }
+  const SparseTensor* weights() const { return weights_.get(); }
+  const std::shared_ptr<const SparseTensor>& shared_weights() const { return weights_; }
+  const Target& target() const { return target_; }
+  const std::vector<Step>& steps() const { return steps_; }
+  /// The program after the last step.
+  const ir::Program& program() const { return history_.back(); }
+  /// The program before the first step and after each: steps().size() + 1 of them.
+  const std::vector<ir::Program>& history() const { return history_; }
+
+  /// The steps as the C++ that makes them.
+  std::string cpp() const;
+  /// The steps as a JSON array; read back by steps_of_json.
+  std::string json() const;
+
+ private:
+  static Argument argument(const LoopFactor& factor);
+  static Argument argument(const LoopName& loop) { return {{}, loop.text()}; }
+
+  Algorithm algorithm_;
+  std::shared_ptr<const SparseTensor> weights_;
+  Target target_;
+  std::vector<Step> steps_;
+  std::vector<ir::Program> history_;
+};
+
+/// The steps of a JSON array as Schedule::json writes it. UserError, naming the element, when it is not one.
+std::vector<Step> steps_of_json(std::string_view json);
+
+/// A schedule without steps.
+Schedule schedule(Algorithm algorithm, SparseTensor weights, const Target& target);
+Schedule schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target);
+Schedule schedule(Algorithm algorithm, const Target& target);
+
+}  // namespace weft

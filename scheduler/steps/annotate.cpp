@@ -1,0 +1,192 @@
+// unroll, vectorize, parallel, bind: who runs the iterations of a loop.
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/list.h>
+#include <weft/scheduler/steps/loops.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace weft::steps {
+namespace {
+
+using ir::LoopKind;
+using ir::Stmt;
+
+constexpr std::int64_t largest_unroll = 1024;
+constexpr std::int64_t largest_vector = 1024;
+
+ir::Program marked(ir::Program program, const std::string& name, LoopKind kind, int step) {
+  program.body = change_loops(program.body, name, [&](const ir::For& loop) {
+    ir::For changed = loop;
+    changed.kind = kind;
+    changed.step = step;
+    return ir::for_loop(std::move(changed));
+  });
+  return program;
+}
+
+/// Precondition 1 (the loop exists) and 2 (it is still serial).
+std::optional<Reason> require_serial(const ir::Program& program, const std::string& name) {
+  if (auto missing = require_loop(program, name)) return missing;
+  const LoopKind kind = find_loop(program.body, name)->kind;
+  if (kind == LoopKind::serial) return std::nullopt;
+  return Reason{2, fmt::format("{} is {} already", name, ir::name_of(kind)), "a loop that is still serial", name};
+}
+
+/// Precondition 3: a constant extent of at most `largest`.
+std::optional<Reason> require_constant(const ir::Program& program, const std::string& name, std::int64_t largest) {
+  const ir::Expr& extent = find_loop(program.body, name)->extent;
+  const std::int64_t* value = ir::integer_value(extent);
+  if (value != nullptr ? *value <= largest : is_constant_extent(program, extent)) return std::nullopt;
+  return Reason{3, fmt::format("{} has {} iterations", name, ir::print(extent)),
+                fmt::format("a constant number of at most {}: split {} first", largest, name), name};
+}
+
+/// Precondition 4: iterations do not add to the same place.
+std::optional<Reason> require_independent(const std::string& name, const StepContext& context) {
+  if (is_output_loop(name, context.algorithm)) return std::nullopt;
+  return Reason{4, fmt::format("iterations of {} add to the same sums", name),
+                "a loop over an index of the output", name};
+}
+
+/// unroll(x). Preconditions: 1 the loop exists; 2 it is serial; 3 its extent is constant.
+StepResult apply_unroll(const ir::Program& program, const Step& step, const StepContext& context) {
+  ir::Program result = program;
+  for (const Argument& argument : step.arguments) {
+    const std::string& name = word_of(argument);
+    if (auto refused = require_serial(result, name)) return *refused;
+    if (auto refused = require_constant(result, name, largest_unroll)) return *refused;
+    result = marked(std::move(result), name, LoopKind::unrolled, context.step);
+  }
+  return result;
+}
+
+/// vectorize(x): the iterations are elements of a vector. Preconditions: 1 to 3 as unroll; 4 iterations are
+/// independent; 5 no other vectorized loop around or inside; 6 ranges of loops inside do not depend on it; 7 no
+/// loop inside is bound or parallel.
+StepResult apply_vectorize(const ir::Program& program, const Step& step, const StepContext& context) {
+  const std::string& name = word_of(step.arguments.at(0));
+  if (auto refused = require_serial(program, name)) return *refused;
+  if (auto refused = require_constant(program, name, largest_vector)) return *refused;
+  if (auto refused = require_independent(name, context)) return *refused;
+  std::optional<Reason> refused;
+  ir::visit(program.body, [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop == nullptr || refused) return;
+    if (loop->name != name) {
+      if (loop->kind == LoopKind::vectorized && find_loop(loop->body, name) != nullptr) {
+        refused = Reason{5, fmt::format("{} around it is vectorized already", loop->name), "one vectorized loop in a nest", name};
+      }
+      return;
+    }
+    ir::visit(loop->body, [&](const Stmt& inside) {
+      const auto* inner = inside.as<ir::For>();
+      if (inner == nullptr || refused) return;
+      if (inner->kind == LoopKind::vectorized) {
+        refused = Reason{5, fmt::format("{} inside it is vectorized already", inner->name), "one vectorized loop in a nest", name};
+      } else if (ir::uses(inner->begin, name) || ir::uses(inner->extent, name)) {
+        refused = Reason{6, fmt::format("the range of {} inside depends on {}", inner->name, name),
+                         "a loop whose iterations all do the same: vectorize another index", inner->name};
+      } else if (ir::is_bound(inner->kind) || inner->kind == LoopKind::parallel) {
+        refused = Reason{7, fmt::format("{} inside it is {}", inner->name, ir::name_of(inner->kind)),
+                         "an innermost loop", inner->name};
+      }
+    });
+  });
+  if (refused) return *refused;
+  return marked(program, name, LoopKind::vectorized, context.step);
+}
+
+/// parallel(x): CPU threads share the iterations. Preconditions: 1, 2, 4 as above; 5 the target is a CPU; 6 no
+/// other parallel loop around or inside.
+StepResult apply_parallel(const ir::Program& program, const Step& step, const StepContext& context) {
+  const std::string& name = word_of(step.arguments.at(0));
+  if (auto refused = require_serial(program, name)) return *refused;
+  if (auto refused = require_independent(name, context)) return *refused;
+  if (context.target.is_gpu()) {
+    return Reason{5, "the target is " + context.target.name, "a CPU target; on a GPU, bind(" + name + ", block_x)", name};
+  }
+  std::string other;
+  ir::visit(program.body, [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop == nullptr) return;
+    const bool around = loop->kind == LoopKind::parallel && find_loop(loop->body, name) != nullptr;
+    const bool inside = loop->name == name && [&] {
+      bool found = false;
+      ir::visit(loop->body, [&](const Stmt& child) {
+        const auto* inner = child.as<ir::For>();
+        found = found || (inner != nullptr && inner->kind == LoopKind::parallel);
+      });
+      return found;
+    }();
+    if (around || inside) other = loop->name;
+  });
+  if (!other.empty()) return Reason{6, "a parallel loop around or inside " + name + " already", "one parallel loop in a nest", other};
+  return marked(program, name, LoopKind::parallel, context.step);
+}
+
+constexpr std::array axes{LoopKind::block_x, LoopKind::block_y, LoopKind::block_z,
+                          LoopKind::warp,    LoopKind::lane,    LoopKind::thread};
+
+std::int64_t largest_extent(LoopKind axis, const Target& target) {
+  if (axis == LoopKind::lane) return 32;
+  if (axis == LoopKind::warp) return target.threads_per_block / 32;
+  return target.threads_per_block;
+}
+
+std::optional<Reason> check_axis(const ir::Program& program, const std::string& name, LoopKind axis,
+                                 const Target& target) {
+  std::optional<Reason> refused;
+  ir::visit(program.body, [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop == nullptr || refused || loop->name == name) return;
+    const bool nested = find_loop(loop->body, name) != nullptr ||
+                        find_loop(find_loop(program.body, name)->body, loop->name) != nullptr;
+    if (loop->kind == axis && nested) {
+      refused = Reason{6, fmt::format("{} is bound to {} already", loop->name, ir::name_of(axis)),
+                       "one loop of a nest for each of block_x, block_y, block_z, warp, lane, thread", loop->name};
+    }
+    const bool mixed = (axis == LoopKind::thread && (loop->kind == LoopKind::warp || loop->kind == LoopKind::lane)) ||
+                       (loop->kind == LoopKind::thread && (axis == LoopKind::warp || axis == LoopKind::lane));
+    if (mixed && nested) {
+      refused = Reason{7, fmt::format("{} is bound to {}", loop->name, ir::name_of(loop->kind)),
+                       "either thread, or warp and lane", loop->name};
+    }
+    if (ir::is_block(axis) && ir::is_within_block(loop->kind) && find_loop(loop->body, name) != nullptr) {
+      refused = Reason{8, fmt::format("{} around it is bound to {}", loop->name, ir::name_of(loop->kind)),
+                       "block loops outside warp, lane and thread loops", loop->name};
+    }
+  });
+  if (refused || ir::is_block(axis)) return refused;
+  return require_constant(program, name, largest_extent(axis, target));
+}
+
+/// bind(x, axis): the blocks, warps, lanes or threads of a launch share the iterations. Preconditions: 1, 2, 4
+/// as above; 3 warp, lane and thread loops have a constant extent that fits the target; 5 the target is a GPU;
+/// 6 no loop of the nest has that axis; 7 thread does not mix with warp and lane; 8 block loops stand outside;
+/// 9 the axis is one of the six.
+StepResult apply_bind(const ir::Program& program, const Step& step, const StepContext& context) {
+  const std::string& name = word_of(step.arguments.at(0));
+  const std::string& word = word_of(step.arguments.at(1));
+  if (auto refused = require_serial(program, name)) return *refused;
+  const auto axis = std::find_if(axes.begin(), axes.end(), [&](LoopKind kind) { return ir::name_of(kind) == word; });
+  if (axis == axes.end()) return Reason{9, word, "block_x, block_y, block_z, warp, lane or thread", name};
+  if (!context.target.is_gpu()) {
+    return Reason{5, "the target is " + context.target.name, "a GPU target; on the CPU, parallel(" + name + ")", name};
+  }
+  if (auto refused = require_independent(name, context)) return *refused;
+  if (auto refused = check_axis(program, name, *axis, context.target)) return *refused;
+  return marked(program, name, *axis, context.step);
+}
+
+}  // namespace
+
+const StepKind unroll{"unroll", ".unroll(n.inner)", apply_unroll};
+const StepKind vectorize{"vectorize", ".vectorize(n.inner)", apply_vectorize};
+const StepKind parallel{"parallel", ".parallel(m.outer)", apply_parallel};
+const StepKind bind{"bind", ".bind(n.outer, block_x)", apply_bind};
+
+}  // namespace weft::steps

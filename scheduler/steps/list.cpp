@@ -1,0 +1,29 @@
+#include <weft/scheduler/steps/list.h>
+
+#include <vector>
+
+namespace weft {
+namespace {
+
+const std::vector<StepKind>& rows() {
+  static const std::vector<StepKind> list{
+      steps::tile,      steps::split,    steps::reorder, steps::unroll,
+      steps::vectorize, steps::parallel, steps::bind,    steps::stage,
+  };
+  return list;
+}
+
+}  // namespace
+
+std::span<const StepKind> step_kinds() { return rows(); }
+
+const StepKind& step_kind(std::string_view name) {
+  std::string known;
+  for (const StepKind& row : rows()) {
+    if (row.name == name) return row;
+    known += (known.empty() ? "" : ", ") + std::string(row.name);
+  }
+  throw UserError({"there is no such step", {}, std::string(name), known});
+}
+
+}  // namespace weft

@@ -1,0 +1,18 @@
+// The rows of the list of steps, one a primitive. What each does, and its numbered preconditions, stand in its
+// file.
+#pragma once
+
+#include <weft/scheduler/step.h>
+
+namespace weft::steps {
+
+extern const StepKind split;
+extern const StepKind tile;
+extern const StepKind reorder;
+extern const StepKind unroll;
+extern const StepKind vectorize;
+extern const StepKind parallel;
+extern const StepKind bind;
+extern const StepKind stage;
+
+}  // namespace weft::steps

@@ -1,0 +1,216 @@
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/loops.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weft::steps {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+/// Index [variable, rest…] in place of [rest…] wherever the buffer is used.
+Stmt add_dimension(const Stmt& stmt, const ir::BufferRef& from, const ir::BufferRef& to, const Expr& index) {
+  const auto extended = [&](const std::vector<Expr>& indices) {
+    std::vector<Expr> result{index};
+    result.insert(result.end(), indices.begin(), indices.end());
+    return result;
+  };
+  ir::Rewriter rewriter;
+  rewriter.on_expr = [&](const Expr& expr) {
+    const auto* e = expr.as<ir::Load>();
+    return e != nullptr && e->buffer == from ? ir::load(to, extended(e->indices)) : expr;
+  };
+  rewriter.on_stmt = [&](const Stmt& child) {
+    const auto* s = child.as<ir::Store>();
+    if (s == nullptr || s->buffer != from) return child;
+    return ir::store(to, extended(s->indices), s->value, s->accumulate);
+  };
+  return rewriter(stmt);
+}
+
+/// The loop and its conditions around every statement that uses its variable.
+Stmt distribute(const ir::For& loop, const std::vector<Expr>& conditions, const Stmt& stmt) {
+  if (const auto* s = stmt.as<ir::Block>()) {
+    std::vector<Stmt> statements;
+    for (const Stmt& child : s->statements) statements.push_back(distribute(loop, conditions, child));
+    return ir::block(std::move(statements));
+  }
+  if (const auto* s = stmt.as<ir::Allocate>()) {
+    if (s->buffer->scope != ir::Scope::registers) return ir::allocate(s->buffer, distribute(loop, conditions, s->body));
+    std::vector<Expr> shape{loop.extent};
+    shape.insert(shape.end(), s->buffer->shape.begin(), s->buffer->shape.end());
+    const auto wider = ir::make_buffer(s->buffer->name, s->buffer->dtype, s->buffer->scope, s->buffer->access, shape);
+    const Expr index = ir::variable(loop.name) - loop.begin;
+    return ir::allocate(wider, distribute(loop, conditions, add_dimension(s->body, s->buffer, wider, index)));
+  }
+  if (!ir::uses(stmt, loop.name)) return stmt;
+  ir::For copy = loop;
+  copy.body = stmt;
+  for (const Expr& condition : conditions) copy.body = ir::if_then(condition, copy.body);
+  return ir::for_loop(std::move(copy));
+}
+
+}  // namespace
+
+std::vector<std::string> loop_names(const Stmt& stmt) {
+  std::vector<std::string> names;
+  ir::visit(stmt, [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop != nullptr && std::find(names.begin(), names.end(), loop->name) == names.end()) names.push_back(loop->name);
+  });
+  return names;
+}
+
+const ir::For* find_loop(const Stmt& stmt, const std::string& name) {
+  const ir::For* found = nullptr;
+  ir::visit(stmt, [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (found == nullptr && loop != nullptr && loop->name == name) found = loop;
+  });
+  return found;
+}
+
+Stmt change_loops(const Stmt& stmt, const std::string& name, const std::function<Stmt(const ir::For&)>& change) {
+  ir::Rewriter rewriter;
+  rewriter.on_stmt = [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    return loop != nullptr && loop->name == name ? change(*loop) : s;
+  };
+  return rewriter(stmt);
+}
+
+std::optional<Reason> require_loop(const ir::Program& program, const std::string& name) {
+  if (find_loop(program.body, name) != nullptr) return std::nullopt;
+  return Reason{1, fmt::format("no loop is called {}", name),
+                fmt::format("one of the loops {}", fmt::join(loop_names(program.body), ", ")), {}};
+}
+
+bool is_output_loop(const std::string& name, const Algorithm& algorithm) {
+  if (name.find(".stored") != std::string::npos) return false;
+  const std::string root = name.substr(0, name.find('.'));
+  // A loop over several row indices together is named after all of them: "g_f".
+  std::string outputs;
+  for (const IndexVariable& index : algorithm.indices) {
+    if (index.reduction) continue;
+    if (index.name == root) return true;
+    outputs += "_" + index.name;
+  }
+  const auto found = (outputs + "_").find("_" + root + "_");
+  const auto* reduction = root.empty() ? nullptr : &root;
+  for (const IndexVariable& index : algorithm.indices) {
+    if (index.reduction && reduction != nullptr && index.name == *reduction) return false;
+  }
+  return found != std::string::npos;
+}
+
+Chain chain_of(const Stmt& stmt) {
+  Chain chain;
+  chain.core = stmt;
+  while (chain.core.defined()) {
+    if (const auto* loop = chain.core.as<ir::For>()) {
+      ir::For bare = *loop;
+      bare.body = {};
+      const Stmt body = loop->body;
+      chain.loops.push_back(std::move(bare));
+      chain.core = body;
+    } else if (const auto* condition = chain.core.as<ir::If>(); condition != nullptr && !condition->otherwise.defined()) {
+      chain.conditions.push_back(condition->condition);
+      const Stmt body = condition->then;
+      chain.core = body;
+    } else {
+      break;
+    }
+  }
+  return chain;
+}
+
+Stmt rebuild(Chain chain) {
+  std::vector<std::vector<Expr>> inside(chain.loops.size() + 1);
+  for (const Expr& condition : chain.conditions) {
+    std::size_t place = 0;
+    for (std::size_t i = 0; i < chain.loops.size(); ++i) {
+      if (ir::uses(condition, chain.loops[i].name)) place = i + 1;
+    }
+    inside[place].push_back(condition);
+  }
+  Stmt body = chain.core;
+  for (std::size_t i = chain.loops.size() + 1; i-- > 0;) {
+    for (auto condition = inside[i].rbegin(); condition != inside[i].rend(); ++condition) {
+      body = ir::if_then(*condition, body);
+    }
+    if (i == 0) break;
+    ir::For loop = chain.loops[i - 1];
+    loop.body = body;
+    body = ir::for_loop(std::move(loop));
+  }
+  return body;
+}
+
+std::variant<Chain, Reason> permuted(Chain chain, const std::vector<std::string>& names, int number) {
+  std::vector<ir::For> loops;
+  for (const std::string& name : names) {
+    const auto found = std::find_if(chain.loops.begin(), chain.loops.end(),
+                                    [&](const ir::For& loop) { return loop.name == name; });
+    loops.push_back(*found);
+  }
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    for (std::size_t inner = i + 1; inner < loops.size(); ++inner) {
+      if (!ir::uses(loops[i].begin, loops[inner].name) && !ir::uses(loops[i].extent, loops[inner].name)) continue;
+      return Reason{number,
+                    fmt::format("{} would stand inside {}, whose range {} .. {} depends on it", loops[inner].name,
+                                loops[i].name, ir::print(loops[i].begin), ir::print(loops[i].begin + loops[i].extent)),
+                    fmt::format("{} outside {}", loops[inner].name, loops[i].name), loops[i].name};
+    }
+  }
+  chain.loops = std::move(loops);
+  return chain;
+}
+
+Chain sink_innermost(Chain chain) {
+  const ir::For loop = chain.loops.back();
+  chain.loops.pop_back();
+  std::vector<Expr> moving;
+  std::erase_if(chain.conditions, [&](const Expr& condition) {
+    if (!ir::uses(condition, loop.name)) return false;
+    moving.push_back(condition);
+    return true;
+  });
+  chain.core = distribute(loop, moving, chain.core);
+  return chain;
+}
+
+bool is_constant_extent(const ir::Program& program, const Expr& extent) {
+  bool constant = true;
+  ir::visit(extent, [&](const Expr& e) {
+    if (e.as<ir::Load>() != nullptr) constant = false;
+    const auto* v = e.as<ir::Variable>();
+    if (v == nullptr) return;
+    constant = constant && std::any_of(program.knobs.begin(), program.knobs.end(),
+                                       [&](const ir::Knob& knob) { return knob.name == v->name; });
+  });
+  return constant;
+}
+
+Expr factor_of(ir::Program& program, const Argument& argument) {
+  if (const auto* number = std::get_if<std::int64_t>(&argument.value)) return ir::integer(*number);
+  const auto* choice = std::get_if<KnobChoice>(&argument.value);
+  if (choice == nullptr) {
+    throw UserError({"an argument is not a number", argument.name, std::get<std::string>(argument.value), "a number or a knob"});
+  }
+  const bool known = std::any_of(program.knobs.begin(), program.knobs.end(),
+                                 [&](const ir::Knob& knob) { return knob.name == choice->name; });
+  if (!known) program.knobs.push_back({choice->name, choice->values});
+  return ir::variable(choice->name);
+}
+
+const std::string& word_of(const Argument& argument) {
+  const auto* word = std::get_if<std::string>(&argument.value);
+  if (word == nullptr) throw UserError({"an argument is not a name", argument.name, "a number", "a name"});
+  return *word;
+}
+
+}  // namespace weft::steps

@@ -1,0 +1,54 @@
+// What steps share: finding loops by name, chains of loops, and moving a loop into a sum.
+#pragma once
+
+#include <weft/scheduler/step.h>
+
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace weft::steps {
+
+/// Names of all loops, outermost first, none twice.
+std::vector<std::string> loop_names(const ir::Stmt& stmt);
+/// The first loop of that name in program order, or null.
+const ir::For* find_loop(const ir::Stmt& stmt, const std::string& name);
+/// Every loop of that name becomes what `change` returns.
+ir::Stmt change_loops(const ir::Stmt& stmt, const std::string& name,
+                      const std::function<ir::Stmt(const ir::For&)>& change);
+/// A refusal when there is no loop of that name: it lists the loops there are. It is precondition 1 of every
+/// step that names a loop.
+std::optional<Reason> require_loop(const ir::Program& program, const std::string& name);
+
+/// True when iterations of the loop write different elements of the output: an output index of the algorithm or
+/// a piece of one. False for what is summed over and for loops over stored rows.
+bool is_output_loop(const std::string& name, const Algorithm& algorithm);
+
+/// A chain: loops and conditions, each the whole body of the one before, and what stands inside the last.
+struct Chain {
+  std::vector<ir::For> loops;         ///< bodies unset
+  std::vector<ir::Expr> conditions;
+  ir::Stmt core;
+};
+Chain chain_of(const ir::Stmt& stmt);
+/// Puts the chain together again: each condition as far outside as its variables allow.
+ir::Stmt rebuild(Chain chain);
+
+/// The chain with its loops in the order of `names` (all of them), or the reason why not: a loop's range
+/// depends on a loop that would stand inside it. Precondition `number`.
+std::variant<Chain, Reason> permuted(Chain chain, const std::vector<std::string>& names, int number);
+
+/// Moves the innermost loop of the chain into its core: a sum kept in a register becomes one register an
+/// iteration, and every statement of the core that depends on the loop gets a loop of its own. The extent must
+/// be constant or a knob.
+Chain sink_innermost(Chain chain);
+/// A constant, or an expression over knobs alone.
+bool is_constant_extent(const ir::Program& program, const ir::Expr& extent);
+
+/// The number or knob of an argument as an expression; a new knob is added to the program.
+ir::Expr factor_of(ir::Program& program, const Argument& argument);
+/// The argument's word.
+const std::string& word_of(const Argument& argument);
+
+}  // namespace weft::steps

@@ -1,0 +1,177 @@
+// reorder.
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/list.h>
+#include <weft/scheduler/steps/loops.h>
+#include <weft/scheduler/steps/reorder.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace weft::steps {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+using Names = std::vector<std::string>;
+
+bool contains(const Names& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+Names names_of(const Chain& chain) {
+  Names names;
+  for (const ir::For& loop : chain.loops) names.push_back(loop.name);
+  return names;
+}
+
+/// The chain's loops with the places of those in `order` filled in that order.
+Names merged(const Names& chain, const Names& order) {
+  Names wanted;
+  for (const std::string& name : order) {
+    if (contains(chain, name)) wanted.push_back(name);
+  }
+  Names result = chain;
+  std::size_t next = 0;
+  for (std::string& name : result) {
+    if (contains(wanted, name)) name = wanted[next++];
+  }
+  return result;
+}
+
+/// Applies `change` to every statement of the core (past its allocations) and puts the core together again.
+std::variant<Stmt, Reason> change_core(const Stmt& core, const std::function<std::variant<Stmt, Reason>(const Stmt&)>& change) {
+  if (const auto* s = core.as<ir::Allocate>()) {
+    auto body = change_core(s->body, change);
+    if (std::holds_alternative<Reason>(body)) return body;
+    return ir::allocate(s->buffer, std::get<Stmt>(body));
+  }
+  if (const auto* s = core.as<ir::Block>()) {
+    std::vector<Stmt> statements;
+    for (const Stmt& child : s->statements) {
+      auto changed = change_core(child, change);
+      if (std::holds_alternative<Reason>(changed)) return changed;
+      statements.push_back(std::get<Stmt>(changed));
+    }
+    return ir::block(std::move(statements));
+  }
+  return change(core);
+}
+
+/// The loops of the chain that must move into the core: those that the order puts after a loop of the core.
+Names moving_inside(const Chain& chain, const Names& order) {
+  const Names outside = names_of(chain);
+  Names moving;
+  bool inside = false;
+  for (const std::string& name : order) {
+    if (!contains(outside, name)) {
+      inside = inside || find_loop(chain.core, name) != nullptr;
+    } else if (inside) {
+      moving.push_back(name);
+    }
+  }
+  return moving;
+}
+
+class Reorder {
+ public:
+  Reorder(const ir::Program& program, const Names& order) : program_(program), order_(order) {}
+
+  std::variant<Stmt, Reason> operator()(const Stmt& stmt) {
+    Chain chain = chain_of(stmt);
+    if (chain.loops.empty() && chain.conditions.empty() && chain.core.as<ir::Block>() == nullptr &&
+        chain.core.as<ir::Allocate>() == nullptr) {
+      return stmt;
+    }
+    const Names moving = moving_inside(chain, order_);
+    if (auto refused = check_moving(chain, moving)) return *refused;
+    auto outer = permuted(chain, wanted_order(chain, moving), 3);
+    if (std::holds_alternative<Reason>(outer)) return std::get<Reason>(outer);
+    chain = std::get<Chain>(std::move(outer));
+    for (std::size_t i = 0; i < moving.size(); ++i) chain = sink_innermost(std::move(chain));
+    auto core = change_core(chain.core, [&](const Stmt& child) { return (*this)(child); });
+    if (std::holds_alternative<Reason>(core)) return core;
+    chain.core = std::get<Stmt>(core);
+    return rebuild(std::move(chain));
+  }
+
+ private:
+  /// Moving loops last, so that they can be sunk one after the other.
+  Names wanted_order(const Chain& chain, const Names& moving) const {
+    Names result;
+    for (const std::string& name : merged(names_of(chain), order_)) {
+      if (!contains(moving, name)) result.push_back(name);
+    }
+    result.insert(result.end(), moving.begin(), moving.end());
+    return result;
+  }
+
+  std::optional<Reason> check_moving(const Chain& chain, const Names& moving) const {
+    for (const ir::For& loop : chain.loops) {
+      if (!contains(moving, loop.name) || is_constant_extent(program_, loop.extent)) continue;
+      return Reason{4,
+                    fmt::format("{} has {} iterations, each of which needs a register for its sum", loop.name,
+                                ir::print(loop.extent)),
+                    fmt::format("a constant number: split {} first and move {}.inner", loop.name, loop.name),
+                    loop.name};
+    }
+    return std::nullopt;
+  }
+
+  const ir::Program& program_;
+  const Names& order_;
+};
+
+/// True when the loops called `inner` stand inside a loop called `outer` wherever both stand in one nest.
+bool in_order(const Stmt& body, const Names& order) {
+  bool ordered = true;
+  ir::visit(body, [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop == nullptr || !contains(order, loop->name)) return;
+    for (const std::string& name : order) {
+      if (name == loop->name) break;
+      ordered = ordered && find_loop(loop->body, name) == nullptr;
+    }
+  });
+  return ordered;
+}
+
+}  // namespace
+
+StepResult reorder_loops(const ir::Program& program, const Names& order) {
+  for (const std::string& name : order) {
+    if (auto missing = require_loop(program, name)) return *missing;
+  }
+  if (std::set<std::string>(order.begin(), order.end()).size() != order.size()) {
+    return Reason{2, fmt::format("{}", fmt::join(order, ", ")), "every loop once", {}};
+  }
+  auto body = Reorder(program, order)(program.body);
+  if (std::holds_alternative<Reason>(body)) return std::get<Reason>(body);
+  ir::Program result = program;
+  result.body = std::get<Stmt>(body);
+  if (!in_order(result.body, order)) {
+    return Reason{5, "a loop of the sum would have to move out of it, or the loops are not around one another",
+                  "loops of one nest; loops that were moved into a sum stay there", order.front()};
+  }
+  return result;
+}
+
+namespace {
+
+/// reorder(a, b, c): the loops in this order, outermost first; others keep their places.
+/// Preconditions: 1 the loops exist; 2 each is named once; 3 no loop's range depends on one that would stand
+/// inside it; 4 a loop that moves into a sum has a constant extent; 5 the loops stand around one another and
+/// none has to leave a sum.
+StepResult apply_reorder(const ir::Program& program, const Step& step, const StepContext&) {
+  Names order;
+  for (const Argument& argument : step.arguments) order.push_back(word_of(argument));
+  return reorder_loops(program, order);
+}
+
+}  // namespace
+
+const StepKind reorder{"reorder", ".reorder(m, k, n.inner)", apply_reorder};
+
+}  // namespace weft::steps

@@ -1,0 +1,277 @@
+// stage: the part of an operand that a loop's body reads is copied first, to shared memory or to registers.
+#include <weft/scheduler/build_program.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/simplify.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/list.h>
+#include <weft/scheduler/steps/loops.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace weft::steps {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+/// The loops inside the staged body, by name.
+using InnerLoops = std::map<std::string, ir::For>;
+
+InnerLoops inner_loops(const Stmt& body) {
+  InnerLoops loops;
+  ir::visit(body, [&](const Stmt& s) {
+    if (const auto* loop = s.as<ir::For>()) loops.emplace(loop->name, *loop);
+  });
+  return loops;
+}
+
+bool uses_any(const Expr& expr, const InnerLoops& loops) {
+  return std::any_of(loops.begin(), loops.end(), [&](const auto& entry) { return ir::uses(expr, entry.first); });
+}
+
+std::vector<const ir::Load*> loads_of(const Stmt& body, const ir::BufferRef& buffer) {
+  std::vector<const ir::Load*> loads;
+  ir::visit(body, {}, [&](const Expr& e) {
+    const auto* load = e.as<ir::Load>();
+    if (load != nullptr && load->buffer == buffer) loads.push_back(load);
+  });
+  return loads;
+}
+
+/// Where a dimension of the region begins (in terms of outer loops) and how long it is; undefined extent: the
+/// index depends on data.
+struct Span {
+  Expr begin;
+  Expr extent;
+};
+
+bool reads_inner_data(const Expr& index, const InnerLoops& loops) {
+  bool found = false;
+  ir::visit(index, [&](const Expr& e) { found = found || (e.as<ir::Load>() != nullptr && uses_any(e, loops)); });
+  return found;
+}
+
+/// The largest value of a term above its smallest, or undefined where the term is not a loop times a constant.
+Expr reach_of(const ir::Linear::Term& term, const InnerLoops& loops) {
+  if (term.coefficient < 0) return {};
+  Expr scale = ir::integer(term.coefficient);
+  Expr atom = term.atom;
+  if (const auto* product = atom.as<ir::Binary>(); product != nullptr && product->op == ir::BinaryOperator::multiply &&
+                                                   !uses_any(product->right, loops)) {
+    scale = scale * product->right;
+    atom = product->left;
+  }
+  const auto* v = atom.as<ir::Variable>();
+  if (v == nullptr || loops.find(v->name) == loops.end()) return {};
+  return (loops.at(v->name).extent - 1) * scale;
+}
+
+Span span_of(const Expr& index, const Expr& whole, const InnerLoops& loops) {
+  if (reads_inner_data(index, loops)) return {ir::integer(0), whole};
+  ir::Linear outer;
+  Expr extent = ir::integer(1);
+  const ir::Linear sum = ir::linear(index);
+  outer.constant = sum.constant;
+  for (const ir::Linear::Term& term : sum.terms) {
+    if (!uses_any(term.atom, loops)) {
+      outer.terms.push_back(term);
+      continue;
+    }
+    const Expr reach = reach_of(term, loops);
+    if (!reach.defined()) return {};
+    extent = extent + reach;
+  }
+  return {outer.expr(), extent};
+}
+
+Stmt with_loads(const Stmt& body, const ir::BufferRef& buffer, const std::function<Expr(const ir::Load&)>& change) {
+  ir::Rewriter rewriter;
+  rewriter.on_expr = [&](const Expr& e) {
+    const auto* load = e.as<ir::Load>();
+    return load != nullptr && load->buffer == buffer ? change(*load) : e;
+  };
+  return rewriter(body);
+}
+
+std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& buffer, const ir::Program& program,
+                                        int step) {
+  const InnerLoops loops = inner_loops(body);
+  std::vector<Span> region;
+  for (const ir::Load* load : loads_of(body, buffer)) {
+    for (std::size_t i = 0; i < load->indices.size(); ++i) {
+      const Span span = span_of(load->indices[i], buffer->shape[i], loops);
+      if (!span.begin.defined() || !is_constant_extent(program, span.extent)) {
+        return Reason{4, fmt::format("the reads of {}[…, {}, …] do not fill a tile of constant size", buffer->name,
+                                     ir::print(load->indices[i])),
+                      "indices that are sums of loops with constant extents, or a dimension of constant size",
+                      buffer->name};
+      }
+      if (region.size() <= i) {
+        region.push_back(span);
+      } else if (!ir::same(region[i].begin, span.begin) || !ir::same(region[i].extent, span.extent)) {
+        return Reason{4, fmt::format("{} is read in two different regions", buffer->name), "one region", buffer->name};
+      }
+    }
+  }
+  ir::Copy copy{nullptr, {}, buffer, {}, {}, step};
+  for (const Span& span : region) {
+    copy.source_begin.push_back(span.begin);
+    copy.destination_begin.emplace_back(0);
+    copy.extents.push_back(span.extent);
+  }
+  const auto tile = ir::make_buffer(buffer->name + ".shared", buffer->dtype, ir::Scope::shared,
+                                    ir::Access::read_write, copy.extents);
+  copy.destination = tile;
+  const Stmt rest = with_loads(body, buffer, [&](const ir::Load& load) {
+    std::vector<Expr> indices;
+    for (std::size_t i = 0; i < load.indices.size(); ++i) {
+      indices.push_back(ir::linear(load.indices[i] - region[i].begin).expr());
+    }
+    return ir::load(tile, indices);
+  });
+  return ir::allocate(tile, ir::block({ir::copy(std::move(copy)), rest}));
+}
+
+/// The conditions around the first read of the buffer that need no loop but those given.
+std::vector<Expr> guards_of(const Stmt& body, const ir::BufferRef& buffer, const InnerLoops& inside,
+                            const std::vector<std::string>& available) {
+  std::vector<Expr> guards;
+  ir::visit(body, [&](const Stmt& s) {
+    const auto* condition = s.as<ir::If>();
+    if (condition == nullptr || !ir::uses(condition->then, buffer)) return;
+    const bool usable = std::all_of(inside.begin(), inside.end(), [&](const auto& entry) {
+      return !ir::uses(condition->condition, entry.first) ||
+             std::find(available.begin(), available.end(), entry.first) != available.end();
+    });
+    if (usable) guards.push_back(condition->condition);
+  });
+  return guards;
+}
+
+std::variant<Stmt, Reason> stage_registers(const Stmt& body, const ir::BufferRef& buffer, const ir::Program& program,
+                                           int step) {
+  const InnerLoops loops = inner_loops(body);
+  const auto loads = loads_of(body, buffer);
+  const ir::Load& first = *loads.front();
+  const Expr value = ir::load(buffer, first.indices);
+  for (const ir::Load* load : loads) {
+    if (!ir::same(value, ir::load(buffer, load->indices))) {
+      return Reason{4, fmt::format("{} is read at two different places", buffer->name), "one place", buffer->name};
+    }
+  }
+  std::vector<std::string> used;
+  std::vector<Expr> shape;
+  std::vector<Expr> indices;
+  for (const std::string& name : loop_names(body)) {
+    if (!ir::uses(value, name)) continue;
+    if (!is_constant_extent(program, loops.at(name).extent)) {
+      return Reason{4, fmt::format("{} runs over {} iterations", name, ir::print(loops.at(name).extent)),
+                    "loops of constant extents", name};
+    }
+    used.push_back(name);
+    shape.push_back(loops.at(name).extent);
+    indices.push_back(ir::variable(name) - loops.at(name).begin);
+  }
+  const auto tile = ir::make_buffer(buffer->name + ".registers", buffer->dtype, ir::Scope::registers,
+                                    ir::Access::read_write, shape);
+  Stmt fill = ir::store(tile, indices, value);
+  for (const Expr& guard : guards_of(body, buffer, loops, used)) fill = ir::if_then(guard, fill);
+  for (auto name = used.rbegin(); name != used.rend(); ++name) {
+    ir::For loop = loops.at(*name);
+    loop.body = fill;
+    loop.step = step;
+    fill = ir::for_loop(std::move(loop));
+  }
+  const Stmt rest = with_loads(body, buffer, [&](const ir::Load&) { return ir::load(tile, indices); });
+  return ir::allocate(tile, ir::block({fill, rest}));
+}
+
+struct Request {
+  std::string tensor;
+  std::string scope;
+  std::string at;
+};
+
+Request request_of(const Step& step) {
+  Request request;
+  for (const Argument& argument : step.arguments) {
+    if (argument.name == "at") {
+      request.at = word_of(argument);
+    } else {
+      (request.tensor.empty() ? request.tensor : request.scope) = word_of(argument);
+    }
+  }
+  return request;
+}
+
+/// The buffers of a tensor: itself, or the arrays of the sparse operand, that the statement reads.
+std::vector<ir::BufferRef> buffers_read(const ir::Program& program, const Stmt& body, const std::string& tensor) {
+  std::vector<ir::BufferRef> buffers;
+  for (const ir::BufferRef& buffer : program.buffers) {
+    const bool named = buffer->name == tensor || buffer->name.starts_with(tensor + ".");
+    if (named && buffer->access == ir::Access::read && !loads_of(body, buffer).empty()) buffers.push_back(buffer);
+  }
+  return buffers;
+}
+
+std::optional<Reason> check_place(const ir::Program& program, const Request& request) {
+  if (auto missing = require_loop(program, request.at)) return missing;
+  if (request.scope != "shared" && request.scope != "registers") {
+    return Reason{2, request.scope, "shared or registers", {}};
+  }
+  std::optional<Reason> refused;
+  ir::visit(program.body, [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop == nullptr || refused || request.scope != "shared") return;
+    const bool around = loop->name == request.at || find_loop(loop->body, request.at) != nullptr;
+    if (around && ir::is_within_block(loop->kind)) {
+      refused = Reason{5, fmt::format("{} is bound to {}, so not all threads of a block reach the copy together",
+                                      loop->name, ir::name_of(loop->kind)),
+                       fmt::format("reorder({}, {}) first, or another place", request.at, loop->name), loop->name};
+    }
+  });
+  return refused;
+}
+
+/// stage(T, shared | registers, at = loop): at the begin of each iteration of the loop, what the iteration
+/// reads of T is copied; the reads become reads of the copy. Where an index comes from data (a column number),
+/// the whole dimension is copied.
+/// Preconditions: 1 the loop exists; 2 the scope is shared or registers; 3 the loop's body reads T and T is an
+/// input; 4 the region has a constant size; 5 (shared) no warp, lane or thread loop stands around the copy.
+StepResult apply_stage(const ir::Program& program, const Step& step, const StepContext& context) {
+  const Request request = request_of(step);
+  if (auto refused = check_place(program, request)) return *refused;
+  const auto buffers = buffers_read(program, find_loop(program.body, request.at)->body, request.tensor);
+  if (buffers.empty()) {
+    return Reason{3, fmt::format("the body of {} reads no input called {}", request.at, request.tensor),
+                  "an operand that is read there", request.at};
+  }
+  ir::Program result = program;
+  std::optional<Reason> refused;
+  for (const ir::BufferRef& buffer : buffers) {
+    result.body = change_loops(result.body, request.at, [&](const ir::For& loop) -> Stmt {
+      ir::For changed = loop;
+      if (!loads_of(loop.body, buffer).empty() && !refused) {
+        auto staged = request.scope == "shared" ? stage_shared(loop.body, buffer, program, context.step)
+                                                : stage_registers(loop.body, buffer, program, context.step);
+        if (auto* reason = std::get_if<Reason>(&staged)) {
+          refused = *reason;
+        } else {
+          changed.body = std::get<Stmt>(staged);
+        }
+      }
+      return ir::for_loop(std::move(changed));
+    });
+    if (refused) return *refused;
+  }
+  return result;
+}
+
+}  // namespace
+
+const StepKind stage{"stage", ".stage(B, shared, at = n.outer)", apply_stage};
+
+}  // namespace weft::steps
