@@ -1,0 +1,77 @@
+#include <weft/backends/cuda/assemble.h>
+#include <weft/backends/cuda/toolkit.h>
+#include <weft/backends/runtime/process.h>
+#include <weft/dsl/errors.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+namespace weft::cuda {
+namespace {
+
+std::filesystem::path program_for(const AssembleOptions& options) {
+  check_architecture(options.architecture);
+  if (!options.ptxas.empty()) return options.ptxas;
+  const Tool& found = toolkit().ptxas;
+  if (!found.found()) throw RuntimeError("PTX cannot be assembled: " + found.reason);
+  return found.path;
+}
+
+Assembled assemble_with(const std::filesystem::path& ptxas, const std::string& ptx,
+                        const AssembleOptions& options) {
+  const TemporaryFolder folder;
+  write_bytes(folder.path() / "kernel.ptx", ptx);
+  std::vector<std::string> command{ptxas.string(), "-v", "-arch=" + options.architecture,
+                                   "-O" + std::to_string(options.optimization)};
+  if (options.most_registers > 0)
+    command.push_back("-maxrregcount=" + std::to_string(options.most_registers));
+  if (options.line_information) command.push_back("-lineinfo");
+  command.insert(command.end(), {"kernel.ptx", "-o", "kernel.cubin"});
+
+  ProcessOptions process;
+  process.limit_seconds = options.limit_seconds;
+  process.folder = folder.path();
+  const ProcessResult result = run_process(command, process);
+  const std::string said = result.error + result.output;
+  if (!result.succeeded()) {
+    throw RuntimeError("ptxas refuses the PTX for " + options.architecture + " (" +
+                       text_of_end(result, process) + "):\n" + explain_ptxas_errors(said, ptx));
+  }
+  return {read_bytes(folder.path() / "kernel.cubin"), read_ptxas_report(said), result.seconds};
+}
+
+}  // namespace
+
+bool can_assemble() {
+  return toolkit().ptxas.found();
+}
+
+Assembled assemble(const std::string& ptx, const AssembleOptions& options) {
+  return assemble_with(program_for(options), ptx, options);
+}
+
+std::vector<AssembleOutcome> assemble_all(std::span<const std::string> ptx, const AssembleOptions& options,
+                                          unsigned threads) {
+  const std::filesystem::path program = program_for(options);
+  std::vector<AssembleOutcome> outcomes(ptx.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < ptx.size(); i = next++) {
+      try {
+        outcomes[i].assembled = assemble_with(program, ptx[i], options);
+      } catch (const std::exception& error) {
+        outcomes[i].error = error.what();
+      }
+    }
+  };
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t count = std::min(ptx.size(), threads == 0 ? cores : std::size_t{threads});
+  std::vector<std::jthread> workers;
+  for (std::size_t i = 1; i < count; ++i) workers.emplace_back(work);
+  work();
+  workers.clear();
+  return outcomes;
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,50 @@
+// PTX to machine code by the toolkit's assembler, for its report and to spare the driver the work. A machine
+// without a toolkit loads the PTX itself.
+#pragma once
+
+#include <weft/backends/cuda/ptxas_report.h>
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weft::cuda {
+
+struct AssembleOptions {
+  std::string architecture = "sm_90a";
+  int optimization = 3;
+  int most_registers = 0;  ///< a thread; 0 leaves it to the code
+  bool line_information = false;
+  double limit_seconds = 300;
+  std::filesystem::path ptxas;  ///< empty for the one that toolkit() found
+};
+
+struct Assembled {
+  std::string cubin;
+  PtxasReport report;
+  double seconds = 0;
+};
+
+/// True when there is a ptxas on this machine.
+bool can_assemble();
+
+/// Assembles one PTX text. UserError for an architecture that is no such name. RuntimeError when there is no
+/// ptxas, when it takes longer than its limit, and when it refuses the text: then with its own words and the
+/// lines of PTX.
+Assembled assemble(const std::string& ptx, const AssembleOptions& options = {});
+
+/// One text of several: what came of it, or the error's text.
+struct AssembleOutcome {
+  std::optional<Assembled> assembled;
+  std::string error;
+};
+
+/// Assembles each text on its own, at most `threads` at a time (0 for one a core); the results are in the
+/// order of the texts. Throws as assemble only for what concerns all: the architecture, and a machine without
+/// ptxas.
+std::vector<AssembleOutcome> assemble_all(std::span<const std::string> ptx,
+                                          const AssembleOptions& options = {}, unsigned threads = 0);
+
+}  // namespace weft::cuda

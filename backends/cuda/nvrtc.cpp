@@ -1,0 +1,79 @@
+#include <weft/backends/cuda/nvrtc.h>
+#include <weft/dsl/errors.h>
+
+namespace weft::cuda {
+namespace {
+
+constexpr int compilation_error = 6;
+
+}  // namespace
+
+const Nvrtc& Nvrtc::instance() {
+  static const Nvrtc once;
+  return once;
+}
+
+Nvrtc::Nvrtc()
+    : library_(SharedLibrary::open({"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"},
+                                   library_folders(),
+                                   {"libnvrtc-builtins.so.13.0", "libnvrtc-builtins.so"})) {
+  if (!library_) {
+    reason_ = library_.reason();
+    return;
+  }
+  found_ =
+      library_.resolve(get_version_, "nvrtcVersion") &&
+      library_.resolve(error_text_, "nvrtcGetErrorString") &&
+      library_.resolve(create_, "nvrtcCreateProgram") && library_.resolve(destroy_, "nvrtcDestroyProgram") &&
+      library_.resolve(compile_, "nvrtcCompileProgram") &&
+      library_.resolve(log_size_, "nvrtcGetProgramLogSize") && library_.resolve(log_, "nvrtcGetProgramLog") &&
+      library_.resolve(ptx_size_, "nvrtcGetPTXSize") && library_.resolve(ptx_, "nvrtcGetPTX") &&
+      library_.resolve(cubin_size_, "nvrtcGetCUBINSize") && library_.resolve(cubin_, "nvrtcGetCUBIN");
+  if (!found_) {
+    reason_ = library_.path().string() + " lacks a function that weft calls";
+    return;
+  }
+  int major = 0;
+  int minor = 0;
+  if (get_version_(&major, &minor) == 0) version_ = std::to_string(major) + "." + std::to_string(minor);
+}
+
+void Nvrtc::check(Status status, const std::string& doing) const {
+  if (status != 0) throw RuntimeError(doing + ": " + error_text_(status));
+}
+
+std::string Nvrtc::text_of(Program program, SizeOf* size_of, Copy* copy, const std::string& what) const {
+  std::size_t bytes = 0;
+  check(size_of(program, &bytes), "asking NVRTC for the size of " + what);
+  std::string text(bytes, '\0');
+  if (bytes > 0) check(copy(program, text.data()), "asking NVRTC for " + what);
+  return text;
+}
+
+Nvrtc::Result Nvrtc::compile(const std::string& source, const std::string& file_name,
+                             const std::vector<std::string>& options, bool to_ptx) const {
+  internal_check(found_, "NVRTC is called and was not found");
+  Program program = nullptr;
+  check(create_(&program, source.c_str(), file_name.c_str(), 0, nullptr, nullptr), "giving NVRTC a source");
+  struct Guard {
+    const Nvrtc& nvrtc;
+    Program& program;
+    ~Guard() { nvrtc.destroy_(&program); }
+  } const guard{*this, program};
+
+  std::vector<const char*> words;
+  for (const std::string& option : options) words.push_back(option.c_str());
+  const Status status = compile_(program, static_cast<int>(words.size()), words.data());
+  Result result;
+  result.log = text_of(program, log_size_, log_, "its log");
+  while (!result.log.empty() && result.log.back() == '\0') result.log.pop_back();
+  if (status == compilation_error) return result;
+  if (status != 0) check(status, "compiling with NVRTC\n" + result.log);
+  result.succeeded = true;
+  result.image = to_ptx ? text_of(program, ptx_size_, ptx_, "the PTX")
+                        : text_of(program, cubin_size_, cubin_, "the code");
+  if (to_ptx && !result.image.empty() && result.image.back() == '\0') result.image.pop_back();
+  return result;
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,63 @@
+// NVIDIA's run-time compiler, found when the program runs. For files of this folder; users call compile.
+#pragma once
+
+#include <weft/backends/runtime/shared_library.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace weft::cuda {
+
+class Nvrtc {
+ public:
+  /// Looks for the library once.
+  static const Nvrtc& instance();
+
+  bool found() const { return found_; }
+  const std::filesystem::path& path() const { return library_.path(); }
+  const std::string& version() const { return version_; }  ///< "13.0"
+  const std::string& reason() const { return reason_; }    ///< why it was not found
+
+  struct Result {
+    bool succeeded = false;
+    std::string image;
+    std::string log;
+  };
+  /// Compiles to machine code, or to PTX. A refused source is a result, not an error; RuntimeError when the
+  /// compiler itself fails.
+  Result compile(const std::string& source, const std::string& file_name,
+                 const std::vector<std::string>& options, bool to_ptx) const;
+
+  Nvrtc(const Nvrtc&) = delete;
+  Nvrtc& operator=(const Nvrtc&) = delete;
+
+ private:
+  using Program = struct _nvrtcProgram*;
+  using Status = int;
+  using SizeOf = Status(Program program, std::size_t* bytes);
+  using Copy = Status(Program program, char* target);
+
+  Nvrtc();
+  std::string text_of(Program program, SizeOf* size_of, Copy* copy, const std::string& what) const;
+  void check(Status status, const std::string& doing) const;
+
+  SharedLibrary library_;
+  bool found_ = false;
+  std::string version_;
+  std::string reason_;
+  Status (*get_version_)(int* major, int* minor) = nullptr;
+  const char* (*error_text_)(Status status) = nullptr;
+  Status (*create_)(Program* program, const char* source, const char* name, int count,
+                    const char* const* headers, const char* const* names) = nullptr;
+  Status (*destroy_)(Program* program) = nullptr;
+  Status (*compile_)(Program program, int count, const char* const* options) = nullptr;
+  SizeOf* log_size_ = nullptr;
+  Copy* log_ = nullptr;
+  SizeOf* ptx_size_ = nullptr;
+  Copy* ptx_ = nullptr;
+  SizeOf* cubin_size_ = nullptr;
+  Copy* cubin_ = nullptr;
+};
+
+}  // namespace weft::cuda

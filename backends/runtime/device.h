@@ -1,0 +1,97 @@
+// Where kernels run: this machine's processor, a CUDA device, and whatever else implements DeviceInterface.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+enum class DeviceKind : std::uint8_t { cpu, cuda, simulator };
+
+/// What a device is and what it has. Bytes are bytes; a count that the kind of device does not have is 0.
+struct DeviceDescription {
+  DeviceKind kind = DeviceKind::cpu;
+  int ordinal = 0;
+  std::string name;   ///< what parse_device reads: "cpu", "cuda:0"
+  std::string model;  ///< "NVIDIA H200", or the processor's model name
+  std::size_t memory_bytes = 0;
+  std::size_t l2_bytes = 0;  ///< the last cache before memory; for a processor, its largest cache
+
+  int sm = 0;  ///< compute capability, 90 for 9.0
+  int multiprocessors = 0;
+  int threads_per_block = 0;
+  int threads_per_multiprocessor = 0;
+  int blocks_per_multiprocessor = 0;
+  int registers_per_block = 0;
+  int registers_per_multiprocessor = 0;
+  std::size_t shared_bytes_per_block = 0;  ///< without asking for more
+  std::size_t shared_bytes_opt_in = 0;     ///< the most that one block can have
+  std::size_t shared_bytes_per_multiprocessor = 0;
+  std::array<int, 3> block_limit{};
+  std::array<int, 3> grid_limit{};
+  int clock_kilohertz = 0;
+  int memory_clock_kilohertz = 0;
+  int memory_bus_bits = 0;
+  bool cluster_launch = false;
+  int driver_version = 0;  ///< 13000 for 13.0
+
+  int logical_cores = 0;
+  std::vector<std::string> instruction_sets;  ///< "avx2", "avx512f", ...
+};
+
+/// What a device must do to stand behind Device. Addresses are the device's own; calls end in RuntimeError
+/// where the device fails, and callers have checked their ranges.
+class DeviceInterface {
+ public:
+  virtual ~DeviceInterface() = default;
+  virtual const DeviceDescription& description() const = 0;
+  /// At least one byte is asked for; aligned to 64 bytes or more.
+  virtual std::uint64_t allocate(std::size_t bytes) = 0;
+  virtual void release(std::uint64_t address) noexcept = 0;
+  /// Each of these has happened, and is visible to every later launch, when it returns.
+  virtual void upload(std::uint64_t target, const void* source, std::size_t bytes) = 0;
+  virtual void download(void* target, std::uint64_t source, std::size_t bytes) = 0;
+  virtual void fill(std::uint64_t target, std::uint8_t pattern, std::size_t bytes) = 0;
+
+ protected:
+  DeviceInterface() = default;
+  DeviceInterface(const DeviceInterface&) = default;
+  DeviceInterface& operator=(const DeviceInterface&) = default;
+};
+
+/// A device, by value; copies mean the same device. A CUDA device is held through its primary context, which
+/// is the one that the CUDA runtime and PyTorch use, so memory and streams of theirs can be used with it.
+class Device {
+ public:
+  static Device cpu();
+  /// RuntimeError, with the reason, on a machine without a CUDA device; UserError when there is none of this
+  /// number. driver::status() asks the same without an error.
+  static Device cuda(int ordinal = 0);
+  /// Every device of this machine: the processor, then the CUDA devices if any. Makes no contexts.
+  static std::vector<DeviceDescription> devices();
+
+  explicit Device(std::shared_ptr<DeviceInterface> implementation);
+
+  DeviceKind kind() const { return description().kind; }
+  bool is_cuda() const { return kind() == DeviceKind::cuda; }
+  const std::string& name() const { return description().name; }
+  const DeviceDescription& description() const { return implementation_->description(); }
+  DeviceInterface& implementation() const { return *implementation_; }
+  const std::shared_ptr<DeviceInterface>& shared() const { return implementation_; }
+
+  friend bool operator==(const Device& a, const Device& b) { return a.name() == b.name(); }
+
+ private:
+  std::shared_ptr<DeviceInterface> implementation_;
+};
+
+/// The device named "cpu", "cuda" or "cuda:1". UserError when it is not such a name, RuntimeError when this
+/// machine has no CUDA device.
+Device parse_device(std::string_view text);
+
+}  // namespace weft

@@ -1,0 +1,57 @@
+// The vendor's dense product, the one that a sparse kernel must beat. Found when the program runs.
+#pragma once
+
+#include <weft/backends/runtime/device.h>
+#include <weft/backends/runtime/stream.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace weft {
+
+/// Element type of the operands; sums are f32 throughout, and the result has the operands' type.
+enum class DenseType : std::uint8_t {
+  f32,   ///< exact f32 products: no tensor cores, no split arithmetic
+  tf32,  ///< f32 in memory, rounded to TF32 in the tensor cores
+  f16,
+  bf16,
+};
+
+/// Which product: both compute C = A B with A of M x K weights.
+enum class DenseLayout : std::uint8_t {
+  row_major,  ///< A [M, K], B [K, N], C [M, N], each row-major
+  linear,     ///< A [M, K], B stored as [N, K], C stored as [N, M]: a linear layer over N rows of activations
+};
+
+struct DenseProblem {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  DenseType type = DenseType::f32;
+  DenseLayout layout = DenseLayout::row_major;
+};
+
+/// cuBLAS on one device. Has its own workspace, so a call can be recorded in a graph; use from one thread at
+/// a time.
+class Dense {
+ public:
+  /// Nothing where there is no cuBLAS or `device` is not a CUDA device; `reason`, when given, then says why.
+  /// RuntimeError when cuBLAS is there and fails.
+  static std::optional<Dense> open(const Device& device, std::string* reason = nullptr);
+
+  /// C = A B at device addresses, in `stream`; returns at once. UserError for extents below 1 or above 2^31 -
+  /// 1, RuntimeError from cuBLAS.
+  void multiply(const DenseProblem& problem, std::uint64_t a, std::uint64_t b, std::uint64_t c,
+                StreamHandle stream) const;
+
+  /// "cuBLAS 13.1.0 (libcublas.so.13)"
+  const std::string& version() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace weft

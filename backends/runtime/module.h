@@ -1,0 +1,85 @@
+// Compiled GPU code on a CUDA device, and launching it.
+#pragma once
+
+#include <weft/backends/runtime/device.h>
+#include <weft/backends/runtime/stream.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+/// What the driver knows of a loaded kernel. Bytes per thread for local memory, per block for shared memory.
+struct FunctionAttributes {
+  int registers = 0;
+  std::size_t local_bytes = 0;  ///< stack and spills
+  std::size_t static_shared_bytes = 0;
+  std::size_t constant_bytes = 0;
+  int max_threads = 0;     ///< a block of more does not launch, for its registers
+  int cluster_blocks = 0;  ///< blocks of the cluster that the kernel was compiled for, 0 for none
+};
+
+/// How often a kernel runs: blocks, threads of a block, and dynamic shared memory of a block.
+struct LaunchShape {
+  std::array<unsigned, 3> grid{1, 1, 1};
+  std::array<unsigned, 3> block{1, 1, 1};
+  std::size_t shared_bytes = 0;
+};
+
+/// Throws UserError, with the numbers, when the device cannot launch a kernel in this shape: empty or too
+/// large grids and blocks, too many threads for the kernel's registers, more shared memory than a block can
+/// have.
+void check_launch(const DeviceDescription& device, const std::string& kernel,
+                  const FunctionAttributes& attributes, const LaunchShape& shape);
+
+/// One kernel of a module; a value that keeps its module loaded.
+class Function {
+ public:
+  const std::string& name() const;
+  const FunctionAttributes& attributes() const;
+  /// How many blocks of this shape fit on a multiprocessor at once.
+  int blocks_per_multiprocessor(const LaunchShape& shape) const;
+  /// Starts the kernel in `stream` and returns at once. `arguments` points at each argument's value, in
+  /// order. The first error of a kernel shows in the next wait. UserError as check_launch, RuntimeError from
+  /// the driver.
+  void launch(const LaunchShape& shape, std::span<void* const> arguments, StreamHandle stream) const;
+
+ private:
+  friend class Module;
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+/// A loaded image. A value; copies share it, and it is unloaded with the last copy and the last Function of
+/// it.
+class Module {
+ public:
+  /// Loads a cubin, a fat binary or PTX text. UserError when `image` is none of these, or `device` is not a
+  /// CUDA device; RuntimeError with the driver's log when it refuses the image.
+  static Module load(const Device& device, std::string_view image);
+
+  /// The kernel of this name; UserError when the module has none.
+  Function function(const std::string& name) const;
+
+  /// Address and bytes of a variable in global or constant memory; UserError when the module has none.
+  struct Variable {
+    std::uint64_t address = 0;
+    std::size_t bytes = 0;
+  };
+  Variable variable(const std::string& name) const;
+
+  /// What the driver said while it compiled PTX; empty for a cubin.
+  const std::string& log() const;
+
+ private:
+  friend class Function;
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace weft

@@ -1,0 +1,53 @@
+// Other programs, run without a shell and not for ever.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+struct ProcessOptions {
+  double limit_seconds = 120;             ///< then the program and what it started are killed
+  std::size_t output_limit = 16U << 20U;  ///< bytes kept of each output; the rest is read and dropped
+  std::filesystem::path folder;           ///< to run in; empty for this program's own
+};
+
+struct ProcessResult {
+  int exit_code = -1;  ///< -1 when it was ended by a signal
+  int signal = 0;      ///< that signal
+  bool timed_out = false;
+  std::string output;  ///< standard output
+  std::string error;   ///< standard error
+  double seconds = 0;
+
+  bool succeeded() const { return exit_code == 0 && !timed_out; }
+};
+
+/// Runs `command[0]` (looked up on PATH unless it has a slash) with the other words as its arguments and
+/// nothing on standard input, until it ends or the limit has passed. RuntimeError when it cannot be started.
+ProcessResult run_process(const std::vector<std::string>& command, const ProcessOptions& options = {});
+
+/// "exit code 255", "signal 11", "no end within 2 s": for messages.
+std::string text_of_end(const ProcessResult& result, const ProcessOptions& options);
+
+/// A folder of its own under the system's folder for temporary files, removed with the object.
+class TemporaryFolder {
+ public:
+  /// RuntimeError when it cannot be made.
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// The bytes of a file, and a file of these bytes; RuntimeError naming the path when that fails.
+std::string read_bytes(const std::filesystem::path& path);
+void write_bytes(const std::filesystem::path& path, std::string_view bytes);
+
+}  // namespace weft

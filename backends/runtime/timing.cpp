@@ -1,0 +1,127 @@
+#include <weft/backends/runtime/timing.h>
+#include <weft/dsl/errors.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace weft {
+
+// In cuda_timing.cpp.
+Timing time_on_cuda(const Device& device, const std::function<void(StreamHandle)>& launch_once,
+                    const TimingOptions& options);
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double quantile(const std::vector<double>& sorted, double fraction) {
+  const double place = fraction * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+/// Twice the largest cache, within reason on machines whose cache is shared by hundreds of cores.
+std::size_t flush_bytes(const Device& device) {
+  constexpr std::size_t least = 32U << 20U;
+  constexpr std::size_t most = 512U << 20U;
+  return std::clamp(2 * device.description().l2_bytes, least, most);
+}
+
+class CpuTimer {
+ public:
+  CpuTimer(const Device& device, const std::function<void(StreamHandle)>& launch_once, bool flush)
+      : launch_once_(launch_once), flush_(flush ? flush_bytes(device) / sizeof(int) : 0) {}
+
+  /// Seconds of `repeats` launches.
+  double sample(int repeats) {
+    double total = 0;
+    if (flush_.empty()) {
+      const auto start = Clock::now();
+      for (int i = 0; i < repeats; ++i) launch_once_(nullptr);
+      return seconds_since(start);
+    }
+    for (int i = 0; i < repeats; ++i) {
+      for (volatile int& word : flush_) word = word + 1;
+      const auto start = Clock::now();
+      launch_once_(nullptr);
+      total += seconds_since(start);
+    }
+    return total;
+  }
+
+ private:
+  const std::function<void(StreamHandle)>& launch_once_;
+  std::vector<int> flush_;
+};
+
+int chosen_repeats(const TimingOptions& options, double one_seconds) {
+  if (options.repeats > 0) return options.repeats;
+  const double wanted = std::ceil(options.minimum_seconds / std::max(one_seconds, 1e-9));
+  return static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(options.most_repeats)));
+}
+
+Timing time_on_cpu(const Device& device, const std::function<void(StreamHandle)>& launch_once,
+                   const TimingOptions& options) {
+  CpuTimer timer(device, launch_once, options.flush_l2);
+  const auto begin = Clock::now();
+  for (int i = 0; i < options.warm_up; ++i) {
+    launch_once(nullptr);
+    if (seconds_since(begin) > options.maximum_seconds) break;
+  }
+  // With a flush each repeat costs far more than its launch, and gains nothing: the clock is read every time.
+  const int repeats =
+      options.flush_l2 ? std::max(1, options.repeats) : chosen_repeats(options, timer.sample(1));
+  std::vector<double> samples;
+  for (int round = 0; round < options.rounds; ++round) {
+    samples.push_back(timer.sample(repeats) * 1e6 / repeats);
+    if (samples.size() >= 3 && seconds_since(begin) > options.maximum_seconds) break;
+  }
+  Timing timing = summarize(std::move(samples));
+  timing.repeats = repeats;
+  timing.method = options.flush_l2 ? "clock+flush" : "clock";
+  return timing;
+}
+
+void check(const TimingOptions& options) {
+  const bool usable = options.rounds >= 1 && options.repeats >= 0 && options.most_repeats >= 1 &&
+                      options.warm_up >= 0 && options.minimum_seconds >= 0 && options.maximum_seconds >= 0 &&
+                      options.limit_seconds > 0;
+  if (usable) return;
+  throw UserError({"timing a kernel",
+                   {},
+                   "rounds " + std::to_string(options.rounds) + ", repeats " +
+                       std::to_string(options.repeats) + ", most_repeats " +
+                       std::to_string(options.most_repeats) + ", warm_up " + std::to_string(options.warm_up) +
+                       ", a limit of " + text_of_seconds(options.limit_seconds),
+                   "at least one round, no negative number, a limit above zero"});
+}
+
+}  // namespace
+
+Timing summarize(std::vector<double> microseconds) {
+  internal_check(!microseconds.empty(), "a timing without samples");
+  std::sort(microseconds.begin(), microseconds.end());
+  Timing timing;
+  timing.median = quantile(microseconds, 0.5);
+  timing.minimum = microseconds.front();
+  timing.percentile_95 = quantile(microseconds, 0.95);
+  timing.spread = timing.median > 0 ? (timing.percentile_95 - timing.minimum) / timing.median : 0;
+  timing.count = static_cast<int>(microseconds.size());
+  return timing;
+}
+
+Timing time(const Device& device, const std::function<void(StreamHandle)>& launch_once,
+            const TimingOptions& options) {
+  check(options);
+  if (device.kind() == DeviceKind::cpu) return time_on_cpu(device, launch_once, options);
+  if (device.is_cuda()) return time_on_cuda(device, launch_once, options);
+  throw UserError({"timing a kernel", {}, "the device " + device.name(), "cpu or a CUDA device"});
+}
+
+}  // namespace weft

@@ -1,0 +1,159 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <weft/backends/cuda/assemble.h>
+#include <weft/backends/cuda/toolkit.h>
+#include <weft/backends/runtime/process.h>
+#include <weft/dsl/errors.h>
+
+namespace weft::cuda {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string kernel(const std::string& name, const std::string& body) {
+  return ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry " + name + "(.param .u64 p)\n{\n" +
+         body + "  ret;\n}\n";
+}
+
+/// Loads `count` values, waits for all threads, stores them: all of them live at once.
+std::string wide_kernel(int count) {
+  std::string body =
+      "  .reg .b64 %rd;\n  .reg .f32 %f<" + std::to_string(count) + ">;\n  ld.param.u64 %rd, [p];\n";
+  const auto access = [](int i) { return "[%rd+" + std::to_string(4 * i) + "]"; };
+  for (int i = 0; i < count; ++i) {
+    body += "  ld.volatile.global.f32 %f" + std::to_string(i) + ", " + access(i) + ";\n";
+  }
+  body += "  bar.sync 0;\n";
+  for (int i = 0; i < count; ++i) {
+    body += "  st.volatile.global.f32 " + access(i) + ", %f" + std::to_string(i) + ";\n";
+  }
+  return kernel("wide", body);
+}
+
+const std::string serialised = kernel("w", R"(
+  .reg .f32 f<4>; .reg .b64 r<3>; .reg .pred q;
+  ld.param.u64 r0, [p]; mov.u64 r1, r0; mov.u64 r2, r0;
+  mov.f32 f0, 0f00000000; mov.f32 f1, f0; mov.f32 f2, f0; mov.f32 f3, f0;
+  setp.ne.b32 q, 1, 0;
+  wgmma.fence.sync.aligned;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {f0, f1, f2, f3}, r1, r2, q, 1, 1, 0, 0;
+  add.f32 f0, f0, f1;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {f0, f1, f2, f3}, r1, r2, q, 1, 1, 0, 0;
+  wgmma.commit_group.sync.aligned;
+  wgmma.wait_group.sync.aligned 0;
+  st.global.f32 [r0], f0; st.global.f32 [r0+4], f1;
+)");
+
+class Ptxas : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!can_assemble()) GTEST_SKIP() << "[SKIP] " << toolkit().ptxas.reason;
+  }
+};
+
+TEST_F(Ptxas, MakesACubinAndReportsIt) {
+  const Assembled assembled = assemble(wide_kernel(16));
+  EXPECT_TRUE(assembled.cubin.starts_with("\177ELF"));
+  const Resources* wide = assembled.report.find("wide");
+  ASSERT_NE(wide, nullptr);
+  EXPECT_GE(wide->registers, 16);
+  EXPECT_EQ(wide->barriers, 1);
+  EXPECT_EQ(wide->spill_store_bytes, 0U);
+  EXPECT_GT(assembled.seconds, 0);
+}
+
+TEST_F(Ptxas, ReportsSpills) {
+  AssembleOptions options;
+  options.most_registers = 32;
+  const Resources worst = assemble(wide_kernel(100), options).report.worst();
+  EXPECT_LE(worst.registers, 32);
+  EXPECT_GT(worst.spill_store_bytes, 0U);
+  EXPECT_GT(worst.spill_load_bytes, 0U);
+  EXPECT_GE(worst.stack_bytes, worst.spill_store_bytes);
+}
+
+TEST_F(Ptxas, ReportsSerialisedWgmma) {
+  const Assembled assembled = assemble(serialised);
+  EXPECT_TRUE(assembled.report.serialises_wgmma());
+  EXPECT_TRUE(assembled.cubin.starts_with("\177ELF"));
+}
+
+TEST_F(Ptxas, ErrorsCarryItsWordsAndTheLine) {
+  try {
+    assemble(kernel("k", "  .reg .f32 a;\n  adz.f32 a, a, a;\n"));
+    FAIL();
+  } catch (const RuntimeError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("line 7: Not a name of any known instruction: 'adz'"));
+    EXPECT_THAT(error.what(), HasSubstr("|   adz.f32 a, a, a;"));
+    EXPECT_THAT(error.what(), HasSubstr("exit code 255"));
+  }
+}
+
+TEST_F(Ptxas, UnknownArchitecturesAreRefused) {
+  AssembleOptions options;
+  options.architecture = "sm_90; rm -rf x";
+  EXPECT_THROW(assemble(wide_kernel(4), options), UserError);
+  options.architecture = "sm_91";
+  try {
+    assemble(wide_kernel(4), options);
+    FAIL();
+  } catch (const RuntimeError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("'sm_91' is not defined"));
+  }
+}
+
+TEST_F(Ptxas, SeveralTextsEachWithItsOwnOutcome) {
+  const std::vector<std::string> texts{wide_kernel(8), "nonsense", wide_kernel(24), serialised};
+  for (const unsigned threads : {1U, 3U, 0U}) {
+    const auto outcomes = assemble_all(texts, {}, threads);
+    ASSERT_EQ(outcomes.size(), 4U);
+    ASSERT_TRUE(outcomes[0].assembled && outcomes[2].assembled && outcomes[3].assembled);
+    EXPECT_GT(outcomes[2].assembled->report.worst().registers,
+              outcomes[0].assembled->report.worst().registers);
+    EXPECT_TRUE(outcomes[3].assembled->report.serialises_wgmma());
+    EXPECT_FALSE(outcomes[1].assembled);
+    EXPECT_THAT(outcomes[1].error, HasSubstr("ptxas refuses the PTX"));
+  }
+  EXPECT_TRUE(assemble_all({}).empty());
+}
+
+// Any program can stand in for ptxas, so these need no toolkit.
+std::filesystem::path script(const TemporaryFolder& folder, const std::string& text) {
+  const auto path = folder.path() / "ptxas";
+  write_bytes(path, "#!/bin/sh\n" + text);
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  return path;
+}
+
+TEST(Assemble, ALimitInTime) {
+  const TemporaryFolder folder;
+  AssembleOptions options;
+  options.ptxas = script(folder, "sleep 60\n");
+  options.limit_seconds = 0.2;
+  try {
+    assemble("", options);
+    FAIL();
+  } catch (const RuntimeError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no end within 0.2 s"));
+  }
+}
+
+TEST(Assemble, NoOutputIsAnErrorAndTheFolderIsRemoved) {
+  const TemporaryFolder folder;
+  AssembleOptions options;
+  options.ptxas = script(folder, "pwd > " + (folder.path() / "where").string() + "\n");
+  EXPECT_THROW(assemble("text", options), RuntimeError);
+  std::string where = read_bytes(folder.path() / "where");
+  where.pop_back();
+  EXPECT_FALSE(std::filesystem::exists(where)) << where;
+}
+
+TEST(Assemble, AMissingProgram) {
+  AssembleOptions options;
+  options.ptxas = "/no/such/ptxas";
+  EXPECT_THROW(assemble("", options), RuntimeError);
+  EXPECT_THAT(assemble_all(std::vector<std::string>{""}, options).at(0).error, HasSubstr("/no/such/ptxas"));
+}
+
+}  // namespace
+}  // namespace weft::cuda
