@@ -12,6 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr bool with_cuda = WEFT_WITH_CUDA != 0;
+
 Tool find_tool(const std::string& name) {
   Tool tool;
   tool.path = find_program(name);
@@ -74,15 +76,15 @@ std::vector<fs::path> find_includes(const fs::path& nvrtc) {
 
 Toolkit look() {
   Toolkit found;
-#if WEFT_WITH_CUDA
-  found.ptxas = find_tool("ptxas");
-  found.nvcc = find_tool("nvcc");
-  found.nvrtc = find_nvrtc();
-  found.includes = find_includes(found.nvrtc.path);
-#else
-  for (Tool* tool : {&found.ptxas, &found.nvcc, &found.nvrtc})
-    tool->reason = "weft was built with WEFT_CUDA=OFF";
-#endif
+  if constexpr (with_cuda) {
+    found.ptxas = find_tool("ptxas");
+    found.nvcc = find_tool("nvcc");
+    found.nvrtc = find_nvrtc();
+    found.includes = find_includes(found.nvrtc.path);
+  } else {
+    for (Tool* tool : {&found.ptxas, &found.nvcc, &found.nvrtc})
+      tool->reason = "weft was built with WEFT_CUDA=OFF";
+  }
   return found;
 }
 
