@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+#include <weft/dsl/algorithm.h>
+#include <weft/dsl/errors.h>
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+/// Writes an algorithm, also one that does not hold together: messages about such a one quote it.
+class Writer {
+ public:
+  explicit Writer(const Algorithm& algorithm) : algorithm_(algorithm) {}
+
+  std::string access(const TensorAccess& access) const {
+    std::string indices;
+    for (const AffineIndex& index : access.indices) indices += (indices.empty() ? "" : ", ") + index.text();
+    const bool known = access.operand < algorithm_.operands.size();
+    return (known ? algorithm_.operands[access.operand].name : "?") + "[" + indices + "]";
+  }
+
+  std::string term(const Term& term) const {
+    switch (term.kind) {
+      case Term::Kind::sum:
+        return sum();
+      case Term::Kind::number:
+        return fmt::format("{}", term.number);
+      case Term::Kind::scalar:
+        return term.scalar;
+      case Term::Kind::access:
+        return access(term.access);
+      case Term::Kind::add:
+        return operation(term, " + ");
+      case Term::Kind::subtract:
+        return operation(term, " - ");
+      case Term::Kind::multiply:
+        return operation(term, " * ");
+      case Term::Kind::relu:
+        return "relu(" + operation(term, ", ") + ")";
+      case Term::Kind::gelu:
+        return "gelu(" + operation(term, ", ") + ")";
+    }
+    return "?";
+  }
+
+ private:
+  static int precedence(const Term& term) {
+    if (term.kind == Term::Kind::add || term.kind == Term::Kind::subtract) return 1;
+    return term.kind == Term::Kind::multiply ? 2 : 3;
+  }
+
+  std::string operation(const Term& term, const std::string& sign) const {
+    const int outside = precedence(term) == 3 ? 0 : precedence(term);
+    std::string text;
+    for (const Term& argument : term.arguments) {
+      const bool first = &argument == &term.arguments.front();
+      const int inside = precedence(argument);
+      const bool regrouped = !first && inside == outside;
+      const std::string written = this->term(argument);
+      text += (first ? "" : sign) + (inside < outside || regrouped ? "(" + written + ")" : written);
+    }
+    return text;
+  }
+
+  std::string sum() const {
+    std::string text = "sum(";
+    for (const IndexVariable& index : algorithm_.indices) {
+      if (index.reduction) text += index.name + ", ";
+    }
+    for (std::size_t i = 0; i < algorithm_.factors.size(); ++i) {
+      text += (i == 0 ? "" : " * ") + access(algorithm_.factors[i]);
+    }
+    return text + ")";
+  }
+
+  const Algorithm& algorithm_;
+};
+
+}  // namespace
+
+const std::string* AffineIndex::plain() const {
+  const bool plain = terms.size() == 1 && terms.front().second == 1 && constant == 0;
+  return plain ? &terms.front().first : nullptr;
+}
+
+std::string AffineIndex::text() const {
+  std::string text;
+  const auto add = [&](std::int64_t value, const std::string& name) {
+    // Negated as unsigned, because the lowest number has no positive counterpart.
+    const auto size = value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+    text += text.empty() ? (value < 0 ? "-" : "") : (value < 0 ? " - " : " + ");
+    text += name.empty() ? fmt::format("{}", size) : size == 1 ? name : fmt::format("{}*{}", size, name);
+  };
+  for (const auto& [name, coefficient] : terms) add(coefficient, name);
+  if (constant != 0 || terms.empty()) add(constant, {});
+  return text;
+}
+
+const IndexVariable& Algorithm::index(const std::string& wanted) const {
+  const auto found = std::find_if(indices.begin(), indices.end(),
+                                  [&](const IndexVariable& index) { return index.name == wanted; });
+  internal_check(found != indices.end(), "algorithm " + name + " has no index " + wanted);
+  return *found;
+}
+
+const Operand* Algorithm::sparse_operand() const {
+  const auto found = std::find_if(operands.begin(), operands.end(),
+                                  [](const Operand& operand) { return operand.storage == Storage::sparse; });
+  return found == operands.end() ? nullptr : &*found;
+}
+
+std::string Algorithm::text() const {
+  const Writer writer(*this);
+  return writer.access(output) + " = " + writer.term(result);
+}
+
+}  // namespace weft

@@ -1,0 +1,457 @@
+#include <weft/dsl/algorithm.h>
+#include <weft/dsl/errors.h>
+#include <weft/dsl/names.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace weft {
+namespace {
+
+std::string quoted(const std::string& name) {
+  return "\"" + name + "\"";
+}
+
+/// Checks from the outside in: first that every reference leads somewhere, then what the parts mean together.
+class Check {
+ public:
+  explicit Check(const Algorithm& algorithm) : algorithm_(algorithm) {}
+
+  void run() {
+    check_names();
+    check_operands();
+    check_indices();
+    check_accesses();
+    check_output();
+    check_result();
+    check_reductions();
+    check_extents();
+    check_sparse_operand();
+    check_element_types();
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what, const std::string& found,
+                           const std::string& accepted) const {
+    throw UserError({what, "algorithm " + algorithm_.name + ": " + algorithm_.text(), found, accepted});
+  }
+
+  const Operand& operand(const TensorAccess& access) const { return algorithm_.operands[access.operand]; }
+  bool is_reduction(const std::string& name) const { return variables_.at(name)->reduction; }
+
+  // ---- names ----
+
+  void claim(const std::string& name, const std::string& kind) {
+    require_identifier(name, kind, "algorithm " + algorithm_.name);
+    const auto [other, fresh] = kind_of_name_.emplace(name, kind);
+    if (!fresh) {
+      refuse("the name " + quoted(name) + " is given twice",
+             "a name of a " + other->second + " and of a " + kind,
+             "tensors, indices, scalars and sizes with names of their own");
+    }
+  }
+
+  void check_names() {
+    require_identifier(algorithm_.name, "algorithm", {});
+    for (const Operand& operand : algorithm_.operands) claim(operand.name, "tensor");
+    for (const IndexVariable& index : algorithm_.indices) claim(index.name, "index");
+    for (const std::string& scalar : algorithm_.scalars) claim(scalar, "scalar");
+    std::set<std::string> sizes;
+    for (const Operand& operand : algorithm_.operands) {
+      for (const Extent& extent : operand.shape) {
+        if (!extent.is_static() && sizes.insert(extent.name).second) claim(extent.name, "size");
+      }
+    }
+  }
+
+  // ---- operands on their own ----
+
+  void check_operands() const {
+    for (const Operand& operand : algorithm_.operands) {
+      if (operand.shape.empty()) {
+        refuse("tensor " + operand.name + " has no dimensions", "an empty shape", "at least 1 dimension");
+      }
+      for (const Extent& extent : operand.shape) {
+        if (extent.is_static() && extent.value < 1) {
+          refuse("a dimension of tensor " + operand.name + " has no elements", extent.text(), "at least 1");
+        }
+      }
+      check_strides(operand);
+    }
+  }
+
+  void check_strides(const Operand& operand) const {
+    const std::string what = "the strides of tensor " + operand.name + " do not fit its shape";
+    if (!operand.strides.empty()) {
+      if (operand.strides.size() != operand.shape.size()) {
+        refuse(what,
+               std::to_string(operand.strides.size()) + " strides for " +
+                   std::to_string(operand.shape.size()) + " dimensions",
+               "one stride a dimension, in elements");
+      }
+      for (const std::int64_t stride : operand.strides) {
+        if (stride < 1) refuse(what, "a stride of " + std::to_string(stride), "at least 1");
+      }
+    }
+    if (!last_element_is_addressable(operand)) {
+      refuse("tensor " + operand.name + " is larger than any memory", "more than 2^48 elements",
+             "at most 2^48");
+    }
+    if (operand.name == algorithm_.operands[output_operand()].name) check_overlap(operand, what);
+  }
+
+  std::size_t output_operand() const {
+    if (algorithm_.output.operand >= algorithm_.operands.size()) {
+      refuse("the output is not one of the tensors",
+             "tensor number " + std::to_string(algorithm_.output.operand),
+             "a number below " + std::to_string(algorithm_.operands.size()));
+    }
+    return algorithm_.output.operand;
+  }
+
+  /// A symbolic extent counts as 1: what it really is, is checked at launch.
+  static bool last_element_is_addressable(const Operand& operand) {
+    constexpr std::int64_t limit = std::int64_t{1} << 48;
+    std::int64_t elements = 1, last = 0;
+    for (std::size_t i = 0; i < operand.shape.size(); ++i) {
+      const std::int64_t extent = operand.shape[i].is_static() ? operand.shape[i].value : 1;
+      if (extent > limit || elements > limit / extent) return false;
+      elements *= extent;
+      if (operand.strides.empty() || extent == 1) continue;
+      if (operand.strides[i] > (limit - last) / (extent - 1)) return false;
+      last += (extent - 1) * operand.strides[i];
+    }
+    return true;
+  }
+
+  /// Two elements at one place would be written by two threads at once.
+  void check_overlap(const Operand& operand, const std::string& what) const {
+    std::vector<std::pair<std::int64_t, std::int64_t>> dimensions;  // stride, extent
+    for (std::size_t i = 0; i < operand.strides.size(); ++i) {
+      const Extent& extent = operand.shape[i];
+      if (extent.is_static() && extent.value > 1) dimensions.emplace_back(operand.strides[i], extent.value);
+    }
+    std::sort(dimensions.begin(), dimensions.end());
+    std::int64_t last = 0;
+    for (const auto& [stride, extent] : dimensions) {
+      if (stride <= last) {
+        refuse(what,
+               "elements of the output that lie at the same place (stride " + std::to_string(stride) + ")",
+               "a stride of at least " + std::to_string(last + 1) + " there");
+      }
+      last += stride * (extent - 1);
+    }
+  }
+
+  // ---- references ----
+
+  void check_indices() {
+    bool reductions = false;
+    for (const IndexVariable& index : algorithm_.indices) {
+      variables_[index.name] = &index;
+      if (reductions && !index.reduction) {
+        refuse("the indices are not in order", "output index " + index.name + " after a reduction index",
+               "output indices, then reduction indices");
+      }
+      reductions = reductions || index.reduction;
+    }
+    if (!reductions) refuse("nothing is summed over", "no reduction index", "at least one");
+  }
+
+  void check_access(const TensorAccess& access) const {
+    if (access.operand >= algorithm_.operands.size()) {
+      refuse("an access names no tensor", "tensor number " + std::to_string(access.operand),
+             "a number below " + std::to_string(algorithm_.operands.size()));
+    }
+    const Operand& tensor = operand(access);
+    if (access.indices.size() != tensor.shape.size()) {
+      refuse("tensor " + tensor.name + " is indexed with a number of indices that is not its rank",
+             std::to_string(access.indices.size()) + " indices", std::to_string(tensor.shape.size()));
+    }
+    for (const AffineIndex& index : access.indices) {
+      std::set<std::string> seen;
+      for (const auto& [name, coefficient] : index.terms) {
+        if (!variables_.contains(name)) {
+          refuse("tensor " + tensor.name + " is indexed with an index that the algorithm lacks", name,
+                 "an index of the output or of the sum");
+        }
+        if (coefficient == 0 || !seen.insert(name).second) {
+          refuse("an index of tensor " + tensor.name + " is not in its shortest form", index.text(),
+                 "every index once, with a factor that is not 0");
+        }
+      }
+    }
+  }
+
+  void check_accesses() {
+    if (algorithm_.factors.size() != 2) {
+      refuse("the sum is not over a product of two accesses",
+             std::to_string(algorithm_.factors.size()) + " factors", "two");
+    }
+    check_access(algorithm_.output);
+    for (const TensorAccess& factor : algorithm_.factors) {
+      check_access(factor);
+      if (factor.operand == algorithm_.output.operand) {
+        refuse("the output is a factor of its own sum", operand(factor).name,
+               "another tensor; the old output may be read outside of the sum");
+      }
+    }
+  }
+
+  // ---- the parts together ----
+
+  void check_output() const {
+    std::vector<std::string> names;
+    for (const AffineIndex& index : algorithm_.output.indices) {
+      if (index.plain() == nullptr) {
+        refuse("the output is indexed with more than plain indices", index.text(), "an index");
+      }
+      names.push_back(*index.plain());
+    }
+    std::vector<std::string> expected;
+    for (const IndexVariable& index : algorithm_.indices) {
+      if (!index.reduction) expected.push_back(index.name);
+    }
+    if (names == expected) return;
+    std::set<std::string> seen;
+    for (const std::string& name : names) {
+      if (!seen.insert(name).second) refuse("an index stands twice in the output", name, "every index once");
+      if (is_reduction(name)) {
+        refuse("an index that is summed over stands in the output", name, "indices that are not summed over");
+      }
+    }
+    refuse("the output indices are not those of the output, in its order",
+           algorithm_.output.indices.front().text(), "one variable for each index of the output");
+  }
+
+  void check_result() {
+    check_term(algorithm_.result, 0);
+    if (sums_ != 1) {
+      refuse("an algorithm has one sum", std::to_string(sums_) + " sums", "one");
+    }
+  }
+
+  void check_term(const Term& term, int depth) {
+    const auto takes = [&](std::size_t count) {
+      if (term.arguments.size() == count) return;
+      refuse("a term has a wrong number of arguments", std::to_string(term.arguments.size()),
+             std::to_string(count));
+    };
+    if (depth > 256) refuse("the epilogue is nested too deeply", "more than 256 levels", "at most 256");
+    switch (term.kind) {
+      case Term::Kind::sum:
+        takes(0);
+        ++sums_;
+        break;
+      case Term::Kind::number:
+        takes(0);
+        if (!std::isfinite(term.number))
+          refuse("a number is not finite", std::to_string(term.number), "a number");
+        break;
+      case Term::Kind::scalar:
+        takes(0);
+        if (std::find(algorithm_.scalars.begin(), algorithm_.scalars.end(), term.scalar) ==
+            algorithm_.scalars.end()) {
+          refuse("a scalar is not one of the algorithm's", term.scalar, "a scalar that the algorithm lists");
+        }
+        break;
+      case Term::Kind::access:
+        takes(0);
+        check_epilogue_access(term.access);
+        break;
+      case Term::Kind::add:
+      case Term::Kind::subtract:
+      case Term::Kind::multiply:
+        takes(2);
+        break;
+      case Term::Kind::relu:
+      case Term::Kind::gelu:
+        takes(1);
+        break;
+    }
+    for (const Term& argument : term.arguments) check_term(argument, depth + 1);
+  }
+
+  void check_epilogue_access(const TensorAccess& access) {
+    check_access(access);
+    epilogue_.push_back(access);
+    for (const AffineIndex& index : access.indices) {
+      for (const auto& [name, coefficient] : index.terms) {
+        if (is_reduction(name)) {
+          refuse("an index that is summed over stands outside of the sum", name, "an index of the output");
+        }
+      }
+    }
+    if (access.operand != algorithm_.output.operand) return;
+    for (std::size_t i = 0; i < access.indices.size(); ++i) {
+      const std::string* name = access.indices[i].plain();
+      if (name == nullptr || *name != *algorithm_.output.indices[i].plain()) {
+        refuse("the old output is read at another place than is written", access.indices[i].text(),
+               *algorithm_.output.indices[i].plain());
+      }
+    }
+  }
+
+  /// Every index occurs in a factor: else the sum would repeat itself, or the output would.
+  void check_reductions() const {
+    std::set<std::string> used;
+    for (const TensorAccess& factor : algorithm_.factors) {
+      for (const AffineIndex& index : factor.indices) {
+        for (const auto& [name, coefficient] : index.terms) used.insert(name);
+      }
+    }
+    for (const IndexVariable& index : algorithm_.indices) {
+      if (used.contains(index.name)) continue;
+      refuse(index.reduction ? "an index that is summed over is in no factor of the sum"
+                             : "an index of the output is in no factor of the sum",
+             index.name, "an index that one of the two factors has");
+    }
+  }
+
+  void check_extents() {
+    for (const TensorAccess& factor : algorithm_.factors) measure(factor);
+    measure(algorithm_.output);
+    for (const TensorAccess& access : epilogue_) measure(access);
+    for (const IndexVariable& index : algorithm_.indices) {
+      const auto source = source_of_extent_.find(index.name);
+      if (source == source_of_extent_.end()) {
+        refuse("index " + index.name + " has no size",
+               "only sums such as " + index.name + " + 1 in every access",
+               "a tensor that is indexed with " + index.name + " alone");
+      }
+      if (source->second.first != index.extent) {
+        refuse("index " + index.name + " has another size than its tensors",
+               index.extent.text() + ", but " + source->second.first.text() + " in " + source->second.second,
+               source->second.first.text());
+      }
+    }
+  }
+
+  /// Indices that stand alone give the dimension their size. Sums of indices may leave the tensor.
+  void measure(const TensorAccess& access) {
+    const Operand& tensor = operand(access);
+    for (std::size_t i = 0; i < access.indices.size(); ++i) {
+      const std::string* name = access.indices[i].plain();
+      if (name == nullptr) continue;
+      const Extent& extent = tensor.shape[i];
+      const auto& [first, first_tensor] =
+          source_of_extent_.emplace(*name, Source{extent, tensor.name}).first->second;
+      if (first == extent) continue;
+      refuse("index " + *name + " is " + first.text() + " in " + first_tensor + " and " + extent.text() +
+                 " in " + tensor.name,
+             "dimension " + std::to_string(i) + " of " + tensor.name + " with " + extent.text() + " elements",
+             first.text() + " elements, as in " + first_tensor);
+    }
+  }
+
+  // ---- the sparse operand ----
+
+  void check_sparse_operand() const {
+    const auto is_sparse = [](const Operand& operand) { return operand.storage == Storage::sparse; };
+    const auto count = std::count_if(algorithm_.operands.begin(), algorithm_.operands.end(), is_sparse);
+    if (count == 0) return;
+    if (count > 1)
+      refuse("two operands are sparse", std::to_string(count) + " sparse operands", "at most one");
+    if (is_sparse(operand(algorithm_.output)))
+      refuse("the output is sparse", operand(algorithm_.output).name, "a dense output");
+    for (const TensorAccess& access : epilogue_) {
+      if (is_sparse(operand(access))) {
+        refuse("the sparse operand stands outside of the sum", operand(access).name, "a factor of the sum");
+      }
+    }
+    if (is_sparse(operand(algorithm_.factors[0])) && is_sparse(operand(algorithm_.factors[1]))) {
+      refuse("two operands are sparse", operand(algorithm_.factors[0]).name + " as both factors",
+             "at most one");
+    }
+    for (const TensorAccess& factor : algorithm_.factors) {
+      if (is_sparse(operand(factor))) check_sparse_access(factor);
+    }
+  }
+
+  void check_sparse_access(const TensorAccess& access) const {
+    const Operand& weights = operand(access);
+    if (!weights.strides.empty()) {
+      refuse("the sparse operand " + weights.name + " has strides", "strides",
+             "a packed tensor without strides");
+    }
+    for (const Extent& extent : weights.shape) {
+      if (extent.is_static()) continue;
+      refuse("the sparse operand " + weights.name + " has a size that is given at launch", extent.text(),
+             "a number: its weights are known");
+    }
+    std::set<std::string> seen;
+    bool reductions = false;
+    for (const AffineIndex& index : access.indices) {
+      const std::string* name = index.plain();
+      if (name == nullptr) {
+        refuse("the sparse operand is indexed with more than plain indices", index.text(), "an index");
+      }
+      if (!seen.insert(*name).second)
+        refuse("an index stands twice in the sparse operand", *name, "every index once");
+      if (reductions && !is_reduction(*name)) {
+        refuse("the sparse operand " + weights.name + " has an output index after one that is summed over",
+               *name, "output indices first, then indices that are summed over");
+      }
+      reductions = reductions || is_reduction(*name);
+    }
+    if (is_reduction(*access.indices.front().plain())) {
+      refuse("the sparse operand " + weights.name + " has no output index", algorithm_.text(),
+             "output indices first, then indices that are summed over");
+    }
+    for (const IndexVariable& index : algorithm_.indices) {
+      if (!index.reduction || seen.contains(index.name)) continue;
+      refuse("the sparse operand " + weights.name + " lacks an index that is summed over", index.name,
+             "a sparse operand with every index that is summed over");
+    }
+  }
+
+  // ---- element types ----
+
+  void check_element_types() const {
+    for (const Operand& operand : algorithm_.operands) {
+      if (is_float(operand.dtype)) continue;
+      refuse("tensor " + operand.name + " has an element type that weft does not compute with",
+             std::string(name_of(operand.dtype)), "f16, bf16, f32, f64");
+    }
+    const DType factor = operand(algorithm_.factors[0]).dtype;
+    const DType other = operand(algorithm_.factors[1]).dtype;
+    if (factor != other) {
+      refuse("the factors of the sum have different element types",
+             std::string(name_of(factor)) + " and " + std::string(name_of(other)), "the same for both");
+    }
+    const DType output = operand(algorithm_.output).dtype;
+    if (output != factor && output != DType::f32) {
+      refuse("the output's element type is neither the factors' nor f32", std::string(name_of(output)),
+             std::string(name_of(factor)) + " or f32");
+    }
+    if (algorithm_.accumulator != accumulator_of(factor)) {
+      refuse("the sum runs in an element type that does not belong to its factors",
+             std::string(name_of(algorithm_.accumulator)), std::string(name_of(accumulator_of(factor))));
+    }
+    for (const TensorAccess& access : epilogue_) {
+      if (size_of(operand(access).dtype) <= size_of(algorithm_.accumulator)) continue;
+      refuse(
+          "tensor " + operand(access).name + " of the epilogue is wider than the type in which the sum runs",
+          std::string(name_of(operand(access).dtype)), std::string(name_of(algorithm_.accumulator)));
+    }
+  }
+
+  using Source = std::pair<Extent, std::string>;  // a size and the tensor that has it
+
+  const Algorithm& algorithm_;
+  std::map<std::string, std::string> kind_of_name_;
+  std::map<std::string, const IndexVariable*> variables_;
+  std::map<std::string, Source> source_of_extent_;
+  std::vector<TensorAccess> epilogue_;
+  int sums_ = 0;
+};
+
+}  // namespace
+
+void Algorithm::check() const {
+  Check(*this).run();
+}
+
+}  // namespace weft

@@ -1,0 +1,81 @@
+// Loops by name, as a schedule speaks of them: m, n.outer, n.inner.outer; and a loop with a factor: m = 64.
+#pragma once
+
+#include <weft/dsl/knob.h>
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace weft {
+
+struct LoopFactor;
+
+/// The name of a loop. A loop over an index has the index's name; its pieces add ".outer" and ".inner".
+class LoopName {
+ public:
+  LoopName() = default;
+  LoopName(std::string text) : text_(std::move(text)) {}
+  LoopName(const char* text) : text_(text) {}
+
+  const std::string& text() const { return text_; }
+  bool operator==(const LoopName&) const = default;
+
+  /// `LoopName("m") = 64`
+  template <std::integral Integer>
+  LoopFactor operator=(Integer factor) const;
+  LoopFactor operator=(KnobChoice choice) const;
+
+ private:
+  std::string text_;
+};
+
+/// A loop and the number that a step takes for it: `m = 64`, `m = knob("tile_m", {32, 64})`.
+struct LoopFactor {
+  LoopName loop;
+  std::variant<std::int64_t, KnobChoice> factor;
+
+  bool operator==(const LoopFactor&) const = default;
+};
+
+template <std::integral Integer>
+LoopFactor LoopName::operator=(Integer factor) const {
+  return {*this, static_cast<std::int64_t>(factor)};
+}
+inline LoopFactor LoopName::operator=(KnobChoice choice) const {
+  return {*this, std::move(choice)};
+}
+
+/// A piece of the loop over an index. `path` is 1 for the loop itself; each ".outer" doubles it, each
+/// ".inner" doubles it and adds 1.
+struct LoopPiece {
+  const char* index;
+  unsigned path;
+
+  operator LoopName() const;
+  template <std::integral Integer>
+  LoopFactor operator=(Integer factor) const {
+    return {*this, static_cast<std::int64_t>(factor)};
+  }
+  LoopFactor operator=(KnobChoice choice) const { return {*this, std::move(choice)}; }
+};
+
+/// A piece that can itself be named in pieces, `depth` times. Deeper pieces are written
+/// LoopName("n.inner.…").
+template <int depth>
+struct LoopPart : LoopPiece {
+  LoopPart<depth - 1> outer, inner;
+
+  constexpr LoopPart(const char* name, unsigned piece)
+      : LoopPiece{name, piece}, outer(name, 2 * piece), inner(name, 2 * piece + 1) {}
+  using LoopPiece::operator=;
+};
+template <>
+struct LoopPart<0> : LoopPiece {
+  constexpr LoopPart(const char* name, unsigned piece) : LoopPiece{name, piece} {}
+  using LoopPiece::operator=;
+};
+
+}  // namespace weft
