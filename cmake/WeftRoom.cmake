@@ -6,6 +6,8 @@ set(WEFT_INCLUDE_DIR ${CMAKE_CURRENT_BINARY_DIR}/include)
 file(MAKE_DIRECTORY ${WEFT_INCLUDE_DIR}/weft)
 
 # weft_room(<name> SOURCES <files> USES <rooms and libraries> PRIVATELY <libraries>)
+# Beside the packages of the distribution, PRIVATELY may name weft::llvm_library (backends/llvm only), weft::z3_library
+# (scheduler only, where WEFT_Z3 is on) and libzip::zip.
 function(weft_room name)
   cmake_parse_arguments(ROOM "" "" "SOURCES;USES;PRIVATELY" ${ARGN})
   add_library(weft_${name} STATIC ${ROOM_SOURCES})
@@ -13,9 +15,10 @@ function(weft_room name)
   set_target_properties(weft_${name} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(weft_${name} PUBLIC cxx_std_20)
   target_include_directories(weft_${name} PUBLIC $<BUILD_INTERFACE:${WEFT_INCLUDE_DIR}>
-                                                 $<INSTALL_INTERFACE:include>)
+                                                 $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(weft_${name} PUBLIC ${ROOM_USES} PRIVATE ${ROOM_PRIVATELY})
   weft_warnings(weft_${name})
+  set_property(GLOBAL APPEND PROPERTY WEFT_ROOMS weft_${name})
 endfunction()
 
 # weft_link_headers(<top-level folder>): makes <weft/folder/...> resolve to it.
@@ -25,6 +28,10 @@ endfunction()
 
 function(weft_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wnon-virtual-dtor)
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    # What g++ leaves out of -Wconversion and of unused warnings; g++ is the compiler that has to be quiet.
+    target_compile_options(${target} PRIVATE -Wno-sign-conversion)
+  endif()
   if(WEFT_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
