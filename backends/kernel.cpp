@@ -1,0 +1,134 @@
+#include <weft/backends/cuda/assemble.h>
+#include <weft/backends/cuda/compile.h>
+#include <weft/backends/cuda/print_source.h>
+#include <weft/backends/dump.h>
+#include <weft/backends/kernel.h>
+#include <weft/backends/kernel_state.h>
+#include <weft/backends/llvm/nvptx.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/statistics.h>
+#include <weft/scheduler/ir/print.h>
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace weft {
+namespace {
+
+void write_file(const std::filesystem::path& path, const std::string& content) {
+  std::ofstream file(path, std::ios::binary);
+  file << content;
+  file.close();
+  if (!file) throw RuntimeError("cannot write " + path.string());
+}
+
+Resources resources_of(const cuda::PtxasReport& report) {
+  const cuda::Resources worst = report.worst();
+  Resources resources;
+  resources.registers = worst.registers;
+  resources.spill_bytes = static_cast<std::int64_t>(worst.spill_store_bytes + worst.spill_load_bytes);
+  resources.shared_bytes = static_cast<std::int64_t>(worst.shared_bytes);
+  for (const cuda::Note& note : report.notes) resources.notes.push_back(note.code + ": " + note.text);
+  return resources;
+}
+
+void make_gpu_code(Kernel::State& state, const Dump& dump) {
+  const Target& target = state.schedule.target();
+  if (state.options.emitter == Emitter::cuda) {
+    state.cuda_source = dump.edited("kernel.cu", print_cuda_source(state.lowered, target));
+    cuda::CompileOptions options;
+    options.architecture = target.name;
+    options.output = cuda::Output::ptx;
+    state.ptx = cuda::compile(state.cuda_source, options).image;
+  } else {
+    state.ptx = dump.edited("kernel.ptx", llvm_backend::emit_ptx(state.lowered, target));
+  }
+  if (!state.options.assemble || !cuda::can_assemble()) return;
+  cuda::AssembleOptions options;
+  options.architecture = target.name;
+  const cuda::Assembled assembled = cuda::assemble(state.ptx, options);
+  state.cubin = assembled.cubin;
+  state.resources = resources_of(assembled.report);
+}
+
+}  // namespace
+
+Kernel compile(const Schedule& schedule, const KernelOptions& options) {
+  const Dump dump(schedule.program().name);
+  auto state = std::make_shared<Kernel::State>(schedule, options);
+  for (std::size_t i = 0; i < schedule.history().size(); ++i) {
+    dump.program(i == 0 ? "algorithm" : schedule.steps()[i - 1].name, schedule.history()[i]);
+  }
+  state->lowered = lower(schedule.program(), schedule.target(),
+                         [&](std::string_view pass, const ir::Program& program) { dump.program(pass, program); });
+  if (schedule.target().is_gpu()) {
+    make_gpu_code(*state, dump);
+  } else {
+    llvm_backend::CpuOptions cpu;
+    cpu.processor = options.processor;
+    state->cpu = llvm_backend::compile_for_cpu(state->lowered, cpu);
+  }
+  Kernel kernel;
+  kernel.state_ = std::move(state);
+  return kernel;
+}
+
+const Schedule& Kernel::schedule() const { return state_->schedule; }
+const ThreadProgram& Kernel::lowered() const { return state_->lowered; }
+std::string Kernel::program_text() const { return ir::print(state_->schedule.program()); }
+std::string Kernel::ptx() const { return state_->ptx; }
+std::string Kernel::assembly() const { return state_->cpu ? state_->cpu->assembly() : std::string(); }
+const std::optional<Resources>& Kernel::resources() const { return state_->resources; }
+
+std::string Kernel::cuda_source() const {
+  if (!state_->cuda_source.empty() || !state_->schedule.target().is_gpu()) return state_->cuda_source;
+  return print_cuda_source(state_->lowered, state_->schedule.target());
+}
+
+std::string Kernel::explain() const {
+  const Schedule& schedule = state_->schedule;
+  std::string text = fmt::format("{}\n  target    {}\n", schedule.algorithm().text(), schedule.target().name);
+  if (const SparseTensor* weights = schedule.weights()) {
+    const auto stored = weights->array("values").size();
+    text += fmt::format("  weights   {} x {} in {}, {} values stored, {} bytes\n", weights->rows(), weights->columns(),
+                        weights->format().text(), stored, weights->bytes());
+  }
+  const Launch& launch = state_->lowered.launch;
+  if (schedule.target().is_gpu()) {
+    text += fmt::format("  launch    grid ({}, {}, {}), {} threads, {} bytes of shared memory\n", ir::print(launch.grid[0]),
+                        ir::print(launch.grid[1]), ir::print(launch.grid[2]), launch.threads, launch.shared_bytes);
+  }
+  if (const auto& resources = state_->resources) {
+    text += fmt::format("  ptxas     {} registers, {} bytes spilled\n", resources->registers, resources->spill_bytes);
+    for (const std::string& note : resources->notes) text += "            " + note + "\n";
+  }
+  text += "  schedule\n";
+  for (const Step& step : schedule.steps()) text += "    " + step.cpp() + "\n";
+  return text;
+}
+
+std::vector<std::string> Kernel::write_to(const std::string& folder) const {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw RuntimeError("cannot make the folder " + folder + ": " + error.message());
+  std::vector<std::string> names;
+  const auto write = [&](const std::string& name, const std::string& content) {
+    if (content.empty()) return;
+    write_file(std::filesystem::path(folder) / name, content);
+    names.push_back(name);
+  };
+  write("program.txt", program_text());
+  write("lowered.txt", ir::print(state_->lowered.program));
+  write("schedule.cpp", state_->schedule.cpp() + "\n");
+  write("schedule.json", state_->schedule.json() + "\n");
+  write("explain.txt", explain());
+  write("kernel.ptx", ptx());
+  write("kernel.cu", cuda_source());
+  write("kernel.cubin", state_->cubin);
+  write("kernel.s", assembly());
+  return names;
+}
+
+}  // namespace weft

@@ -1,0 +1,26 @@
+// What a Kernel holds; shared by kernel.cpp and bound_kernel.cpp.
+#pragma once
+
+#include <weft/backends/kernel.h>
+#include <weft/backends/llvm/cpu.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace weft {
+
+struct Kernel::State {
+  State(Schedule given, KernelOptions chosen) : schedule(std::move(given)), options(std::move(chosen)) {}
+
+  Schedule schedule;
+  KernelOptions options;
+  ThreadProgram lowered;
+  std::optional<llvm_backend::CpuCode> cpu;
+  std::string ptx;
+  std::string cuda_source;
+  std::string cubin;
+  std::optional<Resources> resources;
+};
+
+}  // namespace weft

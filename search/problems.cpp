@@ -1,0 +1,111 @@
+#include <weft/dsl/errors.h>
+#include <weft/search/problems.h>
+
+#include <fmt/format.h>
+
+namespace weft {
+namespace {
+
+AffineIndex plain(const std::string& name) { return {{{name, 1}}, 0}; }
+
+Term term(Term::Kind kind, std::vector<Term> arguments = {}) {
+  Term result;
+  result.kind = kind;
+  result.arguments = std::move(arguments);
+  return result;
+}
+
+Term scalar(Algorithm& algorithm, const std::string& name) {
+  algorithm.scalars.push_back(name);
+  Term result = term(Term::Kind::scalar);
+  result.scalar = name;
+  return result;
+}
+
+Term access(TensorAccess place) {
+  Term result = term(Term::Kind::access);
+  result.access = std::move(place);
+  return result;
+}
+
+/// Adds the bias operand (if any), the output, and the epilogue.
+void finish(Algorithm& algorithm, Operand output, std::vector<AffineIndex> output_indices, const std::string& row,
+            const Epilogue& epilogue) {
+  Term result = term(Term::Kind::sum);
+  if (epilogue.alpha) result = term(Term::Kind::multiply, {scalar(algorithm, "alpha"), result});
+  if (epilogue.bias) {
+    algorithm.operands.push_back({"bias", output.dtype, {algorithm.index(row).extent}, {}, Storage::dense});
+    result = term(Term::Kind::add, {result, access({algorithm.operands.size() - 1, {plain(row)}})});
+  }
+  algorithm.operands.push_back(std::move(output));
+  algorithm.output = {algorithm.operands.size() - 1, std::move(output_indices)};
+  if (epilogue.beta) {
+    const Term old = term(Term::Kind::multiply, {scalar(algorithm, "beta"), access(algorithm.output)});
+    result = term(Term::Kind::add, {result, old});
+  }
+  if (epilogue.activation == Activation::relu) result = term(Term::Kind::relu, {result});
+  if (epilogue.activation == Activation::gelu) result = term(Term::Kind::gelu, {result});
+  algorithm.result = std::move(result);
+  algorithm.check();
+}
+
+}  // namespace
+
+Algorithm spmm_algorithm(std::int64_t m, std::int64_t k, Extent n, DType dtype, const Epilogue& epilogue) {
+  Algorithm algorithm;
+  algorithm.name = "spmm";
+  algorithm.accumulator = accumulator_of(dtype);
+  algorithm.indices = {{"m", m, false}, {"n", n, false}, {"k", k, true}};
+  algorithm.operands = {{"A", dtype, {m, k}, {}, Storage::sparse}, {"B", dtype, {k, n}, {}, Storage::dense}};
+  algorithm.factors = {{0, {plain("m"), plain("k")}}, {1, {plain("k"), plain("n")}}};
+  finish(algorithm, {"C", dtype, {m, n}, {}, Storage::dense}, {plain("m"), plain("n")}, "m", epilogue);
+  return algorithm;
+}
+
+std::array<std::int64_t, 2> Convolution::output() const {
+  std::array<std::int64_t, 2> size{};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::int64_t reach = dilation[i] * (filter[i] - 1) + 1;
+    const std::int64_t room = image[i] + 2 * pad[i] - reach;
+    if (filter[i] < 1 || stride[i] < 1 || dilation[i] < 1 || pad[i] < 0 || room < 0) {
+      throw UserError({"the filter does not fit the image", "convolution",
+                       fmt::format("image {}, pad {}, filter {}, stride {}, dilation {}", image[i], pad[i], filter[i],
+                                   stride[i], dilation[i]),
+                       "image + 2 pad of at least dilation * (filter - 1) + 1, filter, stride and dilation of at least 1"});
+    }
+    size[i] = room / stride[i] + 1;
+  }
+  return size;
+}
+
+Algorithm convolution_algorithm(const Convolution& c, DType dtype, const Epilogue& epilogue) {
+  const auto output = c.output();
+  Algorithm algorithm;
+  algorithm.name = "conv2d";
+  algorithm.accumulator = accumulator_of(dtype);
+  const bool nhwc = c.layout == ImageLayout::nhwc;
+  const IndexVariable b{"b", c.batch, false};
+  const IndexVariable f{"f", c.filters, false};
+  const IndexVariable p{"p", output[0], false};
+  const IndexVariable q{"q", output[1], false};
+  algorithm.indices = nhwc ? std::vector<IndexVariable>{b, p, q, f} : std::vector<IndexVariable>{b, f, p, q};
+  algorithm.indices.insert(algorithm.indices.end(),
+                           {{"c", c.channels, true}, {"r", c.filter[0], true}, {"s", c.filter[1], true}});
+  const AffineIndex row{{{"p", c.stride[0]}, {"r", c.dilation[0]}}, -c.pad[0]};
+  const AffineIndex column{{{"q", c.stride[1]}, {"s", c.dilation[1]}}, -c.pad[1]};
+  const auto in_layout = [&](auto image, auto channel, auto height, auto width) {
+    using T = decltype(image);
+    return nhwc ? std::vector<T>{image, height, width, channel} : std::vector<T>{image, channel, height, width};
+  };
+  algorithm.operands = {
+      {"A", dtype, {c.filters, c.channels, c.filter[0], c.filter[1]}, {}, Storage::sparse},
+      {"B", dtype, in_layout(Extent(c.batch), Extent(c.channels), Extent(c.image[0]), Extent(c.image[1])), {}, Storage::dense}};
+  algorithm.factors = {{0, {plain("f"), plain("c"), plain("r"), plain("s")}},
+                       {1, in_layout(plain("b"), plain("c"), row, column)}};
+  finish(algorithm,
+         {"C", dtype, in_layout(Extent(c.batch), Extent(c.filters), Extent(output[0]), Extent(output[1])), {}, Storage::dense},
+         in_layout(plain("b"), plain("f"), plain("p"), plain("q")), "f", epilogue);
+  return algorithm;
+}
+
+}  // namespace weft

@@ -1,0 +1,47 @@
+// The algorithms that the command offers by name, as values.
+#pragma once
+
+#include <weft/dsl/algorithm.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace weft {
+
+enum class Activation : std::uint8_t { none, relu, gelu };
+
+/// What follows the sum: activation(alpha * sum + bias + beta * C). Scalars are launch arguments and occur only
+/// when they are asked for.
+struct Epilogue {
+  bool alpha = false;
+  bool beta = false;
+  bool bias = false;  ///< one value a row of the weights
+  Activation activation = Activation::none;
+};
+
+/// C[m, n] = epilogue(sum over k of A[m, k] * B[k, n]) with sparse A.
+Algorithm spmm_algorithm(std::int64_t m, std::int64_t k, Extent n, DType dtype, const Epilogue& epilogue = {});
+
+enum class ImageLayout : std::uint8_t { nchw, nhwc };
+
+/// A 2-D convolution. Heights first in every pair.
+struct Convolution {
+  std::int64_t batch = 1;
+  std::int64_t channels = 1;
+  std::int64_t filters = 1;
+  std::array<std::int64_t, 2> image{1, 1};
+  std::array<std::int64_t, 2> filter{1, 1};
+  std::array<std::int64_t, 2> pad{0, 0};
+  std::array<std::int64_t, 2> stride{1, 1};
+  std::array<std::int64_t, 2> dilation{1, 1};
+  ImageLayout layout = ImageLayout::nchw;
+
+  std::array<std::int64_t, 2> output() const;  ///< UserError when the filter does not fit the padded image
+};
+
+/// C[b, f, p, q] = epilogue(sum over c, r, s of A[f, c, r, s] * B[b, c, stride p + dilation r - pad, …]) with
+/// sparse A; with the layout nhwc, B and C have their channels last.
+Algorithm convolution_algorithm(const Convolution& convolution, DType dtype, const Epilogue& epilogue = {});
+
+}  // namespace weft

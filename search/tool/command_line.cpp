@@ -1,0 +1,109 @@
+#include <weft/backends/runtime/device.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/tool/command_line.h>
+#include <weft/search/tool/verbs.h>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <string>
+
+namespace weft {
+namespace {
+
+using tool::Action;
+
+/// Letters to change, add or drop between two words.
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
+    }
+  }
+  return row[b.size()];
+}
+
+/// "did you mean --weights?" for the word of the command line that is nearest to a flag or verb.
+std::string suggestion(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> known;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    known.push_back(verb->get_name());
+    if (!verb->parsed()) continue;
+    for (const CLI::Option* option : verb->get_options()) known.push_back("--" + option->get_single_name());
+  }
+  for (int i = 1; i < argc; ++i) {
+    const std::string word(argv[i]);
+    if (std::find(known.begin(), known.end(), word) != known.end()) continue;
+    for (const std::string& candidate : known) {
+      if (word.size() > 3 && edit_distance(word, candidate) <= 2) return fmt::format("did you mean {} in place of {}?\n", candidate, word);
+    }
+  }
+  return {};
+}
+
+int exit_code_of_runtime_error(const std::string& text) {
+  return text.find("CUDA device") != std::string::npos ? tool::exit_no_device : tool::exit_failed;
+}
+
+int run(const Action& action) {
+  try {
+    return action();
+  } catch (const InfeasibleError& error) {
+    fmt::print(stderr, "weft: {}\n", error.what());
+    return tool::exit_infeasible;
+  } catch (const UserError& error) {
+    fmt::print(stderr, "weft: {}\n", error.what());
+    return tool::exit_usage;
+  } catch (const RuntimeError& error) {
+    fmt::print(stderr, "weft: {}\n", error.what());
+    return exit_code_of_runtime_error(error.what());
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "weft: out of memory\n");
+    return tool::exit_failed;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "weft: {}\n", error.what());
+    return tool::exit_failed;
+  }
+}
+
+}  // namespace
+
+int command_line(int argc, char** argv) {
+  CLI::App app("weft: kernels for pruned weights. Data goes to stdout, messages to stderr.\n"
+               "Exit codes: 0 ok, 1 failed, 2 usage, 3 infeasible schedule, 4 mismatch, 5 no suitable device.",
+               "weft");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "weft 0.1.0");
+  Action action;
+  tool::add_devices(app, action);
+  tool::add_inspect(app, action);
+  tool::add_compile(app, action);
+  tool::add_run(app, action);
+  tool::add_verify(app, action);
+  tool::add_demo(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    if (code == 0) return tool::exit_ok;
+    fmt::print(stderr, "{}", suggestion(app, argc, argv));
+    return tool::exit_usage;
+  }
+  const int code = run(action);
+  if (std::fflush(stdout) != 0) {
+    fmt::print(stderr, "weft: stdout cannot be written\n");
+    return tool::exit_failed;
+  }
+  return code;
+}
+
+}  // namespace weft

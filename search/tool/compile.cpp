@@ -1,0 +1,63 @@
+// weft compile: a kernel's program, PTX, CUDA source and resources as files.
+#include <weft/search/tool/options.h>
+#include <weft/search/tool/table.h>
+#include <weft/search/tool/verbs.h>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+
+namespace weft::tool {
+namespace {
+
+struct CompileVerb {
+  ProblemOptions problem;
+  std::vector<std::string> targets{"cpu", "sm_80", "sm_90"};
+  std::string out = "weft_out";
+  std::string emitter = "llvm";
+  bool json = false;
+};
+
+int run(const CompileVerb& options) {
+  const Problem problem = make_problem(options.problem);
+  KernelOptions kernel_options;
+  kernel_options.emitter = options.emitter == "cuda" ? Emitter::cuda : Emitter::llvm;
+  auto document = nlohmann::ordered_json::array();
+  Table table({"target", "registers", "spilled bytes", "shared bytes", "files"});
+  for (const std::string& name : options.targets) {
+    const Target& target = target_named(name);
+    const Kernel kernel = compile(schedule_of(problem, options.problem, target), kernel_options);
+    const std::string folder = (std::filesystem::path(options.out) / target.name).string();
+    const std::vector<std::string> files = kernel.write_to(folder);
+    const auto& resources = kernel.resources();
+    const auto number = [&](auto get) { return resources ? std::to_string(get(*resources)) : std::string("unknown"); };
+    table.row({target.name, number([](const Resources& r) { return r.registers; }),
+               number([](const Resources& r) { return r.spill_bytes; }),
+               std::to_string(kernel.lowered().launch.shared_bytes), fmt::format("{}: {}", folder, fmt::join(files, " "))});
+    nlohmann::ordered_json entry{{"target", target.name}, {"folder", folder}, {"files", files}};
+    if (resources) entry["resources"] = {{"registers", resources->registers}, {"spill_bytes", resources->spill_bytes}};
+    document.push_back(entry);
+  }
+  fmt::print("{}", options.json ? document.dump(2) + "\n" : table.text());
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_compile(CLI::App& app, Action& action) {
+  auto options = std::make_shared<CompileVerb>();
+  CLI::App* verb = app.add_subcommand("compile", "lower one schedule and write what it becomes");
+  verb->footer("Example: weft compile --op spmm --weights layer.npy --n 256 --target cpu,sm_80,sm_90a -o out");
+  add_problem_flags(*verb, options->problem);
+  verb->add_option("--target", options->targets, "cpu, sm_75 … sm_90a; several joined by commas")->delimiter(',')->capture_default_str();
+  verb->add_option("--emitter", options->emitter, "GPU code by llvm or by cuda source")
+      ->check(CLI::IsMember({"llvm", "cuda"}))
+      ->capture_default_str();
+  verb->add_option("-o,--out", options->out, "folder for the files")->capture_default_str();
+  verb->add_flag("--json", options->json, "one JSON document");
+  verb->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace weft::tool

@@ -1,0 +1,114 @@
+// weft demo: the main job from a weight file to a verdict.
+#include <weft/backends/runtime/driver.h>
+#include <weft/formats/io/safetensors.h>
+#include <weft/formats/statistics.h>
+#include <weft/formats/synthetic.h>
+#include <weft/scheduler/default_schedule.h>
+#include <weft/search/tool/measure.h>
+#include <weft/search/tool/options.h>
+#include <weft/search/tool/table.h>
+#include <weft/search/tool/verbs.h>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <filesystem>
+
+namespace weft::tool {
+namespace {
+
+struct DemoVerb {
+  std::string weights;
+  std::string tensor;
+  std::int64_t n = 784;
+  std::string out = "weft_out";
+};
+
+/// A layer of weft's own where the user gave none, kept in the folder so that it can be looked at.
+std::string weights_file(const DemoVerb& options) {
+  if (!options.weights.empty()) return options.weights;
+  std::filesystem::create_directories(options.out);
+  const std::string file = (std::filesystem::path(options.out) / "layer.safetensors").string();
+  SyntheticLayer layer;
+  layer.rows = 512;
+  layer.columns = 1152;
+  layer.sparsity = 0.9;
+  io::write_safetensors(file, {{"weight", to_dense(synthetic_layer(layer))}}, {{"origin", "weft, synthetic pruned layer"}});
+  fmt::print("No weights given: {} is a generated layer with the row lengths of a pruned network.\n\n", file);
+  return file;
+}
+
+Device best_device() {
+  return driver::status().available() ? Device::cuda() : Device::cpu();
+}
+
+struct Row {
+  std::string name;
+  double microseconds = 0;
+  double operations = 0;
+  Verification verification;
+};
+
+void add_row(Table& table, const Row& row, double dense_microseconds) {
+  table.row({row.name, fmt::format("{:.2f}", row.microseconds),
+             fmt::format("{:.1f}", giga_per_second(row.operations, row.microseconds)),
+             fmt::format("{:.2f}", dense_microseconds / row.microseconds),
+             fmt::format("{:.1e}", row.verification.difference.relative), row.verification.passed ? "right" : "WRONG"});
+}
+
+void write_kernels(const DemoVerb& options, const Problem& problem) {
+  fmt::print("\nCompiling\n");
+  for (const char* name : {"cpu", "sm_80", "sm_90"}) {
+    const Target& target = target_named(name);
+    const Kernel kernel = compile(default_schedule(problem.algorithm, problem.weights, target));
+    const std::string folder = (std::filesystem::path(options.out) / target.name).string();
+    const auto files = kernel.write_to(folder);
+    const std::string note = kernel.resources() ? fmt::format(", {} registers, {} bytes spilled", kernel.resources()->registers,
+                                                              kernel.resources()->spill_bytes)
+                                                : std::string();
+    fmt::print("  {}: {}{}\n", folder, fmt::join(files, " "), note);
+  }
+}
+
+int run(const DemoVerb& options) {
+  ProblemOptions problem_options;
+  problem_options.weights = weights_file(options);
+  problem_options.tensor = options.tensor;
+  problem_options.n = options.n;
+  const Problem problem = make_problem(problem_options);
+  for (const std::string& note : problem.notes) fmt::print("note: {}\n", note);
+  fmt::print("{}\n{}", problem.matrix.origin, report(statistics(problem.matrix)));
+  fmt::print("\n{}\nformat: {}\n", problem.algorithm.text(), problem.weights->format().text());
+  write_kernels(options, problem);
+  const Device device = best_device();
+  fmt::print("\nRunning on {} ({})\n\n", device.name(), device.description().model);
+  const Kernel kernel = compile(default_schedule(problem.algorithm, problem.weights, target_of(device)));
+  Row sparse{"weft, " + problem.weights->format().text(), 0, sparse_operations(problem), verify(kernel, device, problem.arguments)};
+  sparse.microseconds = time_kernel(device, kernel.bind(device, problem.arguments)).median;
+  const auto dense_time = time_dense(device, problem);
+  Row dense{dense_time->name, dense_time->timing.median, dense_operations(problem), dense_time->verification};
+  Table table({"kernel", "us", "GFLOP/s", "over dense", "error", "result"});
+  add_row(table, dense, dense.microseconds);
+  add_row(table, sparse, dense.microseconds);
+  fmt::print("{}\n", table.text());
+  const double ratio = dense.microseconds / sparse.microseconds;
+  fmt::print("Verdict: at n = {} on this device, the sparse kernel is {:.2f} times {} than the dense one.\n", problem.columns,
+             ratio >= 1 ? ratio : 1 / ratio, ratio >= 1 ? "faster" : "slower");
+  fmt::print("Everything is in {}.\n", options.out);
+  return sparse.verification.passed && dense.verification.passed ? exit_ok : exit_mismatch;
+}
+
+}  // namespace
+
+void add_demo(CLI::App& app, Action& action) {
+  auto options = std::make_shared<DemoVerb>();
+  CLI::App* verb = app.add_subcommand("demo", "from pruned weights to a verified kernel and a verdict");
+  verb->footer("Example: weft demo layer.safetensors --n 512 --out weft_out");
+  verb->add_option("weights", options->weights, "pruned weights; a generated layer where they are left out");
+  verb->add_option("--tensor", options->tensor, "which tensor of the file");
+  verb->add_option("--n", options->n, "columns of the dense operand")->capture_default_str();
+  verb->add_option("--out", options->out, "folder for the kernels")->capture_default_str();
+  verb->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace weft::tool

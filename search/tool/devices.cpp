@@ -1,0 +1,82 @@
+// weft devices: what kernels can run on here, and what they can be compiled for.
+#include <weft/backends/cuda/toolkit.h>
+#include <weft/backends/runtime/device.h>
+#include <weft/backends/runtime/driver.h>
+#include <weft/scheduler/target.h>
+#include <weft/search/tool/table.h>
+#include <weft/search/tool/verbs.h>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <memory>
+
+namespace weft::tool {
+namespace {
+
+std::string json_of_devices() {
+  nlohmann::ordered_json document;
+  document["driver"] = driver::status().sentence;
+  for (const DeviceDescription& device : Device::devices()) {
+    nlohmann::ordered_json entry{{"name", device.name}, {"model", device.model}, {"memory_bytes", device.memory_bytes}};
+    if (device.kind == DeviceKind::cuda) {
+      entry["sm"] = device.sm;
+      entry["multiprocessors"] = device.multiprocessors;
+      entry["shared_bytes_opt_in"] = device.shared_bytes_opt_in;
+      entry["l2_bytes"] = device.l2_bytes;
+    } else {
+      entry["logical_cores"] = device.logical_cores;
+      entry["instruction_sets"] = device.instruction_sets;
+    }
+    document["devices"].push_back(entry);
+  }
+  for (const Target& target : targets()) {
+    document["targets"].push_back({{"name", target.name},
+                                   {"shared_bytes_per_block", target.shared_bytes_per_block},
+                                   {"registers_per_thread", target.registers_per_thread},
+                                   {"threads_per_block", target.threads_per_block}});
+  }
+  return document.dump(2);
+}
+
+void print_devices() {
+  Table table({"device", "model", "memory", "details"});
+  for (const DeviceDescription& d : Device::devices()) {
+    const std::string details =
+        d.kind == DeviceKind::cuda
+            ? fmt::format("sm_{}, {} multiprocessors, {} KB shared memory a block, {} MB L2", d.sm, d.multiprocessors,
+                          d.shared_bytes_opt_in >> 10, d.l2_bytes >> 20)
+            : fmt::format("{} cores, {}", d.logical_cores, fmt::join(d.instruction_sets, " "));
+    table.row({d.name, d.model, fmt::format("{} MiB", d.memory_bytes >> 20), details});
+  }
+  fmt::print("{}\nCUDA: {}\n{}\n", table.text(), driver::status().sentence, cuda::text_of(cuda::toolkit()));
+  Table limits({"target", "shared memory a block", "registers a thread", "threads a block", "PTX"});
+  for (const Target& t : targets()) {
+    if (!t.is_gpu()) continue;
+    limits.row({t.name, std::to_string(t.shared_bytes_per_block), std::to_string(t.registers_per_thread),
+                std::to_string(t.threads_per_block), t.ptx_version});
+  }
+  fmt::print("{}", limits.text());
+}
+
+}  // namespace
+
+void add_devices(CLI::App& app, Action& action) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* verb = app.add_subcommand("devices", "list devices, tools and targets");
+  verb->footer("Example: weft devices --json");
+  verb->add_flag("--json", *json, "one JSON document");
+  verb->callback([json, &action] {
+    action = [json] {
+      if (*json) {
+        fmt::print("{}\n", json_of_devices());
+      } else {
+        print_devices();
+      }
+      return exit_ok;
+    };
+  });
+}
+
+}  // namespace weft::tool

@@ -1,0 +1,223 @@
+#include <weft/dsl/errors.h>
+#include <weft/formats/io/read.h>
+#include <weft/formats/random.h>
+#include <weft/scheduler/default_schedule.h>
+#include <weft/search/tool/options.h>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <charconv>
+#include <fstream>
+#include <iterator>
+
+namespace weft::tool {
+namespace {
+
+/// "3x3" or "3" as two numbers.
+std::array<std::int64_t, 2> pair_of(const std::string& text, const std::string& flag) {
+  const auto number = [&](std::string_view part) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (error != std::errc() || end != part.data() + part.size()) {
+      throw UserError({"a flag cannot be read", flag, text, "a number, or two joined by x: 3x3"});
+    }
+    return value;
+  };
+  const auto cross = text.find('x');
+  if (cross == std::string::npos) return {number(text), number(text)};
+  return {number(std::string_view(text).substr(0, cross)), number(std::string_view(text).substr(cross + 1))};
+}
+
+DType dtype_of_text(const std::string& text, DType fallback) {
+  if (text.empty()) return fallback;
+  const auto dtype = dtype_named(text);
+  if (!dtype || !is_float(*dtype)) throw UserError({"there is no such element type", "--dtype", text, "f32, f16, bf16 or f64"});
+  return *dtype;
+}
+
+Epilogue epilogue_of(const ProblemOptions& options) {
+  Epilogue epilogue;
+  epilogue.alpha = options.alpha.has_value();
+  epilogue.beta = options.beta.has_value();
+  epilogue.bias = !options.bias.empty();
+  if (options.activation == "relu") {
+    epilogue.activation = Activation::relu;
+  } else if (options.activation == "gelu") {
+    epilogue.activation = Activation::gelu;
+  } else if (options.activation != "none") {
+    throw UserError({"there is no such activation", "--activation", options.activation, "none, relu or gelu"});
+  }
+  return epilogue;
+}
+
+Convolution convolution_of(const ProblemOptions& options, const WeightMatrix& matrix) {
+  Convolution c;
+  c.filters = matrix.rows;
+  if (!options.filter.empty()) {
+    c.filter = pair_of(options.filter, "--filter");
+  } else if (matrix.shape.size() == 4) {
+    c.filter = {matrix.shape[2], matrix.shape[3]};
+  } else {
+    throw UserError({"a convolution needs the size of its filter", "--filter", "a weight of " + text_of_shape(matrix.shape),
+                     "--filter 3x3, or a weight of four dimensions"});
+  }
+  const std::int64_t area = c.filter[0] * c.filter[1];
+  if (area < 1 || matrix.columns % area != 0) {
+    throw UserError({"the filter does not divide the weight's columns", "--filter", fmt::format("{} columns, filter {}", matrix.columns, options.filter),
+                     "columns = channels * filter height * filter width"});
+  }
+  c.channels = matrix.columns / area;
+  if (options.image.empty()) throw UserError({"a convolution needs the size of its image", "--image", "nothing", "--image 56x56"});
+  c.image = pair_of(options.image, "--image");
+  c.pad = pair_of(options.pad, "--pad");
+  c.stride = pair_of(options.stride, "--stride");
+  c.dilation = pair_of(options.dilation, "--dilation");
+  c.batch = options.batch;
+  if (options.layout != "nchw" && options.layout != "nhwc") {
+    throw UserError({"there is no such layout", "--layout", options.layout, "nchw or nhwc"});
+  }
+  c.layout = options.layout == "nhwc" ? ImageLayout::nhwc : ImageLayout::nchw;
+  return c;
+}
+
+Algorithm algorithm_of(const ProblemOptions& options, const WeightMatrix& matrix, DType dtype) {
+  if (options.op == "conv2d") return convolution_algorithm(convolution_of(options, matrix), dtype, epilogue_of(options));
+  if (options.op == "spmv") return spmm_algorithm(matrix.rows, matrix.columns, 1, dtype, epilogue_of(options));
+  if (options.op != "spmm" && options.op != "linear") {
+    throw UserError({"there is no such operation", "--op", options.op, "spmm, spmv, linear or conv2d"});
+  }
+  if (options.n < 1) throw UserError({"the number of columns is missing", "--n", std::to_string(options.n), "--n 256, at least 1"});
+  Epilogue epilogue = epilogue_of(options);
+  epilogue.bias = epilogue.bias || options.op == "linear";
+  return spmm_algorithm(matrix.rows, matrix.columns, options.n, dtype, epilogue);
+}
+
+std::vector<std::int64_t> static_shape(const Operand& operand) {
+  std::vector<std::int64_t> shape;
+  for (const Extent& extent : operand.shape) shape.push_back(extent.value);
+  return shape;
+}
+
+/// Row lists are the default; where nearly nothing is pruned, every element is stored.
+Format format_of(const std::string& text, const WeightMatrix& matrix) {
+  if (text != "auto") return parse_format(text);
+  return matrix.sparsity() < 0.3 ? formats::dense() : formats::csr();
+}
+
+void make_tensors(Problem& problem, const ProblemOptions& options) {
+  for (const Operand& operand : problem.algorithm.operands) {
+    if (operand.storage == Storage::sparse) continue;
+    const bool output = &operand == &problem.algorithm.operands[problem.algorithm.output.operand];
+    std::string source = output ? (options.c.empty() ? "zeros" : options.c) : options.b;
+    std::string flag = output ? "--c" : "--b";
+    if (operand.name == "bias") {
+      source = options.bias.empty() ? "random:" + std::to_string(options.seed + 1) : options.bias;
+      flag = "--bias";
+    }
+    problem.tensors[operand.name] = array_of(source, operand.dtype, static_shape(operand), flag);
+  }
+  for (auto& [name, array] : problem.tensors) problem.arguments.tensors[name] = &array;
+  if (options.alpha) problem.arguments.scalars["alpha"] = *options.alpha;
+  if (options.beta) problem.arguments.scalars["beta"] = *options.beta;
+}
+
+}  // namespace
+
+void add_problem_flags(CLI::App& app, ProblemOptions& options) {
+  app.add_option("--op", options.op, "spmm, spmv, linear or conv2d")->capture_default_str();
+  app.add_option("--weights", options.weights, "pruned weights: .smtx .mtx .npy .npz .safetensors")->required();
+  app.add_option("--tensor", options.tensor, "which tensor of the file");
+  app.add_option("--n", options.n, "columns of the dense operand");
+  app.add_option("--dtype", options.dtype, "f32, f16, bf16 or f64; the file's own where it is left out");
+  app.add_option("--format", options.format, "csr, csc, coo, ell, dense or auto")->capture_default_str();
+  app.add_option("--filter", options.filter, "convolution: height x width of the filter, as 3x3");
+  app.add_option("--image", options.image, "convolution: height x width of the image, as 56x56");
+  app.add_option("--batch", options.batch, "convolution: images")->capture_default_str();
+  app.add_option("--pad", options.pad, "convolution: zeros around the image, one number or two")->capture_default_str();
+  app.add_option("--stride", options.stride, "convolution: one number or two")->capture_default_str();
+  app.add_option("--dilation", options.dilation, "convolution: one number or two")->capture_default_str();
+  app.add_option("--layout", options.layout, "convolution: nchw or nhwc")->capture_default_str();
+  app.add_option("--activation", options.activation, "none, relu or gelu")->capture_default_str();
+  app.add_option("--bias", options.bias, "a bias a row: random:SEED, ints:SEED or a file");
+  app.add_option("--alpha", options.alpha, "factor of the sum");
+  app.add_option("--beta", options.beta, "factor of the old output");
+  app.add_option("--b", options.b, "the dense operand: random:SEED, ints:SEED, zeros or a file")->capture_default_str();
+  app.add_option("--c", options.c, "the old output, for --beta");
+  app.add_option("--seed", options.seed, "of values that a pattern file lacks")->capture_default_str();
+  app.add_option("--schedule", options.schedule, "a schedule.json to use in place of the default");
+}
+
+Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> shape, const std::string& flag) {
+  const auto seed_after = [&](const std::string& prefix) {
+    std::uint64_t seed = 0;
+    const char* first = text.data() + prefix.size();
+    const auto [end, error] = std::from_chars(first, text.data() + text.size(), seed);
+    if (error != std::errc() || end != text.data() + text.size()) {
+      throw UserError({"a seed cannot be read", flag, text, prefix + "7"});
+    }
+    return seed;
+  };
+  if (text == "zeros") return Array(dtype, std::move(shape));
+  if (text.starts_with("random:")) return random_array(dtype, std::move(shape), seed_after("random:"), RandomValues::uniform);
+  if (text.starts_with("ints:")) return random_array(dtype, std::move(shape), seed_after("ints:"), RandomValues::small_integers);
+  Array array = io::read_array(text, {});
+  if (array.shape() != shape) {
+    throw UserError({"an array has another shape", flag + " " + text, text_of_shape(array.shape()), text_of_shape(shape)});
+  }
+  return array.converted(dtype);
+}
+
+Problem make_problem(const ProblemOptions& options) {
+  Problem problem;
+  io::ReadOptions read_options;
+  read_options.tensor = options.tensor;
+  const auto wanted = dtype_of_text(options.dtype, DType::f32);
+  if (wanted == DType::bf16) read_options.reinterpret_as = DType::bf16;
+  problem.matrix = io::read(options.weights, read_options);
+  const DType own = is_float(problem.matrix.values.dtype()) ? problem.matrix.values.dtype() : DType::f32;
+  const DType dtype = dtype_of_text(options.dtype, own);
+  if (problem.matrix.pattern_only) {
+    problem.matrix = with_random_values(problem.matrix, dtype, options.seed);
+    problem.notes.push_back(fmt::format("{} has no values; drawn with seed {}", options.weights, options.seed));
+  } else if (problem.matrix.values.dtype() != dtype) {
+    double change = 0;
+    const DType before = problem.matrix.values.dtype();
+    problem.matrix = converted(problem.matrix, dtype, &change);
+    if (change > 0) {
+      problem.notes.push_back(fmt::format("weights rounded from {} to {}; largest change {:.2e}", name_of(before), name_of(dtype), change));
+    }
+  }
+  problem.algorithm = algorithm_of(options, problem.matrix, dtype);
+  problem.weights = std::make_shared<const SparseTensor>(pack(problem.matrix, format_of(options.format, problem.matrix)));
+  make_tensors(problem, options);
+  const Operand& output = problem.algorithm.operands[problem.algorithm.output.operand];
+  problem.columns = element_count(static_shape(output), "output") / problem.matrix.rows;
+  return problem;
+}
+
+Schedule schedule_of(const Problem& problem, const ProblemOptions& options, const Target& target) {
+  if (options.schedule.empty()) return default_schedule(problem.algorithm, problem.weights, target);
+  std::ifstream file(options.schedule, std::ios::binary);
+  if (!file) throw RuntimeError("cannot read " + options.schedule);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  Schedule schedule(problem.algorithm, problem.weights, target);
+  for (const Step& step : steps_of_json(text)) schedule.apply(step);
+  return schedule;
+}
+
+const Target& target_of(const Device& device) {
+  if (!device.is_cuda()) return target_named("cpu");
+  const int sm = device.description().sm;
+  const Target* best = nullptr;
+  for (const Target& target : targets()) {
+    if (target.is_gpu() && !target.architecture_specific && target.sm <= sm && (best == nullptr || target.sm > best->sm)) {
+      best = &target;
+    }
+  }
+  if (best != nullptr) return *best;
+  throw UserError({"no target fits the device", device.name(), fmt::format("{} (sm_{})", device.description().model, sm),
+                   "a device of sm_75 or newer"});
+}
+
+}  // namespace weft::tool

@@ -1,0 +1,77 @@
+// Flags that verbs share, and what they stand for.
+#pragma once
+
+#include <weft/backends/kernel.h>
+#include <weft/formats/sparse_tensor.h>
+#include <weft/search/problems.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace weft::tool {
+
+/// Everything that names a problem on the command line.
+struct ProblemOptions {
+  std::string op = "spmm";
+  std::string weights;
+  std::string tensor;
+  std::string dtype;
+  std::string format = "auto";
+  std::int64_t n = 0;
+  std::string filter;
+  std::string image;
+  std::int64_t batch = 1;
+  std::string pad = "0";
+  std::string stride = "1";
+  std::string dilation = "1";
+  std::string layout = "nchw";
+  std::string activation = "none";
+  std::string bias;
+  std::optional<double> alpha;
+  std::optional<double> beta;
+  std::string b = "random:1";
+  std::string c;
+  std::uint64_t seed = 1;
+  std::string schedule;
+};
+
+/// Adds the flags of a problem to a verb.
+void add_problem_flags(CLI::App& app, ProblemOptions& options);
+
+/// A problem read and made: the algorithm, its packed weights, its arguments on the host.
+struct Problem {
+  Algorithm algorithm;
+  WeightMatrix matrix;
+  std::shared_ptr<const SparseTensor> weights;
+  std::map<std::string, Array> tensors;
+  Arguments arguments;         ///< borrows `tensors`
+  std::vector<std::string> notes;  ///< what the reader should know: values drawn, values rounded
+  std::int64_t columns = 0;    ///< of the equivalent dense product: n, or batch * output pixels
+
+  Problem() = default;
+  Problem(const Problem&) = delete;  // arguments point into tensors
+  Problem& operator=(const Problem&) = delete;
+  Problem(Problem&&) = default;
+  Problem& operator=(Problem&&) = default;
+};
+
+/// Reads the weights and makes the problem. UserError as reading, packing and check() throw it, and for flags
+/// that do not fit together.
+Problem make_problem(const ProblemOptions& options);
+
+/// The schedule of a problem for a target: from --schedule, else the default one.
+Schedule schedule_of(const Problem& problem, const ProblemOptions& options, const Target& target);
+
+/// The target for a device: "cpu", or the newest that the device runs.
+const Target& target_of(const Device& device);
+
+/// Makes an array from "random:SEED", "ints:SEED", "zeros", or a .npy or .safetensors file of that shape.
+Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> shape, const std::string& flag);
+
+}  // namespace weft::tool

@@ -1,0 +1,47 @@
+#include <weft/search/tool/table.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weft::tool {
+namespace {
+
+bool is_numeric(const std::string& cell) {
+  return !cell.empty() && (std::isdigit(static_cast<unsigned char>(cell.front())) != 0 || cell.front() == '-');
+}
+
+}  // namespace
+
+std::string Table::text() const {
+  std::vector<std::size_t> width;
+  for (const auto& row : rows_) {
+    width.resize(std::max(width.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
+  }
+  std::string text;
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    std::string line;
+    for (std::size_t i = 0; i < rows_[r].size(); ++i) {
+      const std::string& cell = rows_[r][i];
+      line += i == 0 ? "" : "  ";
+      line += is_numeric(cell) ? fmt::format("{:>{}}", cell, width[i]) : fmt::format("{:<{}}", cell, width[i]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+    if (r == 0) {
+      std::size_t total = 0;
+      for (const std::size_t w : width) total += w + 2;
+      text += std::string(total - 2, '-') + "\n";
+    }
+  }
+  return text;
+}
+
+std::string text_of_microseconds(double microseconds) {
+  if (microseconds < 1000) return fmt::format("{:.2f} us", microseconds);
+  if (microseconds < 1e6) return fmt::format("{:.2f} ms", microseconds / 1e3);
+  return fmt::format("{:.2f} s", microseconds / 1e6);
+}
+
+}  // namespace weft::tool

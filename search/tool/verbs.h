@@ -1,0 +1,33 @@
+// The verbs of the command, one file each. Each adds its flags and its action to the command; the action
+// returns the exit code.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace weft::tool {
+
+/// What a verb leaves behind when it was chosen on the command line.
+using Action = std::function<int()>;
+
+void add_devices(CLI::App& app, Action& action);
+void add_inspect(CLI::App& app, Action& action);
+void add_compile(CLI::App& app, Action& action);
+void add_run(CLI::App& app, Action& action);
+void add_verify(CLI::App& app, Action& action);
+void add_demo(CLI::App& app, Action& action);
+
+/// Exit codes of the command.
+enum ExitCode : int {
+  exit_ok = 0,
+  exit_failed = 1,
+  exit_usage = 2,
+  exit_infeasible = 3,
+  exit_mismatch = 4,
+  exit_no_device = 5,
+};
+
+}  // namespace weft::tool

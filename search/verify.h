@@ -1,0 +1,26 @@
+// A kernel against the reference, on a device.
+#pragma once
+
+#include <weft/backends/kernel.h>
+#include <weft/backends/reference.h>
+
+#include <string>
+
+namespace weft {
+
+/// What a verification found.
+struct Verification {
+  Difference difference;
+  double tolerance = 0;    ///< bound on difference.largest_scaled
+  bool passed = false;
+  std::string text() const;
+};
+
+/// Compares an output with the reference, element by element, within the rounding of the algorithm's types.
+Verification verify(const Algorithm& algorithm, const SparseTensor* weights, const Array& output,
+                    const Reference& expected);
+
+/// Runs the kernel once into a poisoned output and compares. The output in `arguments` receives the result.
+Verification verify(const Kernel& kernel, const Device& device, const Arguments& arguments);
+
+}  // namespace weft
