@@ -1,8 +1,10 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/array.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 namespace weft {
@@ -59,23 +61,43 @@ float round_to_odd(double value) {
   return narrow;
 }
 
+template <class T>
+T to_integer(double value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return value != 0;
+  } else {
+    // The largest value as a double may be one above itself, hence >=.
+    constexpr auto lowest = static_cast<double>(std::numeric_limits<T>::lowest());
+    constexpr auto largest = static_cast<double>(std::numeric_limits<T>::max());
+    const double rounded = std::nearbyint(value);
+    if (rounded != rounded) return 0;
+    if (rounded <= lowest) return std::numeric_limits<T>::lowest();
+    if (rounded >= largest) return std::numeric_limits<T>::max();
+    return static_cast<T>(rounded);
+  }
+}
+
 }  // namespace
 
-void Array::Free::operator()(std::byte* bytes) const { std::free(bytes); }
+void Array::Free::operator()(std::byte* bytes) const {
+  std::free(bytes);
+}
 
 Array::Array(DType dtype, std::vector<std::int64_t> shape) : dtype_(dtype), shape_(std::move(shape)) {
   size_ = element_count(shape_, "array");
   const auto limit = static_cast<std::size_t>(INT64_MAX) / size_of(dtype);
   if (static_cast<std::size_t>(size_) > limit) {
-    throw UserError({"an array of " + text_of_shape(shape_) + " is too large", {},
-                     std::to_string(size_) + " elements", "fewer than 2^63 bytes"});
+    throw UserError({"an array of " + text_of_shape(shape_) + " is too large",
+                     {},
+                     std::to_string(size_) + " elements",
+                     "fewer than 2^63 bytes"});
   }
   const std::size_t rounded = (bytes() + alignment - 1) / alignment * alignment;
   if (rounded == 0) return;
   data_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, rounded)));
   if (!data_) {
-    throw RuntimeError("no memory for an array of " + text_of_shape(shape_) + " " + std::string(name_of(dtype)) +
-                       ": " + std::to_string(rounded) + " bytes");
+    throw RuntimeError("no memory for an array of " + text_of_shape(shape_) + " " +
+                       std::string(name_of(dtype)) + ": " + std::to_string(rounded) + " bytes");
   }
   std::memset(data_.get(), 0, rounded);
 }
@@ -111,6 +133,8 @@ void Array::set(std::int64_t index, double value) {
     using T = std::remove_pointer_t<decltype(null)>;
     if constexpr (is_half<T>) {
       as<T>()[static_cast<std::size_t>(index)] = T(round_to_odd(value));
+    } else if constexpr (std::is_integral_v<T>) {
+      as<T>()[static_cast<std::size_t>(index)] = to_integer<T>(value);
     } else {
       as<T>()[static_cast<std::size_t>(index)] = static_cast<T>(value);
     }
@@ -161,7 +185,9 @@ std::int64_t element_count(std::span<const std::int64_t> shape, const std::strin
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) {
     if (extent < 0 || __builtin_mul_overflow(count, extent, &count)) {
-      throw UserError({what + " has an impossible shape", {}, text_of_shape(shape),
+      throw UserError({what + " has an impossible shape",
+                       {},
+                       text_of_shape(shape),
                        "extents of at least 0 whose product is below 2^63"});
     }
   }

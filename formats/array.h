@@ -61,7 +61,8 @@ class Array {
 
   /// Element `index` in row-major order, as the nearest double (i64 beyond 2^53 is rounded).
   double get(std::int64_t index) const;
-  /// Stores `value`, rounded to the element type (to nearest, ties to even).
+  /// Stores `value`, rounded to the element type (to nearest, ties to even). An integer type takes
+  /// its nearest end for what lies beyond it and 0 for NaN; a boolean is true for everything but 0.
   void set(std::int64_t index, double value);
   /// Element `index` as an integer; InternalError for floating types.
   std::int64_t get_integer(std::int64_t index) const;

@@ -29,7 +29,7 @@ struct Format {
 /// list in formats/named/list.cpp.
 struct NamedFormat {
   std::string_view name;
-  std::string_view summary;                                        ///< one line, for --help and messages
+  std::string_view summary;                                          ///< one line, for --help and messages
   SparseTensor (*pack)(const WeightMatrix& weights, const Format&);  ///< values keep their element type
 };
 

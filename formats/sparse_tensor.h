@@ -28,7 +28,8 @@ class SparseTensor {
                std::vector<Level> levels, std::vector<NamedArray> arrays);
 
   const Format& format() const { return format_; }
-  const std::vector<std::int64_t>& shape() const { return shape_; }  ///< the weight's own: [F, C, R, S] for a filter
+  /// The weight's own: [F, C, R, S] for a filter.
+  const std::vector<std::int64_t>& shape() const { return shape_; }
   std::int64_t rows() const { return rows_; }
   std::int64_t columns() const { return columns_; }
   DType dtype() const { return array("values").dtype(); }
@@ -55,8 +56,8 @@ class SparseTensor {
   std::vector<NamedArray> arrays_;
 };
 
-/// Packs a weight. UserError when the weight does not fit the format (2^31 entries or more, or what the format
-/// itself demands). The tensor has been checked.
+/// Packs a weight. UserError when the weight does not fit the format (2^31 entries or more, or what the
+/// format itself demands). The tensor has been checked.
 SparseTensor pack(const WeightMatrix& weights, const Format& format);
 
 }  // namespace weft

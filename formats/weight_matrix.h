@@ -18,17 +18,17 @@ namespace weft {
 /// In a dense file an entry is stored when any of its bits is set, so -0.0 is an entry and +0.0 is pruned.
 /// In a sparse file every entry that the file lists is stored, explicit zeros included.
 struct WeightMatrix {
-  std::vector<std::int64_t> shape;      ///< as the file gave it; product == rows * columns
+  std::vector<std::int64_t> shape;  ///< as the file gave it; product == rows * columns
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::vector<std::int64_t> row_begin;  ///< rows + 1 offsets into `column` and `values`
   std::vector<std::int32_t> column;
-  Array values;                         ///< one per entry, in the element type of the file
-  bool pattern_only = false;            ///< the file had positions but no values; `values` are all 1
-  std::string origin;                   ///< file and tensor, for messages
+  Array values;               ///< one per entry, in the element type of the file
+  bool pattern_only = false;  ///< the file had positions but no values; `values` are all 1
+  std::string origin;         ///< file and tensor, for messages
 
   std::int64_t stored() const { return static_cast<std::int64_t>(column.size()); }
-  double sparsity() const;
+  double sparsity() const;  ///< fraction of the elements not stored; 0 for a matrix without elements
   /// Throws UserError, naming the first offending row, when an invariant above does not hold.
   void check() const;
 };
@@ -37,8 +37,8 @@ struct WeightMatrix {
 /// dimension becomes a single row.
 WeightMatrix from_dense(const Array& dense, std::string origin);
 
-/// From coordinates in any order; entries at one place are summed, as scipy does. `where` names the file for
-/// messages about rows and columns out of range.
+/// From coordinates in any order; entries at one place are summed in the element type, as scipy does.
+/// UserError naming `origin` for rows and columns out of range and for integers whose sum does not fit.
 WeightMatrix from_coordinates(std::int64_t rows, std::int64_t columns, const std::vector<std::int64_t>& row,
                               const std::vector<std::int64_t>& column, const Array& values,
                               std::string origin);
@@ -51,6 +51,7 @@ Array to_dense(const WeightMatrix& weights);
 WeightMatrix converted(const WeightMatrix& weights, DType dtype, double* largest_change = nullptr);
 
 /// The same positions with values drawn from [-1, 1), never zero; a pattern-only file gets its values so.
+/// Integer types get 1 to 4 with either sign they have.
 WeightMatrix with_random_values(const WeightMatrix& weights, DType dtype, std::uint64_t seed);
 
 }  // namespace weft

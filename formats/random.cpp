@@ -1,0 +1,74 @@
+#include <weft/formats/random.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+
+namespace weft {
+
+Random::Random(std::uint64_t seed) {
+  for (std::uint64_t& word : state_) {
+    seed += 0x9E3779B97F4A7C15U;
+    std::uint64_t mixed = seed;
+    mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9U;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBU;
+    word = mixed ^ (mixed >> 31);
+  }
+}
+
+std::uint64_t Random::bits() {
+  const std::uint64_t result = std::rotl(state_[1] * 5, 7) * 9;
+  const std::uint64_t shifted = state_[1] << 17;
+  state_[2] ^= state_[0];
+  state_[3] ^= state_[1];
+  state_[1] ^= state_[2];
+  state_[0] ^= state_[3];
+  state_[2] ^= shifted;
+  state_[3] = std::rotl(state_[3], 45);
+  return result;
+}
+
+double Random::uniform() {
+  return static_cast<double>(bits() >> 11) * 0x1p-53;
+}
+
+std::int64_t Random::below(std::int64_t bound) {
+  const auto range = static_cast<std::uint64_t>(bound);
+  const std::uint64_t rejected = (0 - range) % range;  // what is left of 2^64 after whole ranges
+  std::uint64_t drawn = bits();
+  while (drawn < rejected) drawn = bits();
+  return static_cast<std::int64_t>(drawn % range);
+}
+
+double Random::normal() {
+  // The polar method of Marsaglia, one of its two numbers dropped so that the state stays four words. Of the
+  // library only log and sqrt enter; a last bit of log that differs vanishes in the rounding to f32.
+  while (true) {
+    const double x = 2 * uniform() - 1;
+    const double y = 2 * uniform() - 1;
+    const double square = x * x + y * y;
+    if (square > 0 && square < 1) return x * std::sqrt(-2 * std::log(square) / square);
+  }
+}
+
+Array random_array(DType dtype, std::vector<std::int64_t> shape, std::uint64_t seed, RandomValues values) {
+  Array array(dtype, std::move(shape));
+  Random random(seed);
+  const bool integers = values == RandomValues::small_integers || !is_float(dtype);
+  const bool negative = is_float(dtype) || is_signed_integer(dtype);
+  for (std::int64_t i = 0; i < array.size(); ++i) {
+    double value = 0;
+    if (integers) {
+      value = static_cast<double>(random.below(9) - 4);
+      array.set(i, negative ? value : std::abs(value));
+      continue;
+    }
+    do {  // a value just below 1 rounds up to it in a narrow type
+      value = 2 * random.uniform() - 1;
+      array.set(i, value);
+    } while (array.get(i) >= 1);
+  }
+  return array;
+}
+
+}  // namespace weft
