@@ -49,6 +49,7 @@ Expr fold_nested(BinaryOperator op, const Expr& left, std::int64_t right) {
   if (op == BinaryOperator::add && inner->op == BinaryOperator::add) return inner->left + integer(*c + right);
   if (op == BinaryOperator::add && inner->op == BinaryOperator::subtract) return inner->left + integer(right - *c);
   if (op == BinaryOperator::subtract && inner->op == BinaryOperator::add) return inner->left + integer(*c - right);
+  if (op == BinaryOperator::subtract && inner->op == BinaryOperator::subtract) return inner->left - integer(*c + right);
   if (op == BinaryOperator::multiply && inner->op == BinaryOperator::multiply) {
     return inner->left * integer(*c * right);
   }
@@ -59,10 +60,15 @@ Expr fold_nested(BinaryOperator op, const Expr& left, std::int64_t right) {
 }
 
 Expr fold_with_right(BinaryOperator op, const Expr& left, std::int64_t right) {
+  if (Expr nested = fold_nested(op, left, right); nested.defined()) return nested;
   switch (op) {
     case BinaryOperator::add:
+      if (right == 0) return left;
+      if (right < 0 && right != INT64_MIN) return left - integer(-right);
+      break;
     case BinaryOperator::subtract:
       if (right == 0) return left;
+      if (right < 0 && right != INT64_MIN) return left + integer(-right);
       break;
     case BinaryOperator::multiply:
       if (right == 0) return integer(0);
@@ -81,7 +87,7 @@ Expr fold_with_right(BinaryOperator op, const Expr& left, std::int64_t right) {
     default:
       break;
   }
-  return fold_nested(op, left, right);
+  return {};
 }
 
 bool commutes(BinaryOperator op) {
@@ -102,6 +108,13 @@ Expr fold(BinaryOperator op, const Expr& left, const Expr& right) {
   if (b != nullptr) return fold_with_right(op, left, *b);
   if (a != nullptr && commutes(op)) return binary(op, right, left);
   if (op == BinaryOperator::subtract && same(left, right)) return integer(0);
+  if (op == BinaryOperator::add) {
+    // begin + (end - begin) is how the end of a loop is asked for.
+    const auto* difference = right.as<Binary>();
+    if (difference != nullptr && difference->op == BinaryOperator::subtract && same(difference->right, left)) {
+      return difference->left;
+    }
+  }
   return {};
 }
 

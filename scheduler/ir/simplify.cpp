@@ -272,9 +272,16 @@ std::int64_t Linear::coefficient_of(const std::string& name) const {
 
 Expr Linear::expr() const {
   Expr sum;
-  for (const Term& term : terms) {
-    const Expr scaled = term.atom * integer(term.coefficient);
-    sum = sum.defined() ? sum + scaled : scaled;
+  for (const bool positive : {true, false}) {
+    for (const Term& term : terms) {
+      if ((term.coefficient > 0) != positive) continue;
+      const Expr scaled = term.atom * integer(positive ? term.coefficient : -term.coefficient);
+      if (sum.defined()) {
+        sum = positive ? sum + scaled : sum - scaled;
+      } else {
+        sum = positive ? scaled : integer(0) - scaled;
+      }
+    }
   }
   return sum.defined() ? sum + integer(constant) : integer(constant);
 }
