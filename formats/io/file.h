@@ -1,0 +1,36 @@
+// Files as a whole: reading one into view, and writing one so that it is there completely or not at all.
+#pragma once
+
+#include <weft/formats/io/bytes.h>
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace weft::io {
+
+/// The content of a file, mapped into memory where the file allows it and read otherwise (a pipe).
+class File {
+ public:
+  /// UserError when there is no such file or it is a folder; RuntimeError when the system refuses to read it.
+  explicit File(const std::string& path);
+  ~File();
+  File(File&& other) noexcept;
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  File& operator=(File&&) = delete;
+
+  Bytes bytes() const { return mapped_ != nullptr ? Bytes(mapped_, mapped_size_) : Bytes(read_); }
+
+ private:
+  const std::byte* mapped_ = nullptr;
+  std::size_t mapped_size_ = 0;
+  std::vector<std::byte> read_;
+};
+
+/// Writes the pieces one after the other to a new file in the same folder and then renames it to `path`, so
+/// that nobody sees half a file. What is not a regular file (a pipe, a device) is written in place.
+/// RuntimeError naming the path when the system refuses, as a full disk does.
+void write_file(const std::string& path, std::span<const Bytes> pieces);
+
+}  // namespace weft::io

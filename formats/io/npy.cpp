@@ -1,0 +1,118 @@
+#include <fmt/format.h>
+#include <weft/formats/io/file.h>
+#include <weft/formats/io/npy.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace weft::io {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "files are little-endian and are copied as they are");
+
+/// Copies the elements from column-major to row-major order.
+void copy_from_fortran(const NpyHeader& header, const std::byte* source, std::byte* target) {
+  const std::size_t width = size_of(header.dtype);
+  const std::size_t dimensions = header.shape.size();
+  std::vector<std::size_t> stride(dimensions);  // in elements, of the source
+  std::size_t size = 1;
+  for (std::size_t d = 0; d < dimensions; ++d) {
+    stride[d] = size;
+    size *= static_cast<std::size_t>(header.shape[d]);
+  }
+  std::vector<std::int64_t> position(dimensions, 0);
+  std::size_t from = 0;
+  for (std::size_t to = 0; to < size; ++to) {
+    std::copy_n(source + from * width, width, target + to * width);
+    for (std::size_t d = dimensions; d-- > 0;) {
+      from += stride[d];
+      if (++position[d] < header.shape[d]) break;
+      from -= stride[d] * static_cast<std::size_t>(header.shape[d]);
+      position[d] = 0;
+    }
+  }
+}
+
+void swap_bytes(Array& array) {
+  const std::size_t width = size_of(array.dtype());
+  for (std::size_t i = 0; i < array.bytes(); i += width) {
+    std::reverse(array.data() + i, array.data() + i + width);
+  }
+}
+
+Array read_elements(const NpyHeader& header, Bytes bytes, const std::string& origin) {
+  const std::size_t left = bytes.size() - header.data_begin;
+  if (left != header.data_bytes) {
+    refuse(origin, fmt::format("byte {}", header.data_begin),
+           fmt::format("{} bytes of elements ({})", left, left < header.data_bytes ? "truncated" : "padded"),
+           fmt::format("{} bytes for the shape {} of {}", header.data_bytes, text_of_shape(header.shape),
+                       name_of(header.dtype)));
+  }
+  Array array(header.dtype, header.shape);
+  const std::byte* source = bytes.data() + header.data_begin;
+  if (header.fortran_order && header.shape.size() > 1 && left > 0) {
+    copy_from_fortran(header, source, array.data());
+  } else {
+    std::copy_n(source, left, array.data());
+  }
+  if (header.big_endian) swap_bytes(array);
+  check_booleans(array, origin, [&](std::int64_t i) { return fmt::format("byte {}", header.byte_of(i)); });
+  return array;
+}
+
+}  // namespace
+
+Array parse_npy(Bytes bytes, const std::string& origin, std::optional<DType> reinterpret_as) {
+  return read_elements(parse_npy_header(bytes, origin, reinterpret_as), bytes, origin);
+}
+
+WeightMatrix parse_npy_weights(Bytes bytes, const std::string& origin, std::optional<DType> reinterpret_as) {
+  const NpyHeader header = parse_npy_header(bytes, origin, reinterpret_as);
+  check_weight_shape(header.shape, bytes.size(), origin, "the header");
+  const Array array = read_elements(header, bytes, origin);
+  check_finite(array, origin, [&](std::int64_t i) {
+    return fmt::format("byte {}, element {}", header.byte_of(i), text_of_position(i, header.shape));
+  });
+  return from_dense(array, origin);
+}
+
+}  // namespace weft::io
+
+namespace weft {
+namespace {
+
+std::string descr_of(DType dtype) {
+  if (dtype == DType::boolean) return "|b1";
+  if (dtype == DType::bf16) return "|V2";
+  const char kind = is_float(dtype) ? 'f' : (is_signed_integer(dtype) ? 'i' : 'u');
+  return fmt::format("{}{}{}", size_of(dtype) == 1 ? '|' : '<', kind, size_of(dtype));
+}
+
+std::string header_of(const Array& array) {
+  std::string shape;
+  for (const std::int64_t extent : array.shape()) shape += fmt::format("{}, ", extent);
+  if (array.shape().size() != 1 && !shape.empty()) shape.resize(shape.size() - 2);
+  if (array.shape().size() == 1) shape.pop_back();  // "(3,)"
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
+                                   descr_of(array.dtype()), shape);
+  constexpr std::size_t before = 10;  // magic, version, length
+  header.append(63 - (before + header.size()) % 64, ' ');
+  return header + '\n';
+}
+
+}  // namespace
+
+void write_npy(const std::string& path, const Array& array) {
+  const std::string dictionary = header_of(array);
+  std::string header("\x93NUMPY\x01\x00", 8);
+  header += static_cast<char>(dictionary.size() & 0xFF);
+  header += static_cast<char>(dictionary.size() >> 8);
+  header += dictionary;
+  const std::array pieces{io::Bytes(std::as_bytes(std::span(header))),
+                          io::Bytes(array.data(), array.bytes())};
+  io::write_file(path, pieces);
+}
+
+}  // namespace weft

@@ -1,0 +1,20 @@
+#include <weft/formats/io/pickle.h>
+
+namespace weft::io {
+
+void refuse_pickle(const std::string& origin) {
+  refuse(origin, {}, "a Python pickle, which only Python can read, by running it",
+         ".safetensors; convert once, with a file that you trust:\n"
+         "              python3 -c \"import sys, torch; from safetensors.torch import save_file; "
+         "s = torch.load(sys.argv[1], map_location='cpu', weights_only=True); s = s.get('state_dict', s); "
+         "save_file({k: v.contiguous().clone() for k, v in s.items() if torch.is_tensor(v)}, sys.argv[2])\" "
+         "IN.pt OUT.safetensors");
+}
+
+bool looks_like_pickle(Bytes bytes) {
+  constexpr std::byte protocol_mark{0x80};
+  return bytes.size() >= 2 && bytes[0] == protocol_mark && bytes[1] >= std::byte{2} &&
+         bytes[1] <= std::byte{5};
+}
+
+}  // namespace weft::io

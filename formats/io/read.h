@@ -1,0 +1,57 @@
+// Pruned weights and dense arrays from files of any supported format.
+#pragma once
+
+#include <weft/formats/array.h>
+#include <weft/formats/io/mtx.h>
+#include <weft/formats/io/npy.h>
+#include <weft/formats/io/safetensors.h>
+#include <weft/formats/weight_matrix.h>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+struct ReadOptions {
+  /// Which tensor of a .safetensors or .npz file. Without a name the only one of two or more dimensions is
+  /// taken.
+  std::string tensor;
+  /// For element types that a format cannot name, such as bf16 in .npy and .npz: the bits of integers or raw
+  /// bytes of the same width are seen as this type. Formats of text have no such bits and refuse it.
+  std::optional<DType> reinterpret_as;
+};
+
+/// Reads one pruned weight. UserError that names the file and the byte, line or tensor when the content is
+/// not what its format demands, when it holds NaN or infinity, when the tensor is not there or more than one
+/// could be meant, and for pickles (with the way to convert them). RuntimeError when the system cannot read
+/// the file.
+WeightMatrix read(const std::string& path, const ReadOptions& options = {});
+
+/// Reads one dense array (.npy, .npz, .safetensors): an operand, a bias. NaN and infinity are kept. Without a
+/// name the only tensor is taken. Errors as read.
+Array read_array(const std::string& path, const std::string& tensor = {},
+                 std::optional<DType> reinterpret_as = std::nullopt);
+
+/// One row of the list of file formats. A new format is one file, and one line in the list in read.cpp.
+struct FileFormat {
+  std::string_view name;
+  std::vector<std::string_view> extensions;             ///< with the dot; the end of a file name
+  std::string_view summary;                             ///< one line, for --help and messages
+  bool (*recognize)(std::span<const std::byte> bytes);  ///< by its first bytes
+  WeightMatrix (*read)(std::span<const std::byte> bytes, const std::string& path, const ReadOptions& options);
+  /// Null when the format holds no dense arrays.
+  Array (*read_array)(std::span<const std::byte> bytes, const std::string& path, const ReadOptions& options);
+};
+
+/// Every file format that is known, those that are refused with advice included.
+std::span<const FileFormat> file_formats();
+
+/// The format of a file: by its content where that is unmistakable, else by its extension. UserError that
+/// lists the formats when neither helps.
+const FileFormat& file_format_of(std::span<const std::byte> bytes, const std::string& path);
+
+}  // namespace weft

@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/io/choose.h>
+#include <weft/formats/io/compressed_tensors.h>
+#include <weft/formats/io/file.h>
+#include <weft/formats/io/safetensors.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace weft::io {
+namespace {
+
+struct TypeName {
+  std::string_view name;
+  DType dtype;
+};
+constexpr std::array type_names{
+    TypeName{"BOOL", DType::boolean}, TypeName{"U8", DType::u8},   TypeName{"I8", DType::i8},
+    TypeName{"I16", DType::i16},      TypeName{"U16", DType::u16}, TypeName{"F16", DType::f16},
+    TypeName{"BF16", DType::bf16},    TypeName{"I32", DType::i32}, TypeName{"U32", DType::u32},
+    TypeName{"F32", DType::f32},      TypeName{"F64", DType::f64}, TypeName{"I64", DType::i64},
+    TypeName{"U64", DType::u64}};
+
+std::string place_of(const StoredTensor& tensor, std::int64_t index, DType dtype) {
+  return fmt::format("tensor {}, element {}, byte {}", in_quotes(tensor.name),
+                     text_of_position(index, tensor.shape),
+                     tensor.offset + static_cast<std::size_t>(index) * size_of(dtype));
+}
+
+WeightMatrix dense_weights(const StoredTensor& tensor, std::optional<DType> reinterpret_as) {
+  check_weight_shape(tensor.shape, tensor.bytes.size(), tensor.origin, "tensor " + in_quotes(tensor.name));
+  const Array array = array_of(tensor, reinterpret_as);
+  check_finite(array, tensor.origin, [&](std::int64_t i) { return place_of(tensor, i, array.dtype()); });
+  return from_dense(array, tensor.origin + ":" + tensor.name);
+}
+
+}  // namespace
+
+Array array_of(const StoredTensor& tensor, std::optional<DType> reinterpret_as) {
+  static_assert(std::endian::native == std::endian::little,
+                "the file is little-endian and is copied as it is");
+  const auto known =
+      std::find_if(type_names.begin(), type_names.end(), [&](auto& t) { return t.name == tensor.dtype; });
+  if (known == type_names.end()) {
+    refuse(tensor.origin, "tensor " + in_quotes(tensor.name), "elements of " + tensor.dtype,
+           "F64, F32, F16, BF16, or an integer type");
+  }
+  Array array(reinterpreted(known->dtype, reinterpret_as, tensor.origin), tensor.shape);
+  std::copy(tensor.bytes.begin(), tensor.bytes.end(), array.data());
+  check_booleans(array, tensor.origin, [&](std::int64_t i) { return place_of(tensor, i, array.dtype()); });
+  return array;
+}
+
+WeightMatrix weights_among(std::span<const StoredTensor> tensors, const std::string& origin,
+                           const std::string& name, std::optional<DType> reinterpret_as) {
+  const std::vector<CompressedTensor> compressed = compressed_tensors_among(tensors);
+  std::set<const StoredTensor*> parts;
+  for (const CompressedTensor& one : compressed) {
+    parts.insert({one.values, one.bitmask, one.shape, one.row_offsets});
+  }
+  std::vector<Candidate> candidates;
+  std::vector<const StoredTensor*> dense;
+  for (const StoredTensor& tensor : tensors) {
+    if (parts.contains(&tensor)) continue;
+    candidates.push_back({tensor.name, tensor.dtype, tensor.shape});
+    dense.push_back(&tensor);
+  }
+  for (const CompressedTensor& one : compressed) {
+    candidates.push_back({one.name, one.values->dtype, {one.rows, one.columns}});
+  }
+  const std::size_t chosen = choose(candidates, name, Wanted::weight, origin);
+  if (chosen < dense.size()) return dense_weights(*dense[chosen], reinterpret_as);
+  return decompress(compressed[chosen - dense.size()], reinterpret_as);
+}
+
+Array array_among(std::span<const StoredTensor> tensors, const std::string& origin, const std::string& name,
+                  std::optional<DType> reinterpret_as) {
+  std::vector<Candidate> candidates;
+  for (const StoredTensor& tensor : tensors) candidates.push_back({tensor.name, tensor.dtype, tensor.shape});
+  return array_of(tensors[choose(candidates, name, Wanted::any_array, origin)], reinterpret_as);
+}
+
+}  // namespace weft::io
+
+namespace weft {
+namespace {
+
+std::string_view name_in_file(DType dtype) {
+  for (const auto& candidate : io::type_names) {
+    if (candidate.dtype == dtype) return candidate.name;
+  }
+  throw InternalError("an element type without a name in .safetensors");
+}
+
+void check_names(const std::string& path, const std::vector<std::pair<std::string, Array>>& tensors) {
+  std::set<std::string_view> names;
+  for (const auto& [name, array] : tensors) {
+    if (name != "__metadata__" && names.insert(name).second) continue;
+    throw UserError({"cannot write " + path,
+                     {},
+                     "a tensor named " + io::in_quotes(name),
+                     "every name once, and none called __metadata__"});
+  }
+}
+
+}  // namespace
+
+void write_safetensors(const std::string& path, const std::vector<std::pair<std::string, Array>>& tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  check_names(path, tensors);
+  std::vector<const std::pair<std::string, Array>*> order;
+  for (const auto& tensor : tensors) order.push_back(&tensor);
+  std::sort(order.begin(), order.end(), [](auto* a, auto* b) {
+    const std::size_t first = size_of(a->second.dtype());
+    const std::size_t second = size_of(b->second.dtype());
+    return first != second ? first > second : a->first < b->first;
+  });
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  std::size_t end = 0;
+  for (const auto* tensor : order) {
+    const auto& [name, array] = *tensor;
+    header[name] = {{"dtype", name_in_file(array.dtype())},
+                    {"shape", array.shape()},
+                    {"data_offsets", {end, end + array.bytes()}}};
+    end += array.bytes();
+  }
+  std::string text;
+  try {
+    text = header.dump();
+  } catch (const nlohmann::json::type_error&) {
+    throw UserError({"cannot write " + path, {}, "a name or metadata that is not UTF-8", "UTF-8 text"});
+  }
+  text.append((8 - text.size() % 8) % 8, ' ');
+  const std::uint64_t length = text.size();
+  std::vector<io::Bytes> pieces{std::as_bytes(std::span(&length, 1)), std::as_bytes(std::span(text))};
+  for (const auto* tensor : order) pieces.emplace_back(tensor->second.data(), tensor->second.bytes());
+  io::write_file(path, pieces);
+}
+
+}  // namespace weft

@@ -1,0 +1,54 @@
+// .safetensors: a length, a JSON header, and one buffer with all tensors.
+#pragma once
+
+#include <weft/formats/io/bytes.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weft::io {
+
+/// One tensor of a file, not yet read.
+struct StoredTensor {
+  std::string name;
+  std::string dtype;  ///< the file's spelling: "BF16"
+  std::vector<std::int64_t> shape;
+  Bytes bytes;             ///< its part of the file
+  std::size_t offset = 0;  ///< where that begins in the file
+  std::string origin;      ///< the file
+};
+
+/// All tensors by their place in the file, everything that the format demands checked: a header inside the
+/// file, no key twice, sizes that follow from shapes, no gap, no overlap, nothing after the last.
+std::vector<StoredTensor> parse_safetensors_header(Bytes bytes, const std::string& origin);
+
+/// Copies a tensor. UserError for element types that weft does not have (the 8-bit floats and smaller).
+Array array_of(const StoredTensor& tensor, std::optional<DType> reinterpret_as = {});
+
+/// The tensor named `name`, or the only one of two or more dimensions, as a weight. A weight that the
+/// compressed-tensors package has split into parts counts as one tensor, `<prefix>.weight`.
+WeightMatrix weights_among(std::span<const StoredTensor> tensors, const std::string& origin,
+                           const std::string& name, std::optional<DType> reinterpret_as);
+/// The tensor named `name`, or the only one.
+Array array_among(std::span<const StoredTensor> tensors, const std::string& origin, const std::string& name,
+                  std::optional<DType> reinterpret_as);
+
+bool looks_like_safetensors(Bytes bytes);
+
+}  // namespace weft::io
+
+namespace weft {
+
+/// Writes the tensors under their names with the given metadata, in the order that the format's own library
+/// uses: wide elements first, then by name. UserError for a name twice, "__metadata__", or text that is not
+/// UTF-8; otherwise errors as write_file.
+void write_safetensors(const std::string& path, const std::vector<std::pair<std::string, Array>>& tensors,
+                       const std::map<std::string, std::string>& metadata = {});
+
+}  // namespace weft

@@ -1,0 +1,166 @@
+#include <fmt/format.h>
+#include <weft/formats/io/file.h>
+#include <weft/formats/io/json_events.h>
+#include <weft/formats/io/safetensors.h>
+#include <weft/formats/io/safetensors_index.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <vector>
+
+namespace weft::io {
+namespace {
+
+/// {"metadata": {anything}, "weight_map": {"tensor": "file"}}
+class IndexEvents : public JsonEvents {
+ public:
+  using JsonEvents::JsonEvents;
+  std::map<std::string, std::string> files;
+  bool has_map = false;
+
+  bool start_object(std::size_t) override {
+    if (state_ == State::map_begins) {
+      state_ = State::map;
+    } else if (state_ == State::beginning) {
+      state_ = State::top;
+    } else {
+      deeper("an object");
+    }
+    return true;
+  }
+  bool end_object() override {
+    if (state_ == State::metadata) return shallower();
+    state_ = state_ == State::top ? State::done : State::top;
+    return true;
+  }
+  bool start_array(std::size_t) override {
+    deeper("an array");
+    return true;
+  }
+  bool end_array() override { return shallower(); }
+
+  bool key(string_t& name) override {
+    if (state_ == State::metadata) return true;
+    if (state_ == State::map) {
+      tensor_ = name;
+    } else if (!keys_.insert(name).second) {
+      refuse_here("the key " + in_quotes(name) + " twice", "every key once");
+    } else if (name == "weight_map") {
+      has_map = true;
+      state_ = State::map_begins;
+    } else {
+      state_ = State::metadata;
+    }
+    return true;
+  }
+  bool string(string_t& value) override {
+    if (state_ != State::map) return scalar("the string " + in_quotes(value));
+    if (value.empty() || value.find('/') != std::string::npos || value.find('\0') != std::string::npos) {
+      refuse_here("the file name " + in_quotes(value), "a file beside the index");
+    }
+    if (!files.emplace(tensor_, value).second) {
+      refuse_here("the tensor " + in_quotes(tensor_) + " twice", "every tensor once");
+    }
+    return true;
+  }
+  bool number_unsigned(number_unsigned_t value) override { return scalar(std::to_string(value)); }
+  bool number_integer(number_integer_t value) override { return scalar(std::to_string(value)); }
+  bool number_float(number_float_t, const string_t& text) override { return scalar(in_quotes(text)); }
+  bool boolean(bool) override { return scalar("a boolean"); }
+  bool null() override { return scalar("null"); }
+
+ private:
+  enum class State { beginning, top, metadata, map_begins, map, done };
+
+  void deeper(const std::string& found) {
+    if (state_ != State::metadata) unexpected(found);
+    ++depth_;
+  }
+  bool shallower() {
+    if (--depth_ == 0) state_ = State::top;
+    return true;
+  }
+  bool scalar(const std::string& found) {
+    if (state_ != State::metadata) unexpected(found);
+    if (depth_ == 0) state_ = State::top;
+    return true;
+  }
+  std::string expected() const override {
+    return "an object whose weight_map gives the file name of every tensor";
+  }
+
+  State state_ = State::beginning;
+  int depth_ = 0;  ///< inside a value other than weight_map
+  std::string tensor_;
+  std::set<std::string> keys_;
+};
+
+/// The shards of a model, open, and the tensors that the index says they hold.
+struct Shards {
+  std::vector<File> files;
+  std::vector<StoredTensor> tensors;
+};
+
+/// Parts of a compressed weight share its prefix, so a name stands for all tensors that differ in the last
+/// word.
+bool belongs_to(const std::string& tensor, const std::string& name) {
+  return tensor == name || tensor.substr(0, tensor.rfind('.')) == name.substr(0, name.rfind('.'));
+}
+
+Shards open_shards(const std::map<std::string, std::string>& index, const std::string& path,
+                   const std::string& name) {
+  const bool known =
+      std::ranges::any_of(index, [&](const auto& entry) { return belongs_to(entry.first, name); });
+  std::set<std::string> wanted;
+  for (const auto& [tensor, file] : index) {
+    if (name.empty() || !known || belongs_to(tensor, name)) wanted.insert(file);
+  }
+  Shards shards;
+  std::set<std::string> seen;
+  for (const std::string& file : wanted) {
+    const std::string shard = (std::filesystem::path(path).parent_path() / file).string();
+    shards.files.emplace_back(shard);
+    for (StoredTensor& tensor : parse_safetensors_header(shards.files.back().bytes(), shard)) {
+      const auto entry = index.find(tensor.name);
+      if (entry == index.end() || entry->second != file) continue;
+      seen.insert(tensor.name);
+      shards.tensors.push_back(std::move(tensor));
+    }
+  }
+  for (const auto& [tensor, file] : index) {
+    if (wanted.contains(file) && !seen.contains(tensor)) {
+      refuse(path, "tensor " + in_quotes(tensor), "no such tensor in " + in_quotes(file),
+             "an index that fits its shards");
+    }
+  }
+  return shards;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> parse_safetensors_index(Bytes bytes, const std::string& origin) {
+  IndexEvents events(bytes, 0, origin);
+  events.run();
+  if (!events.has_map) refuse(origin, {}, "no weight_map", "an object with a weight_map");
+  return std::move(events.files);
+}
+
+WeightMatrix read_sharded_weights(Bytes bytes, const std::string& path, const std::string& name,
+                                  std::optional<DType> reinterpret_as) {
+  const Shards shards = open_shards(parse_safetensors_index(bytes, path), path, name);
+  return weights_among(shards.tensors, path, name, reinterpret_as);
+}
+
+Array read_sharded_array(Bytes bytes, const std::string& path, const std::string& name,
+                         std::optional<DType> reinterpret_as) {
+  const Shards shards = open_shards(parse_safetensors_index(bytes, path), path, name);
+  return array_among(shards.tensors, path, name, reinterpret_as);
+}
+
+bool looks_like_safetensors_index(Bytes bytes) {
+  const std::string_view text = text_of(bytes);
+  return text.starts_with('{') && text.find("\"weight_map\"") != std::string_view::npos;
+}
+
+}  // namespace weft::io

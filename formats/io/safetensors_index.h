@@ -1,0 +1,25 @@
+// model.safetensors.index.json: which shard of a large model holds which tensor.
+#pragma once
+
+#include <weft/formats/io/bytes.h>
+
+#include <map>
+#include <optional>
+#include <string>
+
+namespace weft::io {
+
+/// Tensor name to file name. UserError for other JSON, a tensor twice, or a file name with a folder in it.
+std::map<std::string, std::string> parse_safetensors_index(Bytes bytes, const std::string& origin);
+
+/// As weights_among, over the shards that lie beside the index at `path`. With a name, only the shards that
+/// hold it are opened, so that a partly downloaded model will do.
+WeightMatrix read_sharded_weights(Bytes bytes, const std::string& path, const std::string& name,
+                                  std::optional<DType> reinterpret_as);
+/// As array_among, over the shards.
+Array read_sharded_array(Bytes bytes, const std::string& path, const std::string& name,
+                         std::optional<DType> reinterpret_as);
+
+bool looks_like_safetensors_index(Bytes bytes);
+
+}  // namespace weft::io

@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+#include <weft/formats/io/zip_archive.h>
+#include <weft/formats/io/zip_library.h>
+
+#include <algorithm>
+#include <set>
+
+namespace weft::io {
+namespace {
+
+/// Deflate packs at most 258 bytes into two bits.
+constexpr std::uint64_t most_growth = 1032;
+
+struct CloseMember {
+  void operator()(zip_file_t* file) const { zip_library().fclose(file); }
+};
+
+ZipArchive::Member describe(struct zip* archive, zip_uint64_t index, const std::string& origin) {
+  zip_stat_t status;
+  zip_library().stat_init(&status);
+  constexpr zip_uint64_t needed =
+      ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
+  if (zip_library().stat_index(archive, index, ZIP_FL_ENC_RAW, &status) != 0 ||
+      (status.valid & needed) != needed) {
+    refuse(origin, fmt::format("member {}", index), "an incomplete entry in the directory",
+           "a complete archive");
+  }
+  const std::string where = "member " + in_quotes(status.name);
+  if (status.encryption_method != ZIP_EM_NONE)
+    refuse(origin, where, "an encrypted member", "one without a password");
+  if (status.comp_method != ZIP_CM_STORE && status.comp_method != ZIP_CM_DEFLATE) {
+    refuse(origin, where, fmt::format("compression method {}", status.comp_method),
+           "0 (stored) or 8 (deflate)");
+  }
+  const std::uint64_t growth = status.comp_method == ZIP_CM_STORE ? 1 : most_growth;
+  if (status.size / growth > status.comp_size) {
+    refuse(origin, where, fmt::format("{} bytes packed into {}", status.size, status.comp_size),
+           fmt::format("at most {} times as many", growth));
+  }
+  return {status.name, status.size};
+}
+
+}  // namespace
+
+void ZipArchive::Close::operator()(struct zip* archive) const {
+  zip_library().discard(archive);
+}
+
+ZipArchive::ZipArchive(Bytes bytes, std::string origin) : origin_(std::move(origin)) {
+  zip_error_t error;
+  zip_library().error_init(&error);
+  zip_source_t* source = zip_library().source_buffer_create(bytes.data(), bytes.size(), 0, &error);
+  if (source != nullptr) archive_.reset(zip_library().open_from_source(source, ZIP_RDONLY, &error));
+  if (!archive_) {
+    const std::string reason = zip_library().error_strerror(&error);
+    zip_library().error_fini(&error);
+    zip_library().source_free(source);
+    refuse(origin_, {}, "no readable ZIP archive (" + reason + ")", "a complete .npz");
+  }
+  zip_library().error_fini(&error);
+  std::set<std::string> names;
+  const zip_int64_t count = zip_library().get_num_entries(archive_.get(), 0);
+  for (zip_int64_t i = 0; i < count; ++i) {
+    Member member = describe(archive_.get(), static_cast<zip_uint64_t>(i), origin_);
+    if (member.size > bytes.size() * most_growth) {
+      refuse(origin_, "member " + in_quotes(member.name), fmt::format("{} bytes", member.size),
+             "what the file can hold");
+    }
+    if (!names.insert(member.name).second) {
+      refuse(origin_, "member " + in_quotes(member.name), "the same name twice", "every name once");
+    }
+    members_.push_back(std::move(member));
+  }
+}
+
+std::vector<std::byte> ZipArchive::beginning(std::size_t member, std::size_t most) const {
+  const std::string where = "member " + in_quotes(members_[member].name);
+  const std::unique_ptr<zip_file_t, CloseMember> file(zip_library().fopen_index(archive_.get(), member, 0));
+  if (!file)
+    refuse(origin_, where, zip_library().error_strerror(zip_library().get_error(archive_.get())),
+           "a readable member");
+  std::vector<std::byte> content(std::min<std::uint64_t>(most, members_[member].size));
+  std::size_t done = 0;
+  while (done < content.size()) {
+    const zip_int64_t count = zip_library().fread(file.get(), content.data() + done, content.size() - done);
+    if (count < 0) {
+      refuse(origin_, where, zip_library().error_strerror(zip_library().file_get_error(file.get())),
+             "a member that decompresses");
+    }
+    if (count == 0) {
+      refuse(origin_, where, fmt::format("its end after {} bytes (truncated)", done),
+             fmt::format("{} bytes", members_[member].size));
+    }
+    done += static_cast<std::size_t>(count);
+  }
+  if (content.size() < members_[member].size) return content;
+  // The checksum is compared when the end is met.
+  std::byte beyond{};
+  const zip_int64_t count = zip_library().fread(file.get(), &beyond, 1);
+  if (count < 0)
+    refuse(origin_, where, zip_library().error_strerror(zip_library().file_get_error(file.get())),
+           "an intact member");
+  if (count > 0)
+    refuse(origin_, where, "more than the declared bytes", fmt::format("{} bytes", content.size()));
+  return content;
+}
+
+std::vector<std::byte> ZipArchive::content(std::size_t member) const {
+  return beginning(member, members_[member].size);
+}
+
+bool looks_like_zip(Bytes bytes) {
+  return starts_with(bytes, "PK\x03\x04") || starts_with(bytes, "PK\x05\x06");
+}
+
+}  // namespace weft::io
