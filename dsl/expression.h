@@ -1,0 +1,205 @@
+// Expressions: the right side of an algorithm. The types keep which indices stand where; the values are
+// erased.
+#pragma once
+
+#include <weft/dsl/algorithm.h>
+#include <weft/dsl/tensor.h>
+
+#include <concepts>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace weft {
+
+/// A number that is given at launch: `Scalar alpha("alpha")`. Scalars of one name are one scalar.
+struct Scalar {
+  std::string name;
+
+  explicit Scalar(std::string scalar_name) : name(std::move(scalar_name)) {}
+};
+
+namespace detail {
+
+/// A term before its tensors have numbers.
+struct Node {
+  Term::Kind kind = Term::Kind::number;
+  double number = 0;
+  std::string scalar;
+  std::vector<AccessValue> accesses;    ///< one of an access, two of a sum: its factors
+  std::vector<std::string> reductions;  ///< of a sum
+  std::vector<Node> arguments;
+};
+
+Node number_node(double value);
+Node scalar_node(const Scalar& scalar);
+Node access_node(const AccessValue& access);
+Node sum_node(std::vector<std::string> reductions, const AccessValue& left, const AccessValue& right);
+Node operation_node(Term::Kind kind, std::vector<Node> arguments);
+
+template <class...>
+struct Types {};
+template <class Left, class Right>
+struct Concatenated;
+template <class... Left, class... Right>
+struct Concatenated<Types<Left...>, Types<Right...>> {
+  using Type = Types<Left..., Right...>;
+};
+
+/// What the types know of a sum.
+template <class Reductions, class Left, class Right>
+struct SumOf {};
+/// A sum that is none; its message has been given.
+struct BrokenSum {};
+
+}  // namespace detail
+
+/// A product of two accesses: what a sum takes.
+template <class Left, class Right>
+struct Product {
+  detail::AccessValue left, right;
+};
+
+/// Any other expression: its sums, and the accesses outside of them.
+template <class Sums, class Accesses>
+struct Expression {
+  detail::Node node;
+};
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_access = false;
+template <class Element, Storage storage, class... Uses>
+inline constexpr bool is_access<Access<Element, storage, Uses...>> = true;
+template <class T>
+inline constexpr bool is_product = false;
+template <class Left, class Right>
+inline constexpr bool is_product<Product<Left, Right>> = true;
+template <class T>
+inline constexpr bool is_expression = false;
+template <class Sums, class Accesses>
+inline constexpr bool is_expression<Expression<Sums, Accesses>> = true;
+
+}  // namespace detail
+
+template <class T>
+concept IsAccess = detail::is_access<T>;
+template <class T>
+concept IsProduct = detail::is_product<T>;
+/// What has a meaning of its own in an expression.
+template <class T>
+concept IsTerm = IsAccess<T> || IsProduct<T> || detail::is_expression<T> || std::same_as<T, Scalar>;
+/// What can stand beside a term.
+template <class T>
+concept IsTermOrNumber = IsTerm<T> || std::is_arithmetic_v<T>;
+
+namespace detail {
+
+template <class Number>
+  requires std::is_arithmetic_v<Number>
+Expression<Types<>, Types<>> as_expression(Number number) {
+  return {number_node(static_cast<double>(number))};
+}
+inline Expression<Types<>, Types<>> as_expression(const Scalar& scalar) {
+  return {scalar_node(scalar)};
+}
+template <IsAccess Operand>
+Expression<Types<>, Types<Operand>> as_expression(const Operand& access) {
+  return {access_node(access.value())};
+}
+template <class Left, class Right>
+Expression<Types<>, Types<Left, Right>> as_expression(const Product<Left, Right>& product) {
+  return {operation_node(Term::Kind::multiply, {access_node(product.left), access_node(product.right)})};
+}
+template <class Sums, class Accesses>
+const Expression<Sums, Accesses>& as_expression(const Expression<Sums, Accesses>& expression) {
+  return expression;
+}
+
+template <class LeftSums, class LeftAccesses, class RightSums, class RightAccesses>
+Expression<typename Concatenated<LeftSums, RightSums>::Type,
+           typename Concatenated<LeftAccesses, RightAccesses>::Type>
+combined(Term::Kind kind, const Expression<LeftSums, LeftAccesses>& left,
+         const Expression<RightSums, RightAccesses>& right) {
+  return {operation_node(kind, {left.node, right.node})};
+}
+template <class Sums, class Accesses>
+Expression<Sums, Accesses> applied(Term::Kind kind, const Expression<Sums, Accesses>& argument) {
+  return {operation_node(kind, {argument.node})};
+}
+
+template <class Front, class... Rest>
+struct SplitLast;
+template <class... Front, class Last>
+struct SplitLast<Types<Front...>, Last> {
+  using Indices = Types<Front...>;
+  using Summand = Last;
+};
+template <class... Front, class Next, class After, class... Rest>
+struct SplitLast<Types<Front...>, Next, After, Rest...> : SplitLast<Types<Front..., Next>, After, Rest...> {};
+
+template <class... Indices>
+constexpr bool all_indices(Types<Indices...>) {
+  return sizeof...(Indices) > 0 && (is_index<Indices> && ...);
+}
+
+template <class... Indices, class Left, class Right>
+Expression<Types<SumOf<Types<Indices...>, Left, Right>>, Types<>> sum_of(
+    Types<Indices...>, const Product<Left, Right>& product) {
+  return {sum_node({Indices::text()...}, product.left, product.right)};
+}
+
+}  // namespace detail
+
+template <class Left, class Right>
+concept Combinable = IsTermOrNumber<Left> && IsTermOrNumber<Right> && (IsTerm<Left> || IsTerm<Right>);
+
+template <class Left, class Right>
+  requires Combinable<Left, Right>
+auto operator+(const Left& left, const Right& right) {
+  return detail::combined(Term::Kind::add, detail::as_expression(left), detail::as_expression(right));
+}
+template <class Left, class Right>
+  requires Combinable<Left, Right>
+auto operator-(const Left& left, const Right& right) {
+  return detail::combined(Term::Kind::subtract, detail::as_expression(left), detail::as_expression(right));
+}
+template <class Left, class Right>
+  requires Combinable<Left, Right>
+auto operator*(const Left& left, const Right& right) {
+  if constexpr (IsAccess<Left> && IsAccess<Right>) {
+    return Product<Left, Right>{left.value(), right.value()};
+  } else {
+    return detail::combined(Term::Kind::multiply, detail::as_expression(left), detail::as_expression(right));
+  }
+}
+
+/// max(argument, 0); a NaN stays a NaN.
+template <IsTerm Argument>
+auto relu(const Argument& argument) {
+  return detail::applied(Term::Kind::relu, detail::as_expression(argument));
+}
+/// argument / 2 * (1 + erf(argument / sqrt 2))
+template <IsTerm Argument>
+auto gelu(const Argument& argument) {
+  return detail::applied(Term::Kind::gelu, detail::as_expression(argument));
+}
+
+/// `sum(c, r, s, W(f, c, r, s) * I(c, p + r, q + s))`: indices, then the product that is summed over them.
+template <class... Arguments>
+auto sum(const Arguments&... arguments) {
+  using Split = detail::SplitLast<detail::Types<>, Arguments...>;
+  using Indices = typename Split::Indices;
+  static_assert(detail::all_indices(Indices{}), "weft: a sum takes one index or more before its product");
+  static_assert(IsProduct<typename Split::Summand>, "weft: a sum takes a product of two accesses");
+  if constexpr (detail::all_indices(Indices{}) && IsProduct<typename Split::Summand>) {
+    return detail::sum_of(Indices{}, std::get<sizeof...(Arguments) - 1>(std::tie(arguments...)));
+  } else {
+    return Expression<detail::Types<detail::BrokenSum>, detail::Types<>>{};
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,163 @@
+// What the types decide about an assignment. Each rule is a constant, so that tests can ask for it; the
+// sentences stand in assignment.h.
+#pragma once
+
+#include <weft/dsl/expression.h>
+
+#include <boost/hana/contains.hpp>
+#include <boost/hana/difference.hpp>
+#include <boost/hana/intersection.hpp>
+#include <boost/hana/is_subset.hpp>
+#include <boost/hana/set.hpp>
+#include <boost/hana/size.hpp>
+#include <boost/hana/type.hpp>
+#include <boost/hana/union.hpp>
+#include <cstddef>
+
+namespace weft::detail {
+
+namespace hana = boost::hana;
+
+template <class... Indices>
+using Set = decltype(hana::make_set(hana::type_c<Indices>...));
+template <class Left, class Right>
+using Union = decltype(hana::union_(Left{}, Right{}));
+
+template <class Set>
+inline constexpr std::size_t size_of_set = decltype(hana::size(Set{}))::value;
+template <class Left, class Right>
+inline constexpr bool is_subset_of = decltype(hana::is_subset(Left{}, Right{}))::value;
+template <class Left, class Right>
+inline constexpr bool are_disjoint = size_of_set<decltype(hana::intersection(Left{}, Right{}))> == 0;
+template <class Set, class Index>
+inline constexpr bool has_index = decltype(hana::contains(Set{}, hana::type_c<Index>))::value;
+
+/// The indices of a list that may name one twice.
+template <class List, class Found = Set<>>
+struct SetOfList {
+  using Type = Found;
+};
+template <class Index, class... Rest, class Found>
+struct SetOfList<Types<Index, Rest...>, Found>
+    : SetOfList<Types<Rest...>, decltype(hana::insert(Found{}, hana::type_c<Index>))> {};
+template <class List>
+using SetOf = typename SetOfList<List>::Type;
+
+template <class Use>
+struct IndicesOfUse {
+  using Type = Types<Use>;
+};
+template <class... Indices>
+struct IndicesOfUse<IndexSum<Indices...>> {
+  using Type = Types<Indices...>;
+};
+
+template <class... Lists>
+struct Chained {
+  using Type = Types<>;
+};
+template <class First, class... Rest>
+struct Chained<First, Rest...> {
+  using Type = typename Concatenated<First, typename Chained<Rest...>::Type>::Type;
+};
+
+template <class T>
+struct AccessFacts;
+template <class E, Storage s, class... Uses>
+struct AccessFacts<Access<E, s, Uses...>> {
+  using Element = E;
+  using List = typename Chained<typename IndicesOfUse<Uses>::Type...>::Type;
+  using Indices = SetOf<List>;
+  static constexpr std::size_t rank = sizeof...(Uses);
+  static constexpr bool is_sparse = s == Storage::sparse;
+  static constexpr bool is_plain = (is_index<Uses> && ...);
+  static constexpr bool names_no_index_twice = size_of_set<Indices> == rank;
+
+  /// Output indices, then every reduction index: the rows and the columns of a matrix of weights.
+  template <class Reductions>
+  static constexpr bool is_matrix() {
+    const bool reduced[] = {has_index<Reductions, Uses>...};
+    for (std::size_t i = 1; i < rank; ++i) {
+      if (reduced[i - 1] && !reduced[i]) return false;
+    }
+    return !reduced[0] && is_subset_of<Reductions, Indices> && names_no_index_twice;
+  }
+};
+
+template <class Accesses>
+struct EpilogueFacts;
+template <class... Accesses>
+struct EpilogueFacts<Types<Accesses...>> {
+  using Indices = SetOf<typename Chained<typename AccessFacts<Accesses>::List...>::Type>;
+  static constexpr bool is_dense = !(AccessFacts<Accesses>::is_sparse || ...);
+  template <class Accumulator>
+  static constexpr bool fits =
+      ((sizeof(typename AccessFacts<Accesses>::Element) <= sizeof(Accumulator)) && ...);
+};
+
+template <class Output, class Sum, class Accesses>
+struct Rules;
+/// The rules of `output = epilogue(sum(reductions, left * right))`.
+template <class Output, class... Reduced, class Left, class Right, class Accesses>
+struct Rules<Output, SumOf<Types<Reduced...>, Left, Right>, Accesses> {
+  using OutputFacts = AccessFacts<Output>;
+  using LeftFacts = AccessFacts<Left>;
+  using RightFacts = AccessFacts<Right>;
+  using Epilogue = EpilogueFacts<Accesses>;
+  using Outputs = typename OutputFacts::Indices;
+  using Reductions = SetOf<Types<Reduced...>>;
+  using Factors = Union<typename LeftFacts::Indices, typename RightFacts::Indices>;
+  using All = Union<Outputs, Reductions>;
+  using Element = typename LeftFacts::Element;
+  using Accumulator = std::conditional_t<std::same_as<Element, f64>, f64, f32>;
+
+  static constexpr bool output_is_plain = OutputFacts::is_plain;
+  static constexpr bool output_indices_differ = !OutputFacts::is_plain || OutputFacts::names_no_index_twice;
+  static constexpr bool output_indices_are_in_factors = is_subset_of<Outputs, Factors>;
+  static constexpr bool output_has_no_reduction = are_disjoint<Outputs, Reductions>;
+  static constexpr bool reductions_differ = size_of_set<Reductions> == sizeof...(Reduced);
+  static constexpr bool reductions_are_in_factors = is_subset_of<Reductions, Factors>;
+  static constexpr bool factor_indices_are_known = is_subset_of<Factors, All>;
+  static constexpr bool epilogue_has_no_reduction = are_disjoint<typename Epilogue::Indices, Reductions>;
+  static constexpr bool epilogue_indices_are_known = is_subset_of<typename Epilogue::Indices, All>;
+
+  static constexpr bool one_factor_is_dense = !(LeftFacts::is_sparse && RightFacts::is_sparse);
+  static constexpr bool output_is_dense = !OutputFacts::is_sparse;
+  static constexpr bool epilogue_is_dense = Epilogue::is_dense;
+  static constexpr bool sparse_is_plain =
+      (!LeftFacts::is_sparse || LeftFacts::is_plain) && (!RightFacts::is_sparse || RightFacts::is_plain);
+
+  template <class Facts>
+  static constexpr bool is_dense_or_matrix() {
+    if constexpr (Facts::is_sparse && Facts::is_plain) return Facts::template is_matrix<Reductions>();
+    return true;
+  }
+  static constexpr bool sparse_is_matrix =
+      is_dense_or_matrix<LeftFacts>() && is_dense_or_matrix<RightFacts>();
+
+  static constexpr bool factors_have_one_type = std::same_as<Element, typename RightFacts::Element>;
+  static constexpr bool output_has_a_fitting_type = std::same_as<typename OutputFacts::Element, Element> ||
+                                                    std::same_as<typename OutputFacts::Element, f32>;
+  static constexpr bool epilogue_fits_accumulator = Epilogue::template fits<Accumulator>;
+
+  static constexpr bool all = output_is_plain && output_indices_differ && output_indices_are_in_factors &&
+                              output_has_no_reduction && reductions_differ && reductions_are_in_factors &&
+                              factor_indices_are_known && epilogue_has_no_reduction &&
+                              epilogue_indices_are_known && one_factor_is_dense && output_is_dense &&
+                              epilogue_is_dense && sparse_is_plain && sparse_is_matrix &&
+                              factors_have_one_type && output_has_a_fitting_type && epilogue_fits_accumulator;
+};
+
+/// Rules of an expression with exactly one sum; `all` is false for every other right side.
+template <class Output, class Right>
+struct RulesOf {
+  static constexpr bool all = false;
+};
+template <class Output, class Sum, class Accesses>
+struct RulesOf<Output, Expression<Types<Sum>, Accesses>> : Rules<Output, Sum, Accesses> {};
+template <class Output, class Accesses>
+struct RulesOf<Output, Expression<Types<BrokenSum>, Accesses>> {
+  static constexpr bool all = false;
+};
+
+}  // namespace weft::detail
