@@ -18,8 +18,6 @@
 #include <sstream>
 #include <thread>
 
-extern char** environ;
-
 namespace weft {
 namespace {
 
@@ -102,6 +100,7 @@ class SpawnPlan {
 
   pid_t start(const std::vector<std::string>& command) {
     std::vector<char*> words;
+    words.reserve(command.size() + 1);
     for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
     pid_t child = 0;

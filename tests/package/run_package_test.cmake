@@ -1,0 +1,32 @@
+# cmake -DWAY=find_package|add_subdirectory -DWORK= -DSOURCE= -DBUILD= ... -P run_package_test.cmake
+
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+# An older result must not stand in for this one.
+file(REMOVE_RECURSE ${WORK})
+file(MAKE_DIRECTORY ${WORK})
+
+if(WAY STREQUAL find_package)
+  run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
+  # Moved, so that a path of the build or of the first place would show.
+  file(RENAME ${WORK}/prefix ${WORK}/moved)
+  set(how -DCMAKE_PREFIX_PATH=${WORK}/moved)
+  set(programs pack multiply)
+else()
+  set(how -DWEFT_SOURCE=${SOURCE})
+  set(programs pack)
+endif()
+
+# Without optimization: what is tested is that it builds, not its speed.
+run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/build ${how} -DCMAKE_BUILD_TYPE=Debug
+    -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_C_COMPILER=${C_COMPILER}
+    -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
+run(${CMAKE_COMMAND} --build ${WORK}/build --target ${programs})
+foreach(program ${programs})
+  run(${WORK}/build/${program} ${WORK})
+endforeach()
+if(WAY STREQUAL find_package)
+  run(${WORK}/moved/bin/weft --help)
+endif()
