@@ -112,8 +112,9 @@ Array& Array::operator=(const Array& other) {
 }
 
 void Array::check_type(DType asked) const {
-  internal_check(asked == dtype_, "an array of " + std::string(name_of(dtype_)) + " was read as " +
-                                      std::string(name_of(asked)));
+  if (asked == dtype_) return;  // before any text is made: this runs for every element that is read
+  throw InternalError("an array of " + std::string(name_of(dtype_)) + " was read as " +
+                      std::string(name_of(asked)));
 }
 
 double Array::get(std::int64_t index) const {
@@ -150,6 +151,13 @@ std::int64_t Array::get_integer(std::int64_t index) const {
       throw InternalError("an array of " + std::string(name_of(dtype_)) + " was read as integers");
     }
   });
+}
+
+void Array::copy_element(std::int64_t index, const Array& from, std::int64_t from_index) {
+  from.check_type(dtype_);
+  const std::size_t width = size_of(dtype_);
+  std::memcpy(data_.get() + static_cast<std::size_t>(index) * width,
+              from.data_.get() + static_cast<std::size_t>(from_index) * width, width);
 }
 
 bool Array::is_zero_bits(std::int64_t index) const {

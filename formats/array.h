@@ -66,6 +66,8 @@ class Array {
   void set(std::int64_t index, double value);
   /// Element `index` as an integer; InternalError for floating types.
   std::int64_t get_integer(std::int64_t index) const;
+  /// Element `from_index` of an array of the same type, bit for bit.
+  void copy_element(std::int64_t index, const Array& from, std::int64_t from_index);
   /// True when every bit of the element is zero: +0.0 but not -0.0.
   bool is_zero_bits(std::int64_t index) const;
 

@@ -29,9 +29,9 @@ struct Level {
   Dimension dimension = Dimension::row;
   std::int64_t extent = 0;  ///< children of a dense level; unused otherwise
   std::int64_t stride = 1;
-  std::string begin;    ///< array of a compressed level: parents + 1 offsets
-  std::string index;    ///< array of a compressed or singleton level: coordinates
-  bool padded = false;  ///< index may hold -1: nothing is stored in that place
+  std::string begin = {};  ///< array of a compressed level: parents + 1 offsets
+  std::string index = {};  ///< array of a compressed or singleton level: coordinates
+  bool padded = false;     ///< index may hold -1: nothing is stored in that place
 };
 
 }  // namespace weft

@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 
 namespace weft {
 
@@ -41,14 +40,12 @@ std::int64_t Random::below(std::int64_t bound) {
 }
 
 double Random::normal() {
-  // The polar method of Marsaglia, one of its two numbers dropped so that the state stays four words. Of the
-  // library only log and sqrt enter; a last bit of log that differs vanishes in the rounding to f32.
-  while (true) {
-    const double x = 2 * uniform() - 1;
-    const double y = 2 * uniform() - 1;
-    const double square = x * x + y * y;
-    if (square > 0 && square < 1) return x * std::sqrt(-2 * std::log(square) / square);
+  std::int64_t sum = 0;
+  for (int i = 0; i < 6; ++i) {
+    const std::uint64_t two = bits();
+    sum += static_cast<std::int64_t>((two >> 32) + (two & 0xFFFFFFFFU));
   }
+  return static_cast<double>(sum - (std::int64_t{6} << 32)) * 0x1p-32;
 }
 
 Array random_array(DType dtype, std::vector<std::int64_t> shape, std::uint64_t seed, RandomValues values) {

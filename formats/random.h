@@ -17,7 +17,9 @@ class Random {
   std::uint64_t bits();
   double uniform();                        ///< in [0, 1), a multiple of 2^-53
   std::int64_t below(std::int64_t bound);  ///< in [0, bound), every number equally likely; bound >= 1
-  double normal();                         ///< mean 0, standard deviation 1
+  /// Mean 0, standard deviation 1: twelve uniform numbers added up, which needs no function whose last bit
+  /// the machines disagree on. Never beyond 6.
+  double normal();
 
  private:
   std::uint64_t state_[4];

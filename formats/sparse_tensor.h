@@ -39,12 +39,14 @@ class SparseTensor {
   const Array& array(const std::string& name) const;  ///< InternalError when there is none
   std::size_t bytes() const;                          ///< of all arrays together
 
-  /// Calls `visit(row, column, position in values)` for every stored place, padding left out.
+  /// Calls `visit(row, column, position in values)` for every stored place, padding left out. What did not
+  /// come from `pack` has to pass `check` first: walking trusts the arrays.
   void walk(const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& visit) const;
   /// Zeros filled in, shape [rows, columns].
   Array to_dense() const;
-  /// Throws UserError that names the row, the array and the place when offsets decrease or leave the arrays,
-  /// when a coordinate is out of range, or when a place is stored twice.
+  /// Throws UserError that names the row, the array and the place when sizes do not fit together, when
+  /// offsets decrease or leave the arrays, when a coordinate is out of range, when a place is stored twice,
+  /// or when the value of padding is not +0.
   void check() const;
 
  private:

@@ -28,12 +28,6 @@ void check_extents(std::int64_t rows, std::int64_t columns, const std::string& o
   }
 }
 
-void copy_element(Array& to, std::int64_t to_index, const Array& from, std::int64_t from_index) {
-  const std::size_t width = size_of(from.dtype());
-  std::memcpy(to.data() + static_cast<std::size_t>(to_index) * width,
-              from.data() + static_cast<std::size_t>(from_index) * width, width);
-}
-
 /// Appends the column of every element with a bit set, and a row offset after each row.
 template <class Word>
 void collect_positions(const Array& dense, WeightMatrix& result, std::vector<std::int64_t>& place) {
@@ -202,7 +196,7 @@ WeightMatrix from_dense(const Array& dense, std::string origin) {
   collect_positions(dense, result, place);
   result.values = Array(dense.dtype(), {result.stored()});
   for (std::size_t i = 0; i < place.size(); ++i) {
-    copy_element(result.values, static_cast<std::int64_t>(i), dense, place[i]);
+    result.values.copy_element(static_cast<std::int64_t>(i), dense, place[i]);
   }
   return result;
 }
@@ -231,7 +225,7 @@ WeightMatrix from_coordinates(std::int64_t rows, std::int64_t columns, const std
   for (std::size_t i = 0; i < order.size(); ++i) {
     const auto entry = static_cast<std::size_t>(order[i]);
     if (i == 0 || !same_place(order[i - 1], order[i])) {
-      copy_element(result.values, result.stored(), values, order[i]);
+      result.values.copy_element(result.stored(), values, order[i]);
       result.column.push_back(static_cast<std::int32_t>(column[entry]));
       ++result.row_begin[static_cast<std::size_t>(row[entry]) + 1];
     } else if (!add_element(result.values, result.stored() - 1, values, order[i])) {
@@ -250,8 +244,8 @@ Array to_dense(const WeightMatrix& weights) {
   for (std::int64_t row = 0; row < weights.rows; ++row) {
     const std::int64_t end = weights.row_begin[static_cast<std::size_t>(row) + 1];
     for (std::int64_t i = weights.row_begin[static_cast<std::size_t>(row)]; i < end; ++i) {
-      copy_element(dense, row * weights.columns + weights.column[static_cast<std::size_t>(i)], weights.values,
-                   i);
+      dense.copy_element(row * weights.columns + weights.column[static_cast<std::size_t>(i)], weights.values,
+                         i);
     }
   }
   return dense;

@@ -1,0 +1,212 @@
+// SparseTensor::check: sizes first, so that the walk over the arrays that follows cannot leave them.
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/sparse_tensor.h>
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t largest_extent = std::numeric_limits<std::int32_t>::max();
+
+struct Place {
+  std::int64_t row = 0;
+  std::int64_t column = 0;
+  std::int64_t position = 0;
+  bool padding = false;
+};
+
+class Checker {
+ public:
+  explicit Checker(const SparseTensor& tensor) : tensor_(tensor) {}
+
+  void run() {
+    check_shape();
+    check_sizes();
+    descend(0, {});
+    if (!by_row_ && !by_column_) check_twice();
+  }
+
+ private:
+  [[noreturn]] void refuse(std::string where, std::string found, std::string accepted) const {
+    throw UserError({"a packed weight in format " + tensor_.format().text() + " is damaged", std::move(where),
+                     std::move(found), std::move(accepted)});
+  }
+
+  /// "row 3, begin[4]": what is known of the place from the levels before `depth`, then the element.
+  std::string where(std::size_t depth, const Place& place, const std::string& array,
+                    std::int64_t element) const {
+    std::string text;
+    bool row = false;
+    bool column = false;
+    for (std::size_t i = 0; i < depth; ++i) {
+      row = row || tensor_.levels()[i].dimension == Dimension::row;
+      column = column || tensor_.levels()[i].dimension == Dimension::column;
+    }
+    if (row) text += fmt::format("row {}, ", place.row);
+    if (column) text += fmt::format("column {}, ", place.column);
+    return text + fmt::format("{}[{}]", array, element);
+  }
+
+  void check_shape() const {
+    const auto fits = [](std::int64_t extent) { return extent >= 0 && extent <= largest_extent; };
+    if (fits(tensor_.rows()) && fits(tensor_.columns()) &&
+        element_count(tensor_.shape(), "the weight") == tensor_.rows() * tensor_.columns()) {
+      return;
+    }
+    refuse("the shape",
+           fmt::format("{} rows, {} columns, shape {}", tensor_.rows(), tensor_.columns(),
+                       text_of_shape(tensor_.shape())),
+           "rows and columns that make up the shape");
+  }
+
+  void check_size(const std::string& name, std::int64_t size, bool is_index) const {
+    if (!tensor_.has_array(name)) refuse("array " + name, "it is missing", "an array that the levels name");
+    const Array& array = tensor_.array(name);
+    if (is_index && array.dtype() != DType::i32) {
+      refuse("array " + name, std::string(name_of(array.dtype())), "i32");
+    }
+    if (array.size() == size) return;
+    refuse("array " + name, fmt::format("{} elements", array.size()), fmt::format("{} elements", size));
+  }
+
+  /// Follows the number of positions from level to level. Where offsets decide it, the index array is trusted
+  /// here and the offsets are compared with it in the walk.
+  void check_sizes() {
+    std::int64_t positions = 1;
+    for (const Level& level : tensor_.levels()) {
+      if (level.kind == LevelKind::dense) {
+        if (level.extent < 0 || __builtin_mul_overflow(positions, level.extent, &positions)) {
+          refuse("a dense level", fmt::format("extent {}", level.extent), "at least 0, positions below 2^63");
+        }
+      } else if (level.kind == LevelKind::singleton) {
+        check_size(level.index, positions, true);
+      } else {
+        check_size(level.begin, positions + 1, true);
+        const std::string& name = level.index;
+        check_size(name, tensor_.has_array(name) ? tensor_.array(name).size() : 0, true);
+        positions = tensor_.array(name).size();
+        check_ends(level.begin, positions);
+      }
+      begin_.push_back(offsets_of(level.begin));
+      index_.push_back(offsets_of(level.index));
+    }
+    check_size("values", positions, false);
+    values_ = &tensor_.array("values");
+  }
+
+  std::span<const std::int32_t> offsets_of(const std::string& name) const {
+    return name.empty() ? std::span<const std::int32_t>() : tensor_.array(name).as<std::int32_t>();
+  }
+
+  void check_ends(const std::string& name, std::int64_t positions) const {
+    const auto begin = tensor_.array(name).as<std::int32_t>();
+    if (begin.front() != 0) refuse(name + "[0]", std::to_string(begin.front()), "0");
+    if (begin.back() == positions) return;
+    refuse(fmt::format("{}[{}]", name, begin.size() - 1), std::to_string(begin.back()),
+           fmt::format("{}, the number of places that follow", positions));
+  }
+
+  void descend(std::size_t depth, const Place& place) {
+    if (depth == tensor_.levels().size()) return visit(depth, place);
+    const Level& level = tensor_.levels()[depth];
+    if (level.kind == LevelKind::dense) {
+      for (std::int64_t child = 0; child < level.extent; ++child) {
+        Place next = place;
+        next.position = place.position * level.extent + child;
+        move(depth, next, child, [&] { return fmt::format("a dense level, child {}", child); });
+        descend(depth + 1, next);
+      }
+      return;
+    }
+    std::int64_t first = place.position;
+    std::int64_t last = first + 1;
+    if (level.kind == LevelKind::compressed) std::tie(first, last) = children(depth, place);
+    for (std::int64_t position = first; position < last; ++position) {
+      Place next = place;
+      next.position = position;
+      const std::int64_t coordinate = index_[depth][static_cast<std::size_t>(position)];
+      if (level.padded && coordinate == -1) {
+        next.padding = true;
+      } else {
+        move(depth, next, coordinate, [&] { return where(depth, place, level.index, position); });
+      }
+      descend(depth + 1, next);
+    }
+  }
+
+  std::pair<std::int64_t, std::int64_t> children(std::size_t depth, const Place& place) const {
+    const auto parent = static_cast<std::size_t>(place.position);
+    const std::int64_t first = begin_[depth][parent];
+    const std::int64_t last = begin_[depth][parent + 1];
+    const auto places = static_cast<std::int64_t>(index_[depth].size());
+    if (first <= last && last <= places) return {first, last};
+    refuse(where(depth, place, tensor_.levels()[depth].begin, place.position + 1),
+           fmt::format("offset {} after {}", last, first),
+           fmt::format("offsets that do not decrease and end by {}", places));
+  }
+
+  /// Adds a coordinate. Strides are positive, so that a sum past the edge stays past it.
+  template <class Where>
+  void move(std::size_t depth, Place& place, std::int64_t coordinate, const Where& where_it_is) const {
+    const Level& level = tensor_.levels()[depth];
+    if (level.dimension == Dimension::none) return;
+    const bool is_row = level.dimension == Dimension::row;
+    std::int64_t& sum = is_row ? place.row : place.column;
+    const std::int64_t extent = is_row ? tensor_.rows() : tensor_.columns();
+    if (coordinate < 0 || level.stride < 1 || coordinate > largest_extent / level.stride ||
+        sum + coordinate * level.stride >= extent) {
+      refuse(where_it_is(), fmt::format("{} {}", is_row ? "row" : "column", sum + coordinate * level.stride),
+             fmt::format("0 to {}{}", extent - 1, level.padded ? ", or -1 for padding" : ""));
+    }
+    sum += coordinate * level.stride;
+  }
+
+  void visit(std::size_t depth, const Place& place) {
+    if (place.padding) {
+      if (values_->is_zero_bits(place.position)) return;
+      refuse(where(depth - 1, place, "values", place.position), "a value other than +0 in padding", "+0");
+    }
+    const std::int64_t row_key = place.row * tensor_.columns() + place.column;
+    const std::int64_t column_key = place.column * tensor_.rows() + place.row;
+    by_row_ = by_row_ && row_key > last_row_key_;
+    by_column_ = by_column_ && column_key > last_column_key_;
+    last_row_key_ = row_key;
+    last_column_key_ = column_key;
+  }
+
+  /// For places that come neither row by row nor column by column: only then can one come twice.
+  void check_twice() const {
+    std::vector<std::pair<std::int64_t, std::int64_t>> places;
+    tensor_.walk([&](std::int64_t row, std::int64_t column, std::int64_t position) {
+      places.emplace_back(row * tensor_.columns() + column, position);
+    });
+    std::sort(places.begin(), places.end());
+    const auto same = [](const auto& left, const auto& right) { return left.first == right.first; };
+    const auto twice = std::adjacent_find(places.begin(), places.end(), same);
+    if (twice == places.end()) return;
+    refuse(fmt::format("row {}, column {}, values[{}]", twice->first / tensor_.columns(),
+                       twice->first % tensor_.columns(), std::next(twice)->second),
+           fmt::format("stored before, as values[{}]", twice->second), "every place at most once");
+  }
+
+  const SparseTensor& tensor_;
+  const Array* values_ = nullptr;
+  std::vector<std::span<const std::int32_t>> begin_;
+  std::vector<std::span<const std::int32_t>> index_;
+  bool by_row_ = true;
+  bool by_column_ = true;
+  std::int64_t last_row_key_ = -1;
+  std::int64_t last_column_key_ = -1;
+};
+
+}  // namespace
+
+void SparseTensor::check() const {
+  Checker(*this).run();
+}
+
+}  // namespace weft

@@ -1,0 +1,69 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/format.h>
+#include <weft/formats/suggestion.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace weft {
+namespace {
+
+constexpr std::string_view spelling = "a name, and after a colon its parameters, as in csr or shfl_bw:V=64";
+
+[[noreturn]] void refuse(std::string_view text, std::string found, std::string accepted) {
+  throw UserError({"a format cannot be understood", fmt::format("\"{}\"", text.substr(0, 100)),
+                   std::move(found), std::move(accepted)});
+}
+
+void parse_parameter(std::string_view text, std::string_view parameter, Format& format) {
+  const std::size_t equals = parameter.find('=');
+  if (equals == 0 || equals == std::string_view::npos) {
+    refuse(text, fmt::format("\"{}\" where a parameter should stand", parameter.substr(0, 100)),
+           std::string(spelling));
+  }
+  const std::string_view number = parameter.substr(equals + 1);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (error != std::errc() || end != number.data() + number.size()) {
+    refuse(text, fmt::format("\"{}\" as a value", number.substr(0, 100)), "a whole number below 2^63");
+  }
+  if (!format.parameters.emplace(parameter.substr(0, equals), value).second) {
+    refuse(text, fmt::format("{} twice", parameter.substr(0, equals)), "each parameter once");
+  }
+}
+
+}  // namespace
+
+std::string Format::text() const {
+  std::string result = name;
+  char separator = ':';
+  for (const auto& [parameter, value] : parameters) {
+    result += fmt::format("{}{}={}", separator, parameter, value);
+    separator = ',';
+  }
+  return result;
+}
+
+Format parse_format(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  std::vector<std::string_view> names;
+  for (const NamedFormat& format : named_formats()) names.push_back(format.name);
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    refuse(text, "no format of that name" + did_you_mean(name, names),
+           fmt::format("{}", fmt::join(names, ", ")));
+  }
+  Format format{std::string(name), {}};
+  if (colon == std::string_view::npos) return format;
+  std::string_view rest = text.substr(colon + 1);
+  while (true) {
+    const std::size_t comma = rest.find(',');
+    parse_parameter(text, rest.substr(0, comma), format);
+    if (comma == std::string_view::npos) return format;
+    rest = rest.substr(comma + 1);
+  }
+}
+
+}  // namespace weft

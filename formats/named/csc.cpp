@@ -1,0 +1,59 @@
+// CSC: offsets by column, then the rows and values of each column.
+#include <weft/formats/named/common.h>
+
+#include <numeric>
+
+namespace weft {
+namespace named {
+
+NamedFormat csc();
+
+namespace {
+
+SparseTensor pack_csc(const WeightMatrix& weights, const Format& format) {
+  check_parameters(format, {});
+  check_positions(weights, format, weights.stored(), "entries");
+  Array begin_array = index_array(weights.columns + 1);
+  Array row_array = index_array(weights.stored());
+  Array values(weights.values.dtype(), {weights.stored()});
+  const auto begin = begin_array.as<std::int32_t>();
+  for (const std::int32_t column : weights.column) ++begin[static_cast<std::size_t>(column) + 1];
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+
+  std::vector<std::int32_t> next(begin.begin(), begin.end());
+  const auto row_of = row_array.as<std::int32_t>();
+  for (std::int64_t row = 0; row < weights.rows; ++row) {
+    const std::int64_t end = weights.row_begin[static_cast<std::size_t>(row) + 1];
+    for (std::int64_t i = weights.row_begin[static_cast<std::size_t>(row)]; i < end; ++i) {
+      const auto column = static_cast<std::size_t>(weights.column[static_cast<std::size_t>(i)]);
+      const std::int32_t position = next[column]++;
+      row_of[static_cast<std::size_t>(position)] = static_cast<std::int32_t>(row);
+      values.copy_element(position, weights.values, i);
+    }
+  }
+
+  std::vector<Level> levels{
+      {.kind = LevelKind::dense, .dimension = Dimension::column, .extent = weights.columns},
+      {.kind = LevelKind::compressed, .dimension = Dimension::row, .begin = "begin", .index = "row"},
+  };
+  std::vector<SparseTensor::NamedArray> arrays;
+  arrays.push_back({"begin", std::move(begin_array)});
+  arrays.push_back({"row", std::move(row_array)});
+  arrays.push_back({"values", std::move(values)});
+  return SparseTensor(format, weights.shape, weights.rows, weights.columns, std::move(levels),
+                      std::move(arrays));
+}
+
+}  // namespace
+
+NamedFormat csc() {
+  return {"csc", "columns compressed: offsets by column, rows, values", pack_csc};
+}
+
+}  // namespace named
+
+Format formats::csc() {
+  return {"csc", {}};
+}
+
+}  // namespace weft

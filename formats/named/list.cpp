@@ -1,0 +1,24 @@
+// The one list of formats. Each row is filled by the file of its name.
+#include <weft/formats/format.h>
+
+#include <array>
+
+namespace weft {
+namespace named {
+
+NamedFormat dense();
+NamedFormat csr();
+NamedFormat csc();
+NamedFormat coo();
+NamedFormat ell();
+
+}  // namespace named
+
+std::span<const NamedFormat> named_formats() {
+  static const std::array list{
+      named::dense(), named::csr(), named::csc(), named::coo(), named::ell(),
+  };
+  return list;
+}
+
+}  // namespace weft

@@ -1,0 +1,17 @@
+// What a mistyped name may have meant.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+/// The candidate nearest to `name`, in up to two changed, missing or surplus letters and fewer than half of
+/// the word; nothing when none is that near. Case counts for nothing.
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
+
+/// "; did you mean csr?", or nothing.
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
+
+}  // namespace weft
