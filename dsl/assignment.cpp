@@ -91,8 +91,14 @@ class Build {
 
 }  // namespace
 
-Algorithm build(std::string name, const Assignment& assignment) {
-  return Build(std::move(name), assignment).run();
+Algorithm build(std::string name, const Assignment& assignment, const SourcePlace& place) {
+  try {
+    return Build(std::move(name), assignment).run();
+  } catch (const UserError& error) {
+    UserError::Report report = error.report();
+    report.where = place.text() + (report.where.empty() ? "" : ", " + report.where);
+    throw UserError(std::move(report));
+  }
 }
 
 }  // namespace weft::detail

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <weft/dsl/algorithm.h>
+#include <weft/dsl/errors.h>
 #include <weft/dsl/expression.h>
 #include <weft/dsl/index.h>
 #include <weft/dsl/rules.h>
 #include <weft/dsl/tensor.h>
 
+#include <source_location>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -33,33 +35,33 @@ concept Assignable = IsAccess<Output> && IsTermOrNumber<Right> && detail::RulesO
 
 namespace detail {
 
-template <class Rules>
+template <Broken rule>
 constexpr void check_rules() {
-  static_assert(Rules::output_is_plain, "weft: the output is indexed with more than plain indices");
-  static_assert(Rules::output_indices_differ, "weft: an index stands twice in the output");
-  static_assert(Rules::output_has_no_reduction, "weft: an index that is summed over stands in the output");
-  static_assert(Rules::output_indices_are_in_factors,
-                "weft: an index of the output is in no factor of the sum");
-  static_assert(Rules::reductions_differ, "weft: an index is summed over twice");
-  static_assert(Rules::reductions_are_in_factors,
+  static_assert(rule != Broken::output_plain, "weft: the output is indexed with more than plain indices");
+  static_assert(rule != Broken::output_twice, "weft: an index stands twice in the output");
+  static_assert(rule != Broken::output_reduction, "weft: an index that is summed over stands in the output");
+  static_assert(rule != Broken::reduction_twice, "weft: an index is summed over twice");
+  static_assert(rule != Broken::output_sparse, "weft: the output is sparse");
+  static_assert(rule != Broken::factors_sparse, "weft: two operands are sparse, at most one may be");
+  static_assert(rule != Broken::epilogue_sparse, "weft: a sparse operand stands outside of the sum");
+  static_assert(rule != Broken::output_unknown, "weft: an index of the output is in no factor of the sum");
+  static_assert(rule != Broken::reduction_unknown,
                 "weft: an index that is summed over is in no factor of the sum");
-  static_assert(Rules::factor_indices_are_known,
+  static_assert(rule != Broken::factor_unknown,
                 "weft: an index of a factor is neither in the output nor summed over");
-  static_assert(Rules::epilogue_has_no_reduction,
+  static_assert(rule != Broken::epilogue_reduction,
                 "weft: an index that is summed over stands outside of the sum");
-  static_assert(Rules::epilogue_indices_are_known,
+  static_assert(rule != Broken::epilogue_unknown,
                 "weft: an index outside of the sum is not an index of the output");
-  static_assert(Rules::one_factor_is_dense, "weft: two operands are sparse, at most one may be");
-  static_assert(Rules::output_is_dense, "weft: the output is sparse");
-  static_assert(Rules::epilogue_is_dense, "weft: a sparse operand stands outside of the sum");
-  static_assert(Rules::sparse_is_plain, "weft: the sparse operand is indexed with more than plain indices");
-  static_assert(Rules::sparse_is_matrix,
+  static_assert(rule != Broken::sparse_plain,
+                "weft: the sparse operand is indexed with more than plain indices");
+  static_assert(rule != Broken::sparse_matrix,
                 "weft: the sparse operand is not indexed with output indices first, then every index that is "
                 "summed over");
-  static_assert(Rules::factors_have_one_type, "weft: the factors of the sum have different element types");
-  static_assert(Rules::output_has_a_fitting_type,
+  static_assert(rule != Broken::factors_type, "weft: the factors of the sum have different element types");
+  static_assert(rule != Broken::output_type,
                 "weft: the output's element type is neither the factors' nor f32");
-  static_assert(Rules::epilogue_fits_accumulator,
+  static_assert(rule != Broken::epilogue_type,
                 "weft: a tensor outside of the sum is wider than the type in which the sum runs");
 }
 
@@ -67,14 +69,13 @@ template <class Output, class... Sums, class Accesses>
 constexpr void check_right(const Expression<Types<Sums...>, Accesses>*) {
   static_assert(sizeof...(Sums) != 0, "weft: the right side has no sum");
   static_assert(sizeof...(Sums) < 2, "weft: an algorithm has more than one sum");
-  if constexpr (std::same_as<Types<Sums...>, Types<BrokenSum>>) {
-    // sum() has said what is wrong with it.
-  } else if constexpr (sizeof...(Sums) == 1) {
-    check_rules<Rules<Output, Sums..., Accesses>>();
+  // What is broken inside has been told where it broke.
+  if constexpr (sizeof...(Sums) == 1 && !has_broken_part<Output, Accesses, Sums...>) {
+    check_rules<Rules<Output, Sums..., Accesses>::broken>();
   }
 }
 
-Algorithm build(std::string name, const Assignment& assignment);
+Algorithm build(std::string name, const Assignment& assignment, const SourcePlace& place);
 
 }  // namespace detail
 
@@ -91,14 +92,15 @@ Assignment Access<Element, storage, Uses...>::operator=(const Right& right) cons
   }
 }
 
-/// The algorithm of an assignment, checked: UserError when names, sizes or strides do not fit together.
-/// `algorithm("linear", C(m, n) = relu(sum(k, A(m, k) * B(k, n)) + bias(m)))`
+/// The algorithm of an assignment, checked: UserError, with the caller's line, when names, sizes or strides
+/// do not fit together. `algorithm("linear", C(m, n) = relu(sum(k, A(m, k) * B(k, n)) + bias(m)))`
 template <class Given>
-Algorithm algorithm(std::string name, const Given& assignment) {
+Algorithm algorithm(std::string name, const Given& assignment,
+                    std::source_location place = std::source_location::current()) {
   static_assert(std::same_as<Given, Assignment>,
                 "weft: an algorithm is made of an assignment such as C(m, n) = sum(k, A(m, k) * B(k, n))");
   if constexpr (std::same_as<Given, Assignment>) {
-    return detail::build(std::move(name), assignment);
+    return detail::build(std::move(name), assignment, place);
   } else {
     return {};
   }

@@ -10,6 +10,9 @@
 namespace weft {
 namespace {
 
+std::string with_article(const std::string& kind) {
+  return (kind == "index" ? "an " : "a ") + kind;
+}
 std::string quoted(const std::string& name) {
   return "\"" + name + "\"";
 }
@@ -48,7 +51,7 @@ class Check {
     const auto [other, fresh] = kind_of_name_.emplace(name, kind);
     if (!fresh) {
       refuse("the name " + quoted(name) + " is given twice",
-             "a name of a " + other->second + " and of a " + kind,
+             "a name of " + with_article(other->second) + " and of " + with_article(kind),
              "tensors, indices, scalars and sizes with names of their own");
     }
   }

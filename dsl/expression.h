@@ -54,6 +54,18 @@ struct SumOf {};
 /// A sum that is none; its message has been given.
 struct BrokenSum {};
 
+template <class... Parts>
+inline constexpr bool has_broken_part = (has_broken_part<Parts> || ...);
+template <class Part>
+inline constexpr bool has_broken_part<Part> =
+    std::same_as<Part, BrokenSum> || std::same_as<Part, BrokenAccess>;
+template <class Element, Storage storage, class... Uses>
+inline constexpr bool has_broken_part<Access<Element, storage, Uses...>> = has_broken_part<Uses...>;
+template <class... Parts>
+inline constexpr bool has_broken_part<Types<Parts...>> = has_broken_part<Parts...>;
+template <class Reductions, class Left, class Right>
+inline constexpr bool has_broken_part<SumOf<Reductions, Left, Right>> = has_broken_part<Left, Right>;
+
 }  // namespace detail
 
 /// A product of two accesses: what a sum takes.

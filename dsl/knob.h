@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,9 @@ struct KnobChoice {
   bool operator==(const KnobChoice&) const = default;
 };
 
-/// `.tile(m = knob("tile_m", {32, 64}))`. Throws UserError when the name is no identifier, when there is no
-/// value, when a value is below 1 or stands twice.
-KnobChoice knob(std::string name, std::vector<std::int64_t> values);
+/// `.tile(m = knob("tile_m", {32, 64}))`. Throws UserError, with the caller's line, when the name is no
+/// identifier, when there is no value, when a value is below 1 or stands twice.
+KnobChoice knob(std::string name, std::vector<std::int64_t> values,
+                std::source_location place = std::source_location::current());
 
 }  // namespace weft

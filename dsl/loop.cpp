@@ -15,11 +15,11 @@ LoopPiece::operator LoopName() const {
   return text;
 }
 
-KnobChoice knob(std::string name, std::vector<std::int64_t> values) {
-  require_identifier(name, "knob", {});
+KnobChoice knob(std::string name, std::vector<std::int64_t> values, std::source_location place) {
+  require_identifier(name, "knob", SourcePlace(place).text());
   const auto refuse = [&](const std::string& found) {
-    throw UserError(
-        {"a knob has no usable values", "knob " + name, found, "different numbers of at least 1"});
+    throw UserError({"a knob has no usable values", SourcePlace(place).text() + ", knob " + name, found,
+                     "different numbers of at least 1"});
   };
   if (values.empty()) refuse("no values");
   std::set<std::int64_t> seen;

@@ -95,6 +95,29 @@ struct EpilogueFacts<Types<Accesses...>> {
       ((sizeof(typename AccessFacts<Accesses>::Element) <= sizeof(Accumulator)) && ...);
 };
 
+/// The first rule that an assignment breaks: the user gets one sentence about it, not one about each
+/// consequence.
+enum class Broken {
+  none,
+  output_plain,
+  output_twice,
+  output_reduction,
+  reduction_twice,
+  output_sparse,
+  factors_sparse,
+  epilogue_sparse,
+  output_unknown,
+  reduction_unknown,
+  factor_unknown,
+  epilogue_reduction,
+  epilogue_unknown,
+  sparse_plain,
+  sparse_matrix,
+  factors_type,
+  output_type,
+  epilogue_type
+};
+
 template <class Output, class Sum, class Accesses>
 struct Rules;
 /// The rules of `output = epilogue(sum(reductions, left * right))`.
@@ -140,12 +163,25 @@ struct Rules<Output, SumOf<Types<Reduced...>, Left, Right>, Accesses> {
                                                     std::same_as<typename OutputFacts::Element, f32>;
   static constexpr bool epilogue_fits_accumulator = Epilogue::template fits<Accumulator>;
 
-  static constexpr bool all = output_is_plain && output_indices_differ && output_indices_are_in_factors &&
-                              output_has_no_reduction && reductions_differ && reductions_are_in_factors &&
-                              factor_indices_are_known && epilogue_has_no_reduction &&
-                              epilogue_indices_are_known && one_factor_is_dense && output_is_dense &&
-                              epilogue_is_dense && sparse_is_plain && sparse_is_matrix &&
-                              factors_have_one_type && output_has_a_fitting_type && epilogue_fits_accumulator;
+  static constexpr Broken broken = !output_is_plain                 ? Broken::output_plain
+                                   : !output_indices_differ         ? Broken::output_twice
+                                   : !output_has_no_reduction       ? Broken::output_reduction
+                                   : !reductions_differ             ? Broken::reduction_twice
+                                   : !output_is_dense               ? Broken::output_sparse
+                                   : !one_factor_is_dense           ? Broken::factors_sparse
+                                   : !epilogue_is_dense             ? Broken::epilogue_sparse
+                                   : !output_indices_are_in_factors ? Broken::output_unknown
+                                   : !reductions_are_in_factors     ? Broken::reduction_unknown
+                                   : !factor_indices_are_known      ? Broken::factor_unknown
+                                   : !epilogue_has_no_reduction     ? Broken::epilogue_reduction
+                                   : !epilogue_indices_are_known    ? Broken::epilogue_unknown
+                                   : !sparse_is_plain               ? Broken::sparse_plain
+                                   : !sparse_is_matrix              ? Broken::sparse_matrix
+                                   : !factors_have_one_type         ? Broken::factors_type
+                                   : !output_has_a_fitting_type     ? Broken::output_type
+                                   : !epilogue_fits_accumulator     ? Broken::epilogue_type
+                                                                    : Broken::none;
+  static constexpr bool all = broken == Broken::none;
 };
 
 /// Rules of an expression with exactly one sum; `all` is false for every other right side.

@@ -35,6 +35,9 @@ struct AccessValue {
 template <class T>
 inline constexpr bool never = false;
 
+/// The index of an access that is indexed wrongly; its message has been given.
+struct BrokenAccess {};
+
 }  // namespace detail
 
 /// A tensor with its indices, `A(m, k)`: a value in an expression, or the left side of an algorithm. `Uses`
@@ -85,15 +88,16 @@ class Tensor {
   }
 
   template <class... Uses>
-  Access<Element, storage, Uses...> operator()(const Uses&... uses) const {
-    static_assert((IndexExpression<Uses> && ...),
+  auto operator()(const Uses&... uses) const {
+    constexpr bool indices = (IndexExpression<Uses> && ...);
+    static_assert(indices,
                   "weft: a tensor is indexed with something that is not an index or a sum of indices");
     static_assert(sizeof...(Uses) == rank,
                   "weft: a tensor is indexed with a number of indices that is not its rank");
-    if constexpr ((IndexExpression<Uses> && ...)) {
+    if constexpr (indices && sizeof...(Uses) == rank) {
       return Access<Element, storage, Uses...>({operand_, {uses.affine()...}});
     } else {
-      return Access<Element, storage, Uses...>({operand_, {}});
+      return Access<Element, storage, detail::BrokenAccess>({operand_, {}});
     }
   }
 

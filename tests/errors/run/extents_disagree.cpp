@@ -1,0 +1,16 @@
+// expect: index k is 64 in A and 32 in B
+// expect: 64 elements, as in A
+#include <weft/dsl/assignment.h>
+
+#include "illegal_program.h"
+
+using namespace weft;
+
+WEFT_ILLEGAL_PROGRAM(extents_disagree) {
+  WEFT_INDEX(m);
+  WEFT_INDEX(n);
+  WEFT_INDEX(k);
+  const Tensor<f32, 2, sparse> A("A", {8, 64});
+  const Tensor<f32, 2> B("B", {32, 16}), C("C", {8, 16});
+  algorithm("product", C(m, n) = sum(k, A(m, k) * B(k, n)));  // here
+}

@@ -1,0 +1,12 @@
+// expect: a knob has no usable values
+// expect: knob tile_m
+#include <weft/dsl/index.h>
+
+#include "illegal_program.h"
+
+using namespace weft;
+
+WEFT_ILLEGAL_PROGRAM(knob_without_values) {
+  WEFT_INDEX(m);
+  const LoopFactor factor = m = knob("tile_m", {});  // here
+}
