@@ -1,4 +1,5 @@
 #include <weft/dsl/algorithm.h>
+#include <weft/dsl/check_operand.h>
 #include <weft/dsl/errors.h>
 #include <weft/dsl/names.h>
 
@@ -38,8 +39,9 @@ class Check {
  private:
   [[noreturn]] void refuse(const std::string& what, const std::string& found,
                            const std::string& accepted) const {
-    throw UserError({what, "algorithm " + algorithm_.name + ": " + algorithm_.text(), found, accepted});
+    throw UserError({what, where(), found, accepted});
   }
+  std::string where() const { return "algorithm " + algorithm_.name + ": " + algorithm_.text(); }
 
   const Operand& operand(const TensorAccess& access) const { return algorithm_.operands[access.operand]; }
   bool is_reduction(const std::string& name) const { return variables_.at(name)->reduction; }
@@ -69,40 +71,11 @@ class Check {
     }
   }
 
-  // ---- operands on their own ----
-
   void check_operands() const {
-    for (const Operand& operand : algorithm_.operands) {
-      if (operand.shape.empty()) {
-        refuse("tensor " + operand.name + " has no dimensions", "an empty shape", "at least 1 dimension");
-      }
-      for (const Extent& extent : operand.shape) {
-        if (extent.is_static() && extent.value < 1) {
-          refuse("a dimension of tensor " + operand.name + " has no elements", extent.text(), "at least 1");
-        }
-      }
-      check_strides(operand);
+    const std::size_t output = output_operand();
+    for (std::size_t i = 0; i < algorithm_.operands.size(); ++i) {
+      check_operand(algorithm_.operands[i], i == output, where());
     }
-  }
-
-  void check_strides(const Operand& operand) const {
-    const std::string what = "the strides of tensor " + operand.name + " do not fit its shape";
-    if (!operand.strides.empty()) {
-      if (operand.strides.size() != operand.shape.size()) {
-        refuse(what,
-               std::to_string(operand.strides.size()) + " strides for " +
-                   std::to_string(operand.shape.size()) + " dimensions",
-               "one stride a dimension, in elements");
-      }
-      for (const std::int64_t stride : operand.strides) {
-        if (stride < 1) refuse(what, "a stride of " + std::to_string(stride), "at least 1");
-      }
-    }
-    if (!last_element_is_addressable(operand)) {
-      refuse("tensor " + operand.name + " is larger than any memory", "more than 2^48 elements",
-             "at most 2^48");
-    }
-    if (operand.name == algorithm_.operands[output_operand()].name) check_overlap(operand, what);
   }
 
   std::size_t output_operand() const {
@@ -112,40 +85,6 @@ class Check {
              "a number below " + std::to_string(algorithm_.operands.size()));
     }
     return algorithm_.output.operand;
-  }
-
-  /// A symbolic extent counts as 1: what it really is, is checked at launch.
-  static bool last_element_is_addressable(const Operand& operand) {
-    constexpr std::int64_t limit = std::int64_t{1} << 48;
-    std::int64_t elements = 1, last = 0;
-    for (std::size_t i = 0; i < operand.shape.size(); ++i) {
-      const std::int64_t extent = operand.shape[i].is_static() ? operand.shape[i].value : 1;
-      if (extent > limit || elements > limit / extent) return false;
-      elements *= extent;
-      if (operand.strides.empty() || extent == 1) continue;
-      if (operand.strides[i] > (limit - last) / (extent - 1)) return false;
-      last += (extent - 1) * operand.strides[i];
-    }
-    return true;
-  }
-
-  /// Two elements at one place would be written by two threads at once.
-  void check_overlap(const Operand& operand, const std::string& what) const {
-    std::vector<std::pair<std::int64_t, std::int64_t>> dimensions;  // stride, extent
-    for (std::size_t i = 0; i < operand.strides.size(); ++i) {
-      const Extent& extent = operand.shape[i];
-      if (extent.is_static() && extent.value > 1) dimensions.emplace_back(operand.strides[i], extent.value);
-    }
-    std::sort(dimensions.begin(), dimensions.end());
-    std::int64_t last = 0;
-    for (const auto& [stride, extent] : dimensions) {
-      if (stride <= last) {
-        refuse(what,
-               "elements of the output that lie at the same place (stride " + std::to_string(stride) + ")",
-               "a stride of at least " + std::to_string(last + 1) + " there");
-      }
-      last += stride * (extent - 1);
-    }
   }
 
   // ---- references ----

@@ -65,12 +65,11 @@ class Access {
 /// A tensor of an algorithm. Copies are the same tensor; two tensors of one algorithm have different names.
 template <class Element, std::size_t rank, Storage storage = Storage::dense>
 class Tensor {
-  static_assert(ComputableElement<Element>, "weft: an element type is not one of f16, bf16, f32 and f64");
-
  public:
   /// `Tensor<f16, 2> B("B", {K, Extent::any("N")})`: row-major without gaps.
   template <std::size_t count>
   Tensor(std::string name, const Extent (&shape)[count]) {
+    static_assert(ComputableElement<Element>, "weft: an element type is not one of f16, bf16, f32 and f64");
     static_assert(count == rank, "weft: a tensor is given a number of sizes that is not its rank");
     operand_ = std::make_shared<const Operand>(
         Operand{std::move(name), dtype_of<Element>, {shape, shape + count}, {}, storage});

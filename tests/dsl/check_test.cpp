@@ -154,6 +154,10 @@ TEST(CheckTest, Strides) {
   EXPECT_THAT(with_output(C.strided({1, 1})), HasSubstr("lie at the same place"));
   EXPECT_THAT(with_output(C.strided({0, 1})), HasSubstr("a stride of 0"));
   EXPECT_THAT(with_output(C.strided({6, -1})), HasSubstr("a stride of -1"));
+  EXPECT_THAT(damaged([](Algorithm& a) { a.operands[3].strides = {1, 1}; }),
+              HasSubstr("lie at the same place"));
+  EXPECT_EQ(damaged([](Algorithm& a) { a.operands[3].strides = {1, 4}; }), "accepted");
+  EXPECT_EQ(damaged([](Algorithm& a) { a.operands[3].strides = {100, 1}; }), "accepted");
   EXPECT_THAT(damaged([](Algorithm& a) { a.operands[1].strides = {6}; }),
               HasSubstr("1 strides for 2 dimensions"));
   EXPECT_EQ(damaged([](Algorithm& a) { a.operands[1].strides = {1, 1}; }), "accepted");
