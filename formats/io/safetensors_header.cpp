@@ -190,14 +190,17 @@ std::uint64_t size_of_entry(const Entry& entry, const std::string& origin) {
 }
 
 /// Turns the entries into tensors, in the order in which their bytes follow each other.
-std::vector<StoredTensor> place_entries(std::vector<Entry>& entries, Bytes bytes, std::size_t data_begin,
+std::vector<StoredTensor> place_entries(const std::vector<Entry>& entries, Bytes bytes, std::size_t data_begin,
                                         const std::string& origin) {
-  std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return *a.offsets < *b.offsets; });
+  std::vector<const Entry*> in_order;
+  for (const Entry& entry : entries) in_order.push_back(&entry);
+  std::sort(in_order.begin(), in_order.end(),
+            [](const Entry* a, const Entry* b) { return *a->offsets < *b->offsets; });
   const std::size_t buffer = bytes.size() - data_begin;
   std::uint64_t end = 0;
   std::vector<StoredTensor> tensors;
-  for (const Entry& entry : entries) {
+  for (const Entry* placed : in_order) {
+    const Entry& entry = *placed;
     const std::uint64_t first = entry.offsets->front();
     const std::uint64_t last = entry.offsets->back();
     const std::uint64_t size = size_of_entry(entry, origin);
