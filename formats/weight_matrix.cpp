@@ -28,16 +28,19 @@ void check_extents(std::int64_t rows, std::int64_t columns, const std::string& o
   }
 }
 
-/// Appends the column of every element with a bit set, and a row offset after each row.
+/// Appends the column of every element that is not zero, and a row offset after each row.
 template <class Word>
 void collect_positions(const Array& dense, WeightMatrix& result, std::vector<std::int64_t>& place) {
+  // Floating types have a sign bit, which alone does not make a number other than zero.
+  constexpr auto all = static_cast<Word>(~Word{0});
+  const auto significant = is_float(dense.dtype()) ? static_cast<Word>(all >> 1) : all;
   const std::byte* bytes = dense.data();
   std::int64_t index = 0;
   for (std::int64_t row = 0; row < result.rows; ++row) {
     for (std::int64_t column = 0; column < result.columns; ++column, ++index) {
       Word word;
       std::memcpy(&word, bytes + static_cast<std::size_t>(index) * sizeof word, sizeof word);
-      if (word == 0) continue;
+      if ((word & significant) == 0) continue;
       result.column.push_back(static_cast<std::int32_t>(column));
       place.push_back(index);
     }

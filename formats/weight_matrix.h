@@ -15,7 +15,8 @@ namespace weft {
 /// A weight of more than two dimensions is seen as a matrix: the first dimension is the rows, the others
 /// together, row-major, the columns (a convolution filter [F, C, R, S] is F x C*R*S).
 ///
-/// In a dense file an entry is stored when any of its bits is set, so -0.0 is an entry and +0.0 is pruned.
+/// In a dense file an entry is stored when it is not zero. -0.0 is pruned, too: a weight that was pruned by
+/// multiplication with a mask holds it wherever the trained value was negative.
 /// In a sparse file every entry that the file lists is stored, explicit zeros included.
 struct WeightMatrix {
   std::vector<std::int64_t> shape;  ///< as the file gave it; product == rows * columns

@@ -196,6 +196,11 @@ Array read_coordinates(Parts& parts) {
   return values;
 }
 
+/// -0.0 is zero; integers are compared as such, since not every one has a double of its own.
+bool is_zero(const Array& array, std::int64_t index) {
+  return is_float(array.dtype()) ? array.get(index) == 0 : array.is_zero_bits(index);
+}
+
 /// data[d][j] stands in column j of the diagonal column - row == offsets[d]; zeros there are padding.
 Array read_diagonals(Parts& parts) {
   const Array data = parts.data(2);
@@ -214,7 +219,7 @@ Array read_diagonals(Parts& parts) {
     const std::int64_t last = std::min({length, parts.columns, parts.rows + offset});
     for (std::int64_t column = std::max<std::int64_t>(0, offset); column < last; ++column) {
       const std::int64_t index = d * length + column;
-      if (data.is_zero_bits(index)) continue;
+      if (is_zero(data, index)) continue;
       const std::byte* element = data.data() + static_cast<std::size_t>(index) * width;
       kept.insert(kept.end(), element, element + width);
       parts.row.push_back(column - offset);

@@ -15,6 +15,18 @@ struct CloseMember {
   void operator()(zip_file_t* file) const { zip_library().fclose(file); }
 };
 
+/// The record that ends an archive carries the length of the comment behind it; libzip lets more follow.
+void check_end(Bytes bytes, const std::string& origin) {
+  constexpr std::size_t record = 22;
+  const std::size_t at = text_of(bytes).rfind("PK\x05\x06");
+  if (at == std::string_view::npos || bytes.size() - at < record) return;  // libzip says what is wrong
+  const std::size_t end = at + record + little_endian(bytes, at + record - 2, 2);
+  if (end < bytes.size()) {
+    refuse(origin, fmt::format("byte {}", end),
+           fmt::format("{} bytes after the archive (padded)", bytes.size() - end), "the end of the file");
+  }
+}
+
 ZipArchive::Member describe(struct zip* archive, zip_uint64_t index, const std::string& origin) {
   zip_stat_t status;
   zip_library().stat_init(&status);
@@ -47,6 +59,7 @@ void ZipArchive::Close::operator()(struct zip* archive) const {
 }
 
 ZipArchive::ZipArchive(Bytes bytes, std::string origin) : origin_(std::move(origin)) {
+  check_end(bytes, origin_);
   zip_error_t error;
   zip_library().error_init(&error);
   zip_source_t* source = zip_library().source_buffer_create(bytes.data(), bytes.size(), 0, &error);

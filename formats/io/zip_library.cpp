@@ -19,7 +19,9 @@ class Loader {
     for (const char* name : {"libzip.so.5", "libzip.so.4", "libzip.so"}) {
       if (handle_ == nullptr) handle_ = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
     }
-    if (handle_ == nullptr) throw RuntimeError("libzip, which reads .npz, is not installed: " + error());
+    if (handle_ == nullptr)
+      throw RuntimeError("reading .npz needs libzip, which is not on this machine: " + error() +
+                         "; unzip the file instead and give the .npy in it");
   }
 
   template <class Function>

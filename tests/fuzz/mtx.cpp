@@ -1,0 +1,8 @@
+#include <fuzz/fuzz.h>
+#include <weft/formats/io/mtx.h>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return weft::fuzz::run(data, size, [](weft::io::Bytes bytes) {
+    weft::fuzz::demand_sound(weft::io::parse_mtx(bytes, "fuzz.mtx"));
+  });
+}

@@ -1,0 +1,17 @@
+#include <fuzz/fuzz.h>
+#include <weft/formats/io/safetensors.h>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return weft::fuzz::run(data, size, [](weft::io::Bytes bytes) {
+    const auto tensors = weft::io::parse_safetensors_header(bytes, "fuzz.safetensors");
+    for (const auto& tensor : tensors) {
+      if (tensor.origin.empty()) continue;
+      try {
+        weft::io::array_among(tensors, "fuzz.safetensors", tensor.name, {});
+        weft::fuzz::demand_sound(weft::io::weights_among(tensors, "fuzz.safetensors", tensor.name, {}));
+      } catch (const weft::UserError&) {
+      }
+    }
+    weft::fuzz::demand_sound(weft::io::weights_among(tensors, "fuzz.safetensors", "", {}));
+  });
+}
