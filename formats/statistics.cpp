@@ -1,0 +1,242 @@
+#include <weft/formats/statistics.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace weft {
+namespace {
+
+using Mask = std::uint16_t;  ///< sixteen neighbouring columns; the lowest bit is the first
+constexpr std::int64_t word_columns = 16;
+constexpr std::array<std::int64_t, 3> widths{4, 8, 16};
+
+/// What some consecutive rows store in one aligned word of sixteen columns.
+struct Word {
+  std::int32_t index = 0;
+  Mask columns = 0;
+  std::array<std::uint8_t, 3> crowded{};  ///< for each of `widths`, its parts with more than two in some row
+};
+
+/// Ascending by index, only words with an entry: the work follows the entries and not the columns.
+using Words = std::vector<Word>;
+
+/// One bit for each aligned part of `width` columns in which more than `most` bits are set.
+std::uint32_t parts_above(Mask mask, std::int64_t width, int most) {
+  const std::uint32_t part = (1U << width) - 1;
+  std::uint32_t result = 0;
+  for (std::int64_t first = 0; first < word_columns; first += width) {
+    if (std::popcount((mask >> first) & part) > most) result |= 1U << (first / width);
+  }
+  return result;
+}
+
+Words words_of_row(const WeightMatrix& weights, std::size_t row) {
+  Words words;
+  const auto end = static_cast<std::size_t>(weights.row_begin[row + 1]);
+  for (auto i = static_cast<std::size_t>(weights.row_begin[row]); i < end; ++i) {
+    const auto index = static_cast<std::int32_t>(weights.column[i] / word_columns);
+    if (words.empty() || words.back().index != index) words.push_back({index, 0, {}});
+    words.back().columns =
+        static_cast<Mask>(words.back().columns | (1U << (weights.column[i] % word_columns)));
+  }
+  for (Word& word : words) {
+    for (std::size_t w = 0; w < widths.size(); ++w) {
+      word.crowded[w] = static_cast<std::uint8_t>(parts_above(word.columns, widths[w], 2));
+    }
+  }
+  return words;
+}
+
+Words merged(const Words& left, const Words& right) {
+  Words result;
+  result.reserve(std::max(left.size(), right.size()));
+  auto l = left.begin();
+  auto r = right.begin();
+  while (l != left.end() && r != right.end()) {
+    if (l->index != r->index) {
+      result.push_back(l->index < r->index ? *l++ : *r++);
+      continue;
+    }
+    Word both = *l++;
+    both.columns = static_cast<Mask>(both.columns | r->columns);
+    for (std::size_t w = 0; w < widths.size(); ++w) {
+      both.crowded[w] = static_cast<std::uint8_t>(both.crowded[w] | r->crowded[w]);
+    }
+    ++r;
+    result.push_back(both);
+  }
+  result.insert(result.end(), l, left.end());
+  result.insert(result.end(), r, right.end());
+  return result;
+}
+
+std::int64_t used_columns(const Words& words) {
+  std::int64_t count = 0;
+  for (const Word& word : words) count += std::popcount(word.columns);
+  return count;
+}
+
+/// What is counted over all aligned groups of `height` rows.
+struct Groups {
+  std::int64_t height = 0;
+  std::int64_t columns = 0;
+  std::int64_t squares = 0;
+  std::array<std::int64_t, 3> blocks{};  ///< for each of `widths`
+  std::array<std::int64_t, 3> fulfilled{};
+
+  void count(const Words& words) {
+    columns += used_columns(words);
+    for (const Word& word : words) {
+      for (std::size_t w = 0; w < widths.size(); ++w) {
+        const std::uint32_t used = parts_above(word.columns, widths[w], 0);
+        const std::uint32_t broken = word.crowded[w] | parts_above(word.columns, widths[w], 4);
+        blocks[w] += std::popcount(used);
+        fulfilled[w] += std::popcount(used & ~broken);
+      }
+    }
+    count_squares(words);
+  }
+
+  void count_squares(const Words& words) {
+    if (height < word_columns) {
+      for (const Word& word : words) squares += std::popcount(parts_above(word.columns, height, 0));
+      return;
+    }
+    std::int64_t last = -1;
+    for (const Word& word : words) {
+      const std::int64_t square = word.index / (height / word_columns);
+      squares += square != last ? 1 : 0;
+      last = square;
+    }
+  }
+
+  void report(std::int64_t stored, Statistics& result) const {
+    const auto share = [&](std::int64_t elements) {
+      return elements == 0 ? 0.0 : static_cast<double>(stored) / static_cast<double>(elements);
+    };
+    result.vector_fills.push_back({height, columns, share(height * columns)});
+    if (height <= 64) result.block_fills.push_back({height, squares, share(height * height * squares)});
+    if (height < 16) return;
+    for (std::size_t w = 0; w < widths.size(); ++w) {
+      result.vector_nm.push_back({height, widths[w], blocks[w], fulfilled[w]});
+    }
+  }
+};
+
+void find_two_four_break(const Words& words, std::int64_t row, Statistics& result) {
+  for (const Word& word : words) {
+    if (word.crowded[0] == 0) continue;
+    const int first = 4 * std::countr_zero(word.crowded[0]);
+    result.two_four_break = {row, word.index * word_columns + first,
+                             std::popcount((word.columns >> first) & 15U)};
+    return;
+  }
+}
+
+/// Merges rows in pairs, pairs in fours, and so on, as a binary counter carries: `waiting[i]` holds the words
+/// of 2^i rows that wait for as many more. Every group of 8 to 128 rows passes by once.
+void find_patterns(const WeightMatrix& weights, Statistics& result) {
+  std::array<Groups, 5> groups{
+      {{.height = 8}, {.height = 16}, {.height = 32}, {.height = 64}, {.height = 128}}};
+  constexpr std::size_t first_counted = 3;  // 2^3 rows
+  std::array<std::optional<Words>, 32> waiting;
+  const auto count = [&](std::size_t level, const Words& words) {
+    if (level >= first_counted && level < first_counted + groups.size())
+      groups[level - first_counted].count(words);
+  };
+  for (std::int64_t row = 0; row < weights.rows; ++row) {
+    Words words = words_of_row(weights, static_cast<std::size_t>(row));
+    if (!result.two_four_break) find_two_four_break(words, row, result);
+    std::size_t level = 0;
+    for (; waiting[level]; ++level) {
+      words = merged(*waiting[level], words);
+      waiting[level].reset();
+      count(level + 1, words);
+    }
+    waiting[level] = std::move(words);
+  }
+  Words rest;  // of the groups that the last row leaves unfinished
+  for (std::size_t level = 0; level < waiting.size(); ++level) {
+    if (waiting[level]) rest = merged(*waiting[level], rest);
+    if (weights.rows % (std::int64_t{2} << level) != 0) count(level + 1, rest);
+  }
+  result.empty_columns = weights.columns - used_columns(rest);
+  for (const Groups& group : groups) group.report(weights.stored(), result);
+}
+
+/// 2^63 - 1 where the product is larger.
+std::int64_t product(std::int64_t left, std::int64_t right) {
+  std::int64_t result = 0;
+  return __builtin_mul_overflow(left, right, &result) ? std::numeric_limits<std::int64_t>::max() : result;
+}
+
+void count_rows(const WeightMatrix& weights, Statistics& result) {
+  if (weights.rows == 0) return;
+  Statistics::RowLengths& lengths = result.row_lengths;
+  lengths.shortest = std::numeric_limits<std::int64_t>::max();
+  lengths.mean = static_cast<double>(weights.stored()) / static_cast<double>(weights.rows);
+  double squares = 0;
+  for (std::size_t row = 0; row < static_cast<std::size_t>(weights.rows); ++row) {
+    const std::int64_t begin = weights.row_begin[row];
+    const std::int64_t length = weights.row_begin[row + 1] - begin;
+    lengths.shortest = std::min(lengths.shortest, length);
+    lengths.longest = std::max(lengths.longest, length);
+    squares += (static_cast<double>(length) - lengths.mean) * (static_cast<double>(length) - lengths.mean);
+    if (length == 0) {
+      ++result.empty_rows;
+      continue;
+    }
+    // Columns ascend, so that the first or the last is the farthest from the diagonal.
+    const auto number = static_cast<std::int64_t>(row);
+    const std::int64_t first = weights.column[static_cast<std::size_t>(begin)];
+    const std::int64_t last = weights.column[static_cast<std::size_t>(begin + length - 1)];
+    result.bandwidth = std::max({result.bandwidth, std::abs(number - first), std::abs(number - last)});
+  }
+  if (weights.stored() > 0) {
+    lengths.variation = std::sqrt(squares / static_cast<double>(weights.rows)) / lengths.mean;
+  }
+}
+
+}  // namespace
+
+std::vector<Statistics::VectorNM> Statistics::best_vector_nm() const {
+  std::vector<VectorNM> best;
+  for (const VectorNM& candidate : vector_nm) {
+    if (!candidate.holds()) continue;
+    const auto same =
+        std::find_if(best.begin(), best.end(), [&](const VectorNM& other) { return other.m == candidate.m; });
+    if (same == best.end()) {
+      best.push_back(candidate);
+    } else if (same->v < candidate.v) {
+      *same = candidate;
+    }
+  }
+  return best;
+}
+
+Statistics statistics(const WeightMatrix& weights) {
+  Statistics result;
+  result.dtype = weights.values.dtype();
+  result.pattern_only = weights.pattern_only;
+  result.shape = weights.shape;
+  result.rows = weights.rows;
+  result.columns = weights.columns;
+  result.stored = weights.stored();
+  result.sparsity = weights.sparsity();
+  count_rows(weights, result);
+  find_patterns(weights, result);
+
+  const auto width = static_cast<std::int64_t>(size_of(result.dtype));
+  result.bytes_dense = product(result.rows * result.columns, width);
+  result.bytes_csr = result.stored * (4 + width) + (result.rows + 1) * 4;
+  result.bytes_ell = product(result.rows * result.row_lengths.longest, 4 + width);
+  return result;
+}
+
+}  // namespace weft
