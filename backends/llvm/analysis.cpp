@@ -1,0 +1,226 @@
+#include <weft/backends/llvm/analysis.h>
+#include <weft/scheduler/ir/fold.h>
+#include <weft/scheduler/ir/simplify.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace weft::llvm_backend {
+namespace {
+
+constexpr std::int64_t largest_size = std::int64_t{1} << 40;
+
+bool uses_any(const ir::Expr& expr, const std::set<std::string>& names) {
+  bool found = false;
+  ir::visit(expr, [&](const ir::Expr& e) {
+    const auto* variable = e.as<ir::Variable>();
+    found = found || (variable != nullptr && names.count(variable->name) != 0);
+  });
+  return found;
+}
+
+/// One use of a buffer in the body of a vectorized loop.
+struct Use {
+  ir::BufferRef buffer;
+  bool is_store = false;
+  bool affine = false;  ///< offset = rest + lane_stride * lane, the rest the same in all lanes
+  std::int64_t lane_stride = 0;
+  ir::Linear rest;
+  const ir::Store* store = nullptr;
+};
+
+/// Collects the uses of buffers, or finds that the loop has no vector form.
+class UseCollector {
+ public:
+  UseCollector(const ir::For& loop, ir::Substitution known) : variable_(loop.name), known_(std::move(known)) {
+    varying_.insert(loop.name);
+    possible_ = collect(loop.body);
+  }
+
+  bool possible() const { return possible_; }
+  const std::vector<Use>& uses() const { return uses_; }
+  bool varies(const ir::Expr& expr) const { return uses_any(expr, varying_); }
+
+ private:
+  bool collect(const ir::Stmt& stmt) {
+    if (!stmt.defined()) return true;
+    return std::visit([this](const auto& node) { return of(node); }, stmt.node().kind());
+  }
+
+  bool of(const ir::For& s) {
+    const bool in_order = s.kind == ir::LoopKind::serial || s.kind == ir::LoopKind::unrolled;
+    if (!in_order || varies(s.begin) || varies(s.extent)) return false;
+    loads_of(s.begin);
+    loads_of(s.extent);
+    return collect(s.body);
+  }
+  bool of(const ir::Store& s) {
+    for (const ir::Expr& index : s.indices) loads_of(index);
+    loads_of(s.value);
+    add(s.buffer, s.indices, &s);
+    return true;
+  }
+  bool of(const ir::Block& s) {
+    return std::all_of(s.statements.begin(), s.statements.end(),
+                       [this](const ir::Stmt& child) { return collect(child); });
+  }
+  bool of(const ir::If& s) {
+    loads_of(s.condition);
+    return collect(s.then) && collect(s.otherwise);
+  }
+  bool of(const ir::Let& s) {
+    loads_of(s.value);
+    if (varies(s.value)) varying_.insert(s.name);
+    if (!is_float(s.value.dtype()) && !reads_memory(s.value))
+      known_[s.name] = ir::substitute(s.value, known_);
+    return collect(s.body);
+  }
+  bool of(const ir::Allocate&) { return false; }
+  bool of(const ir::Copy&) { return false; }
+  bool of(const ir::Barrier&) { return false; }
+
+  void loads_of(const ir::Expr& expr) {
+    ir::visit(expr, [this](const ir::Expr& e) {
+      if (const auto* load = e.as<ir::Load>()) add(load->buffer, load->indices, nullptr);
+    });
+  }
+
+  void add(const ir::BufferRef& buffer, const std::vector<ir::Expr>& indices, const ir::Store* store) {
+    Use use{
+        buffer, store != nullptr, true, 0, ir::linear(ir::substitute(offset_of(*buffer, indices), known_)),
+        store};
+    use.lane_stride = use.rest.coefficient_of(variable_);
+    std::erase_if(use.rest.terms, [this](const ir::Linear::Term& term) {
+      const auto* v = term.atom.as<ir::Variable>();
+      return v != nullptr && v->name == variable_;
+    });
+    use.affine = std::none_of(use.rest.terms.begin(), use.rest.terms.end(),
+                              [this](const ir::Linear::Term& term) { return varies(term.atom); });
+    uses_.push_back(std::move(use));
+  }
+
+  std::string variable_;
+  ir::Substitution known_;
+  std::set<std::string> varying_;
+  std::vector<Use> uses_;
+  bool possible_ = false;
+};
+
+/// Whether lane i of one use and another lane of the other can meet in one element. Terms that are left after
+/// subtraction can be any multiple of their common divisor.
+bool lanes_meet(const Use& a, const Use& b, std::int64_t lanes) {
+  if (!a.affine || !b.affine || a.lane_stride != b.lane_stride) return true;
+  const ir::Linear difference = ir::linear(a.rest.expr() - b.rest.expr());
+  std::int64_t step = 0;
+  for (const ir::Linear::Term& term : difference.terms) step = std::gcd(step, term.coefficient);
+  for (std::int64_t distance = 1 - lanes; distance < lanes; ++distance) {
+    if (distance == 0) continue;
+    const std::int64_t gap = a.lane_stride * distance - difference.constant;
+    if (step == 0 ? gap == 0 : gap % step == 0) return true;
+  }
+  return false;
+}
+
+bool store_is_safe(const Use& store, const UseCollector& collected, std::int64_t lanes) {
+  const bool one_element = store.affine && store.lane_stride == 0;
+  if (one_element || !store.affine) {
+    // Lanes may write one element: the last one wins, which is right as long as none of them looks.
+    if (store.store->accumulate || (one_element && collected.varies(store.store->value))) return false;
+    return std::none_of(collected.uses().begin(), collected.uses().end(), [&](const Use& other) {
+      return other.store != store.store && other.buffer == store.buffer;
+    });
+  }
+  return std::none_of(collected.uses().begin(), collected.uses().end(), [&](const Use& other) {
+    return other.buffer == store.buffer && lanes_meet(store, other, lanes);
+  });
+}
+
+std::int64_t nodes_of(const ir::Expr& expr) {
+  std::int64_t count = 0;
+  ir::visit(expr, [&](const ir::Expr&) { ++count; });
+  return count;
+}
+
+}  // namespace
+
+std::string first_lane_of(const std::string& variable) {
+  return variable + "#first";
+}
+
+ir::Expr offset_of(const ir::Buffer& buffer, const std::vector<ir::Expr>& indices) {
+  ir::Expr offset = 0;
+  for (std::size_t i = 0; i < indices.size(); ++i) offset = offset + indices[i] * buffer.strides[i];
+  return offset;
+}
+
+Access classify(const ir::Expr& offset, const VectorLoop& loop) {
+  const ir::Linear sum = ir::linear(ir::substitute(offset, loop.known));
+  std::set<std::string> varying = loop.varying;
+  varying.insert(loop.variable);
+  const std::int64_t stride = sum.coefficient_of(loop.variable);
+  for (const ir::Linear::Term& term : sum.terms) {
+    const auto* v = term.atom.as<ir::Variable>();
+    if ((v == nullptr || v->name != loop.variable) && uses_any(term.atom, varying)) return {};
+  }
+  if (stride != 0 && stride != 1) return {};
+  const ir::Linear first =
+      ir::linear(ir::substitute(sum.expr(), {{loop.variable, ir::substitute(loop.first, loop.known)}}));
+  std::int64_t alignment = first.constant;
+  for (const ir::Linear::Term& term : first.terms) alignment = std::gcd(alignment, term.coefficient);
+  // Zero is a multiple of everything; 4096 stands for that.
+  alignment = alignment == 0 ? 4096 : std::min<std::int64_t>(alignment & -alignment, 4096);
+  return {stride == 0 ? Pattern::uniform : Pattern::contiguous, alignment};
+}
+
+bool can_run_together(const ir::For& loop, const ir::Substitution& known) {
+  const UseCollector collected(loop, known);
+  if (!collected.possible()) return false;
+  const std::int64_t lanes = *ir::integer_value(loop.extent);
+  return std::all_of(collected.uses().begin(), collected.uses().end(),
+                     [&](const Use& use) { return !use.is_store || store_is_safe(use, collected, lanes); });
+}
+
+bool reads_memory(const ir::Expr& expr) {
+  bool found = false;
+  ir::visit(expr, [&](const ir::Expr& e) { found = found || e.as<ir::Load>() != nullptr; });
+  return found;
+}
+
+bool is_lazy(const ir::Expr& expr) {
+  bool found = reads_memory(expr);
+  ir::visit(expr, [&](const ir::Expr& e) {
+    const auto* binary = e.as<ir::Binary>();
+    const bool divides =
+        binary != nullptr && !is_float(binary->left.dtype()) &&
+        (binary->op == ir::BinaryOperator::divide || binary->op == ir::BinaryOperator::remainder);
+    found = found || (divides && ir::integer_value(binary->right) == nullptr);
+  });
+  return found;
+}
+
+std::int64_t emitted_size(const ir::Stmt& stmt) {
+  if (!stmt.defined()) return 0;
+  std::int64_t size = 1;
+  if (const auto* loop = stmt.as<ir::For>()) {
+    const std::int64_t* extent = ir::integer_value(loop->extent);
+    const std::int64_t copies = loop->kind == ir::LoopKind::unrolled && extent != nullptr ? *extent : 1;
+    std::int64_t product = 0;
+    if (__builtin_mul_overflow(emitted_size(loop->body), copies, &product)) return largest_size;
+    size += product;
+  } else if (const auto* store = stmt.as<ir::Store>()) {
+    size += nodes_of(store->value);
+    for (const ir::Expr& index : store->indices) size += nodes_of(index);
+  } else if (const auto* block = stmt.as<ir::Block>()) {
+    for (const ir::Stmt& child : block->statements) size += emitted_size(child);
+  } else if (const auto* condition = stmt.as<ir::If>()) {
+    size +=
+        nodes_of(condition->condition) + emitted_size(condition->then) + emitted_size(condition->otherwise);
+  } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
+    size += emitted_size(allocation->body);
+  } else if (const auto* let = stmt.as<ir::Let>()) {
+    size += nodes_of(let->value) + emitted_size(let->body);
+  }
+  return std::min(size, largest_size);
+}
+
+}  // namespace weft::llvm_backend

@@ -1,0 +1,194 @@
+// Thread-level programs as LLVM IR, for the CPU and for NVIDIA GPUs. Only .cpp files of this folder include
+// this header, because it brings LLVM's.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+#include <weft/backends/llvm/analysis.h>
+#include <weft/scheduler/ir/simplify.h>
+#include <weft/scheduler/passes/lower.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace weft::llvm_backend {
+
+/// What the emitter must know of the target.
+struct Capabilities {
+  bool gpu = false;
+  int sm = 0;                      ///< of a GPU
+  bool fused_multiply_add = true;  ///< else fma calls become a product and a sum
+  bool half_conversions =
+      true;  ///< f32 <-> f16 by instructions; else by integer arithmetic of the same result
+  bool bfloat_conversions = false;       ///< f32 -> bf16 likewise
+  bool wide_vectors = false;             ///< 512-bit vectors pay
+  int most_lanes = 64;                   ///< of one vector value; longer vectorized loops are cut
+  std::int64_t argument_alignment = 16;  ///< bytes that every buffer argument is aligned to
+};
+
+/// The functions that were added to the module.
+struct Emitted {
+  /// GPU: the kernel, its parameters the buffers, workspaces, scalars and extents of the program.
+  /// CPU: `void(void** buffers, double* scalars, int64* extents, void* scratch, void* runtime)`, the buffers
+  /// followed by the workspaces. Parallel loops call
+  /// `weft_parallel_for(runtime, begin, extent, void body(begin, end, scratch, context), context)`.
+  llvm::Function* entry = nullptr;
+  std::int64_t scratch_bytes = 0;         ///< CPU: local arrays too large for the stack
+  std::int64_t worker_scratch_bytes = 0;  ///< CPU: the same for one thread of a parallel loop
+};
+
+/// Shared arrays of a GPU program beyond this are one dynamic array called `weft_shared`.
+constexpr std::int64_t most_static_shared_bytes = 48 * 1024;
+
+/// Emits one program. Integers are index_bits wide; f16 and bf16 values are their 16 bits. No floating-point
+/// operation is reordered or contracted, subnormal numbers are kept. minimum and maximum of floating types
+/// give NaN where an operand is NaN, and -0 is below +0.
+class Emitter {
+ public:
+  Emitter(llvm::Module& module, const ThreadProgram& thread_program, const Capabilities& capabilities);
+  Emitted emit();
+
+ private:
+  struct Storage {
+    llvm::Value* pointer = nullptr;
+    std::int64_t alignment = 1;
+  };
+  /// The function being written, and what can be named in it.
+  struct Frame {
+    llvm::Function* function = nullptr;
+    std::map<std::string, llvm::Value*> variables;
+    std::map<const ir::Buffer*, Storage> buffers;
+    llvm::Value* scratch = nullptr;
+    llvm::Value* runtime = nullptr;
+    std::int64_t scratch_bytes = 0;
+    bool is_worker = false;
+  };
+  /// The vectorized loop being written. Uniform values stay scalar inside; `mask` is null where all lanes
+  /// run.
+  struct Lanes {
+    std::string variable;
+    unsigned count = 0;
+    ir::Expr first;
+    llvm::Value* mask = nullptr;
+    ir::Substitution lets;  ///< lane-dependent Lets without loads
+    std::set<std::string> varying;
+  };
+
+  // emit.cpp: functions, arguments, statements.
+  llvm::Function* emit_kernel();
+  llvm::Function* emit_cpu_entry(llvm::Function* kernel);
+  void describe_arguments(llvm::Function* function);
+  void add_shared_arrays();
+  void statement(const ir::Stmt& stmt);
+  void of(const ir::For& s);
+  void of(const ir::Store& s);
+  void of(const ir::Block& s);
+  void of(const ir::If& s);
+  void of(const ir::Allocate& s);
+  void of(const ir::Let& s);
+  void of(const ir::Copy& s);
+  void of(const ir::Barrier& s);
+  Storage local_array(const ir::Buffer& buffer);
+  void branch(llvm::Value* condition, const std::function<void()>& then,
+              const std::function<void()>& otherwise);
+  void masked_if(llvm::Value* condition, const ir::If& s);
+  void each_lane_if(llvm::Value* condition, const ir::If& s);
+  llvm::BasicBlock* new_block(const char* name);
+
+  // emit_loops.cpp
+  void serial_loop(const ir::For& loop, bool unroll);
+  void unrolled_loop(const ir::For& loop);
+  void vector_loop(const ir::For& loop);
+  void vector_piece(const ir::For& loop, llvm::Value* first, const ir::Expr& first_expr, unsigned lanes);
+  void counted(llvm::Value* begin, llvm::Value* end, bool unroll,
+               const std::function<void(llvm::Value*)>& body);
+  void parallel_loop(const ir::For& loop);
+  llvm::Function* outlined_body(const ir::For& loop, const std::vector<std::string>& variables,
+                                const std::vector<const ir::Buffer*>& buffers);
+  llvm::Function* thunk_of(llvm::Function* body, llvm::StructType* context);
+  void with_variable(const std::string& name, llvm::Value* value, const ir::Range& range,
+                     const std::optional<ir::Expr>& known, const std::function<void()>& body);
+  void scalar_lane(unsigned lane, const std::function<void()>& body);
+
+  // emit_expression.cpp
+  llvm::Value* value(const ir::Expr& expr);
+  llvm::Value* of(const ir::Constant& e);
+  llvm::Value* of(const ir::Variable& e);
+  llvm::Value* of(const ir::Load& e);
+  llvm::Value* of(const ir::Unary& e);
+  llvm::Value* of(const ir::Binary& e);
+  llvm::Value* of(const ir::Select& e);
+  llvm::Value* of(const ir::Cast& e);
+  llvm::Value* of(const ir::Call& e);
+  llvm::Value* integer_binary(const ir::Binary& e, llvm::Value* a, llvm::Value* b);
+  llvm::Value* floor_quotient(const ir::Binary& e, llvm::Value* a, llvm::Value* b);
+  llvm::Value* float_binary(ir::BinaryOperator op, llvm::Value* a, llvm::Value* b);
+  llvm::Value* boolean_binary(ir::BinaryOperator op, llvm::Value* a, llvm::Value* b);
+  llvm::Value* lazy_branch(llvm::Value* condition, const ir::Expr& expr);
+  bool is_non_negative(const ir::Expr& expr) const;
+
+  // emit_memory.cpp
+  llvm::Value* raw_load(const ir::Load& e);
+  llvm::Value* from_storage(llvm::Value* stored, DType dtype);
+  llvm::Value* to_storage(llvm::Value* computed, DType from, DType dtype);
+  llvm::Value* stored_sum(llvm::Value* before, llvm::Value* added, DType dtype);
+  const Storage& storage_of(const ir::Buffer& buffer) const;
+  Access access_of(const ir::Expr& offset) const;
+  llvm::Value* pointer_to(const ir::Buffer& buffer, const ir::Expr& offset);
+  llvm::Value* read(const ir::Buffer& buffer, const ir::Expr& offset);
+  void write(const ir::Buffer& buffer, const ir::Expr& offset, llvm::Value* stored);
+  ir::Expr in_first_lane(const ir::Expr& offset) const;
+  llvm::Align alignment_of(const ir::Buffer& buffer, std::int64_t elements) const;
+  llvm::Value* active_lanes();
+
+  // emit_convert.cpp
+  llvm::Value* convert(llvm::Value* from_value, DType from, DType to);
+  llvm::Value* to_f32(llvm::Value* bits, DType from);
+  llvm::Value* narrow(llvm::Value* f32_value, DType to);
+  llvm::Value* round_to_odd(llvm::Value* f64_value);
+  llvm::Value* half_from_f32(llvm::Value* f32_value);
+  llvm::Value* bfloat_from_f32(llvm::Value* f32_value);
+  llvm::Value* f32_from_half(llvm::Value* bits);
+
+  // emit_call.cpp
+  llvm::Value* intrinsic_call(std::string_view name, const std::vector<llvm::Value*>& arguments,
+                              DType result);
+  llvm::Value* assembly_call(std::string_view text, const std::vector<llvm::Value*>& arguments,
+                             const std::vector<DType>& operands, DType result);
+  llvm::Value* library_call(std::string_view name, const std::vector<llvm::Value*>& arguments, DType result);
+  llvm::Value* expanded_call(const ir::Call& e, const std::vector<llvm::Value*>& arguments);
+
+  // Types. A value of vector type has one element a lane.
+  llvm::Type* storage_type(DType dtype) const;
+  llvm::Type* value_type(DType dtype) const;
+  llvm::Type* like(llvm::Type* scalar, llvm::Value* shape) const;  ///< a vector where `shape` is one
+  llvm::Value* spread(llvm::Value* scalar);                        ///< to all lanes; vectors unchanged
+  void match(llvm::Value*& a, llvm::Value*& b);
+  llvm::Constant* same_integer(llvm::Value* shape, std::uint64_t number) const;
+  static bool is_vector(const llvm::Value* v) { return v->getType()->isVectorTy(); }
+  unsigned global_space() const { return capabilities_.gpu ? 1 : 0; }
+
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  const ThreadProgram& thread_program_;
+  const ir::Program& program_;
+  Capabilities capabilities_;
+  llvm::IRBuilder<> builder_;
+  llvm::IntegerType* index_type_;
+  Frame frame_;
+  std::map<const ir::Buffer*, Storage> shared_;
+  std::optional<Lanes> lanes_;
+  ir::Substitution known_;
+  ir::Ranges ranges_;
+  /// Values of shared nodes while the meaning of an instruction is expanded, else null.
+  std::map<const ir::ExprNode*, llvm::Value*>* expansion_ = nullptr;
+  Emitted emitted_;
+  int names_ = 0;
+};
+
+}  // namespace weft::llvm_backend

@@ -1,0 +1,121 @@
+// Rows of the instruction table: LLVM's intrinsic, PTX, a C function, or what the row means.
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/Support/Error.h>
+#include <weft/backends/llvm/emit.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/instructions.h>
+
+namespace weft::llvm_backend {
+
+llvm::Value* Emitter::of(const ir::Call& e) {
+  const Instruction& row = instruction(e.instruction);
+  internal_check(e.arguments.size() == row.operands.size(),
+                 "a call of " + e.instruction + " with the wrong operands");
+  std::vector<llvm::Value*> arguments;
+  bool vector = false;
+  for (const ir::Expr& argument : e.arguments) {
+    arguments.push_back(value(argument));
+    vector = vector || is_vector(arguments.back());
+  }
+  if (vector) {
+    for (llvm::Value*& argument : arguments) argument = spread(argument);
+  }
+  // Without the instruction fma is a slow function; what it means then is a product and a sum.
+  const bool expands = row.llvm == "llvm.fma" && !capabilities_.fused_multiply_add;
+  const bool foreign = row.llvm.starts_with("llvm.nvvm.") && !capabilities_.gpu;
+  if (!row.llvm.empty() && !expands && !foreign) return intrinsic_call(row.llvm, arguments, row.result);
+  if (capabilities_.gpu && !row.ptx.empty())
+    return assembly_call(row.ptx, arguments, row.operands, row.result);
+  if (!capabilities_.gpu && !row.library.empty() && !expands)
+    return library_call(row.library, arguments, row.result);
+  internal_check(row.meaning != nullptr, "the target has no form of the instruction " + e.instruction);
+  return expanded_call(e, arguments);
+}
+
+llvm::Value* Emitter::intrinsic_call(std::string_view name, const std::vector<llvm::Value*>& arguments,
+                                     DType result) {
+  const llvm::Intrinsic::ID id = llvm::Function::lookupIntrinsicID(llvm::StringRef(name.data(), name.size()));
+  internal_check(id != llvm::Intrinsic::not_intrinsic, "LLVM has no intrinsic " + std::string(name));
+  std::vector<llvm::Type*> overload;
+  if (llvm::Intrinsic::isOverloaded(id)) overload.push_back(arguments.at(0)->getType());
+  llvm::Value* computed = builder_.CreateIntrinsic(id, overload, arguments);
+  if (is_float(result)) return computed;
+  return builder_.CreateZExtOrTrunc(computed, like(index_type_, computed));
+}
+
+/// Integers travel in 32-bit registers, as the texts of the table are written for.
+llvm::Value* Emitter::assembly_call(std::string_view text, const std::vector<llvm::Value*>& arguments,
+                                    const std::vector<DType>& operands, DType result) {
+  for (const llvm::Value* argument : arguments) {
+    internal_check(!is_vector(argument), "an instruction of PTX inside a vectorized loop");
+  }
+  const auto letter = [](DType dtype) {
+    if (dtype == DType::f32) return "f";
+    if (dtype == DType::f64) return "d";
+    return is_float(dtype) ? "h" : "r";
+  };
+  const auto register_type = [&](DType dtype) -> llvm::Type* {
+    return is_float(dtype) ? storage_type(dtype) : builder_.getInt32Ty();
+  };
+  std::string constraints = std::string("=") + letter(result);
+  std::vector<llvm::Type*> types;
+  std::vector<llvm::Value*> passed;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    constraints += std::string(",") + letter(operands[i]);
+    types.push_back(register_type(operands[i]));
+    passed.push_back(is_float(operands[i]) ? arguments[i]
+                                           : builder_.CreateSExtOrTrunc(arguments[i], types.back()));
+  }
+  auto* type = llvm::FunctionType::get(register_type(result), types, false);
+  // A wrong string would end the process inside LLVM.
+  if (llvm::Error error = llvm::InlineAsm::verify(type, constraints)) {
+    throw InternalError("PTX with wrong operands: " + llvm::toString(std::move(error)) + ": " +
+                        std::string(text));
+  }
+  llvm::Value* computed = builder_.CreateCall(
+      llvm::InlineAsm::get(type, llvm::StringRef(text.data(), text.size()), constraints, false), passed);
+  return is_float(result) ? computed : builder_.CreateSExtOrTrunc(computed, index_type_);
+}
+
+llvm::Value* Emitter::library_call(std::string_view name, const std::vector<llvm::Value*>& arguments,
+                                   DType result) {
+  internal_check(is_float(result) && !arguments.empty(), "a C function of integers: " + std::string(name));
+  llvm::Type* scalar = value_type(result);
+  std::vector<llvm::Type*> types;
+  for (const llvm::Value* argument : arguments) types.push_back(argument->getType()->getScalarType());
+  auto callee = module_.getOrInsertFunction(llvm::StringRef(name.data(), name.size()),
+                                            llvm::FunctionType::get(scalar, types, false));
+  if (auto* function = llvm::dyn_cast<llvm::Function>(callee.getCallee())) {
+    function->setDoesNotThrow();
+    function->setDoesNotAccessMemory();
+    function->setWillReturn();
+  }
+  if (!is_vector(arguments[0])) return builder_.CreateCall(callee, arguments);
+  llvm::Value* result_vector = llvm::PoisonValue::get(like(scalar, arguments[0]));
+  for (unsigned lane = 0; lane < lanes_->count; ++lane) {
+    std::vector<llvm::Value*> of_lane;
+    for (llvm::Value* argument : arguments) of_lane.push_back(builder_.CreateExtractElement(argument, lane));
+    result_vector = builder_.CreateInsertElement(result_vector, builder_.CreateCall(callee, of_lane), lane);
+  }
+  return result_vector;
+}
+
+/// The meaning, its operands computed once.
+llvm::Value* Emitter::expanded_call(const ir::Call& e, const std::vector<llvm::Value*>& arguments) {
+  std::vector<ir::Expr> operands;
+  const std::string prefix = "call#" + std::to_string(names_++) + ".";
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    operands.push_back(ir::variable(prefix + std::to_string(i), e.arguments[i].dtype()));
+    frame_.variables[prefix + std::to_string(i)] = arguments[i];
+  }
+  const ir::Expr meaning = instruction(e.instruction).meaning(operands);
+  std::map<const ir::ExprNode*, llvm::Value*> values;
+  auto* outer = std::exchange(expansion_, &values);
+  llvm::Value* result = value(meaning);
+  expansion_ = outer;
+  for (std::size_t i = 0; i < arguments.size(); ++i) frame_.variables.erase(prefix + std::to_string(i));
+  return result;
+}
+
+}  // namespace weft::llvm_backend

@@ -1,0 +1,138 @@
+// Conversions between element types, rounded to nearest, ties to even, wherever the target rounds otherwise
+// or not at all.
+#include <weft/backends/llvm/emit.h>
+#include <weft/dsl/errors.h>
+
+namespace weft::llvm_backend {
+namespace {
+
+bool is_narrow(DType dtype) {
+  return dtype == DType::f16 || dtype == DType::bf16;
+}
+
+}  // namespace
+
+llvm::Value* Emitter::convert(llvm::Value* from_value, DType from, DType to) {
+  if (from == to) return from_value;
+  llvm::Type* type = like(value_type(to), from_value);
+  if (is_float(from) && is_float(to)) {
+    if (is_narrow(from)) return convert(to_f32(from_value, from), DType::f32, to);
+    if (is_narrow(to)) return narrow(from == DType::f64 ? round_to_odd(from_value) : from_value, to);
+    return builder_.CreateFPCast(from_value, type);
+  }
+  if (is_float(to)) {
+    // Through f64 and once more to odd, which rounds once in all; exact to 2^53.
+    if (is_narrow(to)) return convert(convert(from_value, from, DType::f64), DType::f64, to);
+    return from == DType::boolean ? builder_.CreateUIToFP(from_value, type)
+                                  : builder_.CreateSIToFP(from_value, type);
+  }
+  if (is_float(from)) {
+    if (is_narrow(from)) return convert(to_f32(from_value, from), DType::f32, to);
+    if (to == DType::boolean) {
+      return builder_.CreateFCmpUNE(from_value, llvm::Constant::getNullValue(from_value->getType()));
+    }
+    llvm::Value* whole = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::rint, from_value);
+    whole = builder_.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {type, whole->getType()}, {whole});
+    return convert(whole, DType::i64, to);
+  }
+  if (to == DType::boolean) return builder_.CreateICmpNE(from_value, same_integer(from_value, 0));
+  if (from == DType::boolean) return builder_.CreateZExt(from_value, type);
+  const auto bits = static_cast<unsigned>(8 * size_of(to));
+  if (bits >= index_type_->getBitWidth()) return from_value;
+  llvm::Value* low = builder_.CreateTrunc(from_value, like(builder_.getIntNTy(bits), from_value));
+  return is_signed_integer(to) ? builder_.CreateSExt(low, type) : builder_.CreateZExt(low, type);
+}
+
+llvm::Value* Emitter::to_f32(llvm::Value* bits, DType from) {
+  llvm::Type* single = like(builder_.getFloatTy(), bits);
+  if (from == DType::f16) {
+    if (!capabilities_.half_conversions) return f32_from_half(bits);
+    return builder_.CreateFPExt(builder_.CreateBitCast(bits, like(builder_.getHalfTy(), bits)), single);
+  }
+  llvm::Value* wide = builder_.CreateZExt(bits, like(builder_.getInt32Ty(), bits));
+  return builder_.CreateBitCast(builder_.CreateShl(wide, 16), single);
+}
+
+llvm::Value* Emitter::narrow(llvm::Value* f32_value, DType to) {
+  const bool half = to == DType::f16;
+  if (half && !capabilities_.half_conversions) return half_from_f32(f32_value);
+  if (!half && !capabilities_.bfloat_conversions) return bfloat_from_f32(f32_value);
+  llvm::Type* type = like(half ? builder_.getHalfTy() : builder_.getBFloatTy(), f32_value);
+  return builder_.CreateBitCast(builder_.CreateFPTrunc(f32_value, type),
+                                like(builder_.getInt16Ty(), f32_value));
+}
+
+/// An f64 as the f32 with an odd last bit next to it, unless it is an f32. Rounding that to a narrower type
+/// rounds the f64 once.
+llvm::Value* Emitter::round_to_odd(llvm::Value* f64_value) {
+  llvm::Value* nearest = builder_.CreateFPTrunc(f64_value, like(builder_.getFloatTy(), f64_value));
+  llvm::Value* back = builder_.CreateFPExt(nearest, f64_value->getType());
+  llvm::Value* bits = builder_.CreateBitCast(nearest, like(builder_.getInt32Ty(), f64_value));
+  llvm::Value* even =
+      builder_.CreateICmpEQ(builder_.CreateAnd(bits, same_integer(bits, 1)), same_integer(bits, 0));
+  llvm::Value* inexact = builder_.CreateFCmpONE(back, f64_value);
+  llvm::Value* above =
+      builder_.CreateFCmpOGT(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back),
+                             builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, f64_value));
+  llvm::Value* neighbour = builder_.CreateSelect(above, builder_.CreateSub(bits, same_integer(bits, 1)),
+                                                 builder_.CreateAdd(bits, same_integer(bits, 1)));
+  bits = builder_.CreateSelect(builder_.CreateAnd(inexact, even), neighbour, bits);
+  return builder_.CreateBitCast(bits, nearest->getType());
+}
+
+llvm::Value* Emitter::half_from_f32(llvm::Value* f32_value) {
+  llvm::Type* word = like(builder_.getInt32Ty(), f32_value);
+  llvm::Value* bits = builder_.CreateBitCast(f32_value, word);
+  const auto number = [&](std::uint64_t n) { return same_integer(bits, n); };
+  llvm::Value* sign = builder_.CreateAnd(builder_.CreateLShr(bits, 16), number(0x8000));
+  llvm::Value* size = builder_.CreateAnd(bits, number(0x7FFFFFFF));
+  llvm::Value* odd = builder_.CreateAnd(builder_.CreateLShr(size, 13), number(1));
+  // Exponents differ by 112; adding just under half a unit, or half where the last bit is odd, rounds.
+  llvm::Value* normal =
+      builder_.CreateLShr(builder_.CreateAdd(builder_.CreateSub(size, number(0x38000000 - 0xFFF)), odd), 13);
+  // Halves below 2^-14 are multiples of 2^-24, the unit of floats near 0.5: that sum rounds.
+  llvm::Value* shifted = builder_.CreateFAdd(builder_.CreateBitCast(size, f32_value->getType()),
+                                             llvm::ConstantFP::get(f32_value->getType(), 0.5));
+  llvm::Value* small = builder_.CreateSub(builder_.CreateBitCast(shifted, word), number(0x3F000000));
+  llvm::Value* nan =
+      builder_.CreateOr(builder_.CreateAnd(builder_.CreateLShr(size, 13), number(0x3FF)), number(0x7E00));
+  llvm::Value* half = builder_.CreateSelect(builder_.CreateICmpULT(size, number(0x38800000)), small, normal);
+  half = builder_.CreateSelect(builder_.CreateICmpUGE(size, number(0x477FF000)), number(0x7C00), half);
+  half = builder_.CreateSelect(builder_.CreateICmpUGT(size, number(0x7F800000)), nan, half);
+  return builder_.CreateTrunc(builder_.CreateOr(half, sign), like(builder_.getInt16Ty(), f32_value));
+}
+
+llvm::Value* Emitter::bfloat_from_f32(llvm::Value* f32_value) {
+  llvm::Value* bits = builder_.CreateBitCast(f32_value, like(builder_.getInt32Ty(), f32_value));
+  const auto number = [&](std::uint64_t n) { return same_integer(bits, n); };
+  llvm::Value* top = builder_.CreateLShr(bits, 16);
+  llvm::Value* odd = builder_.CreateAnd(top, number(1));
+  llvm::Value* rounded =
+      builder_.CreateLShr(builder_.CreateAdd(builder_.CreateAdd(bits, number(0x7FFF)), odd), 16);
+  // Rounding could carry a NaN into infinity or zero; it keeps its upper bits and is made quiet.
+  llvm::Value* is_nan = builder_.CreateFCmpUNO(f32_value, f32_value);
+  llvm::Value* result = builder_.CreateSelect(is_nan, builder_.CreateOr(top, number(0x40)), rounded);
+  return builder_.CreateTrunc(result, like(builder_.getInt16Ty(), f32_value));
+}
+
+llvm::Value* Emitter::f32_from_half(llvm::Value* bits) {
+  llvm::Type* word = like(builder_.getInt32Ty(), bits);
+  llvm::Type* single = like(builder_.getFloatTy(), bits);
+  llvm::Value* wide = builder_.CreateZExt(bits, word);
+  const auto number = [&](std::uint64_t n) { return same_integer(wide, n); };
+  llvm::Value* sign = builder_.CreateShl(builder_.CreateAnd(wide, number(0x8000)), 16);
+  llvm::Value* size = builder_.CreateAnd(wide, number(0x7FFF));
+  llvm::Value* moved = builder_.CreateShl(size, 13);
+  llvm::Value* normal = builder_.CreateAdd(moved, number(0x38000000));
+  // NaN becomes quiet, as the instruction makes it.
+  llvm::Value* quiet =
+      builder_.CreateSelect(builder_.CreateICmpUGT(size, number(0x7C00)), number(0x400000), number(0));
+  llvm::Value* special = builder_.CreateOr(builder_.CreateOr(moved, quiet), number(0x7F800000));
+  llvm::Value* small = builder_.CreateBitCast(
+      builder_.CreateFMul(builder_.CreateUIToFP(size, single), llvm::ConstantFP::get(single, 0x1p-24)), word);
+  llvm::Value* result = builder_.CreateSelect(builder_.CreateICmpULT(size, number(0x400)), small, normal);
+  result = builder_.CreateSelect(builder_.CreateICmpUGE(size, number(0x7C00)), special, result);
+  return builder_.CreateBitCast(builder_.CreateOr(result, sign), single);
+}
+
+}  // namespace weft::llvm_backend

@@ -1,0 +1,292 @@
+// Values.
+#include <weft/backends/llvm/emit.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/instructions.h>
+
+#include <bit>
+
+namespace weft::llvm_backend {
+namespace {
+
+bool is_narrow(DType dtype) {
+  return dtype == DType::f16 || dtype == DType::bf16;
+}
+
+}  // namespace
+
+llvm::Type* Emitter::storage_type(DType dtype) const {
+  if (dtype == DType::f32) return llvm::Type::getFloatTy(context_);
+  if (dtype == DType::f64) return llvm::Type::getDoubleTy(context_);
+  return llvm::Type::getIntNTy(context_, static_cast<unsigned>(8 * size_of(dtype)));
+}
+
+llvm::Type* Emitter::value_type(DType dtype) const {
+  if (dtype == DType::boolean) return llvm::Type::getInt1Ty(context_);
+  return is_float(dtype) ? storage_type(dtype) : index_type_;
+}
+
+llvm::Type* Emitter::like(llvm::Type* scalar, llvm::Value* shape) const {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(shape->getType());
+  return vector == nullptr ? scalar : llvm::FixedVectorType::get(scalar, vector->getNumElements());
+}
+
+llvm::Value* Emitter::spread(llvm::Value* scalar) {
+  return is_vector(scalar) || !lanes_ ? scalar : builder_.CreateVectorSplat(lanes_->count, scalar);
+}
+
+void Emitter::match(llvm::Value*& a, llvm::Value*& b) {
+  if (is_vector(a) == is_vector(b)) return;
+  a = spread(a);
+  b = spread(b);
+}
+
+llvm::Constant* Emitter::same_integer(llvm::Value* shape, std::uint64_t number) const {
+  return llvm::ConstantInt::get(shape->getType(), number);
+}
+
+llvm::Value* Emitter::value(const ir::Expr& expr) {
+  if (expansion_ == nullptr)
+    return std::visit([this](const auto& node) { return of(node); }, expr.node().kind());
+  if (const auto found = expansion_->find(expr.identity()); found != expansion_->end()) return found->second;
+  llvm::Value* result = std::visit([this](const auto& node) { return of(node); }, expr.node().kind());
+  // Reread: an expansion inside this one has its own map.
+  (*expansion_)[expr.identity()] = result;
+  return result;
+}
+
+llvm::Value* Emitter::of(const ir::Constant& e) {
+  switch (e.dtype) {
+    case DType::f32: {
+      llvm::APFloat number(e.real);
+      bool inexact = false;
+      number.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+      return llvm::ConstantFP::get(context_, number);
+    }
+    case DType::f64:
+      return llvm::ConstantFP::get(context_, llvm::APFloat(e.real));
+    case DType::f16:
+    case DType::bf16: {
+      llvm::APFloat number(e.real);
+      bool inexact = false;
+      number.convert(e.dtype == DType::f16 ? llvm::APFloat::IEEEhalf() : llvm::APFloat::BFloat(),
+                     llvm::APFloat::rmNearestTiesToEven, &inexact);
+      return llvm::ConstantInt::get(context_, number.bitcastToAPInt());
+    }
+    case DType::boolean:
+      return builder_.getInt1(e.integer != 0);
+    default:
+      internal_check(program_.index_bits == 64 || (e.integer >= INT32_MIN && e.integer <= INT32_MAX),
+                     "the constant " + std::to_string(e.integer) + " needs 64-bit indices");
+      return llvm::ConstantInt::getSigned(index_type_, e.integer);
+  }
+}
+
+llvm::Value* Emitter::of(const ir::Variable& e) {
+  const auto found = frame_.variables.find(e.name);
+  internal_check(found != frame_.variables.end(), "variable " + e.name + " is used outside its scope");
+  return found->second;
+}
+
+llvm::Value* Emitter::of(const ir::Load& e) {
+  if (is_float(e.buffer->dtype)) return raw_load(e);
+  return from_storage(raw_load(e), e.buffer->dtype);
+}
+
+llvm::Value* Emitter::of(const ir::Unary& e) {
+  llvm::Value* operand = value(e.operand);
+  if (e.op == ir::UnaryOperator::logical_not) {
+    internal_check(operand->getType()->isIntOrIntVectorTy(1), "the negation of what is no condition");
+    return builder_.CreateNot(operand);
+  }
+  const DType dtype = e.operand.dtype();
+  if (is_narrow(dtype)) return builder_.CreateXor(operand, same_integer(operand, 0x8000));
+  return is_float(dtype) ? builder_.CreateFNeg(operand) : builder_.CreateNSWNeg(operand);
+}
+
+llvm::Value* Emitter::of(const ir::Binary& e) {
+  llvm::Value* a = value(e.left);
+  llvm::Value* b = value(e.right);
+  match(a, b);
+  const DType dtype = e.left.dtype();
+  if (dtype == DType::boolean) return boolean_binary(e.op, a, b);
+  if (!is_float(dtype)) return integer_binary(e, a, b);
+  if (!is_narrow(dtype)) return float_binary(e.op, a, b);
+  // f32 has more than twice the digits, so rounding its result once more is rounding the exact one.
+  llvm::Value* result = float_binary(e.op, to_f32(a, dtype), to_f32(b, dtype));
+  return result->getType()->isIntOrIntVectorTy() ? result : narrow(result, dtype);
+}
+
+llvm::Value* Emitter::boolean_binary(ir::BinaryOperator op, llvm::Value* a, llvm::Value* b) {
+  switch (op) {
+    case ir::BinaryOperator::logical_and:
+      return builder_.CreateAnd(a, b);
+    case ir::BinaryOperator::logical_or:
+      return builder_.CreateOr(a, b);
+    case ir::BinaryOperator::equal:
+      return builder_.CreateICmpEQ(a, b);
+    case ir::BinaryOperator::not_equal:
+      return builder_.CreateICmpNE(a, b);
+    default:
+      throw InternalError("arithmetic of conditions in " + program_.name);
+  }
+}
+
+llvm::Value* Emitter::integer_binary(const ir::Binary& e, llvm::Value* a, llvm::Value* b) {
+  switch (e.op) {
+    case ir::BinaryOperator::add:
+      return builder_.CreateNSWAdd(a, b);
+    case ir::BinaryOperator::subtract:
+      return builder_.CreateNSWSub(a, b);
+    case ir::BinaryOperator::multiply:
+      return builder_.CreateNSWMul(a, b);
+    case ir::BinaryOperator::divide:
+    case ir::BinaryOperator::remainder:
+      return floor_quotient(e, a, b);
+    case ir::BinaryOperator::minimum:
+      return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
+    case ir::BinaryOperator::maximum:
+      return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
+    case ir::BinaryOperator::equal:
+      return builder_.CreateICmpEQ(a, b);
+    case ir::BinaryOperator::not_equal:
+      return builder_.CreateICmpNE(a, b);
+    case ir::BinaryOperator::less:
+      return builder_.CreateICmpSLT(a, b);
+    case ir::BinaryOperator::less_equal:
+      return builder_.CreateICmpSLE(a, b);
+    default:
+      throw InternalError("logic of integers in " + program_.name);
+  }
+}
+
+/// Quotient or remainder rounded towards minus infinity; the divisor is positive.
+llvm::Value* Emitter::floor_quotient(const ir::Binary& e, llvm::Value* a, llvm::Value* b) {
+  const bool quotient = e.op == ir::BinaryOperator::divide;
+  const std::int64_t* divisor = ir::integer_value(e.right);
+  internal_check(divisor == nullptr || *divisor > 0, "a division by a number that is not positive");
+  if (divisor != nullptr && std::has_single_bit(static_cast<std::uint64_t>(*divisor))) {
+    const auto shift = static_cast<std::uint64_t>(std::countr_zero(static_cast<std::uint64_t>(*divisor)));
+    return quotient ? builder_.CreateAShr(a, shift)
+                    : builder_.CreateAnd(a, same_integer(a, static_cast<std::uint64_t>(*divisor - 1)));
+  }
+  if (is_non_negative(e.left)) return quotient ? builder_.CreateUDiv(a, b) : builder_.CreateURem(a, b);
+  llvm::Value* rest = builder_.CreateSRem(a, b);
+  llvm::Value* below = builder_.CreateICmpSLT(rest, same_integer(rest, 0));
+  if (!quotient) return builder_.CreateSelect(below, builder_.CreateNSWAdd(rest, b), rest);
+  return builder_.CreateNSWAdd(builder_.CreateSDiv(a, b), builder_.CreateSExt(below, a->getType()));
+}
+
+llvm::Value* Emitter::float_binary(ir::BinaryOperator op, llvm::Value* a, llvm::Value* b) {
+  switch (op) {
+    case ir::BinaryOperator::add:
+      return builder_.CreateFAdd(a, b);
+    case ir::BinaryOperator::subtract:
+      return builder_.CreateFSub(a, b);
+    case ir::BinaryOperator::multiply:
+      return builder_.CreateFMul(a, b);
+    case ir::BinaryOperator::divide:
+      return builder_.CreateFDiv(a, b);
+    case ir::BinaryOperator::minimum:
+      return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::minimum, a, b);
+    case ir::BinaryOperator::maximum:
+      return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, a, b);
+    case ir::BinaryOperator::equal:
+      return builder_.CreateFCmpOEQ(a, b);
+    case ir::BinaryOperator::not_equal:
+      return builder_.CreateFCmpUNE(a, b);
+    case ir::BinaryOperator::less:
+      return builder_.CreateFCmpOLT(a, b);
+    case ir::BinaryOperator::less_equal:
+      return builder_.CreateFCmpOLE(a, b);
+    default:
+      throw InternalError("a remainder or logic of floating-point numbers in " + program_.name);
+  }
+}
+
+llvm::Value* Emitter::of(const ir::Select& e) {
+  llvm::Value* condition = value(e.condition);
+  const bool lazy = is_lazy(e.when_true) || is_lazy(e.when_false);
+  if (!lazy) {
+    llvm::Value* a = value(e.when_true);
+    llvm::Value* b = value(e.when_false);
+    if (is_vector(condition)) {
+      a = spread(a);
+      b = spread(b);
+    } else {
+      match(a, b);
+    }
+    return builder_.CreateSelect(condition, a, b);
+  }
+  if (is_vector(condition)) {
+    llvm::Value* a = lazy_branch(condition, e.when_true);
+    llvm::Value* b = lazy_branch(builder_.CreateNot(condition), e.when_false);
+    return builder_.CreateSelect(condition, a, b);
+  }
+  llvm::Value* a = nullptr;
+  llvm::Value* b = nullptr;
+  llvm::BasicBlock* a_end = nullptr;
+  llvm::BasicBlock* b_end = nullptr;
+  branch(
+      condition, [&] { a = spread(value(e.when_true)), a_end = builder_.GetInsertBlock(); },
+      [&] { b = spread(value(e.when_false)), b_end = builder_.GetInsertBlock(); });
+  llvm::PHINode* result = builder_.CreatePHI(a->getType(), 2);
+  result->addIncoming(a, a_end);
+  result->addIncoming(b, b_end);
+  return result;
+}
+
+/// The value in the lanes where `taken` holds, zero in a branch that no lane takes.
+llvm::Value* Emitter::lazy_branch(llvm::Value* taken, const ir::Expr& expr) {
+  llvm::Value* outer = lanes_->mask;
+  llvm::Value* mask = outer != nullptr ? builder_.CreateAnd(outer, taken) : taken;
+  llvm::Value* any = builder_.CreateOrReduce(mask);
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::Value* computed = nullptr;
+  llvm::BasicBlock* end = nullptr;
+  branch(any,
+         [&] {
+           lanes_->mask = mask;
+           computed = spread(value(expr));
+           lanes_->mask = outer;
+           end = builder_.GetInsertBlock();
+         },
+         {});
+  llvm::PHINode* result = builder_.CreatePHI(computed->getType(), 2);
+  result->addIncoming(computed, end);
+  result->addIncoming(llvm::Constant::getNullValue(computed->getType()), before);
+  return result;
+}
+
+llvm::Value* Emitter::of(const ir::Cast& e) {
+  return convert(value(e.operand), e.operand.dtype(), e.dtype);
+}
+
+bool Emitter::is_non_negative(const ir::Expr& expr) const {
+  if (const auto range = ir::range_of(expr, ranges_); range.minimum) return *range.minimum >= 0;
+  if (const auto* load = expr.as<ir::Load>()) {
+    return !is_signed_integer(load->buffer->dtype) && !is_float(load->buffer->dtype) &&
+           size_of(load->buffer->dtype) * 8 < static_cast<std::size_t>(program_.index_bits);
+  }
+  if (const auto* call = expr.as<ir::Call>()) {
+    return call->arguments.empty() &&
+           instruction(call->instruction).llvm.starts_with("llvm.nvvm.read.ptx.sreg");
+  }
+  const auto* e = expr.as<ir::Binary>();
+  if (e == nullptr) return false;
+  switch (e->op) {
+    case ir::BinaryOperator::add:
+    case ir::BinaryOperator::multiply:
+    case ir::BinaryOperator::minimum:
+      return is_non_negative(e->left) && is_non_negative(e->right);
+    case ir::BinaryOperator::maximum:
+      return is_non_negative(e->left) || is_non_negative(e->right);
+    case ir::BinaryOperator::divide:
+      return is_non_negative(e->left);
+    case ir::BinaryOperator::remainder:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace weft::llvm_backend

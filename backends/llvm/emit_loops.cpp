@@ -1,0 +1,278 @@
+// Loops: counted, written out, as vectors, by threads.
+#include <weft/backends/llvm/emit.h>
+#include <weft/dsl/errors.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace weft::llvm_backend {
+namespace {
+
+/// Nodes that an unrolled loop may be written out to; beyond, LLVM is told to unroll it and may refuse.
+constexpr std::int64_t most_unrolled_nodes = 1 << 18;
+/// Vectorized loops of more pieces than this become a loop over pieces.
+constexpr std::int64_t most_pieces = 8;
+
+llvm::MDNode* unroll_hint(llvm::LLVMContext& context) {
+  llvm::Metadata* full = llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.full"));
+  llvm::MDNode* hint = llvm::MDNode::getDistinct(context, {nullptr, full});
+  hint->replaceOperandWith(0, hint);
+  return hint;
+}
+
+}  // namespace
+
+void Emitter::of(const ir::For& s) {
+  const std::int64_t* extent = ir::integer_value(s.extent);
+  internal_check(!ir::is_bound(s.kind), "loop " + s.name + " is bound and reached the emitter");
+  switch (s.kind) {
+    case ir::LoopKind::unrolled:
+      internal_check(extent != nullptr, "unrolled loop " + s.name + " has no constant extent");
+      return unrolled_loop(s);
+    case ir::LoopKind::vectorized:
+      internal_check(extent != nullptr, "vectorized loop " + s.name + " has no constant extent");
+      return vector_loop(s);
+    case ir::LoopKind::parallel:
+      internal_check(!lanes_, "a parallel loop inside a vectorized one");
+      // Threads do not start threads: the loops inside are run by the one that meets them.
+      if (capabilities_.gpu || frame_.is_worker) return serial_loop(s, false);
+      return parallel_loop(s);
+    default:
+      return serial_loop(s, false);
+  }
+}
+
+void Emitter::with_variable(const std::string& name, llvm::Value* bound, const ir::Range& range,
+                            const std::optional<ir::Expr>& known, const std::function<void()>& body) {
+  frame_.variables[name] = bound;
+  ranges_[name] = range;
+  if (known) known_[name] = *known;
+  body();
+  frame_.variables.erase(name);
+  ranges_.erase(name);
+  known_.erase(name);
+}
+
+void Emitter::counted(llvm::Value* begin, llvm::Value* end, bool unroll,
+                      const std::function<void(llvm::Value*)>& body) {
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::BasicBlock* head = new_block("loop");
+  llvm::BasicBlock* inside = new_block("body");
+  llvm::BasicBlock* after = new_block("after");
+  builder_.CreateBr(head);
+  builder_.SetInsertPoint(head);
+  llvm::PHINode* counter = builder_.CreatePHI(begin->getType(), 2);
+  counter->addIncoming(begin, before);
+  builder_.CreateCondBr(builder_.CreateICmpSLT(counter, end), inside, after);
+  builder_.SetInsertPoint(inside);
+  body(counter);
+  counter->addIncoming(builder_.CreateNSWAdd(counter, llvm::ConstantInt::get(begin->getType(), 1)),
+                       builder_.GetInsertBlock());
+  llvm::BranchInst* back = builder_.CreateBr(head);
+  if (unroll) back->setMetadata(llvm::LLVMContext::MD_loop, unroll_hint(context_));
+  builder_.SetInsertPoint(after);
+}
+
+void Emitter::serial_loop(const ir::For& loop, bool unroll) {
+  llvm::Value* begin = value(loop.begin);
+  llvm::Value* end = value(loop.begin + loop.extent);
+  internal_check(!is_vector(begin) && !is_vector(end),
+                 "the bounds of " + loop.name + " differ between lanes");
+  ir::Range range{ir::range_of(loop.begin, ranges_).minimum, {}};
+  if (!range.minimum && is_non_negative(loop.begin)) range.minimum = 0;
+  if (const auto last = ir::range_of(loop.begin + loop.extent, ranges_).maximum) range.maximum = *last - 1;
+  counted(begin, end, unroll, [&](llvm::Value* counter) {
+    with_variable(loop.name, counter, range, {}, [&] { statement(loop.body); });
+  });
+}
+
+void Emitter::unrolled_loop(const ir::For& loop) {
+  const std::int64_t extent = *ir::integer_value(loop.extent);
+  std::int64_t nodes = 0;
+  if (__builtin_mul_overflow(emitted_size(loop.body), extent, &nodes) || nodes > most_unrolled_nodes) {
+    return serial_loop(loop, true);
+  }
+  for (std::int64_t i = 0; i < extent; ++i) {
+    const ir::Expr index = loop.begin + i;
+    with_variable(loop.name, value(index), ir::range_of(index, ranges_), ir::substitute(index, known_),
+                  [&] { statement(loop.body); });
+  }
+}
+
+void Emitter::vector_loop(const ir::For& loop) {
+  const std::int64_t extent = *ir::integer_value(loop.extent);
+  internal_check(!lanes_, "vectorized loop " + loop.name + " stands inside another");
+  if (extent == 1 || !can_run_together(loop, known_)) return unrolled_loop(loop);
+  llvm::Value* begin = value(loop.begin);
+  std::int64_t done = 0;
+  const std::int64_t most = capabilities_.most_lanes;
+  if (extent / most > most_pieces) {
+    const std::string piece = loop.name + "#piece";
+    done = extent / most * most;
+    counted(llvm::ConstantInt::get(index_type_, 0), llvm::ConstantInt::getSigned(index_type_, extent / most),
+            false, [&](llvm::Value* counter) {
+              with_variable(piece, counter, {0, extent / most - 1}, {}, [&] {
+                const ir::Expr first = loop.begin + ir::variable(piece) * ir::integer(most);
+                vector_piece(loop, value(first), first, static_cast<unsigned>(most));
+              });
+            });
+  }
+  while (done < extent) {
+    const auto left = static_cast<std::uint64_t>(extent - done);
+    const auto lanes =
+        static_cast<unsigned>(std::min(std::bit_floor(left), static_cast<std::uint64_t>(most)));
+    llvm::Value* first = builder_.CreateNSWAdd(begin, llvm::ConstantInt::getSigned(index_type_, done));
+    vector_piece(loop, first, loop.begin + done, lanes);
+    done += lanes;
+  }
+}
+
+void Emitter::vector_piece(const ir::For& loop, llvm::Value* first, const ir::Expr& first_expr,
+                           unsigned lanes) {
+  ir::Range range = ir::range_of(first_expr, ranges_);
+  if (!range.minimum && is_non_negative(first_expr)) range.minimum = 0;
+  if (range.maximum) *range.maximum += lanes - 1;
+  if (lanes == 1) {
+    with_variable(loop.name, first, range, {}, [&] { statement(loop.body); });
+    return;
+  }
+  std::vector<llvm::Constant*> steps;
+  for (unsigned lane = 0; lane < lanes; ++lane) steps.push_back(llvm::ConstantInt::get(index_type_, lane));
+  llvm::Value* all =
+      builder_.CreateNSWAdd(builder_.CreateVectorSplat(lanes, first), llvm::ConstantVector::get(steps));
+  lanes_ = Lanes{loop.name, lanes, first_expr, nullptr, {}, {}};
+  frame_.variables[first_lane_of(loop.name)] = first;
+  with_variable(loop.name, all, range, {}, [&] { statement(loop.body); });
+  frame_.variables.erase(first_lane_of(loop.name));
+  lanes_.reset();
+}
+
+/// Emits with every variable as one lane sees it.
+void Emitter::scalar_lane(unsigned lane, const std::function<void()>& body) {
+  const auto variables = frame_.variables;
+  const std::optional<Lanes> lanes = std::move(lanes_);
+  lanes_.reset();
+  for (auto& [name, bound] : frame_.variables) {
+    if (is_vector(bound)) bound = builder_.CreateExtractElement(bound, lane);
+  }
+  body();
+  frame_.variables = variables;
+  lanes_ = lanes;
+}
+
+/// The body becomes a function of its own; what it uses travels in a struct on the stack of the caller.
+void Emitter::parallel_loop(const ir::For& loop) {
+  std::set<std::string> used;
+  std::set<const ir::Buffer*> touched;
+  const auto on_expr = [&](const ir::Expr& e) {
+    if (const auto* v = e.as<ir::Variable>()) used.insert(v->name);
+    if (const auto* l = e.as<ir::Load>()) touched.insert(l->buffer.get());
+  };
+  const auto on_stmt = [&](const ir::Stmt& s) {
+    if (const auto* store = s.as<ir::Store>()) touched.insert(store->buffer.get());
+  };
+  ir::visit(loop.body, on_stmt, on_expr);
+  // Strides of buffers are expressions too.
+  for (const ir::Buffer* buffer : touched) {
+    for (const ir::Expr& stride : buffer->strides) ir::visit(stride, on_expr);
+  }
+  std::vector<std::string> variables;
+  std::vector<const ir::Buffer*> locals;
+  for (const auto& [name, bound] : frame_.variables) {
+    if (used.count(name) != 0) variables.push_back(name);
+  }
+  // Arguments first and in their order; local arrays by name, so that the text is the same every time.
+  for (const auto& [buffer, storage] : frame_.buffers) {
+    if (touched.count(buffer) != 0 && !llvm::isa<llvm::Argument>(storage.pointer)) locals.push_back(buffer);
+  }
+  std::sort(locals.begin(), locals.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
+  std::vector<const ir::Buffer*> buffers;
+  for (const auto* list : {&program_.buffers, &program_.workspaces}) {
+    for (const ir::BufferRef& buffer : *list) buffers.push_back(buffer.get());
+  }
+  buffers.insert(buffers.end(), locals.begin(), locals.end());
+
+  std::vector<llvm::Value*> captured;
+  for (const ir::Buffer* buffer : buffers) captured.push_back(frame_.buffers.at(buffer).pointer);
+  for (const std::string& name : variables) captured.push_back(frame_.variables.at(name));
+  std::vector<llvm::Type*> types;
+  for (const llvm::Value* each : captured) types.push_back(each->getType());
+  auto* context = llvm::StructType::get(context_, types);
+
+  llvm::Value* begin = value(loop.begin);
+  llvm::Value* extent = value(loop.extent);
+  llvm::BasicBlock& entry = frame_.function->getEntryBlock();
+  llvm::IRBuilder<> at_entry(&entry, entry.begin());
+  llvm::Value* place = at_entry.CreateAlloca(context);
+  for (unsigned i = 0; i < captured.size(); ++i) {
+    builder_.CreateStore(captured[i], builder_.CreateStructGEP(context, place, i));
+  }
+  llvm::Function* thunk = thunk_of(outlined_body(loop, variables, buffers), context);
+  llvm::Type* wide = builder_.getInt64Ty();
+  llvm::Type* pointer = builder_.getPtrTy();
+  auto callee = module_.getOrInsertFunction(
+      "weft_parallel_for",
+      llvm::FunctionType::get(builder_.getVoidTy(), {pointer, wide, wide, pointer, pointer}, false));
+  builder_.CreateCall(callee, {frame_.runtime, builder_.CreateSExt(begin, wide),
+                               builder_.CreateSExt(extent, wide), thunk, place});
+}
+
+/// void(captured..., begin, end, scratch)
+llvm::Function* Emitter::outlined_body(const ir::For& loop, const std::vector<std::string>& variables,
+                                       const std::vector<const ir::Buffer*>& buffers) {
+  std::vector<llvm::Type*> types(buffers.size(), builder_.getPtrTy());
+  for (const std::string& name : variables) types.push_back(frame_.variables.at(name)->getType());
+  types.insert(types.end(), 2, builder_.getInt64Ty());
+  types.push_back(builder_.getPtrTy());
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(builder_.getVoidTy(), types, false),
+                                          llvm::Function::InternalLinkage, "parallel_body", module_);
+  function->addFnAttr(llvm::Attribute::NoInline);
+  describe_arguments(function);
+
+  const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
+  Frame outer = std::move(frame_);
+  frame_ = Frame{};
+  frame_.function = function;
+  frame_.is_worker = true;
+  unsigned next = 0;
+  for (const ir::Buffer* buffer : buffers) {
+    frame_.buffers[buffer] = {function->getArg(next++), outer.buffers.at(buffer).alignment};
+  }
+  for (const std::string& name : variables) frame_.variables[name] = function->getArg(next++);
+  llvm::Value* first = function->getArg(next);
+  llvm::Value* last = function->getArg(next + 1);
+  frame_.scratch = function->getArg(next + 2);
+  builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function));
+  const ir::Range range{is_non_negative(loop.begin) ? std::optional<std::int64_t>(0) : std::nullopt, {}};
+  counted(builder_.CreateTrunc(first, index_type_), builder_.CreateTrunc(last, index_type_), false,
+          [&](llvm::Value* counter) {
+            with_variable(loop.name, counter, range, {}, [&] { statement(loop.body); });
+          });
+  builder_.CreateRetVoid();
+  emitted_.worker_scratch_bytes = std::max(emitted_.worker_scratch_bytes, frame_.scratch_bytes);
+  frame_ = std::move(outer);
+  return function;
+}
+
+/// void(begin, end, scratch, context), as the runtime calls it.
+llvm::Function* Emitter::thunk_of(llvm::Function* body, llvm::StructType* context) {
+  llvm::Type* wide = builder_.getInt64Ty();
+  llvm::Type* pointer = builder_.getPtrTy();
+  auto* function = llvm::Function::Create(
+      llvm::FunctionType::get(builder_.getVoidTy(), {wide, wide, pointer, pointer}, false),
+      llvm::Function::InternalLinkage, "parallel_thunk", module_);
+  function->addFnAttr(llvm::Attribute::NoUnwind);
+  const llvm::IRBuilderBase::InsertPointGuard guard(builder_);
+  builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function));
+  std::vector<llvm::Value*> arguments;
+  for (unsigned i = 0; i < context->getNumElements(); ++i) {
+    arguments.push_back(builder_.CreateLoad(context->getElementType(i),
+                                            builder_.CreateStructGEP(context, function->getArg(3), i)));
+  }
+  arguments.insert(arguments.end(), {function->getArg(0), function->getArg(1), function->getArg(2)});
+  builder_.CreateCall(body, arguments);
+  builder_.CreateRetVoid();
+  return function;
+}
+
+}  // namespace weft::llvm_backend

@@ -1,0 +1,136 @@
+// Loads and stores.
+#include <weft/backends/llvm/emit.h>
+#include <weft/dsl/errors.h>
+
+#include <algorithm>
+
+namespace weft::llvm_backend {
+
+llvm::Value* Emitter::from_storage(llvm::Value* stored, DType dtype) {
+  if (is_float(dtype)) return stored;
+  llvm::Type* type = like(index_type_, stored);
+  return is_signed_integer(dtype) ? builder_.CreateSExtOrTrunc(stored, type)
+                                  : builder_.CreateZExtOrTrunc(stored, type);
+}
+
+llvm::Value* Emitter::to_storage(llvm::Value* computed, DType from, DType dtype) {
+  internal_check(is_float(from) == is_float(dtype) && (!is_float(from) || from == dtype),
+                 "a stored value has another type than its buffer");
+  if (is_float(dtype)) return computed;
+  llvm::Type* type = like(storage_type(dtype), computed);
+  if (from == DType::boolean) return builder_.CreateZExtOrTrunc(computed, type);
+  if (dtype != DType::boolean) return builder_.CreateSExtOrTrunc(computed, type);
+  return builder_.CreateZExt(builder_.CreateICmpNE(computed, same_integer(computed, 0)), type);
+}
+
+llvm::Value* Emitter::stored_sum(llvm::Value* before, llvm::Value* added, DType dtype) {
+  match(before, added);
+  if (dtype == DType::f16 || dtype == DType::bf16) {
+    return narrow(builder_.CreateFAdd(to_f32(before, dtype), to_f32(added, dtype)), dtype);
+  }
+  return is_float(dtype) ? builder_.CreateFAdd(before, added) : builder_.CreateAdd(before, added);
+}
+
+const Emitter::Storage& Emitter::storage_of(const ir::Buffer& buffer) const {
+  const auto found = frame_.buffers.find(&buffer);
+  internal_check(found != frame_.buffers.end(), "buffer " + buffer.name + " is used where it does not live");
+  return found->second;
+}
+
+Access Emitter::access_of(const ir::Expr& offset) const {
+  return classify(offset, {lanes_->variable, lanes_->first, known_, lanes_->varying});
+}
+
+llvm::Align Emitter::alignment_of(const ir::Buffer& buffer, std::int64_t elements) const {
+  const auto size = static_cast<std::int64_t>(size_of(buffer.dtype));
+  const std::int64_t base = std::max(storage_of(buffer).alignment, size);
+  return llvm::Align(static_cast<std::uint64_t>(std::min(base, elements * size)));
+}
+
+llvm::Value* Emitter::active_lanes() {
+  if (lanes_->mask != nullptr) return lanes_->mask;
+  return llvm::Constant::getAllOnesValue(llvm::FixedVectorType::get(builder_.getInt1Ty(), lanes_->count));
+}
+
+/// The offset as lane 0 has it, in variables that are the same in all lanes.
+ir::Expr Emitter::in_first_lane(const ir::Expr& offset) const {
+  return ir::substitute(ir::substitute(offset, lanes_->lets),
+                        {{lanes_->variable, ir::variable(first_lane_of(lanes_->variable))}});
+}
+
+llvm::Value* Emitter::pointer_to(const ir::Buffer& buffer, const ir::Expr& offset) {
+  llvm::Value* index = value(offset);
+  // Pointers of lanes that do not run may lie anywhere.
+  const bool inside = !lanes_ || (lanes_->mask == nullptr && !is_vector(index));
+  llvm::Type* element = storage_type(buffer.dtype);
+  return inside ? builder_.CreateInBoundsGEP(element, storage_of(buffer).pointer, index)
+                : builder_.CreateGEP(element, storage_of(buffer).pointer, index);
+}
+
+llvm::Value* Emitter::read(const ir::Buffer& buffer, const ir::Expr& offset) {
+  llvm::Type* element = storage_type(buffer.dtype);
+  if (!lanes_)
+    return builder_.CreateAlignedLoad(element, pointer_to(buffer, offset), alignment_of(buffer, 1));
+  const Access access = access_of(offset);
+  if (access.pattern == Pattern::uniform) {
+    return builder_.CreateAlignedLoad(element, pointer_to(buffer, in_first_lane(offset)),
+                                      alignment_of(buffer, 1));
+  }
+  auto* type = llvm::FixedVectorType::get(element, lanes_->count);
+  if (access.pattern == Pattern::contiguous) {
+    llvm::Value* pointer = pointer_to(buffer, in_first_lane(offset));
+    const llvm::Align alignment = alignment_of(buffer, access.alignment);
+    if (lanes_->mask == nullptr) return builder_.CreateAlignedLoad(type, pointer, alignment);
+    return builder_.CreateMaskedLoad(type, pointer, alignment, lanes_->mask,
+                                     llvm::Constant::getNullValue(type));
+  }
+  llvm::Value* pointers = pointer_to(buffer, offset);
+  // Divisions by what differs from lane to lane may leave the offset scalar only where all lanes agree.
+  if (!is_vector(pointers)) return builder_.CreateAlignedLoad(element, pointers, alignment_of(buffer, 1));
+  return builder_.CreateMaskedGather(type, pointers, alignment_of(buffer, 1), active_lanes(),
+                                     llvm::Constant::getNullValue(type));
+}
+
+void Emitter::write(const ir::Buffer& buffer, const ir::Expr& offset, llvm::Value* stored) {
+  if (!lanes_) {
+    builder_.CreateAlignedStore(stored, pointer_to(buffer, offset), alignment_of(buffer, 1));
+    return;
+  }
+  const Access access = access_of(offset);
+  if (access.pattern == Pattern::uniform) {
+    internal_check(!is_vector(stored), "lanes store different values in one element of " + buffer.name);
+    builder_.CreateAlignedStore(stored, pointer_to(buffer, in_first_lane(offset)), alignment_of(buffer, 1));
+    return;
+  }
+  stored = spread(stored);
+  if (access.pattern == Pattern::contiguous) {
+    llvm::Value* pointer = pointer_to(buffer, in_first_lane(offset));
+    const llvm::Align alignment = alignment_of(buffer, access.alignment);
+    if (lanes_->mask == nullptr) {
+      builder_.CreateAlignedStore(stored, pointer, alignment);
+    } else {
+      builder_.CreateMaskedStore(stored, pointer, alignment, lanes_->mask);
+    }
+    return;
+  }
+  builder_.CreateMaskedScatter(stored, spread(pointer_to(buffer, offset)), alignment_of(buffer, 1),
+                               active_lanes());
+}
+
+llvm::Value* Emitter::raw_load(const ir::Load& e) {
+  return read(*e.buffer, offset_of(*e.buffer, e.indices));
+}
+
+void Emitter::of(const ir::Store& s) {
+  const ir::Expr offset = offset_of(*s.buffer, s.indices);
+  const DType dtype = s.buffer->dtype;
+  // Integers that are only moved keep all their bits, however wide indices are.
+  const auto* moved = s.value.as<ir::Load>();
+  llvm::Value* stored = moved != nullptr && moved->buffer->dtype == dtype
+                            ? raw_load(*moved)
+                            : to_storage(value(s.value), s.value.dtype(), dtype);
+  if (s.accumulate) stored = stored_sum(read(*s.buffer, offset), stored, dtype);
+  write(*s.buffer, offset, stored);
+}
+
+}  // namespace weft::llvm_backend

@@ -1,0 +1,109 @@
+#include <fmt/format.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/CommandLine.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetOptions.h>
+#include <weft/backends/llvm/codegen.h>
+#include <weft/backends/llvm/emit.h>
+#include <weft/backends/llvm/nvptx.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/instructions.h>
+
+#include <algorithm>
+#include <mutex>
+
+namespace weft::llvm_backend {
+namespace {
+
+/// Straight-line programs beyond this are compiled with less effort: there is nothing to find in them.
+constexpr std::int64_t huge_program = 100'000;
+
+void initialize() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    // Shared addresses have 32 bits; the programs never turn them into generic ones. The option has no other
+    // way in than the command line's table.
+    auto& options = llvm::cl::getRegisteredOptions();
+    if (const auto found = options.find("nvptx-short-ptr"); found != options.end()) {
+      found->second->addOccurrence(0, "nvptx-short-ptr", "true");
+    }
+  });
+}
+
+void check_target(const ThreadProgram& program, const Target& target) {
+  if (!target.is_gpu())
+    throw UserError({"PTX is for GPUs", program.program.name, target.name, "sm_75 to sm_90a"});
+  // LLVM ends the process where an instruction does not exist, so it is asked for here.
+  ir::visit(program.program.body, {}, [&](const ir::Expr& e) {
+    const auto* call = e.as<ir::Call>();
+    if (call == nullptr) return;
+    const Instruction& row = instruction(call->instruction);
+    if (row.lowest_sm >= 0 && row.lowest_sm <= target.sm) return;
+    throw UserError({fmt::format("{} has no instruction {}", target.name, row.name), program.program.name,
+                     target.name,
+                     row.lowest_sm < 0 ? std::string("cpu") : fmt::format("sm_{} or newer", row.lowest_sm)});
+  });
+}
+
+std::unique_ptr<llvm::TargetMachine> machine_for(const Target& target, llvm::CodeGenOptLevel level) {
+  const std::string triple = "nvptx64-nvidia-cuda";
+  std::string complaint;
+  const llvm::Target* backend = llvm::TargetRegistry::lookupTarget(triple, complaint);
+  if (backend == nullptr) throw RuntimeError("this LLVM has no NVPTX target: " + complaint);
+  // The default version of PTX is too low for some instructions, and the newest too new for some drivers.
+  std::string feature = "+ptx" + target.ptx_version;
+  std::erase(feature, '.');
+  std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(
+      triple, target.name, feature, llvm::TargetOptions(), std::nullopt, std::nullopt, level));
+  if (machine == nullptr) throw RuntimeError("LLVM has no code generator for " + target.name);
+  return machine;
+}
+
+void annotate(llvm::Module& module, llvm::Function& kernel, std::int64_t threads) {
+  llvm::LLVMContext& context = module.getContext();
+  llvm::NamedMDNode* annotations = module.getOrInsertNamedMetadata("nvvm.annotations");
+  const auto add = [&](const char* name, std::int64_t number) {
+    annotations->addOperand(
+        llvm::MDNode::get(context, {llvm::ValueAsMetadata::get(&kernel), llvm::MDString::get(context, name),
+                                    llvm::ConstantAsMetadata::get(llvm::ConstantInt::getSigned(
+                                        llvm::Type::getInt32Ty(context), number))}));
+  };
+  add("kernel", 1);
+  add("maxntidx", threads);
+}
+
+}  // namespace
+
+SharedMemory shared_memory_of(const ThreadProgram& program) {
+  const std::int64_t bytes = program.launch.shared_bytes;
+  return bytes > most_static_shared_bytes ? SharedMemory{0, bytes} : SharedMemory{bytes, 0};
+}
+
+std::string emit_ptx(const ThreadProgram& program, const Target& target) {
+  check_target(program, target);
+  initialize();
+  const bool huge = emitted_size(program.program.body) > huge_program;
+  // Never None: moves would appear between instructions that ptxas wants to see side by side.
+  const auto machine =
+      machine_for(target, huge ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Default);
+  llvm::LLVMContext context;
+  llvm::Module module(program.program.name, context);
+  module.setTargetTriple(machine->getTargetTriple().str());
+  module.setDataLayout(machine->createDataLayout());
+  Capabilities capabilities;
+  capabilities.gpu = true;
+  capabilities.sm = target.sm;
+  capabilities.bfloat_conversions = target.sm >= 80;
+  capabilities.most_lanes = 8;
+  const Emitted emitted = Emitter(module, program, capabilities).emit();
+  annotate(module, *emitted.entry, program.launch.threads);
+  check_module(module);
+  optimize(module, *machine, huge ? 1 : 2);
+  return assembly_of(module, *machine);
+}
+
+}  // namespace weft::llvm_backend

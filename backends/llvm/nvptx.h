@@ -1,0 +1,26 @@
+// Thread-level programs as PTX, without any toolkit.
+#pragma once
+
+#include <weft/scheduler/passes/lower.h>
+#include <weft/scheduler/target.h>
+
+#include <cstdint>
+#include <string>
+
+namespace weft::llvm_backend {
+
+/// PTX with one entry, called as the program, whose parameters are the buffers, workspaces, scalars and
+/// extents in the program's order; extents and integers are index_bits wide, addresses must be multiples
+/// of 16. The text depends on nothing but the arguments. UserError when the target is no GPU or lacks an
+/// instruction that the program calls.
+std::string emit_ptx(const ThreadProgram& program, const Target& target);
+
+/// How the shared memory of the kernel is asked for.
+struct SharedMemory {
+  std::int64_t static_bytes = 0;   ///< declared in the PTX
+  std::int64_t dynamic_bytes = 0;  ///< to be given at launch, after raising the kernel's limit to it
+};
+/// One of the two is zero: programs of more than 48 KB have all of it dynamic.
+SharedMemory shared_memory_of(const ThreadProgram& program);
+
+}  // namespace weft::llvm_backend

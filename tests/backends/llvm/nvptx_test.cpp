@@ -1,0 +1,241 @@
+// PTX of hand-built programs: what the text holds, and whether the assembler takes it.
+#include <gtest/gtest.h>
+#include <weft/backends/cuda/assemble.h>
+#include <weft/backends/llvm/nvptx.h>
+#include <weft/dsl/errors.h>
+
+#include <iostream>
+
+#include "backends/llvm/programs.h"
+
+namespace weft::testing {
+namespace {
+
+using llvm_backend::emit_ptx;
+
+Target target_of(const std::string& name) {
+  Target target;
+  target.name = name;
+  target.kind = TargetKind::cuda;
+  target.sm = std::stoi(name.substr(3));
+  target.architecture_specific = name == "sm_90a";
+  target.ptx_version = name == "sm_75" ? "6.5" : name == "sm_80" ? "7.1" : name == "sm_90" ? "8.0" : "8.2";
+  return target;
+}
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// The PTX for every architecture, assembled where there is an assembler. Gives that of sm_80.
+std::string check_everywhere(const ThreadProgram& p) {
+  std::string result;
+  for (const char* name : {"sm_75", "sm_80", "sm_90", "sm_90a"}) {
+    const Target target = target_of(name);
+    const std::string ptx = emit_ptx(p, target);
+    EXPECT_EQ(ptx, emit_ptx(p, target)) << "the text changes from call to call";
+    EXPECT_TRUE(holds(ptx, ".version " + target.ptx_version)) << name;
+    EXPECT_TRUE(holds(ptx, std::string(".target ") + name));
+    EXPECT_TRUE(holds(ptx, ".visible .entry " + p.program.name + "(")) << name;
+    EXPECT_FALSE(holds(ptx, ".extern .func")) << "a call of what is not there: " << ptx;
+    EXPECT_FALSE(holds(ptx, ".ftz"));
+    if (target.sm == 80) result = ptx;
+    if (!cuda::can_assemble()) continue;
+    cuda::AssembleOptions options;
+    options.architecture = name;
+    EXPECT_NO_THROW(cuda::assemble(ptx, options)) << ptx;
+  }
+  if (!cuda::can_assemble()) std::cout << "[SKIP] no ptxas here: texts are looked at, not assembled\n";
+  return result;
+}
+
+ThreadProgram per_thread(const std::string& name, std::vector<ir::BufferRef> buffers, const ir::Stmt& body,
+                         int index_bits = 32) {
+  ThreadProgram p = program(name, std::move(buffers), ir::let("t", ir::call("thread", DType::i64, {}), body),
+                            {}, index_bits);
+  p.launch.threads = 64;
+  return p;
+}
+
+TEST(Nvptx, SparseTimesDense) {
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    for (const std::int64_t width : {1, 4, 8}) {
+      for (const int bits : {32, 64}) {
+        const std::string ptx = check_everywhere(spmm_for_gpu(64, 64, 512, width, bits, dtype));
+        EXPECT_TRUE(holds(ptx, ".maxntid 128"));
+        EXPECT_TRUE(holds(ptx, "ld.global.nc"));
+        EXPECT_TRUE(holds(ptx, "fma.rn.f32"));
+      }
+    }
+  }
+}
+
+TEST(Nvptx, AlignedVectorsAreOneInstruction) {
+  const auto a = input("a", DType::f32, {64, 4});
+  const auto b = output("b", DType::f32, {64, 4});
+  const auto p = per_thread(
+      "move", {a, b}, vectorized("i", 4, ir::store(b, {v("t"), v("i")}, ir::load(a, {v("t"), v("i")}))));
+  const std::string ptx = check_everywhere(p);
+  EXPECT_TRUE(holds(ptx, "ld.global.nc.v4")) << ptx;
+  EXPECT_TRUE(holds(ptx, "st.global.v4")) << ptx;
+}
+
+TEST(Nvptx, EightHalvesAreOneInstruction) {
+  const auto a = input("a", DType::f16, {64, 8});
+  const auto b = output("b", DType::f16, {64, 8});
+  const auto p = per_thread(
+      "move", {a, b}, vectorized("i", 8, ir::store(b, {v("t"), v("i")}, ir::load(a, {v("t"), v("i")}))));
+  const std::string ptx = check_everywhere(p);
+  EXPECT_TRUE(holds(ptx, "ld.global.nc.v4")) << ptx;
+  EXPECT_TRUE(holds(ptx, "st.global.v4")) << ptx;
+}
+
+TEST(Nvptx, UnprovenAlignmentIsNotPromised) {
+  const auto a = input("a", DType::f32, {64, 5});
+  const auto b = output("b", DType::f32, {64, 5});
+  const auto p = per_thread(
+      "move", {a, b}, vectorized("i", 4, ir::store(b, {v("t"), v("i")}, ir::load(a, {v("t"), v("i")}))));
+  const std::string ptx = check_everywhere(p);
+  EXPECT_FALSE(holds(ptx, ".v4")) << ptx;
+  EXPECT_FALSE(holds(ptx, ".v2")) << ptx;
+}
+
+ThreadProgram transpose_through_shared(std::int64_t columns) {
+  const auto a = input("a", DType::f32, {columns, 64});
+  const auto b = output("b", DType::f32, {64, columns});
+  const auto tile = local("tile", DType::f32, {columns, 64}, ir::Scope::shared);
+  const auto other = local("tile.other", DType::f16, {3}, ir::Scope::shared);
+  const ir::Stmt body = ir::allocate(
+      tile,
+      ir::allocate(
+          other,
+          ir::block({serial("r", columns, ir::store(tile, {v("r"), v("t")}, ir::load(a, {v("r"), v("t")}))),
+                     ir::store(other, {v("t") % 3}, ir::constant(DType::f16, 1)), ir::barrier(),
+                     serial("s", columns,
+                            ir::store(b, {v("t"), v("s")},
+                                      ir::load(tile, {v("s"), ir::integer(63) - v("t")}) +
+                                          ir::cast(DType::f32, ir::load(other, {v("s") % 3}))))})));
+  ThreadProgram p = per_thread("transpose", {a, b}, body);
+  p.launch.shared_bytes = columns * 64 * 4 + 16;
+  return p;
+}
+
+TEST(Nvptx, SharedArrays) {
+  const ThreadProgram p = transpose_through_shared(32);
+  const std::string ptx = check_everywhere(p);
+  EXPECT_TRUE(holds(ptx, "bar.sync")) << ptx;
+  EXPECT_TRUE(holds(ptx, ".shared .align 16 .b8")) << ptx;
+  EXPECT_FALSE(holds(ptx, "cvta.shared")) << ptx;
+  EXPECT_EQ(llvm_backend::shared_memory_of(p).static_bytes, 32 * 64 * 4 + 16);
+  EXPECT_EQ(llvm_backend::shared_memory_of(p).dynamic_bytes, 0);
+}
+
+TEST(Nvptx, LargeSharedArraysAreDynamic) {
+  const ThreadProgram p = transpose_through_shared(240);
+  const std::string ptx = check_everywhere(p);
+  EXPECT_TRUE(holds(ptx, ".extern .shared .align 16 .b8 weft_shared[]")) << ptx;
+  EXPECT_EQ(llvm_backend::shared_memory_of(p).dynamic_bytes, 240 * 64 * 4 + 16);
+  EXPECT_EQ(llvm_backend::shared_memory_of(p).static_bytes, 0);
+}
+
+TEST(Nvptx, RegisterArraysBecomeRegistersWhenUnrolled) {
+  const auto a = input("a", DType::f32, {16, 64});
+  const auto b = output("b", DType::f32, {4, 64});
+  const auto sum = local("sum", DType::f32, {4});
+  const ir::Expr x = ir::load(a, {v("k") * 4 + v("r"), v("t")});
+  const ir::Stmt body = ir::allocate(
+      sum, ir::block(
+               {unrolled("r0", 4, ir::store(sum, {v("r0")}, ir::constant(DType::f32, 0))),
+                serial("k", 4,
+                       unrolled("r", 4,
+                                ir::store(sum, {v("r")},
+                                          ir::call("fma_f32", DType::f32, {x, x, ir::load(sum, {v("r")})})))),
+                unrolled("r1", 4, ir::store(b, {v("r1"), v("t")}, ir::load(sum, {v("r1")})))}));
+  EXPECT_FALSE(holds(check_everywhere(per_thread("registers", {a, b}, body)), ".local"))
+      << "sums are in memory";
+}
+
+TEST(Nvptx, LocalArraysWithComputedIndices) {
+  const auto where = input("where", DType::i32, {64});
+  const auto b = output("b", DType::f32, {64});
+  const auto t = local("t", DType::f32, {8});
+  const ir::Stmt body = ir::allocate(
+      t, ir::block({serial("k", 8, ir::store(t, {v("k")}, ir::cast(DType::f32, v("k") * v("t")))),
+                    ir::store(b, {v("t")}, ir::load(t, {ir::load(where, {v("t")})}))}));
+  check_everywhere(per_thread("computed", {where, b}, body));
+}
+
+TEST(Nvptx, MasksGathersAndDifferentLanes) {
+  const auto a = input("a", DType::f32, {4096});
+  const auto where = input("where", DType::u16, {64, 8});
+  const auto b = both("b", DType::f32, {64, 8});
+  const ir::Expr i = v("i");
+  const ir::Stmt body = vectorized(
+      "i", 8,
+      ir::let("at", ir::load(where, {v("t"), i}),
+              ir::if_then(v("t") * 8 + i < 500, ir::store(b, {v("t"), i}, ir::load(a, {v("at")}), true),
+                          ir::store(b, {v("t"), ir::integer(7) - i},
+                                    ir::select(i < 3, ir::load(a, {v("t")}), ir::constant(DType::f32, 1))))));
+  check_everywhere(per_thread("masks", {a, where, b}, body));
+}
+
+TEST(Nvptx, ConversionsAndMathOfEveryType) {
+  for (const DType from :
+       {DType::f16, DType::bf16, DType::f32, DType::f64, DType::i8, DType::u16, DType::i32, DType::i64}) {
+    for (const DType to : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
+      const auto a = input("a", from, {64});
+      const auto b = both("b", to, {64});
+      const ir::Expr x = ir::cast(to, ir::load(a, {v("t")}));
+      check_everywhere(per_thread(
+          "convert", {a, b}, ir::block({ir::store(b, {v("t")}, ir::maximum(x, ir::constant(to, 0)), true)})));
+    }
+  }
+}
+
+TEST(Nvptx, MathIsRoundedToNearest) {
+  const auto a = input("a", DType::f32, {64});
+  const auto b = output("b", DType::f32, {64});
+  const ir::Expr x = ir::load(a, {v("t")});
+  const ir::Expr e = ir::call("erf_f32", DType::f32, {x * x + x}) / (x - ir::constant(DType::f32, 3));
+  const std::string ptx = check_everywhere(per_thread("math", {a, b}, ir::store(b, {v("t")}, e)));
+  EXPECT_TRUE(holds(ptx, "div.rn.f32")) << ptx;
+  EXPECT_TRUE(holds(ptx, "mul.rn.f32")) << "ptxas may fuse a mul without .rn";
+  EXPECT_FALSE(holds(ptx, "approx")) << ptx;
+}
+
+TEST(Nvptx, MaximumKeepsNaN) {
+  const auto a = input("a", DType::f32, {64});
+  const auto b = output("b", DType::f32, {64});
+  const ir::Expr e = ir::maximum(ir::load(a, {v("t")}), ir::constant(DType::f32, 0));
+  EXPECT_TRUE(holds(check_everywhere(per_thread("relu", {a, b}, ir::store(b, {v("t")}, e))), "max.NaN.f32"));
+}
+
+TEST(Nvptx, RefusesWhatTheTargetLacks) {
+  const auto a = input("a", DType::f64, {64});
+  const auto b = output("b", DType::f64, {64});
+  const auto p = per_thread("erf", {a, b},
+                            ir::store(b, {v("t")}, ir::call("erf_f64", DType::f64, {ir::load(a, {v("t")})})));
+  EXPECT_THROW(emit_ptx(p, target_of("sm_80")), UserError);
+  Target cpu;
+  cpu.name = "cpu";
+  EXPECT_THROW(emit_ptx(spmm_for_gpu(1, 1, 1, 1), cpu), UserError);
+}
+
+TEST(Nvptx, LongStraightLinesAreFine) {
+  const auto a = input("a", DType::f32, {3000, 64});
+  const auto b = output("b", DType::f32, {64});
+  const auto sum = local("sum", DType::f32, {});
+  const ir::Expr product =
+      ir::call("fma_f32", DType::f32,
+               {ir::load(a, {v("k"), v("t")}), ir::constant(DType::f32, 1.25), ir::load(sum, {})});
+  const ir::Stmt body = ir::allocate(sum, ir::block({ir::store(sum, {}, ir::constant(DType::f32, 0)),
+                                                     unrolled("k", 3000, ir::store(sum, {}, product)),
+                                                     ir::store(b, {v("t")}, ir::load(sum, {}))}));
+  const std::string ptx = emit_ptx(per_thread("long_line", {a, b}, body), target_of("sm_80"));
+  std::size_t count = 0;
+  for (std::size_t at = ptx.find("fma.rn"); at != std::string::npos; at = ptx.find("fma.rn", at + 1)) ++count;
+  EXPECT_EQ(count, 3000U);
+}
+
+}  // namespace
+}  // namespace weft::testing
