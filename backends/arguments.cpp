@@ -22,7 +22,9 @@ std::string shape_text(const Operand& operand) {
 }
 
 void check_shape(const Operand& operand, const Array& array, std::map<std::string, std::int64_t>& sizes) {
-  const UserError wrong({"operand " + operand.name + " has another shape", {}, text_of_shape(array.shape()),
+  const UserError wrong({"operand " + operand.name + " has another shape",
+                         {},
+                         text_of_shape(array.shape()),
                          shape_text(operand)});
   if (array.shape().size() != operand.shape.size()) throw wrong;
   for (std::size_t i = 0; i < operand.shape.size(); ++i) {
@@ -32,11 +34,14 @@ void check_shape(const Operand& operand, const Array& array, std::map<std::strin
     if (extent.is_static()) continue;
     const auto [known, is_new] = sizes.emplace(extent.name, size);
     if (!is_new && known->second != size) {
-      throw UserError({"operands disagree about " + extent.name, "operand " + operand.name, std::to_string(size),
+      throw UserError({"operands disagree about " + extent.name, "operand " + operand.name,
+                       std::to_string(size),
                        std::to_string(known->second) + ", as in the operands before it"});
     }
     if (size < 1) {
-      throw UserError({"operand " + operand.name + " is empty", {}, text_of_shape(array.shape()),
+      throw UserError({"operand " + operand.name + " is empty",
+                       {},
+                       text_of_shape(array.shape()),
                        extent.name + " of at least 1"});
     }
   }
@@ -56,14 +61,18 @@ std::map<std::string, std::int64_t> check_arguments(const Algorithm& algorithm, 
       }
       const Array& array = *found->second;
       if (array.dtype() != operand.dtype) {
-        throw UserError({"operand " + operand.name + " has another element type", {}, std::string(name_of(array.dtype())),
+        throw UserError({"operand " + operand.name + " has another element type",
+                         {},
+                         std::string(name_of(array.dtype())),
                          std::string(name_of(operand.dtype))});
       }
       if (!strided) {
         check_shape(operand, array, sizes);
       } else if (const std::int64_t span = span_of(operand, sizes); array.size() < span) {
-        throw UserError({"operand " + operand.name + " is too small for its strides", {},
-                         std::to_string(array.size()) + " elements", "at least " + std::to_string(span)});
+        throw UserError({"operand " + operand.name + " is too small for its strides",
+                         {},
+                         std::to_string(array.size()) + " elements",
+                         "at least " + std::to_string(span)});
       }
     }
   }

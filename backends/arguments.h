@@ -16,8 +16,8 @@ struct Arguments {
   std::map<std::string, double> scalars;
 };
 
-/// The sizes that the algorithm left open, as the arrays have them. UserError, naming the operand, when one is
-/// missing, has another element type or shape, or two disagree about a size; when a scalar is missing.
+/// The sizes that the algorithm left open, as the arrays have them. UserError, naming the operand, when one
+/// is missing, has another element type or shape, or two disagree about a size; when a scalar is missing.
 std::map<std::string, std::int64_t> check_arguments(const Algorithm& algorithm, const Arguments& arguments);
 
 }  // namespace weft

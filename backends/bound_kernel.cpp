@@ -1,4 +1,5 @@
 // Putting a kernel's operands on a device, and launching it.
+#include <fmt/format.h>
 #include <weft/backends/kernel.h>
 #include <weft/backends/kernel_state.h>
 #include <weft/backends/runtime/memory.h>
@@ -6,8 +7,6 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/build_program.h>
 #include <weft/scheduler/ir/visit.h>
-
-#include <fmt/format.h>
 
 #include <bit>
 #include <cstring>
@@ -17,7 +16,7 @@ namespace weft {
 struct BoundKernel::State {
   std::shared_ptr<Kernel::State> kernel;
   Device device = Device::cpu();
-  std::vector<std::string> names;         ///< of `memory`, as the program's buffers and workspaces
+  std::vector<std::string> names;  ///< of `memory`, as the program's buffers and workspaces
   std::vector<DeviceMemory> memory;
   std::vector<double> scalars;
   std::vector<std::int64_t> extents;
@@ -27,14 +26,15 @@ struct BoundKernel::State {
   // On a GPU.
   std::optional<Function> function;
   LaunchShape shape;
-  std::vector<std::uint64_t> words;       ///< one an argument, its value in the low bytes
-  std::vector<void*> arguments;           ///< into `words`
+  std::vector<std::uint64_t> words;  ///< one an argument, its value in the low bytes
+  std::vector<void*> arguments;      ///< into `words`
 
   DeviceMemory& find(const std::string& name) {
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (names[i] == name) return memory[i];
     }
-    throw UserError({"the kernel has no operand of that name", {}, name, fmt::format("{}", fmt::join(names, ", "))});
+    throw UserError(
+        {"the kernel has no operand of that name", {}, name, fmt::format("{}", fmt::join(names, ", "))});
   }
 };
 
@@ -49,9 +49,10 @@ std::int64_t evaluated(const ir::Expr& expr, const ir::Substitution& sizes) {
 
 void check_device(const Target& target, const Device& device) {
   const DeviceDescription& d = device.description();
-  const bool fits = target.is_gpu() ? d.kind == DeviceKind::cuda &&
-                                          (target.architecture_specific ? d.sm == target.sm : d.sm >= target.sm)
-                                    : d.kind == DeviceKind::cpu;
+  const bool fits = target.is_gpu()
+                        ? d.kind == DeviceKind::cuda &&
+                              (target.architecture_specific ? d.sm == target.sm : d.sm >= target.sm)
+                        : d.kind == DeviceKind::cpu;
   if (fits) return;
   throw UserError({"the device does not run this kernel", device.name(),
                    d.kind == DeviceKind::cuda ? fmt::format("{} (sm_{})", d.model, d.sm) : d.model,
@@ -78,19 +79,25 @@ void check_index_width(const ir::Program& program, const ir::Buffer& buffer, std
 class Binder {
  public:
   Binder(const std::shared_ptr<Kernel::State>& kernel, const Device& device, const Arguments& arguments)
-      : kernel_(*kernel), device_(device), arguments_(arguments), state_(std::make_shared<BoundKernel::State>()) {
+      : kernel_(*kernel),
+        device_(device),
+        arguments_(arguments),
+        state_(std::make_shared<BoundKernel::State>()) {
     state_->kernel = kernel;
     state_->device = device;
   }
 
   std::shared_ptr<BoundKernel::State> bind() {
-    check_device(kernel_.schedule.target(), device_);
-    for (const auto& [name, size] : check_arguments(kernel_.schedule.algorithm(), arguments_)) sizes_.emplace(name, size);
+    check_device(kernel_.target, device_);
+    for (const auto& [name, size] : check_arguments(kernel_.schedule.algorithm(), arguments_))
+      sizes_.emplace(name, size);
     const ir::Program& program = kernel_.lowered.program;
     for (const ir::BufferRef& buffer : program.buffers) add(*buffer, &source_of(buffer->name));
     for (const ir::BufferRef& buffer : program.workspaces) add(*buffer, nullptr);
-    for (const ir::Variable& scalar : program.scalars) state_->scalars.push_back(arguments_.scalars.at(scalar.name));
-    for (const ir::Variable& extent : program.extents) state_->extents.push_back(evaluated(ir::variable(extent.name), sizes_));
+    for (const ir::Variable& scalar : program.scalars)
+      state_->scalars.push_back(arguments_.scalars.at(scalar.name));
+    for (const ir::Variable& extent : program.extents)
+      state_->extents.push_back(evaluated(ir::variable(extent.name), sizes_));
     const Algorithm& algorithm = kernel_.schedule.algorithm();
     const std::string& output = algorithm.operands[algorithm.output.operand].name;
     for (std::size_t i = 0; i < state_->names.size(); ++i) {
@@ -115,7 +122,8 @@ class Binder {
   void add(const ir::Buffer& buffer, const Array* source) {
     const std::int64_t elements = elements_of(buffer, sizes_);
     check_index_width(kernel_.lowered.program, buffer, elements);
-    const std::size_t bytes = source != nullptr ? source->bytes() : static_cast<std::size_t>(elements) * size_of(buffer.dtype);
+    const std::size_t bytes =
+        source != nullptr ? source->bytes() : static_cast<std::size_t>(elements) * size_of(buffer.dtype);
     // A kernel may be handed an empty array, but never a null pointer.
     DeviceMemory memory(device_, std::max<std::size_t>(bytes, 16));
     if (source != nullptr && bytes > 0) memory.upload(source->data(), bytes);
@@ -133,20 +141,24 @@ class Binder {
     state_->function = module.function(lowered.program.name);
     for (std::size_t i = 0; i < 3; ++i) {
       const std::int64_t blocks = evaluated(lowered.launch.grid[i], sizes_);
-      if (blocks > INT32_MAX) throw UserError({"the grid is too large", lowered.program.name, std::to_string(blocks), "fewer than 2^31 blocks"});
+      if (blocks > INT32_MAX)
+        throw UserError({"the grid is too large", lowered.program.name, std::to_string(blocks),
+                         "fewer than 2^31 blocks"});
       state_->shape.grid[i] = static_cast<unsigned>(blocks);
     }
     state_->shape.block = {static_cast<unsigned>(lowered.launch.threads), 1, 1};
     const auto in_image = static_cast<std::int64_t>(state_->function->attributes().static_shared_bytes);
     // Static shared memory is in the image already; what is above its limit is asked for at launch.
-    state_->shape.shared_bytes = static_cast<std::size_t>(in_image >= lowered.launch.shared_bytes ? 0 : lowered.launch.shared_bytes);
+    state_->shape.shared_bytes =
+        static_cast<std::size_t>(in_image >= lowered.launch.shared_bytes ? 0 : lowered.launch.shared_bytes);
     for (const DeviceMemory& memory : state_->memory) state_->words.push_back(memory.address());
     for (std::size_t i = 0; i < state_->scalars.size(); ++i) {
       const bool wide = lowered.program.scalars[i].dtype == DType::f64;
       state_->words.push_back(wide ? std::bit_cast<std::uint64_t>(state_->scalars[i])
                                    : std::bit_cast<std::uint32_t>(static_cast<float>(state_->scalars[i])));
     }
-    for (const std::int64_t extent : state_->extents) state_->words.push_back(static_cast<std::uint64_t>(extent));
+    for (const std::int64_t extent : state_->extents)
+      state_->words.push_back(static_cast<std::uint64_t>(extent));
     for (std::uint64_t& word : state_->words) state_->arguments.push_back(&word);
   }
 
@@ -179,11 +191,14 @@ void BoundKernel::launch(StreamHandle stream) const {
   if (state_->function) {
     state_->function->launch(state_->shape, state_->arguments, stream);
   } else {
-    state_->kernel->cpu->run(state_->pointers, state_->scalars, state_->extents, state_->kernel->options.threads);
+    state_->kernel->cpu->run(state_->pointers, state_->scalars, state_->extents,
+                             state_->kernel->options.threads);
   }
 }
 
-void BoundKernel::poison_output() const { state_->memory[state_->output].poison(); }
+void BoundKernel::poison_output() const {
+  state_->memory[state_->output].poison();
+}
 
 void BoundKernel::upload(const std::string& operand, const Array& array) const {
   state_->find(operand).upload(array.data(), array.bytes());
@@ -193,6 +208,8 @@ void BoundKernel::download(const std::string& operand, Array& array) const {
   if (array.bytes() > 0) state_->find(operand).download(array.data(), array.bytes());
 }
 
-std::uint64_t BoundKernel::address(const std::string& operand) const { return state_->find(operand).address(); }
+std::uint64_t BoundKernel::address(const std::string& operand) const {
+  return state_->find(operand).address();
+}
 
 }  // namespace weft

@@ -1,8 +1,7 @@
+#include <fmt/format.h>
 #include <weft/backends/dump.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/print.h>
-
-#include <fmt/format.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -31,7 +30,8 @@ Dump::Dump(const std::string& kernel) {
   folder_ = std::filesystem::path(root) / kernel;
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
-  if (error) throw RuntimeError("cannot make the folder " + folder_.string() + " (WEFT_DUMP): " + error.message());
+  if (error)
+    throw RuntimeError("cannot make the folder " + folder_.string() + " (WEFT_DUMP): " + error.message());
 }
 
 void Dump::program(std::string_view name, const ir::Program& program) const {
@@ -45,7 +45,8 @@ std::string Dump::edited(const std::string& name, std::string text) const {
   // leftover of another program.
   const std::filesystem::path made = folder_ / (name + ".made");
   const std::filesystem::path file = folder_ / name;
-  if (std::filesystem::exists(file) && std::filesystem::exists(made) && read_text(made) == text) return read_text(file);
+  if (std::filesystem::exists(file) && std::filesystem::exists(made) && read_text(made) == text)
+    return read_text(file);
   write_text(made, text);
   write_text(file, text);
   return text;

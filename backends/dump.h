@@ -16,8 +16,8 @@ class Dump {
   explicit Dump(const std::string& kernel);
   /// "03_reorder.txt"
   void program(std::string_view name, const ir::Program& program) const;
-  /// Writes `text` as `name` and returns it, unless the file of an earlier compile of the same text was edited
-  /// since: then the edited text.
+  /// Writes `text` as `name` and returns it, unless the file of an earlier compile of the same text was
+  /// edited since: then the edited text.
   std::string edited(const std::string& name, std::string text) const;
 
  private:

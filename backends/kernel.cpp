@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <weft/backends/cuda/assemble.h>
 #include <weft/backends/cuda/compile.h>
 #include <weft/backends/cuda/print_source.h>
@@ -8,8 +9,6 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/statistics.h>
 #include <weft/scheduler/ir/print.h>
-
-#include <fmt/format.h>
 
 #include <filesystem>
 #include <fstream>
@@ -35,7 +34,7 @@ Resources resources_of(const cuda::PtxasReport& report) {
 }
 
 void make_gpu_code(Kernel::State& state, const Dump& dump) {
-  const Target& target = state.schedule.target();
+  const Target& target = state.target;
   if (state.options.emitter == Emitter::cuda) {
     state.cuda_source = dump.edited("kernel.cu", print_cuda_source(state.lowered, target));
     cuda::CompileOptions options;
@@ -61,9 +60,10 @@ Kernel compile(const Schedule& schedule, const KernelOptions& options) {
   for (std::size_t i = 0; i < schedule.history().size(); ++i) {
     dump.program(i == 0 ? "algorithm" : schedule.steps()[i - 1].name, schedule.history()[i]);
   }
-  state->lowered = lower(schedule.program(), schedule.target(),
-                         [&](std::string_view pass, const ir::Program& program) { dump.program(pass, program); });
-  if (schedule.target().is_gpu()) {
+  state->lowered =
+      lower(schedule.program(), state->target,
+            [&](std::string_view pass, const ir::Program& program) { dump.program(pass, program); });
+  if (state->target.is_gpu()) {
     make_gpu_code(*state, dump);
   } else {
     llvm_backend::CpuOptions cpu;
@@ -75,33 +75,50 @@ Kernel compile(const Schedule& schedule, const KernelOptions& options) {
   return kernel;
 }
 
-const Schedule& Kernel::schedule() const { return state_->schedule; }
-const ThreadProgram& Kernel::lowered() const { return state_->lowered; }
-std::string Kernel::program_text() const { return ir::print(state_->schedule.program()); }
-std::string Kernel::ptx() const { return state_->ptx; }
-std::string Kernel::assembly() const { return state_->cpu ? state_->cpu->assembly() : std::string(); }
-const std::optional<Resources>& Kernel::resources() const { return state_->resources; }
+const Schedule& Kernel::schedule() const {
+  return state_->schedule;
+}
+const Target& Kernel::target() const {
+  return state_->target;
+}
+const ThreadProgram& Kernel::lowered() const {
+  return state_->lowered;
+}
+std::string Kernel::program_text() const {
+  return ir::print(state_->schedule.program());
+}
+std::string Kernel::ptx() const {
+  return state_->ptx;
+}
+std::string Kernel::assembly() const {
+  return state_->cpu ? state_->cpu->assembly() : std::string();
+}
+const std::optional<Resources>& Kernel::resources() const {
+  return state_->resources;
+}
 
 std::string Kernel::cuda_source() const {
-  if (!state_->cuda_source.empty() || !state_->schedule.target().is_gpu()) return state_->cuda_source;
-  return print_cuda_source(state_->lowered, state_->schedule.target());
+  if (!state_->cuda_source.empty() || !state_->target.is_gpu()) return state_->cuda_source;
+  return print_cuda_source(state_->lowered, state_->target);
 }
 
 std::string Kernel::explain() const {
   const Schedule& schedule = state_->schedule;
-  std::string text = fmt::format("{}\n  target    {}\n", schedule.algorithm().text(), schedule.target().name);
+  std::string text = fmt::format("{}\n  target    {}\n", schedule.algorithm().text(), state_->target.name);
   if (const SparseTensor* weights = schedule.weights()) {
     const auto stored = weights->array("values").size();
-    text += fmt::format("  weights   {} x {} in {}, {} values stored, {} bytes\n", weights->rows(), weights->columns(),
-                        weights->format().text(), stored, weights->bytes());
+    text += fmt::format("  weights   {} x {} in {}, {} values stored, {} bytes\n", weights->rows(),
+                        weights->columns(), weights->format().text(), stored, weights->bytes());
   }
   const Launch& launch = state_->lowered.launch;
-  if (schedule.target().is_gpu()) {
-    text += fmt::format("  launch    grid ({}, {}, {}), {} threads, {} bytes of shared memory\n", ir::print(launch.grid[0]),
-                        ir::print(launch.grid[1]), ir::print(launch.grid[2]), launch.threads, launch.shared_bytes);
+  if (state_->target.is_gpu()) {
+    text += fmt::format("  launch    grid ({}, {}, {}), {} threads, {} bytes of shared memory\n",
+                        ir::print(launch.grid[0]), ir::print(launch.grid[1]), ir::print(launch.grid[2]),
+                        launch.threads, launch.shared_bytes);
   }
   if (const auto& resources = state_->resources) {
-    text += fmt::format("  ptxas     {} registers, {} bytes spilled\n", resources->registers, resources->spill_bytes);
+    text += fmt::format("  ptxas     {} registers, {} bytes spilled\n", resources->registers,
+                        resources->spill_bytes);
     for (const std::string& note : resources->notes) text += "            " + note + "\n";
   }
   text += "  schedule\n";

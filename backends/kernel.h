@@ -26,14 +26,17 @@ struct KernelOptions {
   std::string processor = "native";
   int threads = 0;       ///< CPU threads; 0 for one a core
   bool assemble = true;  ///< GPU: run ptxas where there is one, for its report and its cubin
+  /// Make CPU code whatever the schedule's target is: a GPU schedule runs by its meaning, bound loops one
+  /// after the other. The oracle for every schedule on a machine without a GPU.
+  bool by_meaning = false;
 };
 
 /// What the assembler said of a GPU kernel.
 struct Resources {
-  int registers = 0;                    ///< a thread
-  std::int64_t spill_bytes = 0;         ///< stores and loads
-  std::int64_t shared_bytes = 0;        ///< a block
-  std::vector<std::string> notes;       ///< its advice about slow code (C75xx)
+  int registers = 0;               ///< a thread
+  std::int64_t spill_bytes = 0;    ///< stores and loads
+  std::int64_t shared_bytes = 0;   ///< a block
+  std::vector<std::string> notes;  ///< its advice about slow code (C75xx)
 };
 
 /// A kernel with its operands on a device, to be launched many times.
@@ -50,9 +53,10 @@ class BoundKernel {
   /// The device address of an operand.
   std::uint64_t address(const std::string& operand) const;
 
+  struct State;  ///< of the implementation
+
  private:
   friend class Kernel;
-  struct State;
   std::shared_ptr<State> state_;
 };
 
@@ -60,12 +64,13 @@ class BoundKernel {
 class Kernel {
  public:
   const Schedule& schedule() const;
+  const Target& target() const;          ///< the schedule's, or the CPU where it runs by its meaning
   const ThreadProgram& lowered() const;  ///< what the back ends printed
 
-  std::string program_text() const;      ///< tile level, for people
-  std::string ptx() const;               ///< GPU targets: what LLVM emitted, or the compiler of the CUDA source
-  std::string cuda_source() const;       ///< GPU targets
-  std::string assembly() const;          ///< CPU target
+  std::string program_text() const;  ///< tile level, for people
+  std::string ptx() const;           ///< GPU targets: what LLVM emitted, or the compiler of the CUDA source
+  std::string cuda_source() const;   ///< GPU targets
+  std::string assembly() const;      ///< CPU target
   /// GPU targets, where there was an assembler.
   const std::optional<Resources>& resources() const;
   /// Format statistics, schedule, launch shape, resources.
@@ -82,9 +87,10 @@ class Kernel {
   /// kernel.s as the target has them. Returns the file names. RuntimeError when the folder cannot be written.
   std::vector<std::string> write_to(const std::string& folder) const;
 
+  struct State;  ///< of the implementation
+
  private:
   friend Kernel compile(const Schedule& schedule, const KernelOptions& options);
-  struct State;
   std::shared_ptr<State> state_;
 };
 

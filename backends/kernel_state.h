@@ -11,10 +11,14 @@
 namespace weft {
 
 struct Kernel::State {
-  State(Schedule given, KernelOptions chosen) : schedule(std::move(given)), options(std::move(chosen)) {}
+  State(Schedule given, KernelOptions chosen)
+      : schedule(std::move(given)),
+        options(std::move(chosen)),
+        target(options.by_meaning ? target_named("cpu") : schedule.target()) {}
 
   Schedule schedule;
   KernelOptions options;
+  Target target;
   ThreadProgram lowered;
   std::optional<llvm_backend::CpuCode> cpu;
   std::string ptx;

@@ -1,7 +1,6 @@
+#include <fmt/format.h>
 #include <weft/backends/reference.h>
 #include <weft/dsl/errors.h>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +24,10 @@ struct LinearAccess {
 class Evaluation {
  public:
   Evaluation(const Algorithm& algorithm, const SparseTensor* weights, const Arguments& arguments)
-      : algorithm_(algorithm), weights_(weights), arguments_(arguments), sizes_(check_arguments(algorithm, arguments)) {
+      : algorithm_(algorithm),
+        weights_(weights),
+        arguments_(arguments),
+        sizes_(check_arguments(algorithm, arguments)) {
     for (const IndexVariable& index : algorithm.indices) {
       number_[index.name] = static_cast<int>(extent_.size());
       extent_.push_back(size_of_extent(index.extent));
@@ -46,7 +48,9 @@ class Evaluation {
   }
 
  private:
-  std::int64_t size_of_extent(const Extent& extent) const { return extent.is_static() ? extent.value : sizes_.at(extent.name); }
+  std::int64_t size_of_extent(const Extent& extent) const {
+    return extent.is_static() ? extent.value : sizes_.at(extent.name);
+  }
 
   LinearAccess linear_access(const TensorAccess& access) const {
     const Operand& operand = algorithm_.operands[access.operand];
@@ -55,7 +59,8 @@ class Evaluation {
     result.stride = operand.strides;
     if (result.stride.empty()) {
       result.stride.assign(result.extent.size(), 1);
-      for (std::size_t i = result.extent.size(); i-- > 1;) result.stride[i - 1] = result.stride[i] * result.extent[i];
+      for (std::size_t i = result.extent.size(); i-- > 1;)
+        result.stride[i - 1] = result.stride[i] * result.extent[i];
     }
     for (const AffineIndex& index : access.indices) {
       result.constant.push_back(index.constant);
@@ -82,21 +87,25 @@ class Evaluation {
     std::size_t chosen = algorithm_.factors.size();
     for (std::size_t i = 0; i < algorithm_.factors.size(); ++i) {
       const bool sparse = algorithm_.operands[algorithm_.factors[i].operand].storage == Storage::sparse;
-      if (sparse || (weights_ == nullptr && chosen == algorithm_.factors.size() && plain(algorithm_.factors[i]))) chosen = i;
+      if (sparse ||
+          (weights_ == nullptr && chosen == algorithm_.factors.size() && plain(algorithm_.factors[i])))
+        chosen = i;
     }
     if (chosen == algorithm_.factors.size()) {
       throw UserError({"this algorithm has no reference", algorithm_.name, algorithm_.text(),
                        "a factor that is indexed with plain indices"});
     }
     weight_access_ = linear_access(algorithm_.factors[chosen]);
-    for (const AffineIndex& index : algorithm_.factors[chosen].indices) weight_indices_.push_back(number_.at(*index.plain()));
+    for (const AffineIndex& index : algorithm_.factors[chosen].indices)
+      weight_indices_.push_back(number_.at(*index.plain()));
     const TensorAccess& other = algorithm_.factors[1 - chosen];
     dense_ = linear_access(other);
     load(dense_, algorithm_.operands[other.operand].name);
     weight_name_ = algorithm_.operands[algorithm_.factors[chosen].operand].name;
     // What the weights do not fix, outputs and sums alike, runs over its whole range for every weight.
     for (int i = 0; i < static_cast<int>(extent_.size()); ++i) {
-      if (std::find(weight_indices_.begin(), weight_indices_.end(), i) == weight_indices_.end()) free_.push_back(i);
+      if (std::find(weight_indices_.begin(), weight_indices_.end(), i) == weight_indices_.end())
+        free_.push_back(i);
     }
   }
 
@@ -162,7 +171,8 @@ class Evaluation {
   }
 
   /// Narrows [begin, end) to where 0 <= fixed + slope * i < extent.
-  static void clip(std::int64_t fixed, std::int64_t slope, std::int64_t extent, std::int64_t& begin, std::int64_t& end) {
+  static void clip(std::int64_t fixed, std::int64_t slope, std::int64_t extent, std::int64_t& begin,
+                   std::int64_t& end) {
     while (begin < end && (fixed + slope * begin < 0 || fixed + slope * begin >= extent)) ++begin;
     while (begin < end && (fixed + slope * (end - 1) < 0 || fixed + slope * (end - 1) >= extent)) --end;
   }
@@ -300,15 +310,19 @@ Difference difference(const Array& result, const Reference& expected) {
     norm += y * y;
     d.largest = std::max(d.largest, std::abs(x - y));
     const double scaled = std::abs(x - y) / magnitude;
-    if (x != y) d.largest_scaled = std::max(d.largest_scaled, magnitude > 0 ? scaled : std::numeric_limits<double>::infinity());
+    if (x != y)
+      d.largest_scaled =
+          std::max(d.largest_scaled, magnitude > 0 ? scaled : std::numeric_limits<double>::infinity());
   }
   d.relative = norm > 0 ? std::sqrt(error / norm) : std::sqrt(error);
   return d;
 }
 
 std::string Difference::text() const {
-  if (wrong >= 0) return fmt::format("element {} is not a number where the reference is, or the reverse", wrong);
-  return fmt::format("relative {:.2e}, largest {:.2e}, largest to magnitude {:.2e}", relative, largest, largest_scaled);
+  if (wrong >= 0)
+    return fmt::format("element {} is not a number where the reference is, or the reverse", wrong);
+  return fmt::format("relative {:.2e}, largest {:.2e}, largest to magnitude {:.2e}", relative, largest,
+                     largest_scaled);
 }
 
 double tolerance(DType output, DType accumulator, std::int64_t terms) {

@@ -1,4 +1,5 @@
-// The result of an algorithm in f64, computed straight from its definition: what every kernel is compared with.
+// The result of an algorithm in f64, computed straight from its definition: what every kernel is compared
+// with.
 #pragma once
 
 #include <weft/backends/arguments.h>
@@ -20,10 +21,11 @@ Reference reference(const Algorithm& algorithm, const SparseTensor* weights, con
 
 /// How far a result is from the reference.
 struct Difference {
-  double relative = 0;        ///< norm of the difference over norm of the reference (absolute where that is 0)
-  double largest = 0;         ///< largest |difference| of an element
+  double relative = 0;  ///< norm of the difference over norm of the reference (absolute where that is 0)
+  double largest = 0;   ///< largest |difference| of an element
   double largest_scaled = 0;  ///< largest |difference| / magnitude of an element
-  std::int64_t wrong = -1;    ///< first element that is NaN or infinite where the reference is not, or the reverse
+  std::int64_t wrong =
+      -1;  ///< first element that is NaN or infinite where the reference is not, or the reverse
   std::string text() const;
 };
 Difference difference(const Array& result, const Reference& expected);

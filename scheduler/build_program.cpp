@@ -11,7 +11,9 @@ namespace {
 using ir::Expr;
 using ir::Stmt;
 
-DType value_type(const Algorithm& algorithm) { return algorithm.accumulator; }
+DType value_type(const Algorithm& algorithm) {
+  return algorithm.accumulator;
+}
 
 Expr size_of_extent(const Extent& extent) {
   return extent.is_static() ? ir::integer(extent.value) : ir::variable(extent.name);
@@ -25,7 +27,8 @@ std::string joined(const std::vector<std::string>& names) {
 
 class Builder {
  public:
-  Builder(const Algorithm& algorithm, const SparseTensor* weights) : algorithm_(algorithm), weights_(weights) {
+  Builder(const Algorithm& algorithm, const SparseTensor* weights)
+      : algorithm_(algorithm), weights_(weights) {
     for (const IndexVariable& index : algorithm.indices) coordinate_[index.name] = ir::variable(index.name);
   }
 
@@ -71,15 +74,19 @@ class Builder {
         operands_.push_back(nullptr);
         continue;
       }
-      auto buffer = std::make_shared<ir::Buffer>(*ir::make_buffer(
-          operand.name, operand.dtype, ir::Scope::global,
-          !output ? ir::Access::read : reads_output(algorithm_.result) ? ir::Access::read_write : ir::Access::write,
-          extents_of(operand)));
-      for (std::size_t i = 0; i < operand.strides.size(); ++i) buffer->strides[i] = ir::integer(operand.strides[i]);
+      auto buffer = std::make_shared<ir::Buffer>(
+          *ir::make_buffer(operand.name, operand.dtype, ir::Scope::global,
+                           !output                           ? ir::Access::read
+                           : reads_output(algorithm_.result) ? ir::Access::read_write
+                                                             : ir::Access::write,
+                           extents_of(operand)));
+      for (std::size_t i = 0; i < operand.strides.size(); ++i)
+        buffer->strides[i] = ir::integer(operand.strides[i]);
       operands_.push_back(buffer);
       program_.buffers.push_back(buffer);
     }
-    for (const std::string& scalar : algorithm_.scalars) program_.scalars.push_back({scalar, value_type(algorithm_)});
+    for (const std::string& scalar : algorithm_.scalars)
+      program_.scalars.push_back({scalar, value_type(algorithm_)});
   }
 
   void make_sparse_arguments(const Operand& operand) {
@@ -165,7 +172,8 @@ class Builder {
   }
 
   /// Loops over the levels from `first` on, around `body`.
-  Stmt walk_levels(std::size_t first, std::size_t last, Walk walk, const std::function<Stmt(const Walk&)>& body) {
+  Stmt walk_levels(std::size_t first, std::size_t last, Walk walk,
+                   const std::function<Stmt(const Walk&)>& body) {
     if (first == last) return body(walk);
     const Level& level = weights_->levels()[first];
     const auto meet = [&](const Expr& coordinate) {
@@ -219,7 +227,8 @@ class Builder {
   /// Loops over output indices in the output's order; the format's row levels stand where the first row index
   /// stands.
   Stmt gather() {
-    const auto sum = ir::make_buffer("sum", value_type(algorithm_), ir::Scope::registers, ir::Access::read_write, {});
+    const auto sum =
+        ir::make_buffer("sum", value_type(algorithm_), ir::Scope::registers, ir::Access::read_write, {});
     if (weights_ == nullptr) {
       Stmt body = around_sum(sum, dense_reduction(sum));
       const auto indices = output_indices();
@@ -227,16 +236,19 @@ class Builder {
       return body;
     }
     std::size_t row_levels = 0;
-    while (row_levels < weights_->levels().size() && weights_->levels()[row_levels].dimension == Dimension::row) {
+    while (row_levels < weights_->levels().size() &&
+           weights_->levels()[row_levels].dimension == Dimension::row) {
       ++row_levels;
     }
     return gather_from(0, row_levels, Walk{}, sum, false);
   }
 
-  Stmt gather_from(std::size_t next, std::size_t row_levels, const Walk& walk, const ir::BufferRef& sum, bool rows_done) {
+  Stmt gather_from(std::size_t next, std::size_t row_levels, const Walk& walk, const ir::BufferRef& sum,
+                   bool rows_done) {
     const auto indices = output_indices();
     if (next == indices.size()) return sum_of_row(walk, row_levels, sum);
-    if (!is_row(indices[next])) return loop_over(indices[next], gather_from(next + 1, row_levels, walk, sum, rows_done));
+    if (!is_row(indices[next]))
+      return loop_over(indices[next], gather_from(next + 1, row_levels, walk, sum, rows_done));
     if (rows_done) return gather_from(next + 1, row_levels, walk, sum, true);
     return walk_levels(0, row_levels, walk, [&](const Walk& inner) {
       bind_coordinate(rows_, inner.row);
@@ -268,8 +280,10 @@ class Builder {
   /// Sums in a workspace: the format visits rows in an order of its own.
   Stmt scatter() {
     std::vector<Expr> shape;
-    for (const std::string& index : output_indices()) shape.push_back(size_of_extent(algorithm_.index(index).extent));
-    const auto sum = ir::make_buffer("sum", value_type(algorithm_), ir::Scope::global, ir::Access::read_write, shape);
+    for (const std::string& index : output_indices())
+      shape.push_back(size_of_extent(algorithm_.index(index).extent));
+    const auto sum =
+        ir::make_buffer("sum", value_type(algorithm_), ir::Scope::global, ir::Access::read_write, shape);
     program_.workspaces.push_back(sum);
     const auto place = [&] {
       std::vector<Expr> indices;
@@ -299,7 +313,8 @@ class Builder {
 
   Expr affine(const AffineIndex& index) const {
     Expr sum = ir::integer(0);
-    for (const auto& [name, coefficient] : index.terms) sum = sum + coordinate_.at(name) * ir::integer(coefficient);
+    for (const auto& [name, coefficient] : index.terms)
+      sum = sum + coordinate_.at(name) * ir::integer(coefficient);
     return sum + ir::integer(index.constant);
   }
 
@@ -390,17 +405,19 @@ class Builder {
   const Algorithm& algorithm_;
   const SparseTensor* weights_;
   ir::Program program_;
-  std::vector<ir::BufferRef> operands_;         ///< by operand; null for the sparse one
-  std::map<std::string, ir::BufferRef> arrays_; ///< of the sparse operand
+  std::vector<ir::BufferRef> operands_;          ///< by operand; null for the sparse one
+  std::map<std::string, ir::BufferRef> arrays_;  ///< of the sparse operand
   std::vector<std::string> rows_;
   std::vector<std::string> columns_;
-  std::map<std::string, Expr> coordinate_;      ///< of each index of the algorithm, where the builder stands
+  std::map<std::string, Expr> coordinate_;  ///< of each index of the algorithm, where the builder stands
   std::map<std::string, int> used_names_;
 };
 
 }  // namespace
 
-std::string array_buffer_name(const std::string& operand, const std::string& array) { return operand + "." + array; }
+std::string array_buffer_name(const std::string& operand, const std::string& array) {
+  return operand + "." + array;
+}
 
 ir::Program build_program(const Algorithm& algorithm, const SparseTensor* weights) {
   return Builder(algorithm, weights).build();

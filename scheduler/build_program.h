@@ -9,15 +9,16 @@
 namespace weft {
 
 /// The unscheduled program: all loops serial, one sum at a time. Loops are named after the indices of the
-/// algorithm; the loop over the stored columns of a row has the name of the reduction index (indices joined by
+/// algorithm; the loop over the stored columns of a row has the name of the reduction index (indices joined
+/// by
 /// "_" where a filter has several), the loop over stored rows, in formats that store by column or by entry,
 /// has ".stored" after the row index.
 ///
 /// Where the format lists the columns of each row, sums are kept in a register; where it does not (csc, coo),
 /// in a workspace of the output's shape.
 ///
-/// `weights` is the sparse operand; null where the algorithm has none. UserError when its shape or its element
-/// type is not that of the operand.
+/// `weights` is the sparse operand; null where the algorithm has none. UserError when its shape or its
+/// element type is not that of the operand.
 ir::Program build_program(const Algorithm& algorithm, const SparseTensor* weights);
 
 /// The name of the buffer that holds an array of the sparse operand: "A.begin".

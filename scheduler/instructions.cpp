@@ -4,22 +4,27 @@
 namespace weft {
 namespace {
 
-ir::Expr multiply_add(std::span<const ir::Expr> operands) { return operands[0] * operands[1] + operands[2]; }
+ir::Expr multiply_add(std::span<const ir::Expr> operands) {
+  return operands[0] * operands[1] + operands[2];
+}
 
-/// x P(x^2) / Q(x^2) on [-4, 4], beyond which erf is 1 in f32: the rational minimax form that Eigen and XNNPACK
-/// use too. At most 3 units in the last place from erf near 0, 1e-7 absolute elsewhere.
+/// x P(x^2) / Q(x^2) on [-4, 4], beyond which erf is 1 in f32: the rational minimax form that Eigen and
+/// XNNPACK use too. At most 3 units in the last place from erf near 0, 1e-7 absolute elsewhere.
 ir::Expr rational_erf(std::span<const ir::Expr> operands) {
   const auto number = [](double value) { return ir::constant(DType::f32, value); };
-  const auto fused = [](ir::Expr a, ir::Expr b, ir::Expr c) { return ir::call("fma_f32", DType::f32, {a, b, c}); };
+  const auto fused = [](ir::Expr a, ir::Expr b, ir::Expr c) {
+    return ir::call("fma_f32", DType::f32, {a, b, c});
+  };
   const ir::Expr x = ir::minimum(ir::maximum(operands[0], number(-4)), number(4));
   const ir::Expr square = x * x;
   ir::Expr numerator = number(-2.72614225801306e-10);
-  for (const double c : {2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05, -7.34990630326855e-04,
-                         -2.95459980854025e-03, -1.60960333262415e-02}) {
+  for (const double c : {2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05,
+                         -7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02}) {
     numerator = fused(numerator, square, number(c));
   }
   ir::Expr denominator = number(-1.45660718464996e-05);
-  for (const double c : {-2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03, -1.42647390514189e-02}) {
+  for (const double c :
+       {-2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03, -1.42647390514189e-02}) {
     denominator = fused(denominator, square, number(c));
   }
   return x * numerator / denominator;
@@ -32,26 +37,71 @@ constexpr DType i64_ = DType::i64;
 const std::vector<Instruction>& table() {
   static const std::vector<Instruction> rows{
       // Rounded once, so that every back end gives the same bits.
-      {"fma_f32", f32_, {f32_, f32_, f32_}, "fma.rn.f32 $0, $1, $2, $3;", "__fmaf_rn($1, $2, $3)", "llvm.fma",
-       "fmaf", 0, multiply_add},
-      {"fma_f64", f64_, {f64_, f64_, f64_}, "fma.rn.f64 $0, $1, $2, $3;", "__fma_rn($1, $2, $3)", "llvm.fma",
-       "fma", 0, multiply_add},
+      {"fma_f32",
+       f32_,
+       {f32_, f32_, f32_},
+       "fma.rn.f32 $0, $1, $2, $3;",
+       "__fmaf_rn($1, $2, $3)",
+       "llvm.fma",
+       "fmaf",
+       0,
+       multiply_add},
+      {"fma_f64",
+       f64_,
+       {f64_, f64_, f64_},
+       "fma.rn.f64 $0, $1, $2, $3;",
+       "__fma_rn($1, $2, $3)",
+       "llvm.fma",
+       "fma",
+       0,
+       multiply_add},
       {"erf_f32", f32_, {f32_}, "", "", "", "", 0, rational_erf},
       {"erf_f64", f64_, {f64_}, "", "", "", "erf", -1, nullptr},
-      {"block_x", i64_, {}, "mov.u32 $0, %ctaid.x;", "blockIdx.x", "llvm.nvvm.read.ptx.sreg.ctaid.x", "", 0,
+      {"block_x",
+       i64_,
+       {},
+       "mov.u32 $0, %ctaid.x;",
+       "blockIdx.x",
+       "llvm.nvvm.read.ptx.sreg.ctaid.x",
+       "",
+       0,
        nullptr},
-      {"block_y", i64_, {}, "mov.u32 $0, %ctaid.y;", "blockIdx.y", "llvm.nvvm.read.ptx.sreg.ctaid.y", "", 0,
+      {"block_y",
+       i64_,
+       {},
+       "mov.u32 $0, %ctaid.y;",
+       "blockIdx.y",
+       "llvm.nvvm.read.ptx.sreg.ctaid.y",
+       "",
+       0,
        nullptr},
-      {"block_z", i64_, {}, "mov.u32 $0, %ctaid.z;", "blockIdx.z", "llvm.nvvm.read.ptx.sreg.ctaid.z", "", 0,
+      {"block_z",
+       i64_,
+       {},
+       "mov.u32 $0, %ctaid.z;",
+       "blockIdx.z",
+       "llvm.nvvm.read.ptx.sreg.ctaid.z",
+       "",
+       0,
        nullptr},
-      {"thread", i64_, {}, "mov.u32 $0, %tid.x;", "threadIdx.x", "llvm.nvvm.read.ptx.sreg.tid.x", "", 0, nullptr},
+      {"thread",
+       i64_,
+       {},
+       "mov.u32 $0, %tid.x;",
+       "threadIdx.x",
+       "llvm.nvvm.read.ptx.sreg.tid.x",
+       "",
+       0,
+       nullptr},
   };
   return rows;
 }
 
 }  // namespace
 
-std::span<const Instruction> instructions() { return table(); }
+std::span<const Instruction> instructions() {
+  return table();
+}
 
 const Instruction& instruction(std::string_view name) {
   for (const Instruction& row : table()) {

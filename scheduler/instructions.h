@@ -12,14 +12,14 @@ namespace weft {
 
 /// One row. Operands are numbered from 1 in the texts, $0 is the result.
 struct Instruction {
-  std::string_view name;                          ///< what Call::instruction says
+  std::string_view name;  ///< what Call::instruction says
   DType result = DType::i64;
   std::vector<DType> operands;
-  std::string_view ptx;                           ///< "fma.rn.f32 $0, $1, $2, $3;"
-  std::string_view cuda;                          ///< a C++ expression: "__fmaf_rn($1, $2, $3)"
-  std::string_view llvm;                          ///< LLVM intrinsic of the same meaning; empty: inline PTX
-  std::string_view library;                       ///< C function of the same meaning, for the CPU; may be empty
-  int lowest_sm = 0;                              ///< 75, 80, 90; 0: every one. -1: on no GPU
+  std::string_view ptx;      ///< "fma.rn.f32 $0, $1, $2, $3;"
+  std::string_view cuda;     ///< a C++ expression: "__fmaf_rn($1, $2, $3)"
+  std::string_view llvm;     ///< LLVM intrinsic of the same meaning; empty: inline PTX
+  std::string_view library;  ///< C function of the same meaning, for the CPU; may be empty
+  int lowest_sm = 0;         ///< 75, 80, 90; 0: every one. -1: on no GPU
   /// The value in terms of other expressions. Null for what only a device knows (thread and block indices).
   ir::Expr (*meaning)(std::span<const ir::Expr> operands) = nullptr;
 };

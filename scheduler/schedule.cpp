@@ -1,10 +1,10 @@
+#include <fmt/format.h>
 #include <weft/scheduler/build_program.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/verify.h>
 #include <weft/scheduler/schedule.h>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace weft {
@@ -41,8 +41,8 @@ UserError Schedule::error_of(const Step& step, const Reason& reason) const {
   std::string where = step.place.text();
   if (!where.empty()) where += ", ";
   where += fmt::format("step {} of the schedule", steps_.size() + 1);
-  return UserError({fmt::format("{} does not apply (precondition {})", step.cpp(), reason.precondition), where,
-                    reason.found, reason.accepted + "\n" + ir::print(program(), reason.marked)});
+  return UserError({fmt::format("{} does not apply (precondition {})", step.cpp(), reason.precondition),
+                    where, reason.found, reason.accepted + "\n" + ir::print(program(), reason.marked)});
 }
 
 std::string Schedule::cpp() const {
@@ -97,7 +97,8 @@ Argument argument_of_json(const nlohmann::json& entry) {
   Argument argument{entry.at(0).get<std::string>(), std::int64_t{0}};
   const nlohmann::json& value = entry.at(1);
   if (value.is_object()) {
-    argument.value = KnobChoice{value.at("knob").get<std::string>(), value.at("values").get<std::vector<std::int64_t>>()};
+    argument.value =
+        KnobChoice{value.at("knob").get<std::string>(), value.at("values").get<std::vector<std::int64_t>>()};
   } else if (value.is_string()) {
     argument.value = value.get<std::string>();
   } else {
@@ -114,7 +115,8 @@ std::vector<Step> steps_of_json(std::string_view json) {
     for (const nlohmann::json& entry : nlohmann::json::parse(json)) {
       Step step;
       step.name = entry.at("step").get<std::string>();
-      for (const nlohmann::json& argument : entry.at("arguments")) step.arguments.push_back(argument_of_json(argument));
+      for (const nlohmann::json& argument : entry.at("arguments"))
+        step.arguments.push_back(argument_of_json(argument));
       steps.push_back(std::move(step));
     }
   } catch (const nlohmann::json::exception& error) {
@@ -132,6 +134,8 @@ Schedule schedule(Algorithm algorithm, SparseTensor weights, const Target& targe
   return {std::move(algorithm), std::make_shared<const SparseTensor>(std::move(weights)), target};
 }
 
-Schedule schedule(Algorithm algorithm, const Target& target) { return {std::move(algorithm), nullptr, target}; }
+Schedule schedule(Algorithm algorithm, const Target& target) {
+  return {std::move(algorithm), nullptr, target};
+}
 
 }  // namespace weft

@@ -34,8 +34,8 @@ struct Placed {
 };
 
 /// Steps are applied when they are called; one that does not apply throws UserError with the step, the user's
-/// line, what was found, what would be accepted, and the program with the place marked, and leaves the schedule
-/// as it was. What each step does, and its numbered preconditions, stand in scheduler/steps/.
+/// line, what was found, what would be accepted, and the program with the place marked, and leaves the
+/// schedule as it was. What each step does, and its numbered preconditions, stand in scheduler/steps/.
 class Schedule {
  public:
   /// `weights` may be null where the algorithm has no sparse operand.
@@ -62,18 +62,21 @@ class Schedule {
     return apply({"unroll", {argument(first.value), argument(LoopName(rest))...}, first.place});
   }
   /// `.vectorize(n.inner)`: the iterations are elements of a vector.
-  Schedule& vectorize(Placed<LoopName> loop) { return apply({"vectorize", {argument(loop.value)}, loop.place}); }
+  Schedule& vectorize(Placed<LoopName> loop) {
+    return apply({"vectorize", {argument(loop.value)}, loop.place});
+  }
   /// `.parallel(m)`: CPU threads share the iterations.
-  Schedule& parallel(Placed<LoopName> loop) { return apply({"parallel", {argument(loop.value)}, loop.place}); }
+  Schedule& parallel(Placed<LoopName> loop) {
+    return apply({"parallel", {argument(loop.value)}, loop.place});
+  }
   /// `.bind(n.outer, block_x)`: blocks, warps, lanes or threads of a GPU share the iterations.
   Schedule& bind(Placed<LoopName> loop, Word axis) {
     return apply({"bind", {argument(loop.value), {{}, std::string(axis.text)}}, loop.place});
   }
   /// `.stage("B", shared, n.outer)`: what an iteration of n.outer reads of B is copied first.
   Schedule& stage(Placed<std::string> tensor, Word scope, const LoopName& at) {
-    return apply({"stage",
-                  {{{}, tensor.value}, {{}, std::string(scope.text)}, {"at", at.text()}},
-                  tensor.place});
+    return apply(
+        {"stage", {{{}, tensor.value}, {{}, std::string(scope.text)}, {"at", at.text()}}, tensor.place});
   }
 
   /// Any step, from a file or a search. Throws as the members do.

@@ -47,7 +47,7 @@ struct StepContext {
   const Algorithm& algorithm;
   const SparseTensor* weights = nullptr;  ///< null where no operand is sparse
   const Target& target;
-  int step = 0;                           ///< number of the step, for provenance
+  int step = 0;  ///< number of the step, for provenance
 };
 
 using StepResult = std::variant<ir::Program, Reason>;

@@ -13,20 +13,20 @@ enum class TargetKind : std::uint8_t { cpu, cuda };
 /// Limits of one target. For CUDA: NVIDIA's CUDA C++ programming guide, "compute capabilities". For the CPU
 /// only the name and the kind matter.
 struct Target {
-  std::string name;                          ///< "cpu", "sm_75" … "sm_90a"
+  std::string name;  ///< "cpu", "sm_75" … "sm_90a"
   TargetKind kind = TargetKind::cpu;
-  int sm = 0;                                ///< 75, 80, 86, 87, 89, 90
-  bool architecture_specific = false;        ///< sm_90a: instructions that no other architecture has
-  std::int64_t shared_bytes_per_block = 0;   ///< with opt-in
+  int sm = 0;                               ///< 75, 80, 86, 87, 89, 90
+  bool architecture_specific = false;       ///< sm_90a: instructions that no other architecture has
+  std::int64_t shared_bytes_per_block = 0;  ///< with opt-in
   std::int64_t shared_bytes_per_multiprocessor = 0;
-  std::int64_t shared_bytes_reserved = 0;    ///< by the system, a block
+  std::int64_t shared_bytes_reserved = 0;  ///< by the system, a block
   std::int64_t registers_per_thread = 0;
   std::int64_t registers_per_multiprocessor = 0;
   std::int64_t threads_per_block = 0;
   std::int64_t threads_per_multiprocessor = 0;
   std::int64_t blocks_per_multiprocessor = 0;
-  std::int64_t cluster_blocks = 0;           ///< largest portable cluster; 0 where there are none
-  std::string ptx_version;                   ///< the lowest that has what weft emits for it: "7.1"
+  std::int64_t cluster_blocks = 0;  ///< largest portable cluster; 0 where there are none
+  std::string ptx_version;          ///< the lowest that has what weft emits for it: "7.1"
 
   bool is_gpu() const { return kind == TargetKind::cuda; }
 };

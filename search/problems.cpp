@@ -1,12 +1,13 @@
+#include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/problems.h>
-
-#include <fmt/format.h>
 
 namespace weft {
 namespace {
 
-AffineIndex plain(const std::string& name) { return {{{name, 1}}, 0}; }
+AffineIndex plain(const std::string& name) {
+  return {{{name, 1}}, 0};
+}
 
 Term term(Term::Kind kind, std::vector<Term> arguments = {}) {
   Term result;
@@ -29,8 +30,8 @@ Term access(TensorAccess place) {
 }
 
 /// Adds the bias operand (if any), the output, and the epilogue.
-void finish(Algorithm& algorithm, Operand output, std::vector<AffineIndex> output_indices, const std::string& row,
-            const Epilogue& epilogue) {
+void finish(Algorithm& algorithm, Operand output, std::vector<AffineIndex> output_indices,
+            const std::string& row, const Epilogue& epilogue) {
   Term result = term(Term::Kind::sum);
   if (epilogue.alpha) result = term(Term::Kind::multiply, {scalar(algorithm, "alpha"), result});
   if (epilogue.bias) {
@@ -69,9 +70,10 @@ std::array<std::int64_t, 2> Convolution::output() const {
     const std::int64_t room = image[i] + 2 * pad[i] - reach;
     if (filter[i] < 1 || stride[i] < 1 || dilation[i] < 1 || pad[i] < 0 || room < 0) {
       throw UserError({"the filter does not fit the image", "convolution",
-                       fmt::format("image {}, pad {}, filter {}, stride {}, dilation {}", image[i], pad[i], filter[i],
-                                   stride[i], dilation[i]),
-                       "image + 2 pad of at least dilation * (filter - 1) + 1, filter, stride and dilation of at least 1"});
+                       fmt::format("image {}, pad {}, filter {}, stride {}, dilation {}", image[i], pad[i],
+                                   filter[i], stride[i], dilation[i]),
+                       "image + 2 pad of at least dilation * (filter - 1) + 1, filter, stride and dilation "
+                       "of at least 1"});
     }
     size[i] = room / stride[i] + 1;
   }
@@ -95,15 +97,24 @@ Algorithm convolution_algorithm(const Convolution& c, DType dtype, const Epilogu
   const AffineIndex column{{{"q", c.stride[1]}, {"s", c.dilation[1]}}, -c.pad[1]};
   const auto in_layout = [&](auto image, auto channel, auto height, auto width) {
     using T = decltype(image);
-    return nhwc ? std::vector<T>{image, height, width, channel} : std::vector<T>{image, channel, height, width};
+    return nhwc ? std::vector<T>{image, height, width, channel}
+                : std::vector<T>{image, channel, height, width};
   };
   algorithm.operands = {
       {"A", dtype, {c.filters, c.channels, c.filter[0], c.filter[1]}, {}, Storage::sparse},
-      {"B", dtype, in_layout(Extent(c.batch), Extent(c.channels), Extent(c.image[0]), Extent(c.image[1])), {}, Storage::dense}};
+      {"B",
+       dtype,
+       in_layout(Extent(c.batch), Extent(c.channels), Extent(c.image[0]), Extent(c.image[1])),
+       {},
+       Storage::dense}};
   algorithm.factors = {{0, {plain("f"), plain("c"), plain("r"), plain("s")}},
                        {1, in_layout(plain("b"), plain("c"), row, column)}};
   finish(algorithm,
-         {"C", dtype, in_layout(Extent(c.batch), Extent(c.filters), Extent(output[0]), Extent(output[1])), {}, Storage::dense},
+         {"C",
+          dtype,
+          in_layout(Extent(c.batch), Extent(c.filters), Extent(output[0]), Extent(output[1])),
+          {},
+          Storage::dense},
          in_layout(plain("b"), plain("f"), plain("p"), plain("q")), "f", epilogue);
   return algorithm;
 }

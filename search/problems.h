@@ -11,8 +11,8 @@ namespace weft {
 
 enum class Activation : std::uint8_t { none, relu, gelu };
 
-/// What follows the sum: activation(alpha * sum + bias + beta * C). Scalars are launch arguments and occur only
-/// when they are asked for.
+/// What follows the sum: activation(alpha * sum + bias + beta * C). Scalars are launch arguments and occur
+/// only when they are asked for.
 struct Epilogue {
   bool alpha = false;
   bool beta = false;
@@ -21,7 +21,8 @@ struct Epilogue {
 };
 
 /// C[m, n] = epilogue(sum over k of A[m, k] * B[k, n]) with sparse A.
-Algorithm spmm_algorithm(std::int64_t m, std::int64_t k, Extent n, DType dtype, const Epilogue& epilogue = {});
+Algorithm spmm_algorithm(std::int64_t m, std::int64_t k, Extent n, DType dtype,
+                         const Epilogue& epilogue = {});
 
 enum class ImageLayout : std::uint8_t { nchw, nhwc };
 

@@ -1,6 +1,5 @@
-#include <weft/search/verify.h>
-
 #include <fmt/format.h>
+#include <weft/search/verify.h>
 
 #include <algorithm>
 
@@ -17,7 +16,8 @@ std::int64_t longest_sum(const Algorithm& algorithm, const SparseTensor* weights
     return terms;
   }
   std::vector<std::int64_t> length(static_cast<std::size_t>(weights->rows()), 0);
-  weights->walk([&](std::int64_t row, std::int64_t, std::int64_t) { ++length[static_cast<std::size_t>(row)]; });
+  weights->walk(
+      [&](std::int64_t row, std::int64_t, std::int64_t) { ++length[static_cast<std::size_t>(row)]; });
   return length.empty() ? 0 : *std::max_element(length.begin(), length.end());
 }
 

@@ -11,7 +11,7 @@ namespace weft {
 /// What a verification found.
 struct Verification {
   Difference difference;
-  double tolerance = 0;    ///< bound on difference.largest_scaled
+  double tolerance = 0;  ///< bound on difference.largest_scaled
   bool passed = false;
   std::string text() const;
 };

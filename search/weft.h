@@ -1,12 +1,18 @@
+// Everything a program that uses weft needs.
 #pragma once
 
-/// Everything a program needs to write an algorithm, choose a format and a schedule, and compile it.
-
-#include <weft/backends/runtime/device.h>
-#include <weft/dsl/algorithm.h>
-#include <weft/dsl/dtype.h>
-#include <weft/dsl/errors.h>
-#include <weft/formats/format.h>
+#include <weft/backends/kernel.h>
+#include <weft/backends/reference.h>
+#include <weft/backends/runtime/timing.h>
+#include <weft/dsl/assignment.h>
+#include <weft/dsl/index.h>
+#include <weft/dsl/tensor.h>
+#include <weft/formats/io/read.h>
+#include <weft/formats/random.h>
 #include <weft/formats/sparse_tensor.h>
+#include <weft/formats/statistics.h>
+#include <weft/formats/synthetic.h>
+#include <weft/scheduler/default_schedule.h>
+#include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/schedule.h>
-#include <weft/scheduler/target.h>
+#include <weft/search/verify.h>

@@ -22,7 +22,7 @@ enum class Access : std::uint8_t { read, write, read_write };
 
 /// A buffer is compared by identity (the pointer). Shapes may hold variables such as "N".
 struct Buffer {
-  std::string name;           ///< "C", "A.values", "accumulator"; unique in a program
+  std::string name;  ///< "C", "A.values", "accumulator"; unique in a program
   DType dtype = DType::f32;
   Scope scope = Scope::global;
   Access access = Access::read_write;

@@ -47,9 +47,12 @@ Expr fold_nested(BinaryOperator op, const Expr& left, std::int64_t right) {
   const std::int64_t* c = integer_value(inner->right);
   if (c == nullptr) return {};
   if (op == BinaryOperator::add && inner->op == BinaryOperator::add) return inner->left + integer(*c + right);
-  if (op == BinaryOperator::add && inner->op == BinaryOperator::subtract) return inner->left + integer(right - *c);
-  if (op == BinaryOperator::subtract && inner->op == BinaryOperator::add) return inner->left + integer(*c - right);
-  if (op == BinaryOperator::subtract && inner->op == BinaryOperator::subtract) return inner->left - integer(*c + right);
+  if (op == BinaryOperator::add && inner->op == BinaryOperator::subtract)
+    return inner->left + integer(right - *c);
+  if (op == BinaryOperator::subtract && inner->op == BinaryOperator::add)
+    return inner->left + integer(*c - right);
+  if (op == BinaryOperator::subtract && inner->op == BinaryOperator::subtract)
+    return inner->left - integer(*c + right);
   if (op == BinaryOperator::multiply && inner->op == BinaryOperator::multiply) {
     return inner->left * integer(*c * right);
   }
@@ -92,13 +95,18 @@ Expr fold_with_right(BinaryOperator op, const Expr& left, std::int64_t right) {
 
 bool commutes(BinaryOperator op) {
   return op == BinaryOperator::add || op == BinaryOperator::multiply || op == BinaryOperator::minimum ||
-         op == BinaryOperator::maximum || op == BinaryOperator::logical_and || op == BinaryOperator::logical_or;
+         op == BinaryOperator::maximum || op == BinaryOperator::logical_and ||
+         op == BinaryOperator::logical_or;
 }
 
 }  // namespace
 
-std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
-std::int64_t floor_remainder(std::int64_t a, std::int64_t b) { return a % b + (a % b < 0 ? b : 0); }
+std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
+  return a / b - (a % b < 0 ? 1 : 0);
+}
+std::int64_t floor_remainder(std::int64_t a, std::int64_t b) {
+  return a % b + (a % b < 0 ? b : 0);
+}
 
 Expr fold(BinaryOperator op, const Expr& left, const Expr& right) {
   if (is_float(left.dtype())) return {};
@@ -111,7 +119,8 @@ Expr fold(BinaryOperator op, const Expr& left, const Expr& right) {
   if (op == BinaryOperator::add) {
     // begin + (end - begin) is how the end of a loop is asked for.
     const auto* difference = right.as<Binary>();
-    if (difference != nullptr && difference->op == BinaryOperator::subtract && same(difference->right, left)) {
+    if (difference != nullptr && difference->op == BinaryOperator::subtract &&
+        same(difference->right, left)) {
       return difference->left;
     }
   }

@@ -16,7 +16,9 @@ Stmt make_stmt(Kind kind) {
   return Stmt(std::make_shared<const StmtNode>(std::move(kind)));
 }
 
-bool is_comparison(BinaryOperator op) { return op >= BinaryOperator::equal; }
+bool is_comparison(BinaryOperator op) {
+  return op >= BinaryOperator::equal;
+}
 
 }  // namespace
 
@@ -24,29 +26,37 @@ Expr::Expr(std::int64_t value) : Expr(integer(value)) {}
 
 DType Expr::dtype() const {
   internal_check(defined(), "the type of an undefined expression was asked for");
-  return std::visit(overloaded{
-                        [](const Constant& e) { return e.dtype; },
-                        [](const Variable& e) { return e.dtype; },
-                        [](const Load& e) { return is_float(e.buffer->dtype) ? e.buffer->dtype : DType::i64; },
-                        [](const Unary& e) { return e.operand.dtype(); },
-                        [](const Binary& e) { return is_comparison(e.op) ? DType::boolean : e.left.dtype(); },
-                        [](const Select& e) { return e.when_true.dtype(); },
-                        [](const Cast& e) { return e.dtype; },
-                        [](const Call& e) { return e.dtype; },
-                    },
-                    node().kind());
+  return std::visit(
+      overloaded{
+          [](const Constant& e) { return e.dtype; },
+          [](const Variable& e) { return e.dtype; },
+          [](const Load& e) { return is_float(e.buffer->dtype) ? e.buffer->dtype : DType::i64; },
+          [](const Unary& e) { return e.operand.dtype(); },
+          [](const Binary& e) { return is_comparison(e.op) ? DType::boolean : e.left.dtype(); },
+          [](const Select& e) { return e.when_true.dtype(); },
+          [](const Cast& e) { return e.dtype; },
+          [](const Call& e) { return e.dtype; },
+      },
+      node().kind());
 }
 
 Expr constant(DType dtype, double value) {
   internal_check(is_float(dtype), "a floating constant of an integer type");
   return make(Constant{dtype, 0, value});
 }
-Expr integer(std::int64_t value) { return make(Constant{DType::i64, value, 0}); }
-Expr boolean(bool value) { return make(Constant{DType::boolean, value ? 1 : 0, 0}); }
-Expr variable(std::string name, DType dtype) { return make(Variable{std::move(name), dtype}); }
+Expr integer(std::int64_t value) {
+  return make(Constant{DType::i64, value, 0});
+}
+Expr boolean(bool value) {
+  return make(Constant{DType::boolean, value ? 1 : 0, 0});
+}
+Expr variable(std::string name, DType dtype) {
+  return make(Variable{std::move(name), dtype});
+}
 
 Expr load(BufferRef buffer, std::vector<Expr> indices) {
-  internal_check(indices.size() == buffer->shape.size(), "a load of " + buffer->name + " with the wrong rank");
+  internal_check(indices.size() == buffer->shape.size(),
+                 "a load of " + buffer->name + " with the wrong rank");
   return make(Load{std::move(buffer), std::move(indices)});
 }
 
@@ -58,9 +68,9 @@ Expr unary(UnaryOperator op, Expr operand) {
 }
 
 Expr binary(BinaryOperator op, Expr left, Expr right) {
-  internal_check(left.dtype() == right.dtype(), "operands of different types: " +
-                                                    std::string(name_of(left.dtype())) + " and " +
-                                                    std::string(name_of(right.dtype())));
+  internal_check(left.dtype() == right.dtype(),
+                 "operands of different types: " + std::string(name_of(left.dtype())) + " and " +
+                     std::string(name_of(right.dtype())));
   if (Expr folded = fold(op, left, right); folded.defined()) return folded;
   return make(Binary{op, std::move(left), std::move(right)});
 }
@@ -79,10 +89,18 @@ Expr call(std::string instruction, DType dtype, std::vector<Expr> arguments) {
   return make(Call{std::move(instruction), dtype, std::move(arguments)});
 }
 
-Expr equal(Expr a, Expr b) { return binary(BinaryOperator::equal, std::move(a), std::move(b)); }
-Expr minimum(Expr a, Expr b) { return binary(BinaryOperator::minimum, std::move(a), std::move(b)); }
-Expr maximum(Expr a, Expr b) { return binary(BinaryOperator::maximum, std::move(a), std::move(b)); }
-Expr ceil_divide(const Expr& a, const Expr& b) { return (a + (b - 1)) / b; }
+Expr equal(Expr a, Expr b) {
+  return binary(BinaryOperator::equal, std::move(a), std::move(b));
+}
+Expr minimum(Expr a, Expr b) {
+  return binary(BinaryOperator::minimum, std::move(a), std::move(b));
+}
+Expr maximum(Expr a, Expr b) {
+  return binary(BinaryOperator::maximum, std::move(a), std::move(b));
+}
+Expr ceil_divide(const Expr& a, const Expr& b) {
+  return (a + (b - 1)) / b;
+}
 
 const std::int64_t* integer_value(const Expr& expr) {
   const auto* node = expr.as<Constant>();
@@ -95,7 +113,8 @@ Stmt for_loop(For loop) {
 }
 
 Stmt store(BufferRef buffer, std::vector<Expr> indices, Expr value, bool accumulate) {
-  internal_check(indices.size() == buffer->shape.size(), "a store to " + buffer->name + " with the wrong rank");
+  internal_check(indices.size() == buffer->shape.size(),
+                 "a store to " + buffer->name + " with the wrong rank");
   return make_stmt(Store{std::move(buffer), std::move(indices), std::move(value), accumulate});
 }
 
@@ -130,8 +149,12 @@ Stmt let(std::string name, Expr value, Stmt body) {
   return make_stmt(Let{std::move(name), std::move(value), std::move(body)});
 }
 
-Stmt copy(Copy copy) { return make_stmt(std::move(copy)); }
-Stmt barrier() { return make_stmt(Barrier{}); }
+Stmt copy(Copy copy) {
+  return make_stmt(std::move(copy));
+}
+Stmt barrier() {
+  return make_stmt(Barrier{});
+}
 
 BufferRef make_buffer(std::string name, DType dtype, Scope scope, Access access, std::vector<Expr> shape) {
   auto buffer = std::make_shared<Buffer>();

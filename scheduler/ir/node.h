@@ -1,6 +1,6 @@
-// The only IR: one tree of expressions and statements, immutable and shared. Two levels live in it: tile level
-// (copies, bound loops) and thread level (what the back ends print). The list of kinds is the two variants at
-// the end of the two halves of this file.
+// The only IR: one tree of expressions and statements, immutable and shared. Two levels live in it: tile
+// level (copies, bound loops) and thread level (what the back ends print). The list of kinds is the two
+// variants at the end of the two halves of this file.
 #pragma once
 
 #include <weft/dsl/dtype.h>
@@ -46,8 +46,8 @@ struct Constant {
   double real = 0;
 };
 
-/// A loop index, an extent known only at launch ("N"), a scalar argument ("alpha"), a knob, or a Let. Names are
-/// unique in a program, so equal names are equal variables.
+/// A loop index, an extent known only at launch ("N"), a scalar argument ("alpha"), a knob, or a Let. Names
+/// are unique in a program, so equal names are equal variables.
 struct Variable {
   std::string name;
   DType dtype = DType::i64;
@@ -68,8 +68,19 @@ struct Unary {
 /// Of integers, division and remainder round towards minus infinity and the divisor is positive; of floating
 /// types, division is IEEE's, rounded to nearest, and there is no remainder.
 enum class BinaryOperator : std::uint8_t {
-  add, subtract, multiply, divide, remainder, minimum, maximum,
-  equal, not_equal, less, less_equal, logical_and, logical_or,
+  add,
+  subtract,
+  multiply,
+  divide,
+  remainder,
+  minimum,
+  maximum,
+  equal,
+  not_equal,
+  less,
+  less_equal,
+  logical_and,
+  logical_or,
 };
 struct Binary {
   BinaryOperator op;
@@ -132,23 +143,29 @@ enum class LoopKind : std::uint8_t {
   block_x,     ///< by the thread blocks of the launch
   block_y,
   block_z,
-  warp,        ///< by the warps of a block
-  lane,        ///< by the 32 lanes of a warp
-  thread,      ///< by all threads of a block, one-dimensional
+  warp,    ///< by the warps of a block
+  lane,    ///< by the 32 lanes of a warp
+  thread,  ///< by all threads of a block, one-dimensional
 };
 
-constexpr bool is_block(LoopKind kind) { return kind >= LoopKind::block_x && kind <= LoopKind::block_z; }
-constexpr bool is_within_block(LoopKind kind) { return kind >= LoopKind::warp; }
-constexpr bool is_bound(LoopKind kind) { return kind >= LoopKind::block_x; }
+constexpr bool is_block(LoopKind kind) {
+  return kind >= LoopKind::block_x && kind <= LoopKind::block_z;
+}
+constexpr bool is_within_block(LoopKind kind) {
+  return kind >= LoopKind::warp;
+}
+constexpr bool is_bound(LoopKind kind) {
+  return kind >= LoopKind::block_x;
+}
 
-/// `for variable in begin .. begin + extent`. After a reduction moved inside, the same loop can stand in several
-/// places (first values, sum, result); steps speak of it by its name and mean all of them.
+/// `for variable in begin .. begin + extent`. After a reduction moved inside, the same loop can stand in
+/// several places (first values, sum, result); steps speak of it by its name and mean all of them.
 struct For {
   std::string name;  ///< what the user calls it, "n.outer"; also the name of its variable
   Expr begin;
   Expr extent;
   LoopKind kind = LoopKind::serial;
-  int step = -1;     ///< the schedule step that made the loop what it is; -1: the algorithm
+  int step = -1;  ///< the schedule step that made the loop what it is; -1: the algorithm
   Stmt body;
 };
 
@@ -183,8 +200,8 @@ struct Let {
 };
 
 /// destination[destination_begin + i] = source[source_begin + i] for every i below `extents`; the extents of
-/// size 1 included, one for each dimension of the source. Places of the source outside its shape are not read:
-/// the destination receives zero there. All threads of a block take part.
+/// size 1 included, one for each dimension of the source. Places of the source outside its shape are not
+/// read: the destination receives zero there. All threads of a block take part.
 struct Copy {
   BufferRef destination;
   std::vector<Expr> destination_begin;
@@ -219,14 +236,30 @@ Expr select(Expr condition, Expr when_true, Expr when_false);
 Expr cast(DType dtype, Expr operand);
 Expr call(std::string instruction, DType dtype, std::vector<Expr> arguments);
 
-inline Expr operator+(Expr a, Expr b) { return binary(BinaryOperator::add, std::move(a), std::move(b)); }
-inline Expr operator-(Expr a, Expr b) { return binary(BinaryOperator::subtract, std::move(a), std::move(b)); }
-inline Expr operator*(Expr a, Expr b) { return binary(BinaryOperator::multiply, std::move(a), std::move(b)); }
-inline Expr operator/(Expr a, Expr b) { return binary(BinaryOperator::divide, std::move(a), std::move(b)); }
-inline Expr operator%(Expr a, Expr b) { return binary(BinaryOperator::remainder, std::move(a), std::move(b)); }
-inline Expr operator<(Expr a, Expr b) { return binary(BinaryOperator::less, std::move(a), std::move(b)); }
-inline Expr operator<=(Expr a, Expr b) { return binary(BinaryOperator::less_equal, std::move(a), std::move(b)); }
-inline Expr operator&&(Expr a, Expr b) { return binary(BinaryOperator::logical_and, std::move(a), std::move(b)); }
+inline Expr operator+(Expr a, Expr b) {
+  return binary(BinaryOperator::add, std::move(a), std::move(b));
+}
+inline Expr operator-(Expr a, Expr b) {
+  return binary(BinaryOperator::subtract, std::move(a), std::move(b));
+}
+inline Expr operator*(Expr a, Expr b) {
+  return binary(BinaryOperator::multiply, std::move(a), std::move(b));
+}
+inline Expr operator/(Expr a, Expr b) {
+  return binary(BinaryOperator::divide, std::move(a), std::move(b));
+}
+inline Expr operator%(Expr a, Expr b) {
+  return binary(BinaryOperator::remainder, std::move(a), std::move(b));
+}
+inline Expr operator<(Expr a, Expr b) {
+  return binary(BinaryOperator::less, std::move(a), std::move(b));
+}
+inline Expr operator<=(Expr a, Expr b) {
+  return binary(BinaryOperator::less_equal, std::move(a), std::move(b));
+}
+inline Expr operator&&(Expr a, Expr b) {
+  return binary(BinaryOperator::logical_and, std::move(a), std::move(b));
+}
 Expr equal(Expr a, Expr b);
 Expr minimum(Expr a, Expr b);
 Expr maximum(Expr a, Expr b);

@@ -1,7 +1,6 @@
+#include <fmt/format.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
-
-#include <fmt/format.h>
 
 namespace weft::ir {
 namespace {
@@ -53,10 +52,10 @@ std::string text(const Expr& expr, int outer) {
             return is_float(e.dtype) ? fmt::format("{:g}", e.real) : std::to_string(e.integer);
           },
           [](const Variable& e) { return e.name; },
-          [](const Load& e) { return e.buffer->name + (e.indices.empty() ? "" : "[" + list(e.indices) + "]"); },
-          [](const Unary& e) {
-            return (e.op == UnaryOperator::negate ? "-" : "not ") + text(e.operand, 7);
+          [](const Load& e) {
+            return e.buffer->name + (e.indices.empty() ? "" : "[" + list(e.indices) + "]");
           },
+          [](const Unary& e) { return (e.op == UnaryOperator::negate ? "-" : "not ") + text(e.operand, 7); },
           [&](const Binary& e) {
             const auto [name, precedence] = spelling(e.op);
             if (precedence == 0) return fmt::format("{}({}, {})", name, text(e.left, 0), text(e.right, 0));
@@ -80,7 +79,8 @@ std::string list(const std::vector<Expr>& exprs) {
   return result;
 }
 
-std::string region(const BufferRef& buffer, const std::vector<Expr>& begin, const std::vector<Expr>& extents) {
+std::string region(const BufferRef& buffer, const std::vector<Expr>& begin,
+                   const std::vector<Expr>& extents) {
   std::string result = buffer->name + "[";
   const std::size_t skipped = extents.size() - begin.size();
   for (std::size_t i = 0; i < begin.size(); ++i) {
@@ -116,7 +116,8 @@ class Printer {
  private:
   void statement(const For& s, int depth) {
     const std::string kind = s.kind == LoopKind::serial ? "" : fmt::format("  # {}", name_of(s.kind));
-    line(depth, fmt::format("for {} in {} .. {}{}", s.name, text(s.begin, 0), text(s.begin + s.extent, 0), kind),
+    line(depth,
+         fmt::format("for {} in {} .. {}{}", s.name, text(s.begin, 0), text(s.begin + s.extent, 0), kind),
          s.name);
     print(s.body, depth + 1);
   }
@@ -157,7 +158,9 @@ class Printer {
 
 }  // namespace
 
-std::string print(const Expr& expr) { return expr.defined() ? text(expr, 0) : "?"; }
+std::string print(const Expr& expr) {
+  return expr.defined() ? text(expr, 0) : "?";
+}
 
 std::string print(const Stmt& stmt) {
   Printer printer({});
@@ -168,13 +171,18 @@ std::string print(const Stmt& stmt) {
 std::string print(const Program& program, const std::string& marked) {
   Printer printer(marked);
   std::string arguments;
-  const auto add = [&](const std::string& argument) { arguments += (arguments.empty() ? "" : ", ") + argument; };
+  const auto add = [&](const std::string& argument) {
+    arguments += (arguments.empty() ? "" : ", ") + argument;
+  };
   for (const BufferRef& buffer : program.buffers) add(declaration(*buffer));
-  for (const Variable& scalar : program.scalars) add(scalar.name + ": " + std::string(weft::name_of(scalar.dtype)));
+  for (const Variable& scalar : program.scalars)
+    add(scalar.name + ": " + std::string(weft::name_of(scalar.dtype)));
   for (const Variable& extent : program.extents) add(extent.name + ": size");
   printer.line(0, fmt::format("program {}({})", program.name, arguments));
-  for (const Knob& knob : program.knobs) printer.line(1, fmt::format("knob {} in {{{}}}", knob.name, fmt::join(knob.values, ", ")));
-  for (const BufferRef& workspace : program.workspaces) printer.line(1, "workspace " + declaration(*workspace));
+  for (const Knob& knob : program.knobs)
+    printer.line(1, fmt::format("knob {} in {{{}}}", knob.name, fmt::join(knob.values, ", ")));
+  for (const BufferRef& workspace : program.workspaces)
+    printer.line(1, "workspace " + declaration(*workspace));
   printer.print(program.body, 1);
   return printer.take();
 }

@@ -16,14 +16,16 @@ struct Knob {
 
 /// The only IR, one kernel. Back ends pass arguments in this order: buffers, scalars, extents.
 struct Program {
-  std::string name;                  ///< an identifier
-  std::vector<BufferRef> buffers;    ///< global memory, the dense operands, the arrays of the sparse one, outputs
-  std::vector<BufferRef> workspaces; ///< global memory that the caller lends, contents undefined before and after
-  std::vector<Variable> scalars;     ///< alpha, beta, …
-  std::vector<Variable> extents;     ///< i64 sizes known only at launch; each is at least 1
-  std::vector<Knob> knobs;           ///< open knobs; none may be left when the program is compiled
-  /// Width of index arithmetic in generated code. With 32, a launch whose buffers hold 2^31 elements or more is
-  /// refused.
+  std::string name;  ///< an identifier
+  std::vector<BufferRef>
+      buffers;  ///< global memory, the dense operands, the arrays of the sparse one, outputs
+  std::vector<BufferRef>
+      workspaces;  ///< global memory that the caller lends, contents undefined before and after
+  std::vector<Variable> scalars;  ///< alpha, beta, …
+  std::vector<Variable> extents;  ///< i64 sizes known only at launch; each is at least 1
+  std::vector<Knob> knobs;        ///< open knobs; none may be left when the program is compiled
+  /// Width of index arithmetic in generated code. With 32, a launch whose buffers hold 2^31 elements or more
+  /// is refused.
   int index_bits = 32;
   Stmt body;
 };

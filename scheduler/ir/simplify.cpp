@@ -302,7 +302,9 @@ bool always(const Expr& condition, const Ranges& variables) {
   return value != nullptr && *value != 0;
 }
 
-Expr simplify(const Expr& expr, const Ranges& variables) { return Simplifier(variables, ShortLoops::keep)(expr); }
+Expr simplify(const Expr& expr, const Ranges& variables) {
+  return Simplifier(variables, ShortLoops::keep)(expr);
+}
 
 Program simplify(Program program, ShortLoops short_loops) {
   Ranges ranges;

@@ -35,8 +35,8 @@ struct Linear {
 };
 Linear linear(const Expr& expr);
 
-/// Whether loops of one iteration become their body and loops of none go. A schedule keeps them, because later
-/// steps may name them.
+/// Whether loops of one iteration become their body and loops of none go. A schedule keeps them, because
+/// later steps may name them.
 enum class ShortLoops : std::uint8_t { keep, remove };
 
 /// Drops conditions that always hold and branches that never run; folds index arithmetic. Runtime extents are

@@ -36,7 +36,8 @@ class Verifier {
 
   void check(const Expr& root) {
     visit(root, [&](const Expr& e) {
-      if (const auto* v = e.as<Variable>()) require(variables_.count(v->name) != 0, "variable " + v->name + " is not defined");
+      if (const auto* v = e.as<Variable>())
+        require(variables_.count(v->name) != 0, "variable " + v->name + " is not defined");
       if (const auto* l = e.as<Load>()) access(l->buffer, l->indices);
     });
   }
@@ -44,7 +45,8 @@ class Verifier {
   void access(const BufferRef& buffer, const std::vector<Expr>& indices) const {
     require(buffers_.count(buffer.get()) != 0, "buffer " + buffer->name + " is not declared");
     require(indices.size() == buffer->shape.size(), "buffer " + buffer->name + " has another rank");
-    for (const Expr& index : indices) require(index.dtype() == DType::i64, "an index of " + buffer->name + " is not an integer");
+    for (const Expr& index : indices)
+      require(index.dtype() == DType::i64, "an index of " + buffer->name + " is not an integer");
   }
 
   void statement(const For& s) {
@@ -52,7 +54,8 @@ class Verifier {
     check(s.extent);
     require(variables_.insert(s.name).second, "loop " + s.name + " stands inside a loop of that name");
     const bool single = is_bound(s.kind) || s.kind == LoopKind::vectorized;
-    if (single) require(kinds_.insert(s.kind).second, std::string(name_of(s.kind)) + " occurs twice in a nest");
+    if (single)
+      require(kinds_.insert(s.kind).second, std::string(name_of(s.kind)) + " occurs twice in a nest");
     (*this)(s.body);
     if (single) kinds_.erase(s.kind);
     variables_.erase(s.name);
@@ -64,7 +67,8 @@ class Verifier {
     const DType expected = is_float(s.buffer->dtype) ? s.buffer->dtype : DType::i64;
     require(s.value.dtype() == expected, "a value of type " + std::string(weft::name_of(s.value.dtype())) +
                                              " is stored to " + s.buffer->name);
-    require(s.buffer->scope != Scope::global || s.buffer->access != Access::read, s.buffer->name + " is read only");
+    require(s.buffer->scope != Scope::global || s.buffer->access != Access::read,
+            s.buffer->name + " is read only");
   }
   void statement(const Block& s) {
     for (const Stmt& child : s.statements) (*this)(child);
@@ -95,7 +99,8 @@ class Verifier {
     access(s.destination, s.destination_begin);
     require(s.extents.size() == s.source_begin.size() && s.extents.size() == s.destination_begin.size(),
             "a copy of " + s.source->name + " has another rank");
-    require(s.source->dtype == s.destination->dtype, "a copy of " + s.source->name + " changes the element type");
+    require(s.source->dtype == s.destination->dtype,
+            "a copy of " + s.source->name + " changes the element type");
   }
   void statement(const Barrier&) {}
 
@@ -107,6 +112,8 @@ class Verifier {
 
 }  // namespace
 
-void verify(const Program& program) { Verifier{program}(program.body); }
+void verify(const Program& program) {
+  Verifier{program}(program.body);
+}
 
 }  // namespace weft::ir

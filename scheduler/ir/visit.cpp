@@ -81,40 +81,42 @@ std::vector<Expr> Rewriter::all(const std::vector<Expr>& exprs) const {
 Expr Rewriter::operator()(const Expr& expr) const {
   if (!expr.defined()) return expr;
   const auto rebuilt = [&]() -> Expr {
-    return std::visit(
-        overloaded{
-            [&](const Constant&) { return expr; },
-            [&](const Variable&) { return expr; },
-            [&](const Load& e) {
-              auto indices = all(e.indices);
-              return unchanged(indices, e.indices) ? expr : load(e.buffer, std::move(indices));
-            },
-            [&](const Unary& e) {
-              Expr operand = (*this)(e.operand);
-              return operand.identity() == e.operand.identity() ? expr : unary(e.op, operand);
-            },
-            [&](const Binary& e) {
-              Expr left = (*this)(e.left);
-              Expr right = (*this)(e.right);
-              const bool kept = left.identity() == e.left.identity() && right.identity() == e.right.identity();
-              return kept ? expr : binary(e.op, left, right);
-            },
-            [&](const Select& e) {
-              auto parts = all({e.condition, e.when_true, e.when_false});
-              return unchanged(parts, {e.condition, e.when_true, e.when_false})
-                         ? expr
-                         : select(parts[0], parts[1], parts[2]);
-            },
-            [&](const Cast& e) {
-              Expr operand = (*this)(e.operand);
-              return operand.identity() == e.operand.identity() ? expr : cast(e.dtype, operand);
-            },
-            [&](const Call& e) {
-              auto arguments = all(e.arguments);
-              return unchanged(arguments, e.arguments) ? expr : call(e.instruction, e.dtype, std::move(arguments));
-            },
-        },
-        expr.node().kind());
+    return std::visit(overloaded{
+                          [&](const Constant&) { return expr; },
+                          [&](const Variable&) { return expr; },
+                          [&](const Load& e) {
+                            auto indices = all(e.indices);
+                            return unchanged(indices, e.indices) ? expr : load(e.buffer, std::move(indices));
+                          },
+                          [&](const Unary& e) {
+                            Expr operand = (*this)(e.operand);
+                            return operand.identity() == e.operand.identity() ? expr : unary(e.op, operand);
+                          },
+                          [&](const Binary& e) {
+                            Expr left = (*this)(e.left);
+                            Expr right = (*this)(e.right);
+                            const bool kept = left.identity() == e.left.identity() &&
+                                              right.identity() == e.right.identity();
+                            return kept ? expr : binary(e.op, left, right);
+                          },
+                          [&](const Select& e) {
+                            auto parts = all({e.condition, e.when_true, e.when_false});
+                            return unchanged(parts, {e.condition, e.when_true, e.when_false})
+                                       ? expr
+                                       : select(parts[0], parts[1], parts[2]);
+                          },
+                          [&](const Cast& e) {
+                            Expr operand = (*this)(e.operand);
+                            return operand.identity() == e.operand.identity() ? expr : cast(e.dtype, operand);
+                          },
+                          [&](const Call& e) {
+                            auto arguments = all(e.arguments);
+                            return unchanged(arguments, e.arguments)
+                                       ? expr
+                                       : call(e.instruction, e.dtype, std::move(arguments));
+                          },
+                      },
+                      expr.node().kind());
   }();
   return on_expr ? on_expr(rebuilt) : rebuilt;
 }
@@ -197,8 +199,12 @@ Rewriter substituting(const Substitution& by_name) {
 
 }  // namespace
 
-Expr substitute(const Expr& expr, const Substitution& by_name) { return substituting(by_name)(expr); }
-Stmt substitute(const Stmt& stmt, const Substitution& by_name) { return substituting(by_name)(stmt); }
+Expr substitute(const Expr& expr, const Substitution& by_name) {
+  return substituting(by_name)(expr);
+}
+Stmt substitute(const Stmt& stmt, const Substitution& by_name) {
+  return substituting(by_name)(stmt);
+}
 
 Stmt replace_buffer(const Stmt& stmt, const BufferRef& from, const BufferRef& to) {
   Rewriter rewriter;
@@ -271,33 +277,39 @@ bool same(const std::vector<Expr>& a, const std::vector<Expr>& b) {
 bool same(const Expr& a, const Expr& b) {
   if (a.identity() == b.identity()) return true;
   if (!a.defined() || !b.defined() || a.node().index() != b.node().index()) return false;
-  return std::visit(
-      overloaded{
-          [&](const Constant& x) {
-            const auto& y = *b.as<Constant>();
-            // Bits decide, so that -0.0 differs from 0.0.
-            return x.dtype == y.dtype && x.integer == y.integer &&
-                   __builtin_memcmp(&x.real, &y.real, sizeof x.real) == 0;
-          },
-          [&](const Variable& x) { return x.name == b.as<Variable>()->name; },
-          [&](const Load& x) { return x.buffer == b.as<Load>()->buffer && same(x.indices, b.as<Load>()->indices); },
-          [&](const Unary& x) { return x.op == b.as<Unary>()->op && same(x.operand, b.as<Unary>()->operand); },
-          [&](const Binary& x) {
-            const auto& y = *b.as<Binary>();
-            return x.op == y.op && same(x.left, y.left) && same(x.right, y.right);
-          },
-          [&](const Select& x) {
-            const auto& y = *b.as<Select>();
-            return same(x.condition, y.condition) && same(x.when_true, y.when_true) &&
-                   same(x.when_false, y.when_false);
-          },
-          [&](const Cast& x) { return x.dtype == b.as<Cast>()->dtype && same(x.operand, b.as<Cast>()->operand); },
-          [&](const Call& x) {
-            const auto& y = *b.as<Call>();
-            return x.instruction == y.instruction && x.dtype == y.dtype && same(x.arguments, y.arguments);
-          },
-      },
-      a.node().kind());
+  return std::visit(overloaded{
+                        [&](const Constant& x) {
+                          const auto& y = *b.as<Constant>();
+                          // Bits decide, so that -0.0 differs from 0.0.
+                          return x.dtype == y.dtype && x.integer == y.integer &&
+                                 __builtin_memcmp(&x.real, &y.real, sizeof x.real) == 0;
+                        },
+                        [&](const Variable& x) { return x.name == b.as<Variable>()->name; },
+                        [&](const Load& x) {
+                          return x.buffer == b.as<Load>()->buffer && same(x.indices, b.as<Load>()->indices);
+                        },
+                        [&](const Unary& x) {
+                          return x.op == b.as<Unary>()->op && same(x.operand, b.as<Unary>()->operand);
+                        },
+                        [&](const Binary& x) {
+                          const auto& y = *b.as<Binary>();
+                          return x.op == y.op && same(x.left, y.left) && same(x.right, y.right);
+                        },
+                        [&](const Select& x) {
+                          const auto& y = *b.as<Select>();
+                          return same(x.condition, y.condition) && same(x.when_true, y.when_true) &&
+                                 same(x.when_false, y.when_false);
+                        },
+                        [&](const Cast& x) {
+                          return x.dtype == b.as<Cast>()->dtype && same(x.operand, b.as<Cast>()->operand);
+                        },
+                        [&](const Call& x) {
+                          const auto& y = *b.as<Call>();
+                          return x.instruction == y.instruction && x.dtype == y.dtype &&
+                                 same(x.arguments, y.arguments);
+                        },
+                    },
+                    a.node().kind());
 }
 
 }  // namespace weft::ir

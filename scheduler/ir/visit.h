@@ -23,8 +23,8 @@ void visit(const Stmt& root, const std::function<void(const Stmt&)>& on_stmt,
            const std::function<void(const Expr&)>& on_expr = {});
 void visit(const Expr& root, const std::function<void(const Expr&)>& on_expr);
 
-/// Rebuilds a tree, children first. `on_expr` and `on_stmt` get each rebuilt node and return what stands in its
-/// place; either may be empty. Subtrees that did not change are shared, not copied.
+/// Rebuilds a tree, children first. `on_expr` and `on_stmt` get each rebuilt node and return what stands in
+/// its place; either may be empty. Subtrees that did not change are shared, not copied.
 struct Rewriter {
   std::function<Expr(const Expr&)> on_expr;
   std::function<Stmt(const Stmt&)> on_stmt;

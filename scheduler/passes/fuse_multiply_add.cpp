@@ -13,7 +13,8 @@ ir::Program fuse_multiply_add(ir::Program program) {
     if (product == nullptr || product->op != ir::BinaryOperator::multiply || !is_float(type)) return stmt;
     const char* fused = type == DType::f64 ? "fma_f64" : "fma_f32";
     const ir::Expr before = ir::load(store->buffer, store->indices);
-    return ir::store(store->buffer, store->indices, ir::call(fused, type, {product->left, product->right, before}));
+    return ir::store(store->buffer, store->indices,
+                     ir::call(fused, type, {product->left, product->right, before}));
   };
   program.body = rewriter(program.body);
   return program;

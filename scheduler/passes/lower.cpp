@@ -1,11 +1,10 @@
+#include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/verify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/passes.h>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -15,7 +14,8 @@ namespace {
 /// Runs passes one after the other, each verified and shown to the observer.
 class Pipeline {
  public:
-  Pipeline(ir::Program program, const PassObserver& observer) : program_(std::move(program)), observer_(observer) {}
+  Pipeline(ir::Program program, const PassObserver& observer)
+      : program_(std::move(program)), observer_(observer) {}
 
   template <class Pass>
   Pipeline& run(std::string_view name, Pass&& pass) {
@@ -80,12 +80,14 @@ std::int64_t shared_bytes_of(const ir::Program& program) {
 
 void require_limits(const Launch& launch, const Target& target, const std::string& name) {
   if (launch.threads > target.threads_per_block) {
-    throw InfeasibleError({fmt::format("{} is infeasible on {}", name, target.name), {},
+    throw InfeasibleError({fmt::format("{} is infeasible on {}", name, target.name),
+                           {},
                            fmt::format("{} threads a block", launch.threads),
                            fmt::format("at most {}", target.threads_per_block)});
   }
   if (launch.shared_bytes > target.shared_bytes_per_block) {
-    throw InfeasibleError({fmt::format("{} is infeasible on {}", name, target.name), {},
+    throw InfeasibleError({fmt::format("{} is infeasible on {}", name, target.name),
+                           {},
                            fmt::format("{} bytes of shared memory a block", launch.shared_bytes),
                            fmt::format("at most {}", target.shared_bytes_per_block)});
   }
@@ -106,7 +108,8 @@ ThreadProgram lower(const ir::Program& program, const Target& target, const Pass
     pipeline.run("let_one_thread_write",
                  [&](ir::Program p) { return passes::let_one_thread_write(std::move(p), threads); });
     pipeline.run("lower_copies", [&](ir::Program p) { return passes::lower_copies(std::move(p), threads); });
-    pipeline.run("map_threads", [&](ir::Program p) { return passes::map_threads(std::move(p), threads, result.launch); });
+    pipeline.run("map_threads",
+                 [&](ir::Program p) { return passes::map_threads(std::move(p), threads, result.launch); });
     pipeline.run("unroll_register_loops", passes::unroll_register_loops);
     passes::check_barriers(pipeline.program());
   } else {

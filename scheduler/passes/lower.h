@@ -13,18 +13,21 @@ namespace weft {
 /// How a thread-level program is started on a GPU. Extents of the program may occur in `grid`.
 struct Launch {
   std::array<ir::Expr, 3> grid{ir::Expr(1), ir::Expr(1), ir::Expr(1)};  ///< blocks along x, y, z
-  std::int64_t threads = 1;       ///< of a block, one-dimensional
+  std::int64_t threads = 1;                                             ///< of a block, one-dimensional
   std::int64_t shared_bytes = 0;  ///< all shared buffers together, static sizes
 };
 
 /// A thread-level program. What back ends can rely on:
 ///  - no Copy; every register and shared buffer has a constant shape;
-///  - for a GPU: loops are serial, unrolled or vectorized; block and thread indices are Let-bound Calls of the
+///  - for a GPU: loops are serial, unrolled or vectorized; block and thread indices are Let-bound Calls of
+///  the
 ///    table; register buffers belong to one thread; barriers are in place and are reached by all threads of a
 ///    block or by none;
-///  - for the CPU: loops are serial, unrolled, vectorized or parallel; no Barrier; shared and register buffers
+///  - for the CPU: loops are serial, unrolled, vectorized or parallel; no Barrier; shared and register
+///  buffers
 ///    are ordinary local arrays;
-///  - a vectorized loop has a constant extent and holds no loop but unrolled and serial ones of uniform bounds;
+///  - a vectorized loop has a constant extent and holds no loop but unrolled and serial ones of uniform
+///  bounds;
 ///    If conditions inside may differ from element to element;
 ///  - sums of products are fma calls.
 struct ThreadProgram {

@@ -1,4 +1,5 @@
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/passes.h>
 
@@ -8,7 +9,9 @@ namespace {
 using ir::Expr;
 using ir::Stmt;
 
-Expr zero_of(DType dtype) { return is_float(dtype) ? ir::constant(dtype, 0) : ir::integer(0); }
+Expr zero_of(DType dtype) {
+  return is_float(dtype) ? ir::constant(dtype, 0) : ir::integer(0);
+}
 
 class CopyLowering {
  public:
@@ -20,6 +23,14 @@ class CopyLowering {
   }
 
  private:
+  /// Whether the region cannot leave the source in this dimension.
+  static bool is_inside(const ir::Copy& copy, std::size_t dimension) {
+    const std::int64_t* begin = ir::integer_value(copy.source_begin[dimension]);
+    if (begin == nullptr || *begin < 0) return false;
+    const Expr end = copy.source_begin[dimension] + copy.extents[dimension];
+    return ir::always(end <= copy.source->shape[dimension], {});
+  }
+
   /// destination[… + place] = source[… + place], or zero outside the source.
   static Stmt move(const ir::Copy& copy, const std::vector<Expr>& place) {
     std::vector<Expr> to;
@@ -28,7 +39,8 @@ class CopyLowering {
     for (std::size_t i = 0; i < place.size(); ++i) {
       to.push_back(copy.destination_begin[i] + place[i]);
       from.push_back(copy.source_begin[i] + place[i]);
-      inside = inside && ir::integer(0) <= from[i] && from[i] < copy.source->shape[i];
+      if (!is_inside(copy, i))
+        inside = inside && ir::integer(0) <= from[i] && from[i] < copy.source->shape[i];
     }
     const Stmt zero = ir::store(copy.destination, to, zero_of(copy.destination->dtype));
     return ir::if_then(inside, ir::store(copy.destination, to, ir::load(copy.source, from)), zero);
@@ -36,11 +48,12 @@ class CopyLowering {
 
   static Stmt by_one(const ir::Copy& copy, const std::string& name) {
     std::vector<Expr> place;
-    for (std::size_t i = 0; i < copy.extents.size(); ++i) place.push_back(ir::variable(name + "_" + std::to_string(i)));
+    for (std::size_t i = 0; i < copy.extents.size(); ++i)
+      place.push_back(ir::variable(name + "_" + std::to_string(i)));
     Stmt body = move(copy, place);
     for (std::size_t i = copy.extents.size(); i-- > 0;) {
-      body = ir::for_loop({name + "_" + std::to_string(i), ir::integer(0), copy.extents[i], ir::LoopKind::serial,
-                           copy.step, body});
+      body = ir::for_loop({name + "_" + std::to_string(i), ir::integer(0), copy.extents[i],
+                           ir::LoopKind::serial, copy.step, body});
     }
     return body;
   }
@@ -57,7 +70,10 @@ class CopyLowering {
       rest = rest / copy.extents[i];
     }
     const Expr number = ir::variable(name + ".round") * ir::integer(threads_) + ir::variable("thread_index");
-    Stmt body = ir::let(name, number, ir::if_then(element < total, move(copy, place)));
+    const std::int64_t* count = ir::integer_value(total);
+    const bool even = count != nullptr && *count % threads_ == 0;
+    const Stmt moved = even ? move(copy, place) : ir::if_then(element < total, move(copy, place));
+    Stmt body = ir::let(name, number, moved);
     body = ir::for_loop({name + ".round", ir::integer(0), ir::ceil_divide(total, ir::integer(threads_)),
                          ir::LoopKind::serial, copy.step, body});
     body = ir::let("thread_index", ir::call("thread", DType::i64, {}), body);
@@ -90,9 +106,7 @@ void require_uniform(const Stmt& stmt, bool uniform) {
   const auto inner = [&](const Stmt& child, bool still) {
     if (child.defined()) require_uniform(child, still);
   };
-  const auto depends_on_thread = [](const Expr& expr) {
-    return ir::uses(expr, "thread_index");
-  };
+  const auto depends_on_thread = [](const Expr& expr) { return ir::uses(expr, "thread_index"); };
   if (const auto* s = stmt.as<ir::For>()) {
     inner(s->body, uniform && !depends_on_thread(s->begin) && !depends_on_thread(s->extent));
   } else if (const auto* condition = stmt.as<ir::If>()) {
@@ -105,7 +119,8 @@ void require_uniform(const Stmt& stmt, bool uniform) {
   } else if (const auto* let = stmt.as<ir::Let>()) {
     inner(let->body, uniform);
   } else {
-    internal_check(uniform || stmt.as<ir::Barrier>() == nullptr, "a barrier that only part of a block reaches");
+    internal_check(uniform || stmt.as<ir::Barrier>() == nullptr,
+                   "a barrier that only part of a block reaches");
   }
 }
 
@@ -135,6 +150,8 @@ ir::Program lower_copies(ir::Program program, std::int64_t threads) {
   return program;
 }
 
-void check_barriers(const ir::Program& program) { require_uniform(without_lets(program.body), true); }
+void check_barriers(const ir::Program& program) {
+  require_uniform(without_lets(program.body), true);
+}
 
 }  // namespace weft::passes

@@ -1,10 +1,9 @@
 // threads_of, let_one_thread_write, map_threads and serialize_bound_loops.
+#include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/passes.h>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -22,7 +21,8 @@ std::int64_t longest(const ir::Program& program, LoopKind axis) {
     const auto* loop = s.as<ir::For>();
     if (loop == nullptr || loop->kind != axis) return;
     const std::int64_t* value = ir::integer_value(loop->extent);
-    internal_check(value != nullptr, "loop " + loop->name + " is bound to a thread axis without a constant extent");
+    internal_check(value != nullptr,
+                   "loop " + loop->name + " is bound to a thread axis without a constant extent");
     extent = std::max(extent, *value);
   });
   return extent;
@@ -35,8 +35,10 @@ Expr grid_extent(const ir::Program& program, LoopKind axis) {
     const auto* loop = s.as<ir::For>();
     if (loop == nullptr || loop->kind != axis) return;
     if (extent.defined() && !ir::same(extent, loop->extent)) {
-      throw UserError({fmt::format("two loops of different extents are bound to {}", ir::name_of(axis)), {},
-                       fmt::format("{} and {}", ir::print(extent), ir::print(loop->extent)), "one extent for each axis"});
+      throw UserError({fmt::format("two loops of different extents are bound to {}", ir::name_of(axis)),
+                       {},
+                       fmt::format("{} and {}", ir::print(extent), ir::print(loop->extent)),
+                       "one extent for each axis"});
     }
     extent = loop->extent;
   });
@@ -90,8 +92,10 @@ class SingleWriter {
     if (const auto* s = stmt.as<ir::Store>()) {
       if (s->buffer->scope == ir::Scope::registers) return stmt;
       Expr writes = ir::boolean(true);
-      if (!by_warp && threads_ > 32) writes = writes && place_of(LoopKind::warp, threads_).index < ir::integer(1);
-      if (!by_lane && threads_ > 1) writes = writes && place_of(LoopKind::lane, threads_).index < ir::integer(1);
+      if (!by_warp && threads_ > 32)
+        writes = writes && place_of(LoopKind::warp, threads_).index < ir::integer(1);
+      if (!by_lane && threads_ > 1)
+        writes = writes && place_of(LoopKind::lane, threads_).index < ir::integer(1);
       return ir::if_then(writes, stmt);
     }
     if (const auto* s = stmt.as<ir::Block>()) {
@@ -99,7 +103,8 @@ class SingleWriter {
       for (const Stmt& child : s->statements) statements.push_back(inside(child));
       return ir::block(std::move(statements));
     }
-    if (const auto* s = stmt.as<ir::If>()) return ir::if_then(s->condition, inside(s->then), inside(s->otherwise));
+    if (const auto* s = stmt.as<ir::If>())
+      return ir::if_then(s->condition, inside(s->then), inside(s->otherwise));
     if (const auto* s = stmt.as<ir::Allocate>()) return ir::allocate(s->buffer, inside(s->body));
     if (const auto* s = stmt.as<ir::Let>()) return ir::let(s->name, s->value, inside(s->body));
     return stmt;

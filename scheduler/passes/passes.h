@@ -19,10 +19,11 @@ ir::Program lower_copies(ir::Program program, std::int64_t threads);
 
 /// The threads of a block that the within-block loops ask for.
 std::int64_t threads_of(const ir::Program& program);
-/// A store to memory that no warp, lane or thread loop holds would be done by every thread; one of them does it.
+/// A store to memory that no warp, lane or thread loop holds would be done by every thread; one of them does
+/// it.
 ir::Program let_one_thread_write(ir::Program program, std::int64_t threads);
-/// Bound loops become Lets of block and thread indices, with a condition where an axis is longer than the loop.
-/// Fills grid and threads of the launch.
+/// Bound loops become Lets of block and thread indices, with a condition where an axis is longer than the
+/// loop. Fills grid and threads of the launch.
 ir::Program map_threads(ir::Program program, std::int64_t threads, Launch& launch);
 
 /// On the CPU, bound loops run one after the other.

@@ -1,10 +1,9 @@
 // make_registers_private and unroll_register_loops.
+#include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/passes.h>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
@@ -26,7 +25,8 @@ std::set<std::string> thread_loops(const Stmt& stmt) {
 }
 
 bool uses_any(const Expr& expr, const std::set<std::string>& names) {
-  return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return ir::uses(expr, name); });
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return ir::uses(expr, name); });
 }
 
 /// Calls `on_access` with the indices of every use of the buffer.
@@ -35,10 +35,12 @@ void each_access(const Stmt& stmt, const ir::BufferRef& buffer,
   ir::visit(
       stmt,
       [&](const Stmt& s) {
-        if (const auto* store = s.as<ir::Store>(); store != nullptr && store->buffer == buffer) on_access(store->indices);
+        if (const auto* store = s.as<ir::Store>(); store != nullptr && store->buffer == buffer)
+          on_access(store->indices);
       },
       [&](const Expr& e) {
-        if (const auto* load = e.as<ir::Load>(); load != nullptr && load->buffer == buffer) on_access(load->indices);
+        if (const auto* load = e.as<ir::Load>(); load != nullptr && load->buffer == buffer)
+          on_access(load->indices);
       });
 }
 
@@ -50,7 +52,8 @@ std::vector<bool> private_dimensions(const Stmt& body, const ir::BufferRef& buff
   each_access(body, buffer, [&](const std::vector<Expr>& indices) {
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const auto* v = indices[i].as<ir::Variable>();
-      const bool good = v != nullptr && threads.count(v->name) != 0 && (variable[i].empty() || variable[i] == v->name);
+      const bool good =
+          v != nullptr && threads.count(v->name) != 0 && (variable[i].empty() || variable[i] == v->name);
       is_private[i] = is_private[i] && good;
       if (v != nullptr) variable[i] = v->name;
     }
@@ -58,8 +61,10 @@ std::vector<bool> private_dimensions(const Stmt& body, const ir::BufferRef& buff
   each_access(body, buffer, [&](const std::vector<Expr>& indices) {
     for (std::size_t i = 0; i < indices.size(); ++i) {
       if (is_private[i] || !uses_any(indices[i], threads)) continue;
-      throw UserError({fmt::format("a thread would read another thread's register of {}", buffer->name), {},
-                       ir::print(indices[i]), "a loop that is bound to the same axis wherever it indexes " + buffer->name});
+      throw UserError({fmt::format("a thread would read another thread's register of {}", buffer->name),
+                       {},
+                       ir::print(indices[i]),
+                       "a loop that is bound to the same axis wherever it indexes " + buffer->name});
     }
   });
   return is_private;

@@ -11,12 +11,14 @@ bool holds_loops_or_sums(const Stmt& stmt) {
   bool found = false;
   ir::visit(stmt, [&](const Stmt& s) {
     const auto* loop = s.as<ir::For>();
-    found = found || s.as<ir::Allocate>() != nullptr || (loop != nullptr && loop->kind == ir::LoopKind::serial);
+    found =
+        found || s.as<ir::Allocate>() != nullptr || (loop != nullptr && loop->kind == ir::LoopKind::serial);
   });
   return found;
 }
 
-/// for v (vectorized): for k: body   becomes   for k: for v (vectorized): body, through allocations and blocks.
+/// for v (vectorized): for k: body   becomes   for k: for v (vectorized): body, through allocations and
+/// blocks.
 Stmt sink(const ir::For& loop) {
   if (!holds_loops_or_sums(loop.body)) return ir::for_loop(loop);
   steps::Chain chain;
@@ -43,7 +45,8 @@ ir::Program sink_vector_loops(ir::Program program) {
   bool changed = true;
   rewriter.on_stmt = [&](const Stmt& s) {
     const auto* loop = s.as<ir::For>();
-    if (loop == nullptr || loop->kind != ir::LoopKind::vectorized || !holds_loops_or_sums(loop->body)) return s;
+    if (loop == nullptr || loop->kind != ir::LoopKind::vectorized || !holds_loops_or_sums(loop->body))
+      return s;
     changed = true;
     return sink(*loop);
   };

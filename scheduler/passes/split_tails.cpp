@@ -32,8 +32,8 @@ void collect_conjuncts(const Expr& condition, std::vector<Expr>& parts) {
   }
 }
 
-/// The condition at its hardest over all iterations of the inner loops it uses, or undefined where that is not
-/// to be had: an inner loop of unknown range, or an index that is no sum.
+/// The condition at its hardest over all iterations of the inner loops it uses, or undefined where that is
+/// not to be had: an inner loop of unknown range, or an index that is no sum.
 Expr hardest(const Expr& condition, const Inner& inner) {
   const auto* comparison = condition.as<ir::Binary>();
   const bool ordered = comparison != nullptr && (comparison->op == ir::BinaryOperator::less ||
@@ -54,8 +54,8 @@ Expr hardest(const Expr& condition, const Inner& inner) {
   return ir::binary(comparison->op, sum.expr(), ir::integer(0));
 }
 
-/// Conditions inside vectorized loops of `body` that need the loop `name` and, besides it, only loops that are
-/// vectorized or unrolled.
+/// Conditions inside vectorized loops of `body` that need the loop `name` and, besides it, only loops that
+/// are vectorized or unrolled.
 std::vector<Expr> tail_conditions(const Stmt& body, const std::string& name, const Inner& inner) {
   std::vector<Expr> found;
   ir::visit(body, [&](const Stmt& s) {
@@ -69,10 +69,12 @@ std::vector<Expr> tail_conditions(const Stmt& body, const std::string& name, con
       for (const Expr& part : parts) {
         const bool here = ir::uses(part, name) && ir::uses(part, vector->name) &&
                           std::none_of(inner.begin(), inner.end(), [&](const auto& entry) {
-                            return ir::uses(part, entry.first) && entry.second.kind != ir::LoopKind::vectorized &&
+                            return ir::uses(part, entry.first) &&
+                                   entry.second.kind != ir::LoopKind::vectorized &&
                                    entry.second.kind != ir::LoopKind::unrolled;
                           });
-        const bool known = std::any_of(found.begin(), found.end(), [&](const Expr& e) { return ir::same(e, part); });
+        const bool known =
+            std::any_of(found.begin(), found.end(), [&](const Expr& e) { return ir::same(e, part); });
         if (here && !known && hardest(part, inner).defined()) found.push_back(part);
       }
     });
@@ -89,7 +91,8 @@ Stmt without(const Stmt& stmt, const std::vector<Expr>& conditions) {
     collect_conjuncts(condition->condition, parts);
     Expr rest = ir::boolean(true);
     for (const Expr& part : parts) {
-      const bool dropped = std::any_of(conditions.begin(), conditions.end(), [&](const Expr& e) { return ir::same(e, part); });
+      const bool dropped =
+          std::any_of(conditions.begin(), conditions.end(), [&](const Expr& e) { return ir::same(e, part); });
       if (!dropped) rest = rest && part;
     }
     return ir::if_then(rest, condition->then);

@@ -1,10 +1,9 @@
 // unroll, vectorize, parallel, bind: who runs the iterations of a loop.
+#include <fmt/format.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -33,11 +32,13 @@ std::optional<Reason> require_serial(const ir::Program& program, const std::stri
   if (auto missing = require_loop(program, name)) return missing;
   const LoopKind kind = find_loop(program.body, name)->kind;
   if (kind == LoopKind::serial) return std::nullopt;
-  return Reason{2, fmt::format("{} is {} already", name, ir::name_of(kind)), "a loop that is still serial", name};
+  return Reason{2, fmt::format("{} is {} already", name, ir::name_of(kind)), "a loop that is still serial",
+                name};
 }
 
 /// Precondition 3: a constant extent of at most `largest`.
-std::optional<Reason> require_constant(const ir::Program& program, const std::string& name, std::int64_t largest) {
+std::optional<Reason> require_constant(const ir::Program& program, const std::string& name,
+                                       std::int64_t largest) {
   const ir::Expr& extent = find_loop(program.body, name)->extent;
   const std::int64_t* value = ir::integer_value(extent);
   if (value != nullptr ? *value <= largest : is_constant_extent(program, extent)) return std::nullopt;
@@ -65,8 +66,8 @@ StepResult apply_unroll(const ir::Program& program, const Step& step, const Step
 }
 
 /// vectorize(x): the iterations are elements of a vector. Preconditions: 1 to 3 as unroll; 4 iterations are
-/// independent; 5 no other vectorized loop around or inside; 6 ranges of loops inside do not depend on it; 7 no
-/// loop inside is bound or parallel.
+/// independent; 5 no other vectorized loop around or inside; 6 ranges of loops inside do not depend on it; 7
+/// no loop inside is bound or parallel.
 StepResult apply_vectorize(const ir::Program& program, const Step& step, const StepContext& context) {
   const std::string& name = word_of(step.arguments.at(0));
   if (auto refused = require_serial(program, name)) return *refused;
@@ -78,7 +79,8 @@ StepResult apply_vectorize(const ir::Program& program, const Step& step, const S
     if (loop == nullptr || refused) return;
     if (loop->name != name) {
       if (loop->kind == LoopKind::vectorized && find_loop(loop->body, name) != nullptr) {
-        refused = Reason{5, fmt::format("{} around it is vectorized already", loop->name), "one vectorized loop in a nest", name};
+        refused = Reason{5, fmt::format("{} around it is vectorized already", loop->name),
+                         "one vectorized loop in a nest", name};
       }
       return;
     }
@@ -86,7 +88,8 @@ StepResult apply_vectorize(const ir::Program& program, const Step& step, const S
       const auto* inner = inside.as<ir::For>();
       if (inner == nullptr || refused) return;
       if (inner->kind == LoopKind::vectorized) {
-        refused = Reason{5, fmt::format("{} inside it is vectorized already", inner->name), "one vectorized loop in a nest", name};
+        refused = Reason{5, fmt::format("{} inside it is vectorized already", inner->name),
+                         "one vectorized loop in a nest", name};
       } else if (ir::uses(inner->begin, name) || ir::uses(inner->extent, name)) {
         refused = Reason{6, fmt::format("the range of {} inside depends on {}", inner->name, name),
                          "a loop whose iterations all do the same: vectorize another index", inner->name};
@@ -100,14 +103,15 @@ StepResult apply_vectorize(const ir::Program& program, const Step& step, const S
   return marked(program, name, LoopKind::vectorized, context.step);
 }
 
-/// parallel(x): CPU threads share the iterations. Preconditions: 1, 2, 4 as above; 5 the target is a CPU; 6 no
-/// other parallel loop around or inside.
+/// parallel(x): CPU threads share the iterations. Preconditions: 1, 2, 4 as above; 5 the target is a CPU; 6
+/// no other parallel loop around or inside.
 StepResult apply_parallel(const ir::Program& program, const Step& step, const StepContext& context) {
   const std::string& name = word_of(step.arguments.at(0));
   if (auto refused = require_serial(program, name)) return *refused;
   if (auto refused = require_independent(name, context)) return *refused;
   if (context.target.is_gpu()) {
-    return Reason{5, "the target is " + context.target.name, "a CPU target; on a GPU, bind(" + name + ", block_x)", name};
+    return Reason{5, "the target is " + context.target.name,
+                  "a CPU target; on a GPU, bind(" + name + ", block_x)", name};
   }
   std::string other;
   ir::visit(program.body, [&](const Stmt& s) {
@@ -124,7 +128,9 @@ StepResult apply_parallel(const ir::Program& program, const Step& step, const St
     }();
     if (around || inside) other = loop->name;
   });
-  if (!other.empty()) return Reason{6, "a parallel loop around or inside " + name + " already", "one parallel loop in a nest", other};
+  if (!other.empty())
+    return Reason{6, "a parallel loop around or inside " + name + " already", "one parallel loop in a nest",
+                  other};
   return marked(program, name, LoopKind::parallel, context.step);
 }
 
@@ -146,11 +152,13 @@ std::optional<Reason> check_axis(const ir::Program& program, const std::string& 
     const bool nested = find_loop(loop->body, name) != nullptr ||
                         find_loop(find_loop(program.body, name)->body, loop->name) != nullptr;
     if (loop->kind == axis && nested) {
-      refused = Reason{6, fmt::format("{} is bound to {} already", loop->name, ir::name_of(axis)),
-                       "one loop of a nest for each of block_x, block_y, block_z, warp, lane, thread", loop->name};
+      refused =
+          Reason{6, fmt::format("{} is bound to {} already", loop->name, ir::name_of(axis)),
+                 "one loop of a nest for each of block_x, block_y, block_z, warp, lane, thread", loop->name};
     }
-    const bool mixed = (axis == LoopKind::thread && (loop->kind == LoopKind::warp || loop->kind == LoopKind::lane)) ||
-                       (loop->kind == LoopKind::thread && (axis == LoopKind::warp || axis == LoopKind::lane));
+    const bool mixed =
+        (axis == LoopKind::thread && (loop->kind == LoopKind::warp || loop->kind == LoopKind::lane)) ||
+        (loop->kind == LoopKind::thread && (axis == LoopKind::warp || axis == LoopKind::lane));
     if (mixed && nested) {
       refused = Reason{7, fmt::format("{} is bound to {}", loop->name, ir::name_of(loop->kind)),
                        "either thread, or warp and lane", loop->name};
@@ -164,18 +172,20 @@ std::optional<Reason> check_axis(const ir::Program& program, const std::string& 
   return require_constant(program, name, largest_extent(axis, target));
 }
 
-/// bind(x, axis): the blocks, warps, lanes or threads of a launch share the iterations. Preconditions: 1, 2, 4
-/// as above; 3 warp, lane and thread loops have a constant extent that fits the target; 5 the target is a GPU;
-/// 6 no loop of the nest has that axis; 7 thread does not mix with warp and lane; 8 block loops stand outside;
-/// 9 the axis is one of the six.
+/// bind(x, axis): the blocks, warps, lanes or threads of a launch share the iterations. Preconditions: 1, 2,
+/// 4 as above; 3 warp, lane and thread loops have a constant extent that fits the target; 5 the target is a
+/// GPU; 6 no loop of the nest has that axis; 7 thread does not mix with warp and lane; 8 block loops stand
+/// outside; 9 the axis is one of the six.
 StepResult apply_bind(const ir::Program& program, const Step& step, const StepContext& context) {
   const std::string& name = word_of(step.arguments.at(0));
   const std::string& word = word_of(step.arguments.at(1));
   if (auto refused = require_serial(program, name)) return *refused;
-  const auto axis = std::find_if(axes.begin(), axes.end(), [&](LoopKind kind) { return ir::name_of(kind) == word; });
+  const auto axis =
+      std::find_if(axes.begin(), axes.end(), [&](LoopKind kind) { return ir::name_of(kind) == word; });
   if (axis == axes.end()) return Reason{9, word, "block_x, block_y, block_z, warp, lane or thread", name};
   if (!context.target.is_gpu()) {
-    return Reason{5, "the target is " + context.target.name, "a GPU target; on the CPU, parallel(" + name + ")", name};
+    return Reason{5, "the target is " + context.target.name,
+                  "a GPU target; on the CPU, parallel(" + name + ")", name};
   }
   if (auto refused = require_independent(name, context)) return *refused;
   if (auto refused = check_axis(program, name, *axis, context.target)) return *refused;

@@ -15,7 +15,9 @@ const std::vector<StepKind>& rows() {
 
 }  // namespace
 
-std::span<const StepKind> step_kinds() { return rows(); }
+std::span<const StepKind> step_kinds() {
+  return rows();
+}
 
 const StepKind& step_kind(std::string_view name) {
   std::string known;

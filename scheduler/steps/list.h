@@ -1,5 +1,5 @@
-// The rows of the list of steps, one a primitive. What each does, and its numbered preconditions, stand in its
-// file.
+// The rows of the list of steps, one a primitive. What each does, and its numbered preconditions, stand in
+// its file.
 #pragma once
 
 #include <weft/scheduler/step.h>

@@ -1,8 +1,7 @@
+#include <fmt/format.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/loops.h>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -40,10 +39,12 @@ Stmt distribute(const ir::For& loop, const std::vector<Expr>& conditions, const 
     return ir::block(std::move(statements));
   }
   if (const auto* s = stmt.as<ir::Allocate>()) {
-    if (s->buffer->scope != ir::Scope::registers) return ir::allocate(s->buffer, distribute(loop, conditions, s->body));
+    if (s->buffer->scope != ir::Scope::registers)
+      return ir::allocate(s->buffer, distribute(loop, conditions, s->body));
     std::vector<Expr> shape{loop.extent};
     shape.insert(shape.end(), s->buffer->shape.begin(), s->buffer->shape.end());
-    const auto wider = ir::make_buffer(s->buffer->name, s->buffer->dtype, s->buffer->scope, s->buffer->access, shape);
+    const auto wider =
+        ir::make_buffer(s->buffer->name, s->buffer->dtype, s->buffer->scope, s->buffer->access, shape);
     const Expr index = ir::variable(loop.name) - loop.begin;
     return ir::allocate(wider, distribute(loop, conditions, add_dimension(s->body, s->buffer, wider, index)));
   }
@@ -60,7 +61,8 @@ std::vector<std::string> loop_names(const Stmt& stmt) {
   std::vector<std::string> names;
   ir::visit(stmt, [&](const Stmt& s) {
     const auto* loop = s.as<ir::For>();
-    if (loop != nullptr && std::find(names.begin(), names.end(), loop->name) == names.end()) names.push_back(loop->name);
+    if (loop != nullptr && std::find(names.begin(), names.end(), loop->name) == names.end())
+      names.push_back(loop->name);
   });
   return names;
 }
@@ -74,7 +76,8 @@ const ir::For* find_loop(const Stmt& stmt, const std::string& name) {
   return found;
 }
 
-Stmt change_loops(const Stmt& stmt, const std::string& name, const std::function<Stmt(const ir::For&)>& change) {
+Stmt change_loops(const Stmt& stmt, const std::string& name,
+                  const std::function<Stmt(const ir::For&)>& change) {
   ir::Rewriter rewriter;
   rewriter.on_stmt = [&](const Stmt& s) {
     const auto* loop = s.as<ir::For>();
@@ -85,8 +88,10 @@ Stmt change_loops(const Stmt& stmt, const std::string& name, const std::function
 
 std::optional<Reason> require_loop(const ir::Program& program, const std::string& name) {
   if (find_loop(program.body, name) != nullptr) return std::nullopt;
-  return Reason{1, fmt::format("no loop is called {}", name),
-                fmt::format("one of the loops {}", fmt::join(loop_names(program.body), ", ")), {}};
+  return Reason{1,
+                fmt::format("no loop is called {}", name),
+                fmt::format("one of the loops {}", fmt::join(loop_names(program.body), ", ")),
+                {}};
 }
 
 bool is_output_loop(const std::string& name, const Algorithm& algorithm) {
@@ -117,7 +122,8 @@ Chain chain_of(const Stmt& stmt) {
       const Stmt body = loop->body;
       chain.loops.push_back(std::move(bare));
       chain.core = body;
-    } else if (const auto* condition = chain.core.as<ir::If>(); condition != nullptr && !condition->otherwise.defined()) {
+    } else if (const auto* condition = chain.core.as<ir::If>();
+               condition != nullptr && !condition->otherwise.defined()) {
       chain.conditions.push_back(condition->condition);
       const Stmt body = condition->then;
       chain.core = body;
@@ -159,11 +165,13 @@ std::variant<Chain, Reason> permuted(Chain chain, const std::vector<std::string>
   }
   for (std::size_t i = 0; i < loops.size(); ++i) {
     for (std::size_t inner = i + 1; inner < loops.size(); ++inner) {
-      if (!ir::uses(loops[i].begin, loops[inner].name) && !ir::uses(loops[i].extent, loops[inner].name)) continue;
-      return Reason{number,
-                    fmt::format("{} would stand inside {}, whose range {} .. {} depends on it", loops[inner].name,
-                                loops[i].name, ir::print(loops[i].begin), ir::print(loops[i].begin + loops[i].extent)),
-                    fmt::format("{} outside {}", loops[inner].name, loops[i].name), loops[i].name};
+      if (!ir::uses(loops[i].begin, loops[inner].name) && !ir::uses(loops[i].extent, loops[inner].name))
+        continue;
+      return Reason{
+          number,
+          fmt::format("{} would stand inside {}, whose range {} .. {} depends on it", loops[inner].name,
+                      loops[i].name, ir::print(loops[i].begin), ir::print(loops[i].begin + loops[i].extent)),
+          fmt::format("{} outside {}", loops[inner].name, loops[i].name), loops[i].name};
     }
   }
   chain.loops = std::move(loops);
@@ -199,7 +207,8 @@ Expr factor_of(ir::Program& program, const Argument& argument) {
   if (const auto* number = std::get_if<std::int64_t>(&argument.value)) return ir::integer(*number);
   const auto* choice = std::get_if<KnobChoice>(&argument.value);
   if (choice == nullptr) {
-    throw UserError({"an argument is not a number", argument.name, std::get<std::string>(argument.value), "a number or a knob"});
+    throw UserError({"an argument is not a number", argument.name, std::get<std::string>(argument.value),
+                     "a number or a knob"});
   }
   const bool known = std::any_of(program.knobs.begin(), program.knobs.end(),
                                  [&](const ir::Knob& knob) { return knob.name == choice->name; });

@@ -21,13 +21,13 @@ ir::Stmt change_loops(const ir::Stmt& stmt, const std::string& name,
 /// step that names a loop.
 std::optional<Reason> require_loop(const ir::Program& program, const std::string& name);
 
-/// True when iterations of the loop write different elements of the output: an output index of the algorithm or
-/// a piece of one. False for what is summed over and for loops over stored rows.
+/// True when iterations of the loop write different elements of the output: an output index of the algorithm
+/// or a piece of one. False for what is summed over and for loops over stored rows.
 bool is_output_loop(const std::string& name, const Algorithm& algorithm);
 
 /// A chain: loops and conditions, each the whole body of the one before, and what stands inside the last.
 struct Chain {
-  std::vector<ir::For> loops;         ///< bodies unset
+  std::vector<ir::For> loops;  ///< bodies unset
   std::vector<ir::Expr> conditions;
   ir::Stmt core;
 };
@@ -40,8 +40,8 @@ ir::Stmt rebuild(Chain chain);
 std::variant<Chain, Reason> permuted(Chain chain, const std::vector<std::string>& names, int number);
 
 /// Moves the innermost loop of the chain into its core: a sum kept in a register becomes one register an
-/// iteration, and every statement of the core that depends on the loop gets a loop of its own. The extent must
-/// be constant or a knob.
+/// iteration, and every statement of the core that depends on the loop gets a loop of its own. The extent
+/// must be constant or a knob.
 Chain sink_innermost(Chain chain);
 /// A constant, or an expression over knobs alone.
 bool is_constant_extent(const ir::Program& program, const ir::Expr& extent);

@@ -1,11 +1,10 @@
 // reorder.
+#include <fmt/format.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
 #include <weft/scheduler/steps/reorder.h>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
@@ -42,7 +41,8 @@ Names merged(const Names& chain, const Names& order) {
 }
 
 /// Applies `change` to every statement of the core (past its allocations) and puts the core together again.
-std::variant<Stmt, Reason> change_core(const Stmt& core, const std::function<std::variant<Stmt, Reason>(const Stmt&)>& change) {
+std::variant<Stmt, Reason> change_core(const Stmt& core,
+                                       const std::function<std::variant<Stmt, Reason>(const Stmt&)>& change) {
   if (const auto* s = core.as<ir::Allocate>()) {
     auto body = change_core(s->body, change);
     if (std::holds_alternative<Reason>(body)) return body;
@@ -152,7 +152,8 @@ StepResult reorder_loops(const ir::Program& program, const Names& order) {
   ir::Program result = program;
   result.body = std::get<Stmt>(body);
   if (!in_order(result.body, order)) {
-    return Reason{5, "a loop of the sum would have to move out of it, or the loops are not around one another",
+    return Reason{5,
+                  "a loop of the sum would have to move out of it, or the loops are not around one another",
                   "loops of one nest; loops that were moved into a sum stay there", order.front()};
   }
   return result;

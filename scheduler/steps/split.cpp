@@ -1,11 +1,10 @@
 // split and tile.
+#include <fmt/format.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
 #include <weft/scheduler/steps/reorder.h>
-
-#include <fmt/format.h>
 
 namespace weft::steps {
 namespace {
@@ -15,7 +14,8 @@ using ir::Stmt;
 
 /// for x in b .. b+e: body
 ///   becomes
-/// for x.outer in 0 .. ceil(e / f): for x.inner in 0 .. f: if f*x.outer + x.inner < e: body[x := b + f*x.outer + x.inner]
+/// for x.outer in 0 .. ceil(e / f): for x.inner in 0 .. f: if f*x.outer + x.inner < e: body[x := b +
+/// f*x.outer + x.inner]
 Stmt split_loop(const ir::For& loop, const Expr& factor, int step) {
   const Expr outer = ir::variable(loop.name + ".outer");
   const Expr inner = ir::variable(loop.name + ".inner");
@@ -32,8 +32,8 @@ StepResult split_one(ir::Program program, const Argument& argument, const StepCo
   if (auto missing = require_loop(program, argument.name)) return *missing;
   const ir::For& loop = *find_loop(program.body, argument.name);
   if (loop.kind != ir::LoopKind::serial) {
-    return Reason{2, fmt::format("{} is {} already", loop.name, name_of(loop.kind)), "a serial loop: split it first",
-                  loop.name};
+    return Reason{2, fmt::format("{} is {} already", loop.name, name_of(loop.kind)),
+                  "a serial loop: split it first", loop.name};
   }
   const auto* number = std::get_if<std::int64_t>(&argument.value);
   if (number != nullptr && *number < 1) {

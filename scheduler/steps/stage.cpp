@@ -1,12 +1,11 @@
 // stage: the part of an operand that a loop's body reads is copied first, to shared memory or to registers.
+#include <fmt/format.h>
 #include <weft/scheduler/build_program.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
@@ -29,7 +28,8 @@ InnerLoops inner_loops(const Stmt& body) {
 }
 
 bool uses_any(const Expr& expr, const InnerLoops& loops) {
-  return std::any_of(loops.begin(), loops.end(), [&](const auto& entry) { return ir::uses(expr, entry.first); });
+  return std::any_of(loops.begin(), loops.end(),
+                     [&](const auto& entry) { return ir::uses(expr, entry.first); });
 }
 
 std::vector<const ir::Load*> loads_of(const Stmt& body, const ir::BufferRef& buffer) {
@@ -50,17 +50,19 @@ struct Span {
 
 bool reads_inner_data(const Expr& index, const InnerLoops& loops) {
   bool found = false;
-  ir::visit(index, [&](const Expr& e) { found = found || (e.as<ir::Load>() != nullptr && uses_any(e, loops)); });
+  ir::visit(index,
+            [&](const Expr& e) { found = found || (e.as<ir::Load>() != nullptr && uses_any(e, loops)); });
   return found;
 }
 
-/// The largest value of a term above its smallest, or undefined where the term is not a loop times a constant.
+/// The largest value of a term above its smallest, or undefined where the term is not a loop times a
+/// constant.
 Expr reach_of(const ir::Linear::Term& term, const InnerLoops& loops) {
   if (term.coefficient < 0) return {};
   Expr scale = ir::integer(term.coefficient);
   Expr atom = term.atom;
-  if (const auto* product = atom.as<ir::Binary>(); product != nullptr && product->op == ir::BinaryOperator::multiply &&
-                                                   !uses_any(product->right, loops)) {
+  if (const auto* product = atom.as<ir::Binary>();
+      product != nullptr && product->op == ir::BinaryOperator::multiply && !uses_any(product->right, loops)) {
     scale = scale * product->right;
     atom = product->left;
   }
@@ -87,7 +89,8 @@ Span span_of(const Expr& index, const Expr& whole, const InnerLoops& loops) {
   return {outer.expr(), extent};
 }
 
-Stmt with_loads(const Stmt& body, const ir::BufferRef& buffer, const std::function<Expr(const ir::Load&)>& change) {
+Stmt with_loads(const Stmt& body, const ir::BufferRef& buffer,
+                const std::function<Expr(const ir::Load&)>& change) {
   ir::Rewriter rewriter;
   rewriter.on_expr = [&](const Expr& e) {
     const auto* load = e.as<ir::Load>();
@@ -96,23 +99,25 @@ Stmt with_loads(const Stmt& body, const ir::BufferRef& buffer, const std::functi
   return rewriter(body);
 }
 
-std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& buffer, const ir::Program& program,
-                                        int step) {
+std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& buffer,
+                                        const ir::Program& program, int step) {
   const InnerLoops loops = inner_loops(body);
   std::vector<Span> region;
   for (const ir::Load* load : loads_of(body, buffer)) {
     for (std::size_t i = 0; i < load->indices.size(); ++i) {
       const Span span = span_of(load->indices[i], buffer->shape[i], loops);
       if (!span.begin.defined() || !is_constant_extent(program, span.extent)) {
-        return Reason{4, fmt::format("the reads of {}[…, {}, …] do not fill a tile of constant size", buffer->name,
-                                     ir::print(load->indices[i])),
+        return Reason{4,
+                      fmt::format("the reads of {}[…, {}, …] do not fill a tile of constant size",
+                                  buffer->name, ir::print(load->indices[i])),
                       "indices that are sums of loops with constant extents, or a dimension of constant size",
                       buffer->name};
       }
       if (region.size() <= i) {
         region.push_back(span);
       } else if (!ir::same(region[i].begin, span.begin) || !ir::same(region[i].extent, span.extent)) {
-        return Reason{4, fmt::format("{} is read in two different regions", buffer->name), "one region", buffer->name};
+        return Reason{4, fmt::format("{} is read in two different regions", buffer->name), "one region",
+                      buffer->name};
       }
     }
   }
@@ -151,15 +156,16 @@ std::vector<Expr> guards_of(const Stmt& body, const ir::BufferRef& buffer, const
   return guards;
 }
 
-std::variant<Stmt, Reason> stage_registers(const Stmt& body, const ir::BufferRef& buffer, const ir::Program& program,
-                                           int step) {
+std::variant<Stmt, Reason> stage_registers(const Stmt& body, const ir::BufferRef& buffer,
+                                           const ir::Program& program, int step) {
   const InnerLoops loops = inner_loops(body);
   const auto loads = loads_of(body, buffer);
   const ir::Load& first = *loads.front();
   const Expr value = ir::load(buffer, first.indices);
   for (const ir::Load* load : loads) {
     if (!ir::same(value, ir::load(buffer, load->indices))) {
-      return Reason{4, fmt::format("{} is read at two different places", buffer->name), "one place", buffer->name};
+      return Reason{4, fmt::format("{} is read at two different places", buffer->name), "one place",
+                    buffer->name};
     }
   }
   std::vector<std::string> used;
@@ -208,11 +214,13 @@ Request request_of(const Step& step) {
 }
 
 /// The buffers of a tensor: itself, or the arrays of the sparse operand, that the statement reads.
-std::vector<ir::BufferRef> buffers_read(const ir::Program& program, const Stmt& body, const std::string& tensor) {
+std::vector<ir::BufferRef> buffers_read(const ir::Program& program, const Stmt& body,
+                                        const std::string& tensor) {
   std::vector<ir::BufferRef> buffers;
   for (const ir::BufferRef& buffer : program.buffers) {
     const bool named = buffer->name == tensor || buffer->name.starts_with(tensor + ".");
-    if (named && buffer->access == ir::Access::read && !loads_of(body, buffer).empty()) buffers.push_back(buffer);
+    if (named && buffer->access == ir::Access::read && !loads_of(body, buffer).empty())
+      buffers.push_back(buffer);
   }
   return buffers;
 }
@@ -228,19 +236,21 @@ std::optional<Reason> check_place(const ir::Program& program, const Request& req
     if (loop == nullptr || refused || request.scope != "shared") return;
     const bool around = loop->name == request.at || find_loop(loop->body, request.at) != nullptr;
     if (around && ir::is_within_block(loop->kind)) {
-      refused = Reason{5, fmt::format("{} is bound to {}, so not all threads of a block reach the copy together",
-                                      loop->name, ir::name_of(loop->kind)),
-                       fmt::format("reorder({}, {}) first, or another place", request.at, loop->name), loop->name};
+      refused =
+          Reason{5,
+                 fmt::format("{} is bound to {}, so not all threads of a block reach the copy together",
+                             loop->name, ir::name_of(loop->kind)),
+                 fmt::format("reorder({}, {}) first, or another place", request.at, loop->name), loop->name};
     }
   });
   return refused;
 }
 
 /// stage(T, shared | registers, at = loop): at the begin of each iteration of the loop, what the iteration
-/// reads of T is copied; the reads become reads of the copy. Where an index comes from data (a column number),
-/// the whole dimension is copied.
-/// Preconditions: 1 the loop exists; 2 the scope is shared or registers; 3 the loop's body reads T and T is an
-/// input; 4 the region has a constant size; 5 (shared) no warp, lane or thread loop stands around the copy.
+/// reads of T is copied; the reads become reads of the copy. Where an index comes from data (a column
+/// number), the whole dimension is copied. Preconditions: 1 the loop exists; 2 the scope is shared or
+/// registers; 3 the loop's body reads T and T is an input; 4 the region has a constant size; 5 (shared) no
+/// warp, lane or thread loop stands around the copy.
 StepResult apply_stage(const ir::Program& program, const Step& step, const StepContext& context) {
   const Request request = request_of(step);
   if (auto refused = check_place(program, request)) return *refused;

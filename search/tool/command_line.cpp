@@ -1,11 +1,10 @@
+#include <fmt/format.h>
 #include <weft/backends/runtime/device.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/tool/command_line.h>
 #include <weft/search/tool/verbs.h>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
-
 #include <array>
 #include <cstdio>
 #include <exception>
@@ -44,7 +43,8 @@ std::string suggestion(const CLI::App& app, int argc, char** argv) {
     const std::string word(argv[i]);
     if (std::find(known.begin(), known.end(), word) != known.end()) continue;
     for (const std::string& candidate : known) {
-      if (word.size() > 3 && edit_distance(word, candidate) <= 2) return fmt::format("did you mean {} in place of {}?\n", candidate, word);
+      if (word.size() > 3 && edit_distance(word, candidate) <= 2)
+        return fmt::format("did you mean {} in place of {}?\n", candidate, word);
     }
   }
   return {};
@@ -78,9 +78,10 @@ int run(const Action& action) {
 }  // namespace
 
 int command_line(int argc, char** argv) {
-  CLI::App app("weft: kernels for pruned weights. Data goes to stdout, messages to stderr.\n"
-               "Exit codes: 0 ok, 1 failed, 2 usage, 3 infeasible schedule, 4 mismatch, 5 no suitable device.",
-               "weft");
+  CLI::App app(
+      "weft: kernels for pruned weights. Data goes to stdout, messages to stderr.\n"
+      "Exit codes: 0 ok, 1 failed, 2 usage, 3 infeasible schedule, 4 mismatch, 5 no suitable device.",
+      "weft");
   app.require_subcommand(1);
   app.set_version_flag("--version", "weft 0.1.0");
   Action action;

@@ -1,13 +1,12 @@
 // weft compile: a kernel's program, PTX, CUDA source and resources as files.
+#include <fmt/format.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/table.h>
 #include <weft/search/tool/verbs.h>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 namespace weft::tool {
 namespace {
@@ -32,12 +31,16 @@ int run(const CompileVerb& options) {
     const std::string folder = (std::filesystem::path(options.out) / target.name).string();
     const std::vector<std::string> files = kernel.write_to(folder);
     const auto& resources = kernel.resources();
-    const auto number = [&](auto get) { return resources ? std::to_string(get(*resources)) : std::string("unknown"); };
+    const auto number = [&](auto get) {
+      return resources ? std::to_string(get(*resources)) : std::string("unknown");
+    };
     table.row({target.name, number([](const Resources& r) { return r.registers; }),
                number([](const Resources& r) { return r.spill_bytes; }),
-               std::to_string(kernel.lowered().launch.shared_bytes), fmt::format("{}: {}", folder, fmt::join(files, " "))});
+               std::to_string(kernel.lowered().launch.shared_bytes),
+               fmt::format("{}: {}", folder, fmt::join(files, " "))});
     nlohmann::ordered_json entry{{"target", target.name}, {"folder", folder}, {"files", files}};
-    if (resources) entry["resources"] = {{"registers", resources->registers}, {"spill_bytes", resources->spill_bytes}};
+    if (resources)
+      entry["resources"] = {{"registers", resources->registers}, {"spill_bytes", resources->spill_bytes}};
     document.push_back(entry);
   }
   fmt::print("{}", options.json ? document.dump(2) + "\n" : table.text());
@@ -49,9 +52,12 @@ int run(const CompileVerb& options) {
 void add_compile(CLI::App& app, Action& action) {
   auto options = std::make_shared<CompileVerb>();
   CLI::App* verb = app.add_subcommand("compile", "lower one schedule and write what it becomes");
-  verb->footer("Example: weft compile --op spmm --weights layer.npy --n 256 --target cpu,sm_80,sm_90a -o out");
+  verb->footer(
+      "Example: weft compile --op spmm --weights layer.npy --n 256 --target cpu,sm_80,sm_90a -o out");
   add_problem_flags(*verb, options->problem);
-  verb->add_option("--target", options->targets, "cpu, sm_75 … sm_90a; several joined by commas")->delimiter(',')->capture_default_str();
+  verb->add_option("--target", options->targets, "cpu, sm_75 … sm_90a; several joined by commas")
+      ->delimiter(',')
+      ->capture_default_str();
   verb->add_option("--emitter", options->emitter, "GPU code by llvm or by cuda source")
       ->check(CLI::IsMember({"llvm", "cuda"}))
       ->capture_default_str();

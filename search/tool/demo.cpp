@@ -1,4 +1,5 @@
 // weft demo: the main job from a weight file to a verdict.
+#include <fmt/format.h>
 #include <weft/backends/runtime/driver.h>
 #include <weft/formats/io/safetensors.h>
 #include <weft/formats/statistics.h>
@@ -10,8 +11,6 @@
 #include <weft/search/tool/verbs.h>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
-
 #include <filesystem>
 
 namespace weft::tool {
@@ -33,13 +32,14 @@ std::string weights_file(const DemoVerb& options) {
   layer.rows = 512;
   layer.columns = 1152;
   layer.sparsity = 0.9;
-  io::write_safetensors(file, {{"weight", to_dense(synthetic_layer(layer))}}, {{"origin", "weft, synthetic pruned layer"}});
+  write_safetensors(file, {{"weight", to_dense(synthetic_layer(layer))}},
+                    {{"origin", "weft, synthetic pruned layer"}});
   fmt::print("No weights given: {} is a generated layer with the row lengths of a pruned network.\n\n", file);
   return file;
 }
 
 Device best_device() {
-  return driver::status().available() ? Device::cuda() : Device::cpu();
+  return driver::status().ready() ? Device::cuda() : Device::cpu();
 }
 
 struct Row {
@@ -53,7 +53,8 @@ void add_row(Table& table, const Row& row, double dense_microseconds) {
   table.row({row.name, fmt::format("{:.2f}", row.microseconds),
              fmt::format("{:.1f}", giga_per_second(row.operations, row.microseconds)),
              fmt::format("{:.2f}", dense_microseconds / row.microseconds),
-             fmt::format("{:.1e}", row.verification.difference.relative), row.verification.passed ? "right" : "WRONG"});
+             fmt::format("{:.1e}", row.verification.difference.relative),
+             row.verification.passed ? "right" : "WRONG"});
 }
 
 void write_kernels(const DemoVerb& options, const Problem& problem) {
@@ -63,9 +64,10 @@ void write_kernels(const DemoVerb& options, const Problem& problem) {
     const Kernel kernel = compile(default_schedule(problem.algorithm, problem.weights, target));
     const std::string folder = (std::filesystem::path(options.out) / target.name).string();
     const auto files = kernel.write_to(folder);
-    const std::string note = kernel.resources() ? fmt::format(", {} registers, {} bytes spilled", kernel.resources()->registers,
-                                                              kernel.resources()->spill_bytes)
-                                                : std::string();
+    const std::string note = kernel.resources()
+                                 ? fmt::format(", {} registers, {} bytes spilled",
+                                               kernel.resources()->registers, kernel.resources()->spill_bytes)
+                                 : std::string();
     fmt::print("  {}: {}{}\n", folder, fmt::join(files, " "), note);
   }
 }
@@ -83,7 +85,8 @@ int run(const DemoVerb& options) {
   const Device device = best_device();
   fmt::print("\nRunning on {} ({})\n\n", device.name(), device.description().model);
   const Kernel kernel = compile(default_schedule(problem.algorithm, problem.weights, target_of(device)));
-  Row sparse{"weft, " + problem.weights->format().text(), 0, sparse_operations(problem), verify(kernel, device, problem.arguments)};
+  Row sparse{"weft, " + problem.weights->format().text(), 0, sparse_operations(problem),
+             verify(kernel, device, problem.arguments)};
   sparse.microseconds = time_kernel(device, kernel.bind(device, problem.arguments)).median;
   const auto dense_time = time_dense(device, problem);
   Row dense{dense_time->name, dense_time->timing.median, dense_operations(problem), dense_time->verification};
@@ -92,8 +95,8 @@ int run(const DemoVerb& options) {
   add_row(table, sparse, dense.microseconds);
   fmt::print("{}\n", table.text());
   const double ratio = dense.microseconds / sparse.microseconds;
-  fmt::print("Verdict: at n = {} on this device, the sparse kernel is {:.2f} times {} than the dense one.\n", problem.columns,
-             ratio >= 1 ? ratio : 1 / ratio, ratio >= 1 ? "faster" : "slower");
+  fmt::print("Verdict: at n = {} on this device, the sparse kernel is {:.2f} times {} than the dense one.\n",
+             problem.columns, ratio >= 1 ? ratio : 1 / ratio, ratio >= 1 ? "faster" : "slower");
   fmt::print("Everything is in {}.\n", options.out);
   return sparse.verification.passed && dense.verification.passed ? exit_ok : exit_mismatch;
 }

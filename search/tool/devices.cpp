@@ -1,4 +1,5 @@
 // weft devices: what kernels can run on here, and what they can be compiled for.
+#include <fmt/format.h>
 #include <weft/backends/cuda/toolkit.h>
 #include <weft/backends/runtime/device.h>
 #include <weft/backends/runtime/driver.h>
@@ -7,10 +8,8 @@
 #include <weft/search/tool/verbs.h>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
 #include <memory>
+#include <nlohmann/json.hpp>
 
 namespace weft::tool {
 namespace {
@@ -19,7 +18,8 @@ std::string json_of_devices() {
   nlohmann::ordered_json document;
   document["driver"] = driver::status().sentence;
   for (const DeviceDescription& device : Device::devices()) {
-    nlohmann::ordered_json entry{{"name", device.name}, {"model", device.model}, {"memory_bytes", device.memory_bytes}};
+    nlohmann::ordered_json entry{
+        {"name", device.name}, {"model", device.model}, {"memory_bytes", device.memory_bytes}};
     if (device.kind == DeviceKind::cuda) {
       entry["sm"] = device.sm;
       entry["multiprocessors"] = device.multiprocessors;
@@ -45,8 +45,8 @@ void print_devices() {
   for (const DeviceDescription& d : Device::devices()) {
     const std::string details =
         d.kind == DeviceKind::cuda
-            ? fmt::format("sm_{}, {} multiprocessors, {} KB shared memory a block, {} MB L2", d.sm, d.multiprocessors,
-                          d.shared_bytes_opt_in >> 10, d.l2_bytes >> 20)
+            ? fmt::format("sm_{}, {} multiprocessors, {} KB shared memory a block, {} MB L2", d.sm,
+                          d.multiprocessors, d.shared_bytes_opt_in >> 10, d.l2_bytes >> 20)
             : fmt::format("{} cores, {}", d.logical_cores, fmt::join(d.instruction_sets, " "));
     table.row({d.name, d.model, fmt::format("{} MiB", d.memory_bytes >> 20), details});
   }

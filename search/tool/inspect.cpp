@@ -1,11 +1,10 @@
 // weft inspect: the structure of a weight file.
+#include <fmt/format.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/statistics.h>
 #include <weft/search/tool/verbs.h>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
-
 #include <memory>
 
 namespace weft::tool {
@@ -24,9 +23,9 @@ void add_inspect(CLI::App& app, Action& action) {
   verb->add_flag("--json", options->json, "one JSON document");
   verb->callback([options, &action] {
     action = [options] {
-      io::ReadOptions read_options;
+      ReadOptions read_options;
       read_options.tensor = options->tensor;
-      const WeightMatrix matrix = io::read(options->file, read_options);
+      const WeightMatrix matrix = read(options->file, read_options);
       const Statistics found = statistics(matrix);
       fmt::print("{}", options->json ? json_text(found) + "\n" : matrix.origin + "\n" + report(found));
       return exit_ok;

@@ -1,3 +1,5 @@
 #include <weft/search/tool/command_line.h>
 
-int main(int argc, char** argv) { return weft::command_line(argc, argv); }
+int main(int argc, char** argv) {
+  return weft::command_line(argc, argv);
+}

@@ -1,9 +1,8 @@
+#include <fmt/format.h>
 #include <weft/backends/runtime/libraries.h>
 #include <weft/backends/runtime/memory.h>
 #include <weft/scheduler/default_schedule.h>
 #include <weft/search/tool/measure.h>
-
-#include <fmt/format.h>
 
 namespace weft::tool {
 namespace {
@@ -39,7 +38,8 @@ std::optional<DenseTime> time_cublas(const Device& device, const Problem& proble
   a_memory.upload(weights.data(), weights.bytes());
   b_memory.upload(b.data(), b.bytes());
   c_memory.poison();
-  const DenseProblem product{problem.matrix.rows, problem.columns, problem.matrix.columns, *type, DenseLayout::row_major};
+  const DenseProblem product{problem.matrix.rows, problem.columns, problem.matrix.columns, *type,
+                             DenseLayout::row_major};
   const auto launch = [&](StreamHandle stream) {
     cublas->multiply(product, a_memory.address(), b_memory.address(), c_memory.address(), stream);
   };

@@ -15,7 +15,7 @@ Timing time_kernel(const Device& device, const BoundKernel& kernel);
 
 /// The dense computation of the same problem on the same device.
 struct DenseTime {
-  std::string name;      ///< "cuBLAS f32", "weft dense"
+  std::string name;  ///< "cuBLAS f32", "weft dense"
   Timing timing;
   Verification verification;
 };
@@ -29,6 +29,8 @@ double sparse_operations(const Problem& problem);
 double dense_operations(const Problem& problem);
 
 /// Billions of operations a second.
-inline double giga_per_second(double operations, double microseconds) { return operations / microseconds / 1e3; }
+inline double giga_per_second(double operations, double microseconds) {
+  return operations / microseconds / 1e3;
+}
 
 }  // namespace weft::tool

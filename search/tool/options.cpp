@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/random.h>
@@ -5,8 +6,6 @@
 #include <weft/search/tool/options.h>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
-
 #include <charconv>
 #include <fstream>
 #include <iterator>
@@ -32,7 +31,8 @@ std::array<std::int64_t, 2> pair_of(const std::string& text, const std::string& 
 DType dtype_of_text(const std::string& text, DType fallback) {
   if (text.empty()) return fallback;
   const auto dtype = dtype_named(text);
-  if (!dtype || !is_float(*dtype)) throw UserError({"there is no such element type", "--dtype", text, "f32, f16, bf16 or f64"});
+  if (!dtype || !is_float(*dtype))
+    throw UserError({"there is no such element type", "--dtype", text, "f32, f16, bf16 or f64"});
   return *dtype;
 }
 
@@ -46,7 +46,8 @@ Epilogue epilogue_of(const ProblemOptions& options) {
   } else if (options.activation == "gelu") {
     epilogue.activation = Activation::gelu;
   } else if (options.activation != "none") {
-    throw UserError({"there is no such activation", "--activation", options.activation, "none, relu or gelu"});
+    throw UserError(
+        {"there is no such activation", "--activation", options.activation, "none, relu or gelu"});
   }
   return epilogue;
 }
@@ -59,16 +60,19 @@ Convolution convolution_of(const ProblemOptions& options, const WeightMatrix& ma
   } else if (matrix.shape.size() == 4) {
     c.filter = {matrix.shape[2], matrix.shape[3]};
   } else {
-    throw UserError({"a convolution needs the size of its filter", "--filter", "a weight of " + text_of_shape(matrix.shape),
+    throw UserError({"a convolution needs the size of its filter", "--filter",
+                     "a weight of " + text_of_shape(matrix.shape),
                      "--filter 3x3, or a weight of four dimensions"});
   }
   const std::int64_t area = c.filter[0] * c.filter[1];
   if (area < 1 || matrix.columns % area != 0) {
-    throw UserError({"the filter does not divide the weight's columns", "--filter", fmt::format("{} columns, filter {}", matrix.columns, options.filter),
+    throw UserError({"the filter does not divide the weight's columns", "--filter",
+                     fmt::format("{} columns, filter {}", matrix.columns, options.filter),
                      "columns = channels * filter height * filter width"});
   }
   c.channels = matrix.columns / area;
-  if (options.image.empty()) throw UserError({"a convolution needs the size of its image", "--image", "nothing", "--image 56x56"});
+  if (options.image.empty())
+    throw UserError({"a convolution needs the size of its image", "--image", "nothing", "--image 56x56"});
   c.image = pair_of(options.image, "--image");
   c.pad = pair_of(options.pad, "--pad");
   c.stride = pair_of(options.stride, "--stride");
@@ -82,12 +86,16 @@ Convolution convolution_of(const ProblemOptions& options, const WeightMatrix& ma
 }
 
 Algorithm algorithm_of(const ProblemOptions& options, const WeightMatrix& matrix, DType dtype) {
-  if (options.op == "conv2d") return convolution_algorithm(convolution_of(options, matrix), dtype, epilogue_of(options));
-  if (options.op == "spmv") return spmm_algorithm(matrix.rows, matrix.columns, 1, dtype, epilogue_of(options));
+  if (options.op == "conv2d")
+    return convolution_algorithm(convolution_of(options, matrix), dtype, epilogue_of(options));
+  if (options.op == "spmv")
+    return spmm_algorithm(matrix.rows, matrix.columns, 1, dtype, epilogue_of(options));
   if (options.op != "spmm" && options.op != "linear") {
     throw UserError({"there is no such operation", "--op", options.op, "spmm, spmv, linear or conv2d"});
   }
-  if (options.n < 1) throw UserError({"the number of columns is missing", "--n", std::to_string(options.n), "--n 256, at least 1"});
+  if (options.n < 1)
+    throw UserError(
+        {"the number of columns is missing", "--n", std::to_string(options.n), "--n 256, at least 1"});
   Epilogue epilogue = epilogue_of(options);
   epilogue.bias = epilogue.bias || options.op == "linear";
   return spmm_algorithm(matrix.rows, matrix.columns, options.n, dtype, epilogue);
@@ -126,7 +134,8 @@ void make_tensors(Problem& problem, const ProblemOptions& options) {
 
 void add_problem_flags(CLI::App& app, ProblemOptions& options) {
   app.add_option("--op", options.op, "spmm, spmv, linear or conv2d")->capture_default_str();
-  app.add_option("--weights", options.weights, "pruned weights: .smtx .mtx .npy .npz .safetensors")->required();
+  app.add_option("--weights", options.weights, "pruned weights: .smtx .mtx .npy .npz .safetensors")
+      ->required();
   app.add_option("--tensor", options.tensor, "which tensor of the file");
   app.add_option("--n", options.n, "columns of the dense operand");
   app.add_option("--dtype", options.dtype, "f32, f16, bf16 or f64; the file's own where it is left out");
@@ -134,7 +143,8 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
   app.add_option("--filter", options.filter, "convolution: height x width of the filter, as 3x3");
   app.add_option("--image", options.image, "convolution: height x width of the image, as 56x56");
   app.add_option("--batch", options.batch, "convolution: images")->capture_default_str();
-  app.add_option("--pad", options.pad, "convolution: zeros around the image, one number or two")->capture_default_str();
+  app.add_option("--pad", options.pad, "convolution: zeros around the image, one number or two")
+      ->capture_default_str();
   app.add_option("--stride", options.stride, "convolution: one number or two")->capture_default_str();
   app.add_option("--dilation", options.dilation, "convolution: one number or two")->capture_default_str();
   app.add_option("--layout", options.layout, "convolution: nchw or nhwc")->capture_default_str();
@@ -142,13 +152,15 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
   app.add_option("--bias", options.bias, "a bias a row: random:SEED, ints:SEED or a file");
   app.add_option("--alpha", options.alpha, "factor of the sum");
   app.add_option("--beta", options.beta, "factor of the old output");
-  app.add_option("--b", options.b, "the dense operand: random:SEED, ints:SEED, zeros or a file")->capture_default_str();
+  app.add_option("--b", options.b, "the dense operand: random:SEED, ints:SEED, zeros or a file")
+      ->capture_default_str();
   app.add_option("--c", options.c, "the old output, for --beta");
   app.add_option("--seed", options.seed, "of values that a pattern file lacks")->capture_default_str();
   app.add_option("--schedule", options.schedule, "a schedule.json to use in place of the default");
 }
 
-Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> shape, const std::string& flag) {
+Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> shape,
+               const std::string& flag) {
   const auto seed_after = [&](const std::string& prefix) {
     std::uint64_t seed = 0;
     const char* first = text.data() + prefix.size();
@@ -159,37 +171,43 @@ Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> s
     return seed;
   };
   if (text == "zeros") return Array(dtype, std::move(shape));
-  if (text.starts_with("random:")) return random_array(dtype, std::move(shape), seed_after("random:"), RandomValues::uniform);
-  if (text.starts_with("ints:")) return random_array(dtype, std::move(shape), seed_after("ints:"), RandomValues::small_integers);
-  Array array = io::read_array(text, {});
+  if (text.starts_with("random:"))
+    return random_array(dtype, std::move(shape), seed_after("random:"), RandomValues::uniform);
+  if (text.starts_with("ints:"))
+    return random_array(dtype, std::move(shape), seed_after("ints:"), RandomValues::small_integers);
+  Array array = read_array(text);
   if (array.shape() != shape) {
-    throw UserError({"an array has another shape", flag + " " + text, text_of_shape(array.shape()), text_of_shape(shape)});
+    throw UserError({"an array has another shape", flag + " " + text, text_of_shape(array.shape()),
+                     text_of_shape(shape)});
   }
   return array.converted(dtype);
 }
 
 Problem make_problem(const ProblemOptions& options) {
   Problem problem;
-  io::ReadOptions read_options;
+  ReadOptions read_options;
   read_options.tensor = options.tensor;
   const auto wanted = dtype_of_text(options.dtype, DType::f32);
   if (wanted == DType::bf16) read_options.reinterpret_as = DType::bf16;
-  problem.matrix = io::read(options.weights, read_options);
+  problem.matrix = read(options.weights, read_options);
   const DType own = is_float(problem.matrix.values.dtype()) ? problem.matrix.values.dtype() : DType::f32;
   const DType dtype = dtype_of_text(options.dtype, own);
   if (problem.matrix.pattern_only) {
     problem.matrix = with_random_values(problem.matrix, dtype, options.seed);
-    problem.notes.push_back(fmt::format("{} has no values; drawn with seed {}", options.weights, options.seed));
+    problem.notes.push_back(
+        fmt::format("{} has no values; drawn with seed {}", options.weights, options.seed));
   } else if (problem.matrix.values.dtype() != dtype) {
     double change = 0;
     const DType before = problem.matrix.values.dtype();
     problem.matrix = converted(problem.matrix, dtype, &change);
     if (change > 0) {
-      problem.notes.push_back(fmt::format("weights rounded from {} to {}; largest change {:.2e}", name_of(before), name_of(dtype), change));
+      problem.notes.push_back(fmt::format("weights rounded from {} to {}; largest change {:.2e}",
+                                          name_of(before), name_of(dtype), change));
     }
   }
   problem.algorithm = algorithm_of(options, problem.matrix, dtype);
-  problem.weights = std::make_shared<const SparseTensor>(pack(problem.matrix, format_of(options.format, problem.matrix)));
+  problem.weights =
+      std::make_shared<const SparseTensor>(pack(problem.matrix, format_of(options.format, problem.matrix)));
   make_tensors(problem, options);
   const Operand& output = problem.algorithm.operands[problem.algorithm.output.operand];
   problem.columns = element_count(static_shape(output), "output") / problem.matrix.rows;
@@ -211,13 +229,14 @@ const Target& target_of(const Device& device) {
   const int sm = device.description().sm;
   const Target* best = nullptr;
   for (const Target& target : targets()) {
-    if (target.is_gpu() && !target.architecture_specific && target.sm <= sm && (best == nullptr || target.sm > best->sm)) {
+    if (target.is_gpu() && !target.architecture_specific && target.sm <= sm &&
+        (best == nullptr || target.sm > best->sm)) {
       best = &target;
     }
   }
   if (best != nullptr) return *best;
-  throw UserError({"no target fits the device", device.name(), fmt::format("{} (sm_{})", device.description().model, sm),
-                   "a device of sm_75 or newer"});
+  throw UserError({"no target fits the device", device.name(),
+                   fmt::format("{} (sm_{})", device.description().model, sm), "a device of sm_75 or newer"});
 }
 
 }  // namespace weft::tool

@@ -50,9 +50,9 @@ struct Problem {
   WeightMatrix matrix;
   std::shared_ptr<const SparseTensor> weights;
   std::map<std::string, Array> tensors;
-  Arguments arguments;         ///< borrows `tensors`
+  Arguments arguments;             ///< borrows `tensors`
   std::vector<std::string> notes;  ///< what the reader should know: values drawn, values rounded
-  std::int64_t columns = 0;    ///< of the equivalent dense product: n, or batch * output pixels
+  std::int64_t columns = 0;        ///< of the equivalent dense product: n, or batch * output pixels
 
   Problem() = default;
   Problem(const Problem&) = delete;  // arguments point into tensors
@@ -72,6 +72,7 @@ Schedule schedule_of(const Problem& problem, const ProblemOptions& options, cons
 const Target& target_of(const Device& device);
 
 /// Makes an array from "random:SEED", "ints:SEED", "zeros", or a .npy or .safetensors file of that shape.
-Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> shape, const std::string& flag);
+Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> shape,
+               const std::string& flag);
 
 }  // namespace weft::tool

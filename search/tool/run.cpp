@@ -1,14 +1,13 @@
 // weft run and weft verify: one kernel on one device.
+#include <fmt/format.h>
 #include <weft/formats/io/npy.h>
 #include <weft/search/tool/measure.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/verbs.h>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 namespace weft::tool {
 namespace {
@@ -27,7 +26,8 @@ struct RunVerb {
 void add_flags(CLI::App& verb, RunVerb& options) {
   add_problem_flags(verb, options.problem);
   verb.add_option("--device", options.device, "cpu, cuda or cuda:1")->capture_default_str();
-  verb.add_option("--target", options.target, "compile for this target; the newest that the device runs where it is left out");
+  verb.add_option("--target", options.target,
+                  "compile for this target; the newest that the device runs where it is left out");
   verb.add_option("--emitter", options.emitter, "GPU code by llvm or by cuda source")
       ->check(CLI::IsMember({"llvm", "cuda"}))
       ->capture_default_str();
@@ -36,7 +36,8 @@ void add_flags(CLI::App& verb, RunVerb& options) {
   verb.add_flag("--json", options.json, "one JSON document");
 }
 
-nlohmann::ordered_json json_of(const RunVerb& options, const Problem& problem, const Kernel& kernel, const Device& device) {
+nlohmann::ordered_json json_of(const RunVerb& options, const Problem& problem, const Kernel& kernel,
+                               const Device& device) {
   const auto& matrix = problem.matrix;
   return {{"op", options.problem.op},
           {"weights", options.problem.weights},
@@ -63,10 +64,11 @@ int execute(const RunVerb& options, bool check) {
   kernel_options.threads = options.threads;
   const Kernel kernel = compile(schedule_of(problem, options.problem, target), kernel_options);
   auto document = json_of(options, problem, kernel, device);
-  std::string text = fmt::format("{} {} x {} x {}, {:.2f} % zero, {} {} on {} ({})\n", options.problem.op, problem.matrix.rows,
-                                 problem.matrix.columns, problem.columns, 100 * problem.matrix.sparsity(),
-                                 problem.weights->format().text(), name_of(problem.weights->dtype()), device.name(),
-                                 device.description().model);
+  std::string text =
+      fmt::format("{} {} x {} x {}, {:.2f} % zero, {} {} on {} ({})\n", options.problem.op,
+                  problem.matrix.rows, problem.matrix.columns, problem.columns,
+                  100 * problem.matrix.sparsity(), problem.weights->format().text(),
+                  name_of(problem.weights->dtype()), device.name(), device.description().model);
   bool passed = true;
   if (check) {
     const Verification verification = verify(kernel, device, problem.arguments);
@@ -80,38 +82,46 @@ int execute(const RunVerb& options, bool check) {
   } else {
     const Timing timing = time_kernel(device, kernel.bind(device, problem.arguments));
     kernel(device, problem.arguments);
-    document["us"] = {{"median", timing.median}, {"minimum", timing.minimum}, {"p95", timing.percentile_95}, {"n", timing.count}};
+    document["us"] = {{"median", timing.median},
+                      {"minimum", timing.minimum},
+                      {"p95", timing.percentile_95},
+                      {"n", timing.count}};
     document["gflops"] = giga_per_second(sparse_operations(problem), timing.median);
-    text += fmt::format("{:.2f} us (median of {}), {:.1f} GFLOP/s of the stored weights\n", timing.median, timing.count,
-                        giga_per_second(sparse_operations(problem), timing.median));
+    text += fmt::format("{:.2f} us (median of {}), {:.1f} GFLOP/s of the stored weights\n", timing.median,
+                        timing.count, giga_per_second(sparse_operations(problem), timing.median));
   }
   if (!options.out.empty()) {
     const Operand& output = problem.algorithm.operands[problem.algorithm.output.operand];
-    io::write_npy(options.out, *problem.arguments.tensors.at(output.name));
+    write_npy(options.out, *problem.arguments.tensors.at(output.name));
     document["out"] = options.out;
   }
   fmt::print("{}", options.json ? document.dump(2) + "\n" : text);
   return passed ? exit_ok : exit_mismatch;
 }
 
-void add(CLI::App& app, Action& action, const char* name, const char* summary, const char* example, bool check) {
+void add(CLI::App& app, Action& action, const char* name, const char* summary, const char* example,
+         bool check) {
   auto options = std::make_shared<RunVerb>();
   CLI::App* verb = app.add_subcommand(name, summary);
   verb->footer(example);
   add_flags(*verb, *options);
-  verb->callback([options, &action, check] { action = [options, check] { return execute(*options, check); }; });
+  verb->callback(
+      [options, &action, check] { action = [options, check] { return execute(*options, check); }; });
 }
 
 }  // namespace
 
 void add_run(CLI::App& app, Action& action) {
   add(app, action, "run", "run one kernel and time it",
-      "Example: weft run --op spmm --weights layer.npy --n 256 --dtype f32 --device cpu --b random:7 --out c.npy --json", false);
+      "Example: weft run --op spmm --weights layer.npy --n 256 --dtype f32 --device cpu --b random:7 --out "
+      "c.npy --json",
+      false);
 }
 
 void add_verify(CLI::App& app, Action& action) {
   add(app, action, "verify", "compare one kernel with the f64 reference; exit code 4 when it is wrong",
-      "Example: weft verify --op conv2d --weights filter.npy --filter 3x3 --image 56x56 --pad 1 --device cpu", true);
+      "Example: weft verify --op conv2d --weights filter.npy --filter 3x3 --image 56x56 --pad 1 --device cpu",
+      true);
 }
 
 }  // namespace weft::tool

@@ -1,6 +1,5 @@
-#include <weft/search/tool/table.h>
-
 #include <fmt/format.h>
+#include <weft/search/tool/table.h>
 
 #include <algorithm>
 
@@ -8,7 +7,8 @@ namespace weft::tool {
 namespace {
 
 bool is_numeric(const std::string& cell) {
-  return !cell.empty() && (std::isdigit(static_cast<unsigned char>(cell.front())) != 0 || cell.front() == '-');
+  return !cell.empty() &&
+         (std::isdigit(static_cast<unsigned char>(cell.front())) != 0 || cell.front() == '-');
 }
 
 }  // namespace
@@ -25,7 +25,8 @@ std::string Table::text() const {
     for (std::size_t i = 0; i < rows_[r].size(); ++i) {
       const std::string& cell = rows_[r][i];
       line += i == 0 ? "" : "  ";
-      line += is_numeric(cell) ? fmt::format("{:>{}}", cell, width[i]) : fmt::format("{:<{}}", cell, width[i]);
+      line +=
+          is_numeric(cell) ? fmt::format("{:>{}}", cell, width[i]) : fmt::format("{:<{}}", cell, width[i]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";

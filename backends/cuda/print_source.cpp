@@ -1,0 +1,152 @@
+#include <fmt/format.h>
+#include <weft/backends/cuda/name_values.h>
+#include <weft/backends/cuda/print_source.h>
+#include <weft/backends/cuda/source_statement.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/instructions.h>
+#include <weft/scheduler/ir/print.h>
+
+namespace weft {
+namespace {
+
+using namespace cuda;
+
+void check(const ThreadProgram& program, const Target& target) {
+  const std::string& name = program.program.name;
+  if (!target.is_gpu()) throw UserError({"CUDA C++ is for GPUs", name, target.name, "sm_75 to sm_90a"});
+  if (is_reserved(name)) {
+    throw UserError(
+        {"CUDA C++ has something else of the kernel's name", name, name, "another name for the algorithm"});
+  }
+  ir::visit(program.program.body, {}, [&](const ir::Expr& e) {
+    const auto* call = e.as<ir::Call>();
+    if (call == nullptr) return;
+    const Instruction& row = instruction(call->instruction);
+    if (row.lowest_sm >= 0 && row.lowest_sm <= target.sm) return;
+    throw UserError({fmt::format("{} has no instruction {}", target.name, row.name), name, target.name,
+                     row.lowest_sm < 0 ? std::string("cpu") : fmt::format("sm_{} or newer", row.lowest_sm)});
+  });
+}
+
+/// Prints one program.
+class SourcePrinter {
+ public:
+  SourcePrinter(const ThreadProgram& program, const Target& target)
+      : program_(program),
+        target_(target),
+        helpers_(program.program.index_bits),
+        expressions_(program, names_, helpers_),
+        layout_(shared_layout(program)) {}
+
+  std::string print(const std::string& computes) {
+    const std::string head = signature();
+    const std::string body = Statements(names_, helpers_, expressions_, layout_).body(program_.program.body);
+    std::string result = comment(computes) + "\n" + helpers_.text() + head;
+    if (layout_.is_dynamic) result += "  extern __shared__ __align__(16) unsigned char shared_memory[];\n";
+    return result + body + "}\n";
+  }
+
+ private:
+  std::vector<const ir::Buffer*> arguments() const {
+    std::vector<const ir::Buffer*> result;
+    for (const auto* list : {&program_.program.buffers, &program_.program.workspaces}) {
+      for (const ir::BufferRef& buffer : *list) result.push_back(buffer.get());
+    }
+    return result;
+  }
+
+  std::string signature() {
+    std::vector<std::string> parameters;
+    for (const ir::Buffer* buffer : arguments()) {
+      helpers_.need_type(buffer->dtype);
+      parameters.push_back(fmt::format("{}{}* __restrict__ {}",
+                                       buffer->access == ir::Access::read ? "const " : "",
+                                       type_in_memory(buffer->dtype), expressions_.name_of(*buffer)));
+    }
+    for (const ir::Variable& scalar : program_.program.scalars) {
+      parameters.push_back(expressions_.type_of_value(scalar.dtype) + " " + expressions_.name_of(scalar));
+    }
+    for (const ir::Variable& extent : program_.program.extents) {
+      parameters.push_back(expressions_.index_type() + " " + expressions_.name_of(extent));
+    }
+    std::string result = fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(",
+                                     program_.launch.threads, program_.program.name);
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+      result += (i == 0 ? "\n    " : ",\n    ") + parameters[i];
+    return result + ") {\n";
+  }
+
+  /// "C[12][N]"
+  std::string with_shape(const ir::Buffer& buffer) {
+    std::string result = expressions_.name_of(buffer);
+    for (const ir::Expr& extent : buffer.shape) result += "[" + expressions_.text(extent) + "]";
+    return result;
+  }
+
+  std::string list_of(const std::vector<const ir::Buffer*>& buffers) {
+    std::string result;
+    for (const ir::Buffer* buffer : buffers) result += (result.empty() ? "" : ", ") + with_shape(*buffer);
+    return result;
+  }
+
+  std::string comment(const std::string& computes) {
+    std::vector<const ir::Buffer*> read;
+    std::vector<const ir::Buffer*> written;
+    std::vector<const ir::Buffer*> lent;
+    for (const ir::BufferRef& buffer : program_.program.buffers) {
+      if (buffer->access != ir::Access::write) read.push_back(buffer.get());
+      if (buffer->access != ir::Access::read) written.push_back(buffer.get());
+    }
+    for (const ir::BufferRef& buffer : program_.program.workspaces) lent.push_back(buffer.get());
+    const Launch& launch = program_.launch;
+    std::string result = fmt::format("// {}, for {}\n//\n", program_.program.name, target_.name);
+    const auto add = [&](std::string_view label, const std::string& text) {
+      if (!text.empty()) result += commented(fmt::format("{:<10}", label), text);
+    };
+    add("computes", computes);
+    add("reads", list_of(read));
+    add("writes", list_of(written));
+    add("lent", list_of(lent));
+    add("grid", fmt::format("({}, {}, {}) blocks", expressions_.text(launch.grid[0]),
+                            expressions_.text(launch.grid[1]), expressions_.text(launch.grid[2])));
+    add("block", fmt::format("{} thread{}", launch.threads, launch.threads == 1 ? "" : "s"));
+    if (launch.shared_bytes > 0) {
+      add("shared", fmt::format("{} bytes, {}", launch.shared_bytes,
+                                layout_.is_dynamic ? "given at launch" : "declared below"));
+    }
+    if (expressions_.can_be_contracted()) {
+      add("compile", "with -fmad=false, or products and sums are rounded once instead of twice");
+    }
+    return result;
+  }
+
+  static std::string commented(const std::string& label, const std::string& text) {
+    std::string lines = wrapped(text, label.size());
+    lines.replace(0, label.size(), label);
+    std::string result;
+    for (std::size_t begin = 0; begin < lines.size();) {
+      const std::size_t end = lines.find('\n', begin);
+      result += "//   " + lines.substr(begin, end - begin) + "\n";
+      begin = end + 1;
+    }
+    return result;
+  }
+
+  const ThreadProgram& program_;
+  const Target& target_;
+  Names names_;
+  Helpers helpers_;
+  Expressions expressions_;
+  SharedLayout layout_;
+};
+
+}  // namespace
+
+std::string print_cuda_source(const ThreadProgram& program, const Target& target,
+                              const std::string& computes) {
+  check(program, target);
+  const ThreadProgram named{name_values(program.program), program.launch};
+  return SourcePrinter(named, target).print(computes);
+}
+
+}  // namespace weft

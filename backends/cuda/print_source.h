@@ -1,0 +1,24 @@
+// Thread-level programs as CUDA C++ that a person can read, edit and compile without weft.
+#pragma once
+
+#include <weft/scheduler/passes/lower.h>
+#include <weft/scheduler/target.h>
+
+#include <cstdint>
+#include <string>
+
+namespace weft {
+
+/// One kernel, called as the program, whose parameters are the buffers, workspaces, scalars and extents in
+/// the program's order; dots in names become underscores, extents and integers are index_bits wide. Addresses
+/// of buffers must be multiples of 16. Programs of more than 48 KB of shared memory take all of it
+/// dynamically. `computes` is a line for the comment at the top, such as Algorithm::text(). The text depends
+/// on nothing but the arguments.
+///
+/// The arithmetic is that of the program where products and sums are not contracted (-fmad=false), as
+/// cuda::compile asks for. UserError when the target is no GPU or lacks an instruction that the program
+/// calls, or when CUDA C++ has a function of the program's name.
+std::string print_cuda_source(const ThreadProgram& program, const Target& target,
+                              const std::string& computes = {});
+
+}  // namespace weft

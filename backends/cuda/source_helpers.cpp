@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+#include <weft/backends/cuda/source_helpers.h>
+
+namespace weft::cuda {
+namespace {
+
+constexpr std::string_view vector_type =
+    R"(// Neighbouring elements, moved together: their address is a multiple of their size, up to 16 bytes.
+template <class T, int count>
+struct alignas(sizeof(T) * count < 16 ? sizeof(T) * count : 16) Vector {
+  T elements[count];
+  __device__ __forceinline__ T& operator[](int i) { return elements[i]; }
+  __device__ __forceinline__ const T& operator[](int i) const { return elements[i]; }
+};
+
+)";
+
+constexpr std::string_view load_function = R"(template <int count, class T>
+__device__ __forceinline__ Vector<T, count> load_vector(const T* from) {
+  return *reinterpret_cast<const Vector<T, count>*>(from);
+}
+
+)";
+
+constexpr std::string_view store_function = R"(template <int count, class T>
+__device__ __forceinline__ void store_vector(T* to, const Vector<T, count>& elements) {
+  *reinterpret_cast<Vector<T, count>*>(to) = elements;
+}
+
+)";
+
+/// {0}: the index type.
+constexpr std::string_view divide_function = R"(// Rounded towards minus infinity; b is positive.
+__device__ __forceinline__ {0} floor_divide({0} a, {0} b) {{
+  return a / b - (a % b < 0 ? 1 : 0);
+}}
+
+)";
+
+constexpr std::string_view remainder_function =
+    R"(// a - b * floor_divide(a, b): never negative; b is positive.
+__device__ __forceinline__ {0} floor_remainder({0} a, {0} b) {{
+  const {0} rest = a % b;
+  return rest < 0 ? rest + b : rest;
+}}
+
+)";
+
+/// {0}: larger or smaller, {1}: the type, {2}: the function's name, {3}: CUDA's, which drops a NaN.
+constexpr std::string_view extremum_function = R"(// The {0} number; NaN if either is one.
+__device__ __forceinline__ {1} {2}({1} a, {1} b) {{
+  return isnan(a) || isnan(b) ? a + b : {3}(a, b);
+}}
+
+)";
+
+}  // namespace
+
+void Helpers::need_type(DType dtype) {
+  if (dtype == DType::f16) need(Kind::fp16);
+  if (dtype == DType::bf16) need(Kind::bf16);
+}
+
+void Helpers::add_function(const std::string& name, std::string text) {
+  if (known_functions_.insert(name).second) functions_.push_back(std::move(text));
+}
+
+std::string Helpers::text() const {
+  const auto has = [this](Kind kind) { return needed_.count(kind) != 0; };
+  const char* index = index_bits_ == 64 ? "long long" : "int";
+  std::string result;
+  if (has(Kind::bf16)) result += "#include <cuda_bf16.h>\n";
+  if (has(Kind::fp16)) result += "#include <cuda_fp16.h>\n";
+  if (!result.empty()) result += "\n";
+  if (has(Kind::vector)) result += vector_type;
+  if (has(Kind::load_vector)) result += load_function;
+  if (has(Kind::store_vector)) result += store_function;
+  if (has(Kind::floor_divide)) result += fmt::format(divide_function, index);
+  if (has(Kind::floor_remainder)) result += fmt::format(remainder_function, index);
+  if (has(Kind::minimum_f32))
+    result += fmt::format(extremum_function, "smaller", "float", "minimum", "fminf");
+  if (has(Kind::minimum_f64))
+    result += fmt::format(extremum_function, "smaller", "double", "minimum", "fmin");
+  if (has(Kind::maximum_f32)) result += fmt::format(extremum_function, "larger", "float", "maximum", "fmaxf");
+  if (has(Kind::maximum_f64)) result += fmt::format(extremum_function, "larger", "double", "maximum", "fmax");
+  for (const std::string& function : functions_) result += function + "\n";
+  return result;
+}
+
+}  // namespace weft::cuda

@@ -1,0 +1,183 @@
+// Answers by trying values: a constraint is tested as soon as its knobs have values, so that most points are
+// never reached.
+#include <weft/scheduler/resources_problem.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+namespace weft::resources {
+namespace {
+
+/// Points and partial points that one question may cost: well under a second.
+constexpr std::size_t effort = std::size_t{1} << 20;
+/// Longest list of numbers tried for a knob without listed values.
+constexpr std::int64_t dense_values = 1024;
+
+class Search {
+ public:
+  Search(const std::vector<Constraint>& constraints, std::vector<ir::Knob> knobs)
+      : knobs_(std::move(knobs)), compiled_(constraints, names(knobs_)), ready_(knobs_.size() + 1) {
+    const std::vector<std::string> all = names(knobs_);
+    for (std::size_t i = 0; i < constraints.size(); ++i) {
+      std::size_t last = 0;
+      for (const std::string& knob : knobs_of(constraints[i])) {
+        last = std::max<std::size_t>(
+            last, static_cast<std::size_t>(std::find(all.begin(), all.end(), knob) - all.begin()) + 1);
+      }
+      ready_[last].push_back(i);
+    }
+    point_.resize(knobs_.size());
+  }
+
+  Solution run() {
+    Solution solution;
+    solution.answer = descend(0);
+    if (solution.answer != Answer::feasible) return solution;
+    for (std::size_t i = 0; i < knobs_.size(); ++i) solution.witness[knobs_[i].name] = point_[i];
+    return solution;
+  }
+
+ private:
+  static std::vector<std::string> names(const std::vector<ir::Knob>& knobs) {
+    std::vector<std::string> result;
+    for (const ir::Knob& knob : knobs) result.push_back(knob.name);
+    return result;
+  }
+
+  Answer descend(std::size_t depth) {
+    if (++visited_ > effort) return Answer::unknown;
+    for (const std::size_t constraint : ready_[depth]) {
+      if (!compiled_.holds(constraint, point_)) return Answer::infeasible;
+    }
+    if (depth == knobs_.size()) return Answer::feasible;
+    for (const std::int64_t value : knobs_[depth].values) {
+      point_[depth] = value;
+      const Answer answer = descend(depth + 1);
+      if (answer != Answer::infeasible) return answer;
+    }
+    return Answer::infeasible;
+  }
+
+  std::vector<ir::Knob> knobs_;
+  CompiledConstraints compiled_;
+  std::vector<std::vector<std::size_t>>
+      ready_;  ///< constraints that can be tested once so many knobs have values
+  std::vector<std::int64_t> point_;
+  std::size_t visited_ = 0;
+};
+
+/// The knobs to try: fixed ones first, with one value, or with all that they could have when they are
+/// released.
+std::vector<ir::Knob> knobs_to_try(const Problem& problem, const std::set<std::string>& released) {
+  std::vector<ir::Knob> knobs;
+  for (const auto& [name, value] : problem.fixed) {
+    ir::Knob knob{name, {value}};
+    if (released.count(name) != 0) {
+      const auto others = problem.alternatives(name);
+      knob.values.insert(knob.values.end(), others.begin(), others.end());
+    }
+    knobs.push_back(std::move(knob));
+  }
+  // Few values first: a constraint that fails early saves most there.
+  std::stable_sort(knobs.begin(), knobs.end(),
+                   [](const ir::Knob& a, const ir::Knob& b) { return a.values.size() < b.values.size(); });
+  for (ir::Knob& knob : problem.open()) knobs.push_back(std::move(knob));
+  return knobs;
+}
+
+bool infeasible_without(const Problem& problem, const std::vector<std::size_t>& kept,
+                        const std::set<std::string>& released) {
+  std::vector<Constraint> constraints;
+  for (const std::size_t index : kept) constraints.push_back(problem.constraints[index]);
+  return Search(constraints, knobs_to_try(problem, released)).run().answer == Answer::infeasible;
+}
+
+}  // namespace
+
+std::vector<ir::Knob> Problem::open() const {
+  std::vector<ir::Knob> result;
+  for (const ir::Knob& knob : knobs) {
+    if (fixed.count(knob.name) == 0) result.push_back(knob);
+  }
+  return result;
+}
+
+bool Problem::has_listed_values(const std::string& knob) const {
+  return std::any_of(knobs.begin(), knobs.end(), [&](const ir::Knob& k) { return k.name == knob; });
+}
+
+std::vector<std::int64_t> Problem::alternatives(const std::string& knob) const {
+  const std::int64_t value = fixed.at(knob);
+  std::set<std::int64_t> values;
+  for (const ir::Knob& k : knobs) {
+    if (k.name == knob) values.insert(k.values.begin(), k.values.end());
+  }
+  if (!has_listed_values(knob)) {
+    for (std::int64_t v = 1; v <= dense_values; ++v) values.insert(v);
+    for (std::int64_t v = dense_values; v <= (std::int64_t{1} << 30); v *= 2) values.insert(v);
+    for (std::int64_t v = value - 64; v < value; ++v) values.insert(std::max<std::int64_t>(v, 1));
+  }
+  values.erase(value);
+  std::vector<std::int64_t> result(values.begin(), values.end());
+  // Of two as far away, the smaller: it asks for less.
+  std::stable_sort(result.begin(), result.end(), [&](std::int64_t a, std::int64_t b) {
+    return std::llabs(a - value) < std::llabs(b - value);
+  });
+  return result;
+}
+
+Problem Problem::with(const KnobValues& changes) const {
+  Problem changed{constraints, knobs, fixed};
+  for (const auto& [name, value] : changes) changed.fixed[name] = value;
+  return changed;
+}
+
+Solution solve_by_trying(const Problem& problem) {
+  return Search(problem.constraints, knobs_to_try(problem, {})).run();
+}
+
+Core core_by_trying(const Problem& problem) {
+  Core core;
+  std::vector<std::size_t> kept(problem.constraints.size());
+  for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = i;
+  for (std::size_t i = 0; i < problem.constraints.size(); ++i) {
+    std::vector<std::size_t> fewer = kept;
+    fewer.erase(std::find(fewer.begin(), fewer.end(), i));
+    if (infeasible_without(problem, fewer, {})) kept = fewer;
+  }
+  std::set<std::string> released;
+  for (const auto& [name, value] : problem.fixed) {
+    std::set<std::string> more = released;
+    more.insert(name);
+    if (infeasible_without(problem, kept, more)) released = more;
+  }
+  core.constraints = kept;
+  for (const auto& [name, value] : problem.fixed) {
+    if (released.count(name) == 0) core.fixed.push_back(name);
+  }
+  return core;
+}
+
+KnobValues nearest_by_trying(const Problem& problem, const std::vector<std::string>& core_fixed) {
+  for (const std::string& knob : core_fixed) {
+    for (const std::int64_t value : problem.alternatives(knob)) {
+      if (solve_by_trying(problem.with({{knob, value}})).answer == Answer::feasible) return {{knob, value}};
+    }
+  }
+  std::size_t tries = 0;
+  for (std::size_t i = 0; i < core_fixed.size(); ++i) {
+    for (std::size_t j = i + 1; j < core_fixed.size(); ++j) {
+      for (const std::int64_t a : problem.alternatives(core_fixed[i])) {
+        for (const std::int64_t b : problem.alternatives(core_fixed[j])) {
+          if (++tries > 4096) return {};
+          const KnobValues changes{{core_fixed[i], a}, {core_fixed[j], b}};
+          if (solve_by_trying(problem.with(changes)).answer == Answer::feasible) return changes;
+        }
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace weft::resources

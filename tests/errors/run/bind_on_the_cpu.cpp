@@ -1,0 +1,12 @@
+// expect: the target is cpu
+// expect: .bind(
+// expect: program spmm
+#include "illegal_program.h"
+#include "illegal_schedule.h"
+
+using namespace weft;
+using namespace weft::tests;
+
+WEFT_ILLEGAL_PROGRAM(bind_on_the_cpu) {
+  spmm_schedule("cpu").bind(m, block_x);  // here
+}

@@ -1,0 +1,14 @@
+// expect: depends on it
+// expect: .reorder(
+// expect: program spmm
+#include "illegal_program.h"
+#include "illegal_schedule.h"
+
+using namespace weft;
+using namespace weft::tests;
+
+WEFT_ILLEGAL_PROGRAM(reorder_rows_into_columns) {
+  auto s = spmm_schedule("cpu");
+  s.split(m = 4);
+  s.reorder(k, m.inner);  // here
+}

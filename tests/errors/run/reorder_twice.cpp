@@ -1,0 +1,12 @@
+// expect: every loop once
+// expect: .reorder(
+// expect: program spmm
+#include "illegal_program.h"
+#include "illegal_schedule.h"
+
+using namespace weft;
+using namespace weft::tests;
+
+WEFT_ILLEGAL_PROGRAM(reorder_twice) {
+  spmm_schedule("cpu").reorder(m, n, m);  // here
+}

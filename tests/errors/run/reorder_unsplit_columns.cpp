@@ -1,0 +1,13 @@
+// expect: each of which needs a register
+// expect: .reorder(
+// expect: program spmm
+#include "illegal_program.h"
+#include "illegal_schedule.h"
+
+using namespace weft;
+using namespace weft::tests;
+
+WEFT_ILLEGAL_PROGRAM(reorder_unsplit_columns) {
+  auto s = spmm_schedule("cpu", formats::csr(), Extent::any("N"));
+  s.reorder(k, n);  // here
+}

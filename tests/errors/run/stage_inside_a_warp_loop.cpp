@@ -1,0 +1,14 @@
+// expect: is bound to warp
+// expect: .stage(
+// expect: program spmm
+#include "illegal_program.h"
+#include "illegal_schedule.h"
+
+using namespace weft;
+using namespace weft::tests;
+
+WEFT_ILLEGAL_PROGRAM(stage_inside_a_warp_loop) {
+  auto s = spmm_schedule("sm_80");
+  s.split(m = 4).bind(m.inner, warp);
+  s.stage("B", shared, m.inner);  // here
+}

@@ -1,0 +1,12 @@
+// expect: do not fill a tile of constant size
+// expect: .stage(
+// expect: program spmm
+#include "illegal_program.h"
+#include "illegal_schedule.h"
+
+using namespace weft;
+using namespace weft::tests;
+
+WEFT_ILLEGAL_PROGRAM(stage_sparse_row) {
+  spmm_schedule("sm_80").stage("A", shared, m);  // here
+}

@@ -1,0 +1,12 @@
+// expect: shared or registers
+// expect: .stage(
+// expect: program spmm
+#include "illegal_program.h"
+#include "illegal_schedule.h"
+
+using namespace weft;
+using namespace weft::tests;
+
+WEFT_ILLEGAL_PROGRAM(stage_unknown_scope) {
+  spmm_schedule("sm_80").stage("B", block_x, n);  // here
+}

@@ -1,0 +1,12 @@
+// expect: reads no input called C
+// expect: .stage(
+// expect: program spmm
+#include "illegal_program.h"
+#include "illegal_schedule.h"
+
+using namespace weft;
+using namespace weft::tests;
+
+WEFT_ILLEGAL_PROGRAM(stage_unread_operand) {
+  spmm_schedule("sm_80").stage("C", shared, m);  // here
+}

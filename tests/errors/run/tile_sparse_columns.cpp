@@ -1,0 +1,12 @@
+// expect: depends on it
+// expect: .tile(
+// expect: program spmm
+#include "illegal_program.h"
+#include "illegal_schedule.h"
+
+using namespace weft;
+using namespace weft::tests;
+
+WEFT_ILLEGAL_PROGRAM(tile_sparse_columns) {
+  spmm_schedule("cpu").tile(m = 4, k = 8);  // here
+}

@@ -1,0 +1,12 @@
+// expect: a constant number
+// expect: .unroll(
+// expect: program spmm
+#include "illegal_program.h"
+#include "illegal_schedule.h"
+
+using namespace weft;
+using namespace weft::tests;
+
+WEFT_ILLEGAL_PROGRAM(unroll_runtime_extent) {
+  spmm_schedule("cpu", formats::csr(), Extent::any("N")).unroll(n);  // here
+}

@@ -1,0 +1,14 @@
+// expect: depends on m.inner
+// expect: .vectorize(
+// expect: program spmm
+#include "illegal_program.h"
+#include "illegal_schedule.h"
+
+using namespace weft;
+using namespace weft::tests;
+
+WEFT_ILLEGAL_PROGRAM(vectorize_rows) {
+  auto s = spmm_schedule("cpu");
+  s.split(m = 4);
+  s.vectorize(m.inner);  // here
+}

@@ -1,0 +1,68 @@
+#include "formats/generated_matrices.h"
+
+#include <weft/formats/random.h>
+#include <weft/formats/synthetic.h>
+
+#include <cstring>
+
+namespace weft {
+
+WeightMatrix random_matrix(std::int64_t rows, std::int64_t columns, double density, std::uint64_t seed,
+                           DType dtype) {
+  Random random(seed);
+  std::vector<std::int64_t> row;
+  std::vector<std::int64_t> column;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < columns; ++c) {
+      if (random.uniform() >= density) continue;
+      row.push_back(r);
+      column.push_back(c);
+    }
+  }
+  const Array ones(dtype, {static_cast<std::int64_t>(row.size())});
+  WeightMatrix weights =
+      with_random_values(from_coordinates(rows, columns, row, column, ones, "random"), dtype, seed);
+  if (weights.stored() >= 2 && is_float(dtype)) {
+    weights.values.set(0, -0.0);
+    weights.values.set(1, 0.0);
+  }
+  return weights;
+}
+
+std::vector<GeneratedMatrix> generated_matrices() {
+  std::vector<GeneratedMatrix> result;
+  for (const double density : {0.0, 0.02, 0.1, 0.5, 1.0}) {
+    for (const auto& [rows, columns] : {std::pair{1, 1}, {1, 9}, {9, 1}, {17, 33}, {64, 147}, {130, 31}}) {
+      result.push_back(
+          {std::to_string(rows) + " x " + std::to_string(columns) + " at " + std::to_string(density),
+           random_matrix(rows, columns, density, static_cast<std::uint64_t>(rows * 1000 + columns))});
+    }
+  }
+  for (const DType dtype :
+       {DType::f16, DType::bf16, DType::f64, DType::i8, DType::u16, DType::i64, DType::boolean}) {
+    result.push_back({std::string(name_of(dtype)), random_matrix(13, 21, 0.3, 3, dtype)});
+  }
+  for (const auto& [rows, columns] : {std::pair{0, 5}, {5, 0}, {0, 0}}) {
+    result.push_back(
+        {std::to_string(rows) + " x " + std::to_string(columns), random_matrix(rows, columns, 1, 1)});
+  }
+  const Array ones = Array::of(std::vector<float>{1, 2, 3, 4});
+  result.push_back(
+      {"one long row", from_coordinates(50, 4, {20, 20, 20, 20}, {0, 1, 2, 3}, ones, "long row")});
+  result.push_back(
+      {"one long column", from_coordinates(4, 50, {0, 1, 2, 3}, {7, 7, 7, 7}, ones, "long column")});
+  result.push_back({"corners", from_coordinates(99, 101, {0, 0, 98, 98}, {0, 100, 0, 100}, ones, "corners")});
+  result.push_back({"synthetic", synthetic_layer({.rows = 100, .columns = 300, .sparsity = 0.95})});
+  Array filter(DType::f32, {3, 2, 3, 3});
+  filter.set(5, 1);
+  filter.set(40, 2);
+  result.push_back({"filter", from_dense(filter, "filter")});
+  return result;
+}
+
+bool same_bits(const Array& left, const Array& right) {
+  return left.dtype() == right.dtype() && left.shape() == right.shape() &&
+         (left.bytes() == 0 || std::memcmp(left.data(), right.data(), left.bytes()) == 0);
+}
+
+}  // namespace weft

@@ -1,0 +1,29 @@
+// Weights made for tests: shapes and patterns at which formats go wrong.
+#pragma once
+
+#include <weft/formats/weight_matrix.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+struct GeneratedMatrix {
+  std::string name;
+  WeightMatrix weights;
+};
+
+/// Every element stored with the given probability, and one explicit -0.0 and +0.0 among the values where
+/// there is room.
+WeightMatrix random_matrix(std::int64_t rows, std::int64_t columns, double density, std::uint64_t seed,
+                           DType dtype = DType::f32);
+
+/// Empty rows and columns, nothing stored, one element, no rows, no columns, one long row, all stored, odd
+/// sizes.
+std::vector<GeneratedMatrix> generated_matrices();
+
+/// Same shape, positions and bits.
+bool same_bits(const Array& left, const Array& right);
+
+}  // namespace weft

@@ -1,0 +1,164 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/sparse_tensor.h>
+
+#include <set>
+
+#include "formats/generated_matrices.h"
+
+namespace weft {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+template <class Action>
+std::string message_of(const Action& action) {
+  try {
+    action();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no UserError";
+}
+
+/// rows of columns: {0, 2}, {}, {1, 3, 4}, {0}
+WeightMatrix small() {
+  return from_coordinates(4, 5, {0, 0, 2, 2, 2, 3}, {0, 2, 1, 3, 4, 0},
+                          Array::of(std::vector<float>{1, 2, 3, 4, 5, 6}), "small");
+}
+
+std::vector<std::int32_t> integers(const SparseTensor& tensor, const std::string& name) {
+  const auto span = tensor.array(name).as<std::int32_t>();
+  return {span.begin(), span.end()};
+}
+
+std::vector<float> floats(const SparseTensor& tensor) {
+  const auto span = tensor.array("values").as<float>();
+  return {span.begin(), span.end()};
+}
+
+TEST(Pack, EveryFormatGivesBackEveryGeneratedMatrix) {
+  for (const auto& [name, weights] : generated_matrices()) {
+    for (const NamedFormat& format : named_formats()) {
+      SCOPED_TRACE(name + " in " + std::string(format.name));
+      const SparseTensor tensor = pack(weights, parse_format(format.name));
+      EXPECT_TRUE(same_bits(tensor.to_dense(), to_dense(weights)));
+      EXPECT_EQ(tensor.shape(), weights.shape);
+      EXPECT_EQ(tensor.dtype(), weights.values.dtype());
+    }
+  }
+}
+
+TEST(Pack, WalkVisitsEachStoredPlaceOnceAndNoPadding) {
+  for (const auto& [name, weights] : generated_matrices()) {
+    std::set<std::pair<std::int64_t, std::int64_t>> stored;
+    for (std::int64_t row = 0; row < weights.rows; ++row) {
+      for (auto i = weights.row_begin[static_cast<std::size_t>(row)];
+           i < weights.row_begin[static_cast<std::size_t>(row) + 1]; ++i) {
+        stored.emplace(row, weights.column[static_cast<std::size_t>(i)]);
+      }
+    }
+    for (const NamedFormat& format : named_formats()) {
+      if (format.name == "dense") continue;
+      SCOPED_TRACE(name + " in " + std::string(format.name));
+      std::set<std::pair<std::int64_t, std::int64_t>> visited;
+      std::int64_t visits = 0;
+      pack(weights, parse_format(format.name)).walk([&](std::int64_t row, std::int64_t column, std::int64_t) {
+        visited.emplace(row, column);
+        ++visits;
+      });
+      EXPECT_EQ(visited, stored);
+      EXPECT_EQ(visits, weights.stored());
+    }
+  }
+}
+
+TEST(Pack, CsrLaysOutRows) {
+  const SparseTensor tensor = pack(small(), formats::csr());
+  EXPECT_THAT(integers(tensor, "begin"), ElementsAre(0, 2, 2, 5, 6));
+  EXPECT_THAT(integers(tensor, "column"), ElementsAre(0, 2, 1, 3, 4, 0));
+  EXPECT_THAT(floats(tensor), ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_EQ(tensor.bytes(), (5U + 6U + 6U) * 4U);
+}
+
+TEST(Pack, CscLaysOutColumns) {
+  const SparseTensor tensor = pack(small(), formats::csc());
+  EXPECT_THAT(integers(tensor, "begin"), ElementsAre(0, 2, 3, 4, 5, 6));
+  EXPECT_THAT(integers(tensor, "row"), ElementsAre(0, 3, 2, 0, 2, 2));
+  EXPECT_THAT(floats(tensor), ElementsAre(1, 6, 3, 2, 4, 5));
+}
+
+TEST(Pack, CooLaysOutEntries) {
+  const SparseTensor tensor = pack(small(), formats::coo());
+  EXPECT_THAT(integers(tensor, "begin"), ElementsAre(0, 6));
+  EXPECT_THAT(integers(tensor, "row"), ElementsAre(0, 0, 2, 2, 2, 3));
+  EXPECT_THAT(integers(tensor, "column"), ElementsAre(0, 2, 1, 3, 4, 0));
+}
+
+TEST(Pack, EllPadsWithMinusOneAndZero) {
+  const SparseTensor tensor = pack(small(), formats::ell());
+  EXPECT_THAT(integers(tensor, "column"), ElementsAre(0, 2, -1, -1, -1, -1, 1, 3, 4, 0, -1, -1));
+  EXPECT_THAT(floats(tensor), ElementsAre(1, 2, 0, 0, 0, 0, 3, 4, 5, 6, 0, 0));
+  EXPECT_TRUE(tensor.array("values").is_zero_bits(2));
+}
+
+TEST(Pack, RefusesMorePlacesThanIndicesCanNumber) {
+  const WeightMatrix wide = from_coordinates(65536, 65536, {}, {}, Array(DType::f32, {0}), "wide");
+  EXPECT_THAT(message_of([&] { pack(wide, formats::dense()); }), HasSubstr("4294967296 elements"));
+  EXPECT_EQ(pack(wide, formats::csr()).array("values").size(), 0);
+
+  const std::vector<std::int64_t> row(32768, 7);
+  std::vector<std::int64_t> column(32768);
+  for (std::size_t i = 0; i < column.size(); ++i) column[i] = static_cast<std::int64_t>(i);
+  const WeightMatrix long_row =
+      from_coordinates(65536, 65536, row, column, Array(DType::f32, {32768}), "long");
+  EXPECT_THAT(message_of([&] { pack(long_row, formats::ell()); }),
+              AllOf(HasSubstr("too large for ell"), HasSubstr("long"), HasSubstr("2147483648 places")));
+}
+
+TEST(Pack, RefusesWeightsThatBreakTheirInvariants) {
+  WeightMatrix weights = small();
+  std::swap(weights.column[2], weights.column[3]);
+  EXPECT_THAT(message_of([&] { pack(weights, formats::csr()); }),
+              AllOf(HasSubstr("row 2, entry 3"), HasSubstr("column 1 after column 3")));
+}
+
+TEST(Pack, RefusesParametersThatAFormatDoesNotHave) {
+  for (const NamedFormat& format : named_formats()) {
+    EXPECT_THAT(message_of([&] { pack(small(), parse_format(std::string(format.name) + ":V=64")); }),
+                AllOf(HasSubstr("V=64"), HasSubstr("without parameters")));
+  }
+}
+
+TEST(Format, PrintsWhatItParses) {
+  for (const NamedFormat& format : named_formats()) EXPECT_EQ(parse_format(format.name).text(), format.name);
+  EXPECT_EQ(parse_format("csr"), formats::csr());
+  const Format with_parameters = parse_format("ell:V=64,M=-8");
+  EXPECT_EQ(with_parameters.parameters.at("V"), 64);
+  EXPECT_EQ(with_parameters.parameters.at("M"), -8);
+  EXPECT_EQ(parse_format(with_parameters.text()), with_parameters);
+}
+
+TEST(Format, SaysWhatAnUnknownNameMayMean) {
+  EXPECT_THAT(message_of([] { parse_format("CSR"); }), HasSubstr("did you mean csr?"));
+  EXPECT_THAT(message_of([] { parse_format("dnse"); }), HasSubstr("did you mean dense?"));
+  const std::string far = message_of([] { parse_format("hypersparse"); });
+  EXPECT_THAT(far, HasSubstr("dense, csr, csc, coo, ell"));
+  EXPECT_THAT(far, Not(HasSubstr("did you mean")));
+  EXPECT_THAT(message_of([] { parse_format(std::string(1000000, 'c')); }),
+              HasSubstr("no format of that name"));
+  EXPECT_THAT(message_of([] { pack(small(), {"elll", {}}); }), HasSubstr("did you mean ell?"));
+}
+
+TEST(Format, RefusesParametersThatCannotBeRead) {
+  for (const std::string text : {"csr:", "csr:V", "csr:=3", "csr:V=", "csr:V=x", "csr:V=3x", "csr:V=1,V=2",
+                                 "csr:V=1,", "csr:V=99999999999999999999", ""}) {
+    EXPECT_THAT(message_of([&] { parse_format(text); }), HasSubstr("cannot be understood")) << text;
+  }
+}
+
+}  // namespace
+}  // namespace weft

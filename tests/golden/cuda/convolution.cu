@@ -1,0 +1,47 @@
+// convolution, for sm_80
+//
+//   computes  O[b, f, p, q] = relu(sum(c, r, s, W[f, c, r, s] * I[b, c, 2*p + r - 1, q + s - 1]))
+//   reads     W_begin[9], W_column[77], W_values[77], I[2][4][15][17]
+//   writes    O[2][8][8][17]
+//   grid      (8, 8, 2) blocks
+//   block     32 threads
+
+// Rounded towards minus infinity; b is positive.
+__device__ __forceinline__ int floor_divide(int a, int b) {
+  return a / b - (a % b < 0 ? 1 : 0);
+}
+
+// a - b * floor_divide(a, b): never negative; b is positive.
+__device__ __forceinline__ int floor_remainder(int a, int b) {
+  const int rest = a % b;
+  return rest < 0 ? rest + b : rest;
+}
+
+extern "C" __global__ void __launch_bounds__(32) convolution(
+    const int* __restrict__ W_begin,
+    const int* __restrict__ W_column,
+    const float* __restrict__ W_values,
+    const float* __restrict__ I,
+    float* __restrict__ O) {
+  const int b = blockIdx.z;
+  const int f = blockIdx.y;
+  const int p = blockIdx.x;
+  const int q_inner = threadIdx.x;
+  if (q_inner < 17) {
+    float sum = 0.0f;
+    for (int c_r_s = W_begin[f]; c_r_s < W_begin[f + 1]; ++c_r_s) {
+      const int column = W_column[c_r_s];
+      const int quotient = floor_divide(column, 3);
+      const int rest = floor_remainder(quotient, 3);
+      const int rest2 = floor_remainder(column, 3);
+      if (0 <= p * 2 + rest - 1 && p * 2 + rest - 1 < 15 && 0 <= q_inner + rest2 - 1 &&
+          q_inner + rest2 - 1 < 17) {
+        sum = __fmaf_rn(W_values[c_r_s],
+                        I[b * 1020 + floor_divide(quotient, 3) * 255 + (p * 2 + rest - 1) * 17 +
+                          q_inner + rest2 - 1], sum);
+      }
+    }
+    const float value0 = sum;
+    O[b * 1088 + f * 136 + p * 17 + q_inner] = value0 < 0.0f ? 0.0f : value0;
+  }
+}

@@ -1,0 +1,116 @@
+// The program after each step, as text; schedules as C++ and as JSON.
+#include <gtest/gtest.h>
+#include <weft/dsl/index.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/schedule.h>
+
+#include "support/examples.h"
+#include "support/golden.h"
+
+namespace weft {
+namespace {
+
+WEFT_INDEX(m);
+WEFT_INDEX(n);
+WEFT_INDEX(k);
+WEFT_INDEX(f);
+WEFT_INDEX(q);
+
+/// Every program of the schedule, the steps between them.
+std::string story(const Schedule& schedule) {
+  std::string text = ir::print(schedule.history().front());
+  for (std::size_t i = 0; i < schedule.steps().size(); ++i) {
+    text += "\n" + schedule.steps()[i].cpp() + "\n" + ir::print(schedule.history()[i + 1]);
+  }
+  return text;
+}
+
+TEST(Steps, CsrOnTheCpu) {
+  auto s = test::spmm_schedule("cpu");
+  s.tile(m = 5, n = 32).reorder(m.inner, k, n.inner).vectorize(n.inner).parallel(m.outer);
+  test::expect_golden("steps/csr_cpu.txt", story(s));
+}
+
+TEST(Steps, CsrOnAGpuWithStagedOperand) {
+  auto s = test::spmm_schedule("sm_80", formats::csr(), Extent::any("N"));
+  s.split(m = 4, n = 64)
+      .split(n.inner = 32)
+      .reorder(n.outer, m.outer, m.inner, n.inner.inner, k, n.inner.outer)
+      .bind(m.outer, block_x)
+      .bind(n.outer, block_y)
+      .stage("B", shared, n.outer)
+      .bind(m.inner, warp)
+      .bind(n.inner.inner, lane)
+      .unroll(n.inner.outer);
+  test::expect_golden("steps/csr_gpu_staged.txt", story(s));
+}
+
+TEST(Steps, CscMovesColumnsIntoTheWalk) {
+  auto s = test::spmm_schedule("cpu", formats::csc());
+  s.split(n = 16).reorder(k, "m.stored", n.inner).vectorize(n.inner).parallel(n.outer);
+  test::expect_golden("steps/csc_cpu.txt", story(s));
+}
+
+TEST(Steps, EllGuardsItsPadding) {
+  auto s = test::spmm_schedule("cpu", formats::ell());
+  s.split(n = 16).reorder(k, n.inner).unroll(k);
+  test::expect_golden("steps/ell_cpu.txt", story(s));
+}
+
+TEST(Steps, CooScattersIntoAWorkspace) {
+  auto s = test::spmm_schedule("sm_80", formats::coo());
+  s.split(n = 64).bind(n.outer, block_x).bind(n.inner, thread);
+  test::expect_golden("steps/coo_gpu.txt", story(s));
+}
+
+TEST(Steps, DenseTilesInRegisters) {
+  auto s = test::spmm_schedule("cpu", formats::dense());
+  s.tile(m = 4, n = 32)
+      .reorder(m.outer, n.outer, k, m.inner, n.inner)
+      .unroll(m.inner)
+      .vectorize(n.inner)
+      .stage("B", registers, k);
+  test::expect_golden("steps/dense_cpu.txt", story(s));
+}
+
+TEST(Steps, Convolution) {
+  auto s = test::convolution_schedule("sm_80");
+  s.split(f = 2).split(q = 32).bind(f.outer, block_x).bind(f.inner, warp).bind(q.inner, lane);
+  test::expect_golden("steps/convolution_gpu.txt", story(s));
+}
+
+TEST(Steps, AScheduleRoundTripsThroughJson) {
+  auto s = test::spmm_schedule("sm_80", formats::csr(), Extent::any("N"));
+  s.split(m = knob("rows", {2, 4, 8}), n = 32).bind(m.outer, block_x).bind(n.inner, lane);
+  auto replayed = test::spmm_schedule("sm_80", formats::csr(), Extent::any("N"));
+  for (const Step& step : steps_of_json(s.json())) replayed.apply(step);
+  EXPECT_EQ(ir::print(s.program()), ir::print(replayed.program()));
+  EXPECT_EQ(s.cpp(), replayed.cpp());
+  EXPECT_EQ(s.cpp(),
+            ".split(m = knob(\"rows\", {2, 4, 8}), n = 32)\n.bind(m.outer, block_x)\n.bind(n.inner, lane)");
+}
+
+TEST(Steps, AStepThatDoesNotApplyLeavesTheScheduleAsItWas) {
+  auto s = test::spmm_schedule("cpu");
+  s.split(n = 32);
+  const std::string before = ir::print(s.program());
+  EXPECT_THROW(s.vectorize(m), UserError);
+  EXPECT_THROW(s.bind(m, block_x), UserError);
+  EXPECT_EQ(ir::print(s.program()), before);
+  EXPECT_EQ(s.steps().size(), 1U);
+}
+
+TEST(Steps, JsonThatIsNoScheduleIsRefused) {
+  for (const char* text : {"", "{}", "[1]", "[{\"step\": 3}]", "[{\"step\": \"split\"}]",
+                           "[{\"step\": \"split\", \"arguments\": [[\"n\"]]}]"}) {
+    if (std::string(text) == "{}") continue;
+    EXPECT_THROW(steps_of_json(text), UserError) << text;
+  }
+  auto s = test::spmm_schedule("cpu");
+  EXPECT_THROW(s.apply({"weave", {}, {}}), UserError);
+  EXPECT_THROW(s.apply({"vectorize", {}, {}}), UserError);
+  EXPECT_THROW(s.apply({"bind", {{{}, std::string("m")}}, {}}), UserError);
+}
+
+}  // namespace
+}  // namespace weft
