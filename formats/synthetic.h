@@ -15,7 +15,7 @@ struct SyntheticLayer {
   double sparsity = 0.9;
   /// Coefficient of variation of the row lengths. Without it, that of a magnitude-pruned 3x3 convolution of
   /// ResNet-50 at this sparsity: 0.08 at 50 %, 0.275 at 90 %, 0.4 at 98 %.
-  std::optional<double> row_spread;
+  std::optional<double> row_spread = std::nullopt;
   DType dtype = DType::f32;
   std::uint64_t seed = 1;
 };
@@ -25,7 +25,7 @@ struct SyntheticLayer {
 /// What it has in common with the magnitude-pruned 3x3 convolutions of ResNet-50 in the Deep Learning Matrix
 /// Collection (medians over the layers of each sparsity): the coefficient of variation of the row lengths;
 /// that of the column lengths beyond what chance alone gives; and that lengths lean to the right, as a
-/// log-normal distribution does, the longest row being two to three times the mean at 90 %. What it lacks:
+/// log-normal distribution does, the longest row being about twice the mean at 90 %. What it lacks:
 /// any tie between neighbouring columns of one input channel. Values are normal with standard deviation
 /// sqrt(2 / columns), as such a layer has before training, and never zero.
 ///
