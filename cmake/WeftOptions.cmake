@@ -9,7 +9,12 @@ option(WEFT_Z3 "Let Z3 name the constraints that clash; without it they are eval
 option(WEFT_STATIC "Link LLVM and the C++ library statically, to carry the command elsewhere" OFF)
 option(WEFT_COVERAGE "Count which lines the tests reach" OFF)
 set(WEFT_SANITIZE "" CACHE STRING "Sanitizers to compile in, as -fsanitize= takes them")
-option(WEFT_WERROR "Treat warnings as errors" ${PROJECT_IS_TOP_LEVEL})
+# On for the compiler that weft is kept quiet with; a newer one warns of new things, which is no reason not to build.
+set(weft_werror_default OFF)
+if(PROJECT_IS_TOP_LEVEL AND CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  set(weft_werror_default ON)
+endif()
+option(WEFT_WERROR "Treat warnings as errors" ${weft_werror_default})
 
 # These hold for weft's folders only; a project that adds weft keeps its own.
 set(CMAKE_CXX_STANDARD 20)
