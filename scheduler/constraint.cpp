@@ -22,20 +22,18 @@ using ir::Expr;
                    "smaller knobs and extents"});
 }
 
-std::int64_t exact(bool overflow, std::int64_t value) {
-  if (overflow) throw_too_large();
-  return value;
-}
-
 std::int64_t apply(BinaryOperator op, std::int64_t a, std::int64_t b) {
   std::int64_t value = 0;
   switch (op) {
     case BinaryOperator::add:
-      return exact(__builtin_add_overflow(a, b, &value), value);
+      if (__builtin_add_overflow(a, b, &value)) throw_too_large();
+      return value;
     case BinaryOperator::subtract:
-      return exact(__builtin_sub_overflow(a, b, &value), value);
+      if (__builtin_sub_overflow(a, b, &value)) throw_too_large();
+      return value;
     case BinaryOperator::multiply:
-      return exact(__builtin_mul_overflow(a, b, &value), value);
+      if (__builtin_mul_overflow(a, b, &value)) throw_too_large();
+      return value;
     case BinaryOperator::divide:
     case BinaryOperator::remainder:
       if (b < 1) throw InternalError("a constraint divides by " + std::to_string(b));
