@@ -26,7 +26,8 @@ class Verifier {
 
  private:
   void require(bool condition, const std::string& text) const {
-    internal_check(condition, text + " in\n" + print(program_));
+    // Printing a program takes longer than checking it.
+    if (!condition) throw InternalError(text + " in\n" + print(program_));
   }
 
   void declare(const BufferRef& buffer) {
