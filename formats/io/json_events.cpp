@@ -37,8 +37,8 @@ class CountingIterator {
 void JsonEvents::run() {
   // The parser would skip a byte-order mark, which the formats do not allow.
   if (!text_.starts_with('{')) refuse_here("another beginning", "'{'");
-  const char* end = text_.data() + text_.size();
-  nlohmann::json::sax_parse(CountingIterator(text_.data(), &at_), CountingIterator(end, &at_), this);
+  const char* const end = at_ + text_.size();
+  nlohmann::json::sax_parse(CountingIterator(at_, &at_), CountingIterator(end, &at_), this);
 }
 
 bool JsonEvents::parse_error(std::size_t position, const std::string& token,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weft::io {
@@ -27,6 +28,9 @@ struct NpyHeader {
 /// seen as `reinterpret_as` where that is given. UserError naming the byte for everything that is not a plain
 /// array of numbers, objects and records included.
 NpyHeader parse_npy_header(Bytes bytes, const std::string& origin, std::optional<DType> reinterpret_as);
+
+/// The element type in NumPy's spelling and the shape, whether weft can read such elements or not.
+std::pair<std::string, std::vector<std::int64_t>> summarize_npy(Bytes bytes, const std::string& origin);
 
 /// The elements in row-major order and in the byte order of this machine. The file must end with them.
 Array parse_npy(Bytes bytes, const std::string& origin, std::optional<DType> reinterpret_as = {});

@@ -201,6 +201,11 @@ NpyHeader parse_npy_header(Bytes bytes, const std::string& origin, std::optional
   return header;
 }
 
+std::pair<std::string, std::vector<std::int64_t>> summarize_npy(Bytes bytes, const std::string& origin) {
+  const Dictionary dictionary = parse_dictionary(bytes, origin);
+  return {std::string(dictionary.descr()), dictionary.shape()};
+}
+
 std::string parse_npy_string(Bytes bytes, const std::string& origin) {
   constexpr std::size_t longest = 64;
   const Dictionary dictionary = parse_dictionary(bytes, origin);

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <weft/formats/io/choose.h>
 #include <weft/formats/io/npy_member.h>
 #include <weft/formats/io/npz.h>
@@ -10,9 +9,6 @@ namespace weft::io {
 namespace {
 
 constexpr std::string_view extension = ".npy";
-std::string name_without_extension(const std::string& member) {
-  return member.ends_with(extension) ? member.substr(0, member.size() - extension.size()) : member;
-}
 
 ZipArchive open(Bytes bytes, const std::string& origin) {
   ZipArchive archive(bytes, origin);
@@ -22,28 +18,37 @@ ZipArchive open(Bytes bytes, const std::string& origin) {
   return archive;
 }
 
-/// The dense members, and where they are among all.
-struct Members {
+/// The members as tensors, in the order of the archive. Types that weft cannot read are listed like the
+/// others.
+std::vector<Candidate> candidates_of(const ZipArchive& archive, const std::string& origin) {
   std::vector<Candidate> candidates;
-  std::vector<std::size_t> index;
+  for (std::size_t i = 0; i < archive.members().size(); ++i) {
+    const std::string& file = archive.members()[i].name;
+    if (!file.ends_with(extension)) {
+      candidates.push_back({file, "(no .npy)", {}});
+      continue;
+    }
+    Candidate candidate{file.substr(0, file.size() - extension.size()), {}, {}};
+    std::string member = origin;
+    member.append(":").append(candidate.name);
+    std::tie(candidate.dtype, candidate.shape) = summarize_npy(archive.beginning(i, npy_header_room), member);
+    candidates.push_back(std::move(candidate));
+  }
+  return candidates;
+}
+
+/// A member found by `choose`: its name for messages, and its bytes.
+struct Chosen {
+  std::string origin;
+  std::vector<std::byte> bytes;
 };
 
-Members dense_members(const ZipArchive& archive, const std::string& origin, const std::string& name,
-                      std::optional<DType> reinterpret_as) {
-  Members members;
-  for (std::size_t i = 0; i < archive.members().size(); ++i) {
-    const std::string member = name_without_extension(archive.members()[i].name);
-    // The header of a member that is not asked for need not be one that can be read.
-    if (!name.empty() && member != name) {
-      members.candidates.push_back({member, "?", {}});
-    } else {
-      const NpyHeader header =
-          parse_npy_header(archive.beginning(i, npy_header_room), origin + ":" + member, reinterpret_as);
-      members.candidates.push_back({member, std::string(name_of(header.dtype)), header.shape});
-    }
-    members.index.push_back(i);
-  }
-  return members;
+Chosen choose_member(const ZipArchive& archive, const std::string& origin, const std::string& name,
+                     Wanted wanted, std::optional<DType> reinterpret_as) {
+  const std::vector<Candidate> candidates = candidates_of(archive, origin);
+  const std::size_t index = choose(candidates, name, wanted, origin);
+  const std::string member = origin + ":" + candidates[index].name;
+  return {member, npy_member(archive, index, member, reinterpret_as)};
 }
 
 }  // namespace
@@ -54,21 +59,15 @@ WeightMatrix parse_npz_weights(Bytes bytes, const std::string& origin, const std
   if (name.empty() && is_scipy_sparse(archive)) {
     return parse_scipy_sparse(archive, origin, reinterpret_as);
   }
-  const Members members = dense_members(archive, origin, name, reinterpret_as);
-  const std::size_t chosen = choose(members.candidates, name, Wanted::weight, origin);
-  const std::string member = origin + ":" + members.candidates[chosen].name;
-  return parse_npy_weights(npy_member(archive, members.index[chosen], member, reinterpret_as), member,
-                           reinterpret_as);
+  const Chosen member = choose_member(archive, origin, name, Wanted::weight, reinterpret_as);
+  return parse_npy_weights(member.bytes, member.origin, reinterpret_as);
 }
 
 Array parse_npz_array(Bytes bytes, const std::string& origin, const std::string& name,
                       std::optional<DType> reinterpret_as) {
   const ZipArchive archive = open(bytes, origin);
-  const Members members = dense_members(archive, origin, name, reinterpret_as);
-  const std::size_t chosen = choose(members.candidates, name, Wanted::any_array, origin);
-  const std::string member = origin + ":" + members.candidates[chosen].name;
-  return parse_npy(npy_member(archive, members.index[chosen], member, reinterpret_as), member,
-                   reinterpret_as);
+  const Chosen member = choose_member(archive, origin, name, Wanted::any_array, reinterpret_as);
+  return parse_npy(member.bytes, member.origin, reinterpret_as);
 }
 
 }  // namespace weft::io

@@ -190,8 +190,8 @@ std::uint64_t size_of_entry(const Entry& entry, const std::string& origin) {
 }
 
 /// Turns the entries into tensors, in the order in which their bytes follow each other.
-std::vector<StoredTensor> place_entries(const std::vector<Entry>& entries, Bytes bytes, std::size_t data_begin,
-                                        const std::string& origin) {
+std::vector<StoredTensor> place_entries(const std::vector<Entry>& entries, Bytes bytes,
+                                        std::size_t data_begin, const std::string& origin) {
   std::vector<const Entry*> in_order;
   for (const Entry& entry : entries) in_order.push_back(&entry);
   std::sort(in_order.begin(), in_order.end(),

@@ -24,9 +24,7 @@ class Parts {
       : archive_(archive), origin_(std::move(origin)), reinterpret_as_(reinterpret_as) {
     const Array extents = integers("shape", 1);
     for (std::int64_t i = 0; i < extents.size(); ++i) shape.push_back(extents.get_integer(i));
-    std::size_t room = 0;
-    for (const auto& member : archive.members()) room += member.size;
-    check_weight_shape(shape, room, origin_, "member \"shape\"");
+    check_weight_shape(shape, archive.size(), origin_, "member \"shape\"");
     rows = shape.size() == 1 ? 1 : shape[0];
     columns = element_count(std::span(shape).subspan(shape.size() == 1 ? 0 : 1), origin_);
   }

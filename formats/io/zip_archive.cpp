@@ -58,7 +58,7 @@ void ZipArchive::Close::operator()(struct zip* archive) const {
   zip_library().discard(archive);
 }
 
-ZipArchive::ZipArchive(Bytes bytes, std::string origin) : origin_(std::move(origin)) {
+ZipArchive::ZipArchive(Bytes bytes, std::string origin) : size_(bytes.size()), origin_(std::move(origin)) {
   check_end(bytes, origin_);
   zip_error_t error;
   zip_library().error_init(&error);

@@ -26,6 +26,8 @@ class ZipArchive {
   ZipArchive(Bytes bytes, std::string origin);
 
   const std::vector<Member>& members() const { return members_; }
+  /// Bytes of the archive itself.
+  std::size_t size() const { return size_; }
   /// The first `most` bytes of a member, or all when there are fewer.
   std::vector<std::byte> beginning(std::size_t member, std::size_t most) const;
   /// The whole member. UserError when it is not as long as declared or its checksum is wrong.
@@ -36,6 +38,7 @@ class ZipArchive {
     void operator()(struct zip* archive) const;
   };
 
+  std::size_t size_;
   std::string origin_;
   std::unique_ptr<struct zip, Close> archive_;
   std::vector<Member> members_;

@@ -11,9 +11,8 @@
 #include <string>
 #include <vector>
 
+namespace weft {
 namespace {
-
-using namespace weft;
 
 template <class Values>
 void print_list(const char* name, const Values& values, const char* end) {
@@ -84,10 +83,11 @@ int run(std::vector<std::string> arguments) {
 }
 
 }  // namespace
+}  // namespace weft
 
 int main(int count, char** words) {
   try {
-    return run({words + 1, words + count});
+    return weft::run({words + 1, words + count});
   } catch (const std::exception& error) {
     std::cerr << error.what() << "\n";
     return 1;

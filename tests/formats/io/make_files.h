@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -69,23 +70,30 @@ inline std::uint32_t checksum(std::string_view text) {
 /// A ZIP archive of stored members, as numpy writes them: the local headers carry ZIP64 sizes, the directory
 /// does not.
 inline std::string zip(const std::vector<ZipMember>& members) {
+  const auto join = [](std::initializer_list<std::string_view> parts) {
+    std::string text;
+    for (const std::string_view part : parts) text += part;
+    return text;
+  };
+  const std::string version = number(45, 2);
+  const std::string flags_to_date = number(0, 8);
   std::string archive;
   std::string directory;
   for (const auto& [name, content] : members) {
     const std::string sum = number(checksum(content), 4);
     const std::string begin = number(archive.size(), 4);
     const std::string size = number(content.size(), 4);
-    const std::string extra =
-        number(1, 2) + number(16, 2) + number(content.size(), 8) + number(content.size(), 8);
-    archive += "PK\x03\x04" + number(45, 2) + number(0, 8) + sum + number(0xFFFFFFFF, 4) +
-               number(0xFFFFFFFF, 4) + number(name.size(), 2) + number(extra.size(), 2) + name + extra +
-               content;
-    directory += "PK\x01\x02" + number(45, 2) + number(45, 2) + number(0, 8) + sum + size + size +
-                 number(name.size(), 2) + number(0, 12) + begin + name;
+    const std::string wide = number(content.size(), 8);
+    const std::string extra = join({number(1, 2), number(16, 2), wide, wide});
+    const std::string lengths = number(name.size(), 2);
+    archive += join({"PK\x03\x04", version, flags_to_date, sum, number(~0U, 4), number(~0U, 4), lengths,
+                     number(extra.size(), 2), name, extra, content});
+    directory += join({"PK\x01\x02", version, version, flags_to_date, sum, size, size, lengths, number(0, 12),
+                       begin, name});
   }
   const std::string count = number(members.size(), 2);
-  return archive + directory + "PK\x05\x06" + number(0, 4) + count + count + number(directory.size(), 4) +
-         number(archive.size(), 4) + number(0, 2);
+  return join({archive, directory, "PK\x05\x06", number(0, 4), count, count, number(directory.size(), 4),
+               number(archive.size(), 4), number(0, 2)});
 }
 
 /// A .safetensors file with this header and these bytes of tensors.

@@ -61,9 +61,20 @@ TEST(Npz, DenseMembers) {
   EXPECT_EQ(weights(both, "b").columns, 2);
   EXPECT_THAT(io::parse_npz_array(bytes_of(both), "a.npz", "b").as<float>(), ElementsAre(5, 6));
   expect_refused([&] { weights(both, "x"); }, {"no tensor named \"x\"", "\"w\"", "\"b\""});
-  expect_refused([&] { io::parse_npz_array(bytes_of(both), "a.npz"); }, {"2 tensors", "\"w\" f32 [2, 2]"});
+  expect_refused([&] { io::parse_npz_array(bytes_of(both), "a.npz"); }, {"2 tensors", "\"w\" <f4 [2, 2]"});
   const std::string two = zip({member("w", matrix), member("v", matrix)});
-  expect_refused([&] { weights(two); }, {"2 tensors of two or more dimensions", "\"w\" f32 [2, 2]", "\"v\""});
+  expect_refused([&] { weights(two); }, {"2 tensors of two or more dimensions", "\"w\" <f4 [2, 2]", "\"v\""});
+}
+
+TEST(Npz, MembersThatCannotBeReadAreListedOnly) {
+  const std::string file = zip({member("names", npy("<U3", "(1, 1)", std::string(12, 'x'))),
+                                {"readme.txt", "hello"},
+                                vector<std::uint16_t>("bits", "<u2", {0x3F80}),
+                                floats("b", {1})});
+  EXPECT_THAT(weights(file, "b").values.as<float>(), ElementsAre(1));
+  EXPECT_EQ(weights(file, "bits", DType::bf16).values.get(0), 1);
+  expect_refused([&] { weights(file, "names"); }, {"a.npz:names", "\"<U3\""});
+  expect_refused([&] { weights(file, "x"); }, {"\"names\" <U3 [1, 1]", "\"bits\" <u2 [1]", "\"readme.txt\""});
 }
 
 TEST(Npz, CompressedRowsUnsortedAndDuplicated) {
