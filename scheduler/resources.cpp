@@ -126,8 +126,15 @@ void explain_clash(const Problem& problem, Feasibility& result) {
 
 Feasibility complete(const std::vector<Constraint>& constraints, const std::vector<ir::Knob>& knobs,
                      const KnobValues& fixed) {
-  for (const ir::Knob& knob : knobs)
+  for (const ir::Knob& knob : knobs) {
     internal_check(!knob.values.empty(), "knob " + knob.name + " has no values");
+    internal_check(*std::min_element(knob.values.begin(), knob.values.end()) >= 1,
+                   "knob " + knob.name + " below 1");
+  }
+  for (const auto& [name, value] : fixed) {
+    if (value < 1)
+      throw UserError({"a knob was given a value", name, std::to_string(value), "a number from 1"});
+  }
   const Problem problem{constraints, knobs, fixed};
   Feasibility result;
   Solution solution = solve(problem);
