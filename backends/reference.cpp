@@ -292,6 +292,22 @@ Reference reference(const Algorithm& algorithm, const SparseTensor* weights, con
   return Evaluation(algorithm, weights, arguments).run();
 }
 
+namespace {
+
+/// Below this, rounding errors are absolute: the spacing of subnormal numbers.
+double smallest_normal(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+      return 0x1p-14;
+    case DType::f64:
+      return std::numeric_limits<double>::min();
+    default:
+      return static_cast<double>(std::numeric_limits<float>::min());
+  }
+}
+
+}  // namespace
+
 Difference difference(const Array& result, const Reference& expected) {
   internal_check(result.size() == expected.value.size(), "results of different sizes are compared");
   Difference d;
@@ -305,14 +321,11 @@ Difference difference(const Array& result, const Reference& expected) {
       if (!same_special && d.wrong < 0) d.wrong = i;
       continue;
     }
-    const double magnitude = expected.magnitude.get(i);
+    const double magnitude = std::max(expected.magnitude.get(i), smallest_normal(result.dtype()));
     error += (x - y) * (x - y);
     norm += y * y;
     d.largest = std::max(d.largest, std::abs(x - y));
-    const double scaled = std::abs(x - y) / magnitude;
-    if (x != y)
-      d.largest_scaled =
-          std::max(d.largest_scaled, magnitude > 0 ? scaled : std::numeric_limits<double>::infinity());
+    d.largest_scaled = std::max(d.largest_scaled, std::abs(x - y) / magnitude);
   }
   d.relative = norm > 0 ? std::sqrt(error / norm) : std::sqrt(error);
   return d;

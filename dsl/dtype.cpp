@@ -67,7 +67,9 @@ bf16::bf16(float value) {
   bits = static_cast<std::uint16_t>((word + 0x7FFFU + ((word >> 16) & 1U)) >> 16);
 }
 
-bf16::operator float() const { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
+bf16::operator float() const {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
 
 std::string_view name_of(DType dtype) {
   for (const auto& [candidate, name] : names) {

@@ -54,13 +54,17 @@ constexpr std::size_t size_of(DType dtype) {
   return 0;
 }
 
-constexpr bool is_float(DType dtype) { return dtype <= DType::f64; }
+constexpr bool is_float(DType dtype) {
+  return dtype <= DType::f64;
+}
 constexpr bool is_signed_integer(DType dtype) {
   return dtype == DType::i8 || dtype == DType::i16 || dtype == DType::i32 || dtype == DType::i64;
 }
 
 /// The type in which products of `dtype` are summed: f64 for f64, f32 for every other floating type.
-constexpr DType accumulator_of(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
+constexpr DType accumulator_of(DType dtype) {
+  return dtype == DType::f64 ? DType::f64 : DType::f32;
+}
 
 /// "f32", "bf16", "i64", "bool": the spelling used in messages, flags and files of our own.
 std::string_view name_of(DType dtype);

@@ -22,7 +22,8 @@ UserError::UserError(Report report) : std::runtime_error(text_of(report)), repor
 
 InternalError::InternalError(const std::string& text, std::source_location place)
     : std::logic_error("internal error in weft: " + text + " (" + base_name(place.file_name()) + ":" +
-                       std::to_string(place.line()) + "). Please report it with the program that led here.") {}
+                       std::to_string(place.line()) + "). Please report it with the program that led here.") {
+}
 
 void internal_check(bool condition, const std::string& text, std::source_location place) {
   if (!condition) throw InternalError(text, place);

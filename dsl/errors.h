@@ -53,8 +53,8 @@ class InternalError : public std::logic_error {
 void internal_check(bool condition, const std::string& text,
                     std::source_location place = std::source_location::current());
 
-/// A place in the user's program: where a step was asked for. Kept as text, so that a schedule that was stored
-/// and read back still knows it.
+/// A place in the user's program: where a step was asked for. Kept as text, so that a schedule that was
+/// stored and read back still knows it.
 struct SourcePlace {
   std::string file;
   unsigned line = 0;

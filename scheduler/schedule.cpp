@@ -23,7 +23,12 @@ Argument Schedule::argument(const LoopFactor& factor) {
 
 std::optional<Reason> Schedule::try_apply(const Step& step) {
   const StepContext context{algorithm_, weights_.get(), target_, static_cast<int>(steps_.size())};
-  StepResult result = step_kind(step.name).apply(program(), step, context);
+  const StepKind& kind = step_kind(step.name);
+  if (step.arguments.size() < kind.least_arguments || step.arguments.size() > kind.most_arguments) {
+    throw UserError({step.cpp() + " has the wrong number of arguments", step.place.text(),
+                     std::to_string(step.arguments.size()), std::string(kind.usage)});
+  }
+  StepResult result = kind.apply(program(), step, context);
   if (auto* reason = std::get_if<Reason>(&result)) return std::move(*reason);
   ir::Program next = ir::simplify(std::get<ir::Program>(std::move(result)), ir::ShortLoops::keep);
   ir::verify(next);

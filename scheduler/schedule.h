@@ -23,6 +23,13 @@ struct Word {
 inline constexpr Word block_x{"block_x"}, block_y{"block_y"}, block_z{"block_z"}, warp{"warp"}, lane{"lane"},
     thread{"thread"}, shared{"shared"}, registers{"registers"};
 
+/// A named argument of a step: `at = n.outer`.
+struct ArgumentName {
+  std::string_view name;
+  Argument operator=(const LoopName& loop) const { return {std::string(name), loop.text()}; }
+};
+inline constexpr ArgumentName at{"at"};
+
 /// A first argument that remembers where the user wrote it.
 template <class T>
 struct Placed {
@@ -73,10 +80,9 @@ class Schedule {
   Schedule& bind(Placed<LoopName> loop, Word axis) {
     return apply({"bind", {argument(loop.value), {{}, std::string(axis.text)}}, loop.place});
   }
-  /// `.stage("B", shared, n.outer)`: what an iteration of n.outer reads of B is copied first.
-  Schedule& stage(Placed<std::string> tensor, Word scope, const LoopName& at) {
-    return apply(
-        {"stage", {{{}, tensor.value}, {{}, std::string(scope.text)}, {"at", at.text()}}, tensor.place});
+  /// `.stage(B, shared, at = n.outer)`: what an iteration of n.outer reads of B is copied first.
+  Schedule& stage(Placed<std::string> tensor, Word scope, const Argument& place) {
+    return apply({"stage", {{{}, tensor.value}, {{}, std::string(scope.text)}, place}, tensor.place});
   }
 
   /// Any step, from a file or a search. Throws as the members do.

@@ -57,6 +57,8 @@ using StepResult = std::variant<ir::Program, Reason>;
 struct StepKind {
   std::string_view name;
   std::string_view usage;  ///< ".tile(m = 64, n = 256)"
+  std::size_t least_arguments = 1;
+  std::size_t most_arguments = SIZE_MAX;
   StepResult (*apply)(const ir::Program& program, const Step& step, const StepContext& context);
 };
 

@@ -53,6 +53,13 @@ std::optional<Reason> require_independent(const std::string& name, const StepCon
                 "a loop over an index of the output", name};
 }
 
+/// Precondition 10: no copy into shared memory inside, which all iterations would have to make together.
+std::optional<Reason> require_no_copy(const ir::Program& program, const std::string& name) {
+  if (!holds_copy(find_loop(program.body, name)->body)) return std::nullopt;
+  return Reason{10, fmt::format("a copy into shared memory stands inside {}", name),
+                "a loop around the computation alone: stage at a loop outside " + name, name};
+}
+
 /// unroll(x). Preconditions: 1 the loop exists; 2 it is serial; 3 its extent is constant.
 StepResult apply_unroll(const ir::Program& program, const Step& step, const StepContext& context) {
   ir::Program result = program;
@@ -73,6 +80,7 @@ StepResult apply_vectorize(const ir::Program& program, const Step& step, const S
   if (auto refused = require_serial(program, name)) return *refused;
   if (auto refused = require_constant(program, name, largest_vector)) return *refused;
   if (auto refused = require_independent(name, context)) return *refused;
+  if (auto refused = require_no_copy(program, name)) return *refused;
   std::optional<Reason> refused;
   ir::visit(program.body, [&](const Stmt& s) {
     const auto* loop = s.as<ir::For>();
@@ -169,13 +177,14 @@ std::optional<Reason> check_axis(const ir::Program& program, const std::string& 
     }
   });
   if (refused || ir::is_block(axis)) return refused;
+  if (auto copy = require_no_copy(program, name)) return copy;
   return require_constant(program, name, largest_extent(axis, target));
 }
 
 /// bind(x, axis): the blocks, warps, lanes or threads of a launch share the iterations. Preconditions: 1, 2,
 /// 4 as above; 3 warp, lane and thread loops have a constant extent that fits the target; 5 the target is a
-/// GPU; 6 no loop of the nest has that axis; 7 thread does not mix with warp and lane; 8 block loops stand
-/// outside; 9 the axis is one of the six.
+/// GPU; 6 no loop of the nest has that axis; 10 as above; 7 thread does not mix with warp and lane; 8 block
+/// loops stand outside; 9 the axis is one of the six.
 StepResult apply_bind(const ir::Program& program, const Step& step, const StepContext& context) {
   const std::string& name = word_of(step.arguments.at(0));
   const std::string& word = word_of(step.arguments.at(1));
@@ -194,9 +203,9 @@ StepResult apply_bind(const ir::Program& program, const Step& step, const StepCo
 
 }  // namespace
 
-const StepKind unroll{"unroll", ".unroll(n.inner)", apply_unroll};
-const StepKind vectorize{"vectorize", ".vectorize(n.inner)", apply_vectorize};
-const StepKind parallel{"parallel", ".parallel(m.outer)", apply_parallel};
-const StepKind bind{"bind", ".bind(n.outer, block_x)", apply_bind};
+const StepKind unroll{"unroll", ".unroll(n.inner)", 1, SIZE_MAX, apply_unroll};
+const StepKind vectorize{"vectorize", ".vectorize(n.inner)", 1, 1, apply_vectorize};
+const StepKind parallel{"parallel", ".parallel(m.outer)", 1, 1, apply_parallel};
+const StepKind bind{"bind", ".bind(n.outer, block_x)", 2, 2, apply_bind};
 
 }  // namespace weft::steps

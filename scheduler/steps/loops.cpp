@@ -191,6 +191,12 @@ Chain sink_innermost(Chain chain) {
   return chain;
 }
 
+bool holds_copy(const Stmt& stmt) {
+  bool found = false;
+  ir::visit(stmt, [&](const Stmt& s) { found = found || s.as<ir::Copy>() != nullptr; });
+  return found;
+}
+
 bool is_constant_extent(const ir::Program& program, const Expr& extent) {
   bool constant = true;
   ir::visit(extent, [&](const Expr& e) {

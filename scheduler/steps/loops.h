@@ -43,6 +43,8 @@ std::variant<Chain, Reason> permuted(Chain chain, const std::vector<std::string>
 /// iteration, and every statement of the core that depends on the loop gets a loop of its own. The extent
 /// must be constant or a knob.
 Chain sink_innermost(Chain chain);
+/// True when a copy into a tile stands inside.
+bool holds_copy(const ir::Stmt& stmt);
 /// A constant, or an expression over knobs alone.
 bool is_constant_extent(const ir::Program& program, const ir::Expr& extent);
 

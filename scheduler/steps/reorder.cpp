@@ -110,12 +110,19 @@ class Reorder {
 
   std::optional<Reason> check_moving(const Chain& chain, const Names& moving) const {
     for (const ir::For& loop : chain.loops) {
-      if (!contains(moving, loop.name) || is_constant_extent(program_, loop.extent)) continue;
-      return Reason{4,
-                    fmt::format("{} has {} iterations, each of which needs a register for its sum", loop.name,
-                                ir::print(loop.extent)),
-                    fmt::format("a constant number: split {} first and move {}.inner", loop.name, loop.name),
-                    loop.name};
+      if (!contains(moving, loop.name)) continue;
+      if (!is_constant_extent(program_, loop.extent)) {
+        return Reason{
+            4,
+            fmt::format("{} has {} iterations, each of which needs a register for its sum", loop.name,
+                        ir::print(loop.extent)),
+            fmt::format("a constant number: split {} first and move {}.inner", loop.name, loop.name),
+            loop.name};
+      }
+      if (holds_copy(chain.core)) {
+        return Reason{6, fmt::format("{} would move past a copy into shared memory", loop.name),
+                      "reorder before stage", loop.name};
+      }
     }
     return std::nullopt;
   }
@@ -164,7 +171,7 @@ namespace {
 /// reorder(a, b, c): the loops in this order, outermost first; others keep their places.
 /// Preconditions: 1 the loops exist; 2 each is named once; 3 no loop's range depends on one that would stand
 /// inside it; 4 a loop that moves into a sum has a constant extent; 5 the loops stand around one another and
-/// none has to leave a sum.
+/// none has to leave a sum; 6 no loop moves past a copy.
 StepResult apply_reorder(const ir::Program& program, const Step& step, const StepContext&) {
   Names order;
   for (const Argument& argument : step.arguments) order.push_back(word_of(argument));
@@ -173,6 +180,6 @@ StepResult apply_reorder(const ir::Program& program, const Step& step, const Ste
 
 }  // namespace
 
-const StepKind reorder{"reorder", ".reorder(m, k, n.inner)", apply_reorder};
+const StepKind reorder{"reorder", ".reorder(m, k, n.inner)", 1, SIZE_MAX, apply_reorder};
 
 }  // namespace weft::steps

@@ -76,7 +76,7 @@ StepResult apply_tile(const ir::Program& program, const Step& step, const StepCo
 
 }  // namespace
 
-const StepKind split{"split", ".split(n = 64)", apply_split};
-const StepKind tile{"tile", ".tile(m = 4, n = 64)", apply_tile};
+const StepKind split{"split", ".split(n = 64)", 1, SIZE_MAX, apply_split};
+const StepKind tile{"tile", ".tile(m = 4, n = 64)", 1, SIZE_MAX, apply_tile};
 
 }  // namespace weft::steps

@@ -99,6 +99,23 @@ Stmt with_loads(const Stmt& body, const ir::BufferRef& buffer,
   return rewriter(body);
 }
 
+/// Precondition 6: the expression reads no tile that is made inside the body, where it does not exist yet.
+std::optional<Reason> reads_later_tile(const Expr& expr, const Stmt& body) {
+  std::optional<Reason> refused;
+  ir::visit(body, [&](const Stmt& s) {
+    const auto* allocation = s.as<ir::Allocate>();
+    if (allocation == nullptr || refused) return;
+    ir::visit(expr, [&](const Expr& e) {
+      const auto* load = e.as<ir::Load>();
+      if (load == nullptr || load->buffer != allocation->buffer) return;
+      refused = Reason{
+          6, fmt::format("the place depends on {}, which is made further inside", allocation->buffer->name),
+          "the outer stage first, or both at one loop", allocation->buffer->name};
+    });
+  });
+  return refused;
+}
+
 std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& buffer,
                                         const ir::Program& program, int step) {
   const InnerLoops loops = inner_loops(body);
@@ -121,6 +138,9 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
       }
     }
   }
+  for (const Span& span : region) {
+    if (auto refused = reads_later_tile(span.begin, body)) return *refused;
+  }
   ir::Copy copy{nullptr, {}, buffer, {}, {}, step};
   for (const Span& span : region) {
     copy.source_begin.push_back(span.begin);
@@ -140,13 +160,24 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
   return ir::allocate(tile, ir::block({ir::copy(std::move(copy)), rest}));
 }
 
-/// The conditions around the first read of the buffer that need no loop but those given.
+bool reads(const Expr& expr, const ir::BufferRef& buffer) {
+  bool found = false;
+  ir::visit(expr, [&](const Expr& e) {
+    const auto* load = e.as<ir::Load>();
+    found = found || (load != nullptr && load->buffer == buffer);
+  });
+  return found;
+}
+
+/// The conditions around the reads of the buffer that need no loop but those given. A condition on the
+/// buffer's own values is none of them: it is asked of the copy afterwards.
 std::vector<Expr> guards_of(const Stmt& body, const ir::BufferRef& buffer, const InnerLoops& inside,
                             const std::vector<std::string>& available) {
   std::vector<Expr> guards;
   ir::visit(body, [&](const Stmt& s) {
     const auto* condition = s.as<ir::If>();
-    if (condition == nullptr || !ir::uses(condition->then, buffer)) return;
+    if (condition == nullptr || !ir::uses(condition->then, buffer) || reads(condition->condition, buffer))
+      return;
     const bool usable = std::all_of(inside.begin(), inside.end(), [&](const auto& entry) {
       return !ir::uses(condition->condition, entry.first) ||
              std::find(available.begin(), available.end(), entry.first) != available.end();
@@ -184,7 +215,11 @@ std::variant<Stmt, Reason> stage_registers(const Stmt& body, const ir::BufferRef
   const auto tile = ir::make_buffer(buffer->name + ".registers", buffer->dtype, ir::Scope::registers,
                                     ir::Access::read_write, shape);
   Stmt fill = ir::store(tile, indices, value);
-  for (const Expr& guard : guards_of(body, buffer, loops, used)) fill = ir::if_then(guard, fill);
+  if (auto refused = reads_later_tile(value, body)) return *refused;
+  for (const Expr& guard : guards_of(body, buffer, loops, used)) {
+    if (auto refused = reads_later_tile(guard, body)) return *refused;
+    fill = ir::if_then(guard, fill);
+  }
   for (auto name = used.rbegin(); name != used.rend(); ++name) {
     ir::For loop = loops.at(*name);
     loop.body = fill;
@@ -193,6 +228,28 @@ std::variant<Stmt, Reason> stage_registers(const Stmt& body, const ir::BufferRef
   }
   const Stmt rest = with_loads(body, buffer, [&](const ir::Load&) { return ir::load(tile, indices); });
   return ir::allocate(tile, ir::block({fill, rest}));
+}
+
+/// Staging goes behind what is staged already: conditions and indices may have become reads of that.
+template <class Stage>
+std::variant<Stmt, Reason> behind_staged(const Stmt& body, const ir::BufferRef& buffer, const Stage& stage) {
+  if (const auto* s = body.as<ir::If>();
+      s != nullptr && !s->otherwise.defined() && !reads(s->condition, buffer)) {
+    auto then = behind_staged(s->then, buffer, stage);
+    if (std::holds_alternative<Reason>(then)) return then;
+    return ir::if_then(s->condition, std::get<Stmt>(then));
+  }
+  const auto* allocation = body.as<ir::Allocate>();
+  const auto* block = allocation == nullptr ? nullptr : allocation->body.as<ir::Block>();
+  if (block == nullptr) return stage(body);
+  std::vector<Stmt> statements = block->statements;
+  for (std::size_t i = 0; i + 1 < statements.size(); ++i) {
+    if (!loads_of(statements[i], buffer).empty()) return stage(body);
+  }
+  auto last = behind_staged(statements.back(), buffer, stage);
+  if (std::holds_alternative<Reason>(last)) return last;
+  statements.back() = std::get<Stmt>(last);
+  return ir::allocate(allocation->buffer, ir::block(std::move(statements)));
 }
 
 struct Request {
@@ -235,11 +292,11 @@ std::optional<Reason> check_place(const ir::Program& program, const Request& req
     const auto* loop = s.as<ir::For>();
     if (loop == nullptr || refused || request.scope != "shared") return;
     const bool around = loop->name == request.at || find_loop(loop->body, request.at) != nullptr;
-    if (around && ir::is_within_block(loop->kind)) {
+    if (around && (ir::is_within_block(loop->kind) || loop->kind == ir::LoopKind::vectorized)) {
       refused =
           Reason{5,
-                 fmt::format("{} is bound to {}, so not all threads of a block reach the copy together",
-                             loop->name, ir::name_of(loop->kind)),
+                 fmt::format("{} is {}, so its iterations do not reach the copy together", loop->name,
+                             ir::name_of(loop->kind)),
                  fmt::format("reorder({}, {}) first, or another place", request.at, loop->name), loop->name};
     }
   });
@@ -265,8 +322,10 @@ StepResult apply_stage(const ir::Program& program, const Step& step, const StepC
     result.body = change_loops(result.body, request.at, [&](const ir::For& loop) -> Stmt {
       ir::For changed = loop;
       if (!loads_of(loop.body, buffer).empty() && !refused) {
-        auto staged = request.scope == "shared" ? stage_shared(loop.body, buffer, program, context.step)
-                                                : stage_registers(loop.body, buffer, program, context.step);
+        auto staged = behind_staged(loop.body, buffer, [&](const Stmt& body) {
+          return request.scope == "shared" ? stage_shared(body, buffer, program, context.step)
+                                           : stage_registers(body, buffer, program, context.step);
+        });
         if (auto* reason = std::get_if<Reason>(&staged)) {
           refused = *reason;
         } else {
@@ -282,6 +341,6 @@ StepResult apply_stage(const ir::Program& program, const Step& step, const StepC
 
 }  // namespace
 
-const StepKind stage{"stage", ".stage(B, shared, at = n.outer)", apply_stage};
+const StepKind stage{"stage", ".stage(B, shared, at = n.outer)", 3, 3, apply_stage};
 
 }  // namespace weft::steps

@@ -38,7 +38,7 @@ TEST(Steps, CsrOnAGpuWithStagedOperand) {
       .reorder(n.outer, m.outer, m.inner, n.inner.inner, k, n.inner.outer)
       .bind(m.outer, block_x)
       .bind(n.outer, block_y)
-      .stage("B", shared, n.outer)
+      .stage("B", shared, at = n.outer)
       .bind(m.inner, warp)
       .bind(n.inner.inner, lane)
       .unroll(n.inner.outer);
@@ -69,7 +69,7 @@ TEST(Steps, DenseTilesInRegisters) {
       .reorder(m.outer, n.outer, k, m.inner, n.inner)
       .unroll(m.inner)
       .vectorize(n.inner)
-      .stage("B", registers, k);
+      .stage("B", registers, at = k);
   test::expect_golden("steps/dense_cpu.txt", story(s));
 }
 

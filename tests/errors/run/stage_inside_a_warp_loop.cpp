@@ -1,4 +1,4 @@
-// expect: is bound to warp
+// expect: m.inner is warp
 // expect: .stage(
 // expect: program spmm
 #include "illegal_program.h"
@@ -10,5 +10,5 @@ using namespace weft::tests;
 WEFT_ILLEGAL_PROGRAM(stage_inside_a_warp_loop) {
   auto s = spmm_schedule("sm_80");
   s.split(m = 4).bind(m.inner, warp);
-  s.stage("B", shared, m.inner);  // here
+  s.stage("B", shared, at = m.inner);  // here
 }

@@ -8,5 +8,5 @@ using namespace weft;
 using namespace weft::tests;
 
 WEFT_ILLEGAL_PROGRAM(stage_runtime_columns) {
-  spmm_schedule("sm_80", formats::csr(), Extent::any("N")).stage("B", shared, m);  // here
+  spmm_schedule("sm_80", formats::csr(), Extent::any("N")).stage("B", shared, at = m);  // here
 }

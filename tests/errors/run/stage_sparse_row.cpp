@@ -8,5 +8,5 @@ using namespace weft;
 using namespace weft::tests;
 
 WEFT_ILLEGAL_PROGRAM(stage_sparse_row) {
-  spmm_schedule("sm_80").stage("A", shared, m);  // here
+  spmm_schedule("sm_80").stage("A", shared, at = m);  // here
 }

@@ -8,5 +8,5 @@ using namespace weft;
 using namespace weft::tests;
 
 WEFT_ILLEGAL_PROGRAM(stage_unknown_scope) {
-  spmm_schedule("sm_80").stage("B", block_x, n);  // here
+  spmm_schedule("sm_80").stage("B", block_x, at = n);  // here
 }

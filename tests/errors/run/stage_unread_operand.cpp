@@ -8,5 +8,5 @@ using namespace weft;
 using namespace weft::tests;
 
 WEFT_ILLEGAL_PROGRAM(stage_unread_operand) {
-  spmm_schedule("sm_80").stage("C", shared, m);  // here
+  spmm_schedule("sm_80").stage("C", shared, at = m);  // here
 }
