@@ -142,6 +142,7 @@ class Emitter {
   llvm::Value* pointer_to(const ir::Buffer& buffer, const ir::Expr& offset);
   llvm::Value* read(const ir::Buffer& buffer, const ir::Expr& offset);
   void write(const ir::Buffer& buffer, const ir::Expr& offset, llvm::Value* stored);
+  bool may_touch_all_lanes(const ir::Buffer& buffer, const ir::Expr& offset) const;
   ir::Expr in_first_lane(const ir::Expr& offset) const;
   llvm::Align alignment_of(const ir::Buffer& buffer, std::int64_t elements) const;
   llvm::Value* active_lanes();

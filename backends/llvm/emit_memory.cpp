@@ -67,6 +67,16 @@ llvm::Value* Emitter::pointer_to(const ir::Buffer& buffer, const ir::Expr& offse
                 : builder_.CreateGEP(element, storage_of(buffer).pointer, index);
 }
 
+/// Local arrays that no masked instruction touches can live in registers. True for those of this function
+/// where even the lanes that do not run stay inside.
+bool Emitter::may_touch_all_lanes(const ir::Buffer& buffer, const ir::Expr& offset) const {
+  if (!llvm::isa<llvm::AllocaInst>(storage_of(buffer).pointer)) return false;
+  const ir::Range range = ir::range_of(ir::substitute(offset, known_), ranges_);
+  std::int64_t elements = 1;
+  for (const ir::Expr& extent : buffer.shape) elements *= *ir::integer_value(extent);
+  return range.minimum && range.maximum && *range.minimum >= 0 && *range.maximum < elements;
+}
+
 llvm::Value* Emitter::read(const ir::Buffer& buffer, const ir::Expr& offset) {
   llvm::Type* element = storage_type(buffer.dtype);
   if (!lanes_)
@@ -80,7 +90,9 @@ llvm::Value* Emitter::read(const ir::Buffer& buffer, const ir::Expr& offset) {
   if (access.pattern == Pattern::contiguous) {
     llvm::Value* pointer = pointer_to(buffer, in_first_lane(offset));
     const llvm::Align alignment = alignment_of(buffer, access.alignment);
-    if (lanes_->mask == nullptr) return builder_.CreateAlignedLoad(type, pointer, alignment);
+    if (lanes_->mask == nullptr || may_touch_all_lanes(buffer, offset)) {
+      return builder_.CreateAlignedLoad(type, pointer, alignment);
+    }
     return builder_.CreateMaskedLoad(type, pointer, alignment, lanes_->mask,
                                      llvm::Constant::getNullValue(type));
   }
@@ -106,7 +118,10 @@ void Emitter::write(const ir::Buffer& buffer, const ir::Expr& offset, llvm::Valu
   if (access.pattern == Pattern::contiguous) {
     llvm::Value* pointer = pointer_to(buffer, in_first_lane(offset));
     const llvm::Align alignment = alignment_of(buffer, access.alignment);
-    if (lanes_->mask == nullptr) {
+    if (lanes_->mask != nullptr && may_touch_all_lanes(buffer, offset)) {
+      llvm::Value* before = builder_.CreateAlignedLoad(stored->getType(), pointer, alignment);
+      builder_.CreateAlignedStore(builder_.CreateSelect(lanes_->mask, stored, before), pointer, alignment);
+    } else if (lanes_->mask == nullptr) {
       builder_.CreateAlignedStore(stored, pointer, alignment);
     } else {
       builder_.CreateMaskedStore(stored, pointer, alignment, lanes_->mask);
