@@ -270,14 +270,25 @@ Request request_of(const Step& step) {
   return request;
 }
 
-/// The buffers of a tensor: itself, or the arrays of the sparse operand, that the statement reads.
-std::vector<ir::BufferRef> buffers_read(const ir::Program& program, const Stmt& body,
-                                        const std::string& tensor) {
+bool indexed_inside(const Stmt& body, const ir::BufferRef& buffer) {
+  const InnerLoops loops = inner_loops(body);
+  for (const ir::Load* load : loads_of(body, buffer)) {
+    if (std::any_of(load->indices.begin(), load->indices.end(),
+                    [&](const Expr& index) { return uses_any(index, loops); })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// The buffers of a tensor that the statement reads: itself, or the arrays of the sparse operand whose place
+/// changes inside (so not the offsets of a row).
+std::vector<ir::BufferRef> buffers_read(const ir::Program& program, const Stmt& body, const std::string& tensor) {
   std::vector<ir::BufferRef> buffers;
   for (const ir::BufferRef& buffer : program.buffers) {
-    const bool named = buffer->name == tensor || buffer->name.starts_with(tensor + ".");
-    if (named && buffer->access == ir::Access::read && !loads_of(body, buffer).empty())
-      buffers.push_back(buffer);
+    if (buffer->access != ir::Access::read || loads_of(body, buffer).empty()) continue;
+    const bool array = buffer->name.starts_with(tensor + ".") && indexed_inside(body, buffer);
+    if (buffer->name == tensor || array) buffers.push_back(buffer);
   }
   return buffers;
 }

@@ -1,4 +1,4 @@
-// expect: would have to move out
+// expect: depends on it
 // expect: .reorder(
 // expect: program spmm
 #include "illegal_program.h"
@@ -7,8 +7,8 @@
 using namespace weft;
 using namespace weft::tests;
 
-WEFT_ILLEGAL_PROGRAM(reorder_out_of_the_sum) {
+WEFT_ILLEGAL_PROGRAM(reorder_columns_around_rows) {
   auto s = spmm_schedule("cpu");
   s.split(n = 32).reorder(k, n.inner);
-  s.reorder(n.inner, k);  // here
+  s.reorder(n.inner, m);  // here
 }
