@@ -1,5 +1,5 @@
-// What is computed, without types of indices and without templates: the value that expressions of the language
-// become, and that every later room reads.
+// What is computed, without types of indices and without templates: the value that expressions of the
+// language become, and that every later room reads.
 #pragma once
 
 #include <weft/dsl/dtype.h>
@@ -24,7 +24,8 @@ struct IndexVariable {
 
 /// coefficient * index + … + constant: how convolution addresses its image.
 struct AffineIndex {
-  std::vector<std::pair<std::string, std::int64_t>> terms;  ///< index name, coefficient; no name twice, none 0
+  std::vector<std::pair<std::string, std::int64_t>>
+      terms;  ///< index name, coefficient; no name twice, none 0
   std::int64_t constant = 0;
 
   /// The name of the index when this is just that index, else nothing.
@@ -51,21 +52,22 @@ struct TensorAccess {
 struct Term {
   enum class Kind : std::uint8_t { sum, number, scalar, access, add, subtract, multiply, relu, gelu };
   Kind kind = Kind::sum;
-  double number = 0;             ///< of a number
-  std::string scalar;            ///< name of a scalar argument, given at launch
-  TensorAccess access;           ///< of an access; only output indices occur in it
-  std::vector<Term> arguments;   ///< two of add, subtract, multiply; one of relu, gelu
+  double number = 0;            ///< of a number
+  std::string scalar;           ///< name of a scalar argument, given at launch
+  TensorAccess access;          ///< of an access; only output indices occur in it
+  std::vector<Term> arguments;  ///< two of add, subtract, multiply; one of relu, gelu
 };
 
-/// output[indices] = result(sum over the reduction indices of factor * factor). The sum runs in `accumulator`,
-/// so does the epilogue; the result is rounded once, when it is stored. gelu is x/2 (1 + erf(x / sqrt 2)).
+/// output[indices] = result(sum over the reduction indices of factor * factor). The sum runs in
+/// `accumulator`, so does the epilogue; the result is rounded once, when it is stored. gelu is x/2 (1 + erf(x
+/// / sqrt 2)).
 struct Algorithm {
-  std::string name;                     ///< an identifier
-  std::vector<Operand> operands;        ///< inputs in the order of their first use, the output last
-  std::vector<std::string> scalars;     ///< in the order of their first use
-  std::vector<IndexVariable> indices;   ///< output indices in the output's order, then reduction indices
+  std::string name;                    ///< an identifier
+  std::vector<Operand> operands;       ///< inputs in the order of their first use, the output last
+  std::vector<std::string> scalars;    ///< in the order of their first use
+  std::vector<IndexVariable> indices;  ///< output indices in the output's order, then reduction indices
   TensorAccess output;
-  std::vector<TensorAccess> factors;    ///< two
+  std::vector<TensorAccess> factors;  ///< two
   Term result;
   DType accumulator = DType::f32;
 

@@ -60,7 +60,9 @@ void open_companions(const fs::path& folder, const std::vector<std::string>& com
 
 fs::path path_of(void* handle) {
   link_map* map = nullptr;
-  if (dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0 || map == nullptr || map->l_name == nullptr) return {};
+  if (dlinfo(handle, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0 || map == nullptr ||
+      map->l_name == nullptr)
+    return {};
   return map->l_name;
 }
 

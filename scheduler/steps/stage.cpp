@@ -283,7 +283,8 @@ bool indexed_inside(const Stmt& body, const ir::BufferRef& buffer) {
 
 /// The buffers of a tensor that the statement reads: itself, or the arrays of the sparse operand whose place
 /// changes inside (so not the offsets of a row).
-std::vector<ir::BufferRef> buffers_read(const ir::Program& program, const Stmt& body, const std::string& tensor) {
+std::vector<ir::BufferRef> buffers_read(const ir::Program& program, const Stmt& body,
+                                        const std::string& tensor) {
   std::vector<ir::BufferRef> buffers;
   for (const ir::BufferRef& buffer : program.buffers) {
     if (buffer->access != ir::Access::read || loads_of(body, buffer).empty()) continue;
