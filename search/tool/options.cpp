@@ -183,13 +183,31 @@ Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> s
   return array.converted(dtype);
 }
 
+namespace {
+
+/// The weights; with --dtype bf16, 16-bit words that no other type explains are bf16, because .npy has no
+/// name for it.
+WeightMatrix read_weights(const ProblemOptions& options) {
+  ReadOptions as_written;
+  as_written.tensor = options.tensor;
+  ReadOptions as_bits = as_written;
+  as_bits.reinterpret_as = DType::bf16;
+  if (options.dtype != "bf16") return read(options.weights, as_written);
+  try {
+    WeightMatrix matrix = read(options.weights, as_written);
+    const DType found = matrix.values.dtype();
+    return found == DType::u16 || found == DType::i16 ? read(options.weights, as_bits) : matrix;
+  } catch (const UserError&) {
+    // Raw bytes without a type: only the second way can read them, and its error is the better one.
+    return read(options.weights, as_bits);
+  }
+}
+
+}  // namespace
+
 Problem make_problem(const ProblemOptions& options) {
   Problem problem;
-  ReadOptions read_options;
-  read_options.tensor = options.tensor;
-  const auto wanted = dtype_of_text(options.dtype, DType::f32);
-  if (wanted == DType::bf16) read_options.reinterpret_as = DType::bf16;
-  problem.matrix = read(options.weights, read_options);
+  problem.matrix = read_weights(options);
   const DType own = is_float(problem.matrix.values.dtype()) ? problem.matrix.values.dtype() : DType::f32;
   const DType dtype = dtype_of_text(options.dtype, own);
   if (problem.matrix.pattern_only) {
@@ -206,6 +224,7 @@ Problem make_problem(const ProblemOptions& options) {
     }
   }
   problem.algorithm = algorithm_of(options, problem.matrix, dtype);
+  if (options.op == "conv2d") problem.matrix.shape = static_shape(*problem.algorithm.sparse_operand());
   problem.weights =
       std::make_shared<const SparseTensor>(pack(problem.matrix, format_of(options.format, problem.matrix)));
   make_tensors(problem, options);
