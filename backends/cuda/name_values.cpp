@@ -52,11 +52,22 @@ bool is_sum_of_variables(const Expr& expr) {
          });
 }
 
+/// Whether the value is the same wherever its variables are: it reads nothing that a kernel writes.
+bool is_steady(const Expr& expr) {
+  bool steady = true;
+  ir::visit(expr, [&](const Expr& e) {
+    const auto* load = e.as<ir::Load>();
+    steady = steady && (load == nullptr || load->buffer->access == ir::Access::read);
+  });
+  return steady;
+}
+
 /// The name that the value deserves, if it deserves one.
 std::optional<std::string> name_for(const Expr& expr) {
+  if (!is_steady(expr)) return {};
   if (const auto* load = expr.as<ir::Load>()) {
     const ir::Buffer& buffer = *load->buffer;
-    if (is_float(buffer.dtype) || buffer.access != ir::Access::read) return {};
+    if (is_float(buffer.dtype)) return {};
     return buffer.name.substr(buffer.name.rfind('.') + 1);
   }
   const auto* e = expr.as<ir::Binary>();

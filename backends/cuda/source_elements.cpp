@@ -3,6 +3,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/instructions.h>
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -53,11 +54,12 @@ std::int64_t elements_of(const ir::Buffer& buffer) {
   std::int64_t count = 1;
   for (const ir::Expr& extent : buffer.shape) {
     const std::int64_t* value = ir::integer_value(extent);
-    internal_check(value != nullptr && *value >= 1, "local array " + buffer.name + " has no constant shape");
+    internal_check(value != nullptr && *value >= 0, "local array " + buffer.name + " has no constant shape");
     internal_check(!__builtin_mul_overflow(count, *value, &count),
                    "local array " + buffer.name + " is too large");
   }
-  return count;
+  // Nothing reads or writes an empty array, but it is declared.
+  return std::max<std::int64_t>(count, 1);
 }
 
 bool reads_memory(const ir::Expr& expr) {

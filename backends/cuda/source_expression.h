@@ -59,7 +59,11 @@ class Expressions {
   const std::string& name_of(const std::string& variable) {
     return names_.of(Names::Kind::variable, variable);
   }
-  const std::string& name_of(const ir::Buffer& buffer) { return names_.of(Names::Kind::buffer, buffer.name); }
+  const std::string& name_of(const ir::Buffer& buffer) {
+    const auto found = renamed_.find(&buffer);
+    return found != renamed_.end() ? found->second : names_.of(Names::Kind::buffer, buffer.name);
+  }
+  void rename(const ir::Buffer& buffer, const std::string& name) { renamed_[&buffer] = name; }
   /// "int" or "long long".
   std::string index_type() const { return wide_ ? "long long" : "int"; }
   /// What a variable of that type is declared as.
@@ -111,6 +115,7 @@ class Expressions {
   Helpers& helpers_;
   bool wide_;
   ir::Ranges ranges_;
+  std::map<const ir::Buffer*, std::string> renamed_;
   std::vector<Replacement> replacements_;
   bool float_products_ = false;
   bool float_sums_ = false;

@@ -31,7 +31,8 @@ SharedLayout shared_layout(const ThreadProgram& program) {
     if (allocation == nullptr || allocation->buffer->scope != ir::Scope::shared) return;
     const ir::Buffer& buffer = *allocation->buffer;
     if (!layout.offsets.emplace(&buffer, bytes).second) return;
-    const std::int64_t size = elements_of(buffer) * static_cast<std::int64_t>(size_of(buffer.dtype));
+    auto size = static_cast<std::int64_t>(size_of(buffer.dtype));
+    for (const ir::Expr& extent : buffer.shape) size *= *ir::integer_value(extent);
     bytes += (size + shared_alignment - 1) / shared_alignment * shared_alignment;
   });
   internal_check(bytes <= program.launch.shared_bytes, "shared buffers are larger than the launch says");
@@ -191,9 +192,20 @@ std::string Statements::shared_declaration(const ir::Buffer& buffer, const std::
   return fmt::format("{0} (&{1}){2} = *reinterpret_cast<{0} (*){2}>({3});", type, name, shape, place);
 }
 
+/// A buffer inside another one of the same name gets a name of its own.
 void Statements::of(const ir::Allocate& s) {
   helpers_.need_type(s.buffer->dtype);
-  const std::string name = expressions_.name_of(*s.buffer);
+  std::string name = expressions_.name_of(*s.buffer);
+  if (!live_.insert(name).second) {
+    name = names_.fresh(name);
+    live_.insert(name);
+    expressions_.rename(*s.buffer, name);
+  }
+  allocated(s, name);
+  live_.erase(name);
+}
+
+void Statements::allocated(const ir::Allocate& s, const std::string& name) {
   internal_check(s.buffer->scope != ir::Scope::global, "global memory is allocated inside a kernel");
   if (s.buffer->scope == ir::Scope::shared) {
     return declaring(name, [&] {

@@ -58,6 +58,7 @@ class Statements {
   void vectorized(const ir::For& s);
   void counted(const ir::For& s);
   void loop_lines(const ir::For& s, const std::string& end);
+  void allocated(const ir::Allocate& s, const std::string& name);
   bool with_first_value(const ir::Allocate& s, const std::string& name);
   std::string shared_declaration(const ir::Buffer& buffer, const std::string& name);
 
@@ -67,6 +68,7 @@ class Statements {
   const SharedLayout& layout_;
   ir::Substitution known_;
   std::vector<Scope> scopes_;
+  std::set<std::string> live_;  ///< names of the buffers that are allocated around
   std::size_t depth_ = 1;
   std::string result_;
 };

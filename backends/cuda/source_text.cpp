@@ -107,10 +107,12 @@ class LineBreaker {
           weight_of_break(std::string_view(rest_).substr(0, i), std::string_view(rest_).substr(i + 1));
       if (!weight) continue;
       const std::size_t column = open.empty() ? indent_ + 4 : open.back();
-      // After an assignment sign only where that is enough.
-      const bool assigns = *weight == 1;
-      if (assigns && column + rest_.size() - i - 1 > most_columns) continue;
-      const int cost = 8 * static_cast<int>(open.size()) + *weight;
+      int cost = 8 * static_cast<int>(open.size()) + *weight;
+      if (*weight == 1) {
+        // After an assignment sign where that is enough, and rather than inside of what is assigned to.
+        if (column + rest_.size() - i - 1 > most_columns) cost += 14;
+        best.reset();
+      }
       if (!best || cost <= best->cost) best = Break{i + 1, cost, column};
     }
     return best;

@@ -181,10 +181,25 @@ std::optional<Reason> check_axis(const ir::Program& program, const std::string& 
   return require_constant(program, name, largest_extent(axis, target));
 }
 
+/// Precondition 11: what the iterations keep in a workspace, nobody else uses. Threads of different blocks,
+/// and those of one block between two loops, do not wait for one another.
+std::optional<Reason> require_own_workspaces(const ir::Program& program, const std::string& name) {
+  const Stmt rest = change_loops(program.body, name, [](const ir::For&) { return Stmt(); });
+  for (const ir::BufferRef& workspace : program.workspaces) {
+    const bool inside = ir::uses(find_loop(program.body, name)->body, workspace);
+    if (!inside || !rest.defined() || !ir::uses(rest, workspace)) continue;
+    return Reason{11,
+                  fmt::format("{} is used inside {} and outside of it, by threads that do not wait for it",
+                              workspace->name, name),
+                  "a loop around every use of " + workspace->name, workspace->name};
+  }
+  return std::nullopt;
+}
+
 /// bind(x, axis): the blocks, warps, lanes or threads of a launch share the iterations. Preconditions: 1, 2,
 /// 4 as above; 3 warp, lane and thread loops have a constant extent that fits the target; 5 the target is a
 /// GPU; 6 no loop of the nest has that axis; 10 as above; 7 thread does not mix with warp and lane; 8 block
-/// loops stand outside; 9 the axis is one of the six.
+/// loops stand outside; 9 the axis is one of the six; 11 a workspace that the loop uses is used nowhere else.
 StepResult apply_bind(const ir::Program& program, const Step& step, const StepContext& context) {
   const std::string& name = word_of(step.arguments.at(0));
   const std::string& word = word_of(step.arguments.at(1));
@@ -198,6 +213,7 @@ StepResult apply_bind(const ir::Program& program, const Step& step, const StepCo
   }
   if (auto refused = require_independent(name, context)) return *refused;
   if (auto refused = check_axis(program, name, *axis, context.target)) return *refused;
+  if (auto refused = require_own_workspaces(program, name)) return *refused;
   return marked(program, name, *axis, context.step);
 }
 

@@ -82,7 +82,7 @@ PrintedProgram staged(const char* name, const Target& target, std::int64_t colum
       .reorder(m.outer, n.outer, m.inner, n.inner.inner, k, n.inner.outer)
       .bind(m.outer, block_x)
       .bind(n.outer, block_y)
-      .stage("B", shared, n.outer)
+      .stage("B", shared, at = n.outer)
       .bind(m.inner, warp)
       .bind(n.inner.inner, lane)
       .unroll(n.inner.outer);
