@@ -5,6 +5,7 @@
 #include <weft/scheduler/ir/verify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/passes.h>
+#include <weft/scheduler/resources.h>
 
 #include <algorithm>
 
@@ -78,25 +79,11 @@ std::int64_t shared_bytes_of(const ir::Program& program) {
   return bytes;
 }
 
-void require_limits(const Launch& launch, const Target& target, const std::string& name) {
-  if (launch.threads > target.threads_per_block) {
-    throw InfeasibleError({fmt::format("{} is infeasible on {}", name, target.name),
-                           {},
-                           fmt::format("{} threads a block", launch.threads),
-                           fmt::format("at most {}", target.threads_per_block)});
-  }
-  if (launch.shared_bytes > target.shared_bytes_per_block) {
-    throw InfeasibleError({fmt::format("{} is infeasible on {}", name, target.name),
-                           {},
-                           fmt::format("{} bytes of shared memory a block", launch.shared_bytes),
-                           fmt::format("at most {}", target.shared_bytes_per_block)});
-  }
-}
-
 }  // namespace
 
 ThreadProgram lower(const ir::Program& program, const Target& target, const PassObserver& observer) {
   require_no_knobs(program);
+  if (target.is_gpu()) require_feasible(program, target);
   ThreadProgram result;
   Pipeline pipeline(program, observer);
   const std::int64_t threads = target.is_gpu() ? passes::threads_of(program) : 0;
@@ -125,7 +112,6 @@ ThreadProgram lower(const ir::Program& program, const Target& target, const Pass
   require_constant_arrays(result.program);
   if (target.is_gpu()) {
     result.launch.shared_bytes = shared_bytes_of(result.program);
-    require_limits(result.launch, target, program.name);
   }
   return result;
 }

@@ -1,0 +1,60 @@
+// What lowering refuses, and what it leaves behind.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <weft/dsl/index.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/passes/lower.h>
+
+#include "support/examples.h"
+
+namespace weft {
+namespace {
+
+WEFT_INDEX(m);
+WEFT_INDEX(n);
+WEFT_INDEX(k);
+
+std::string message_of(const Schedule& schedule) {
+  try {
+    lower(schedule.program(), schedule.target());
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "nothing was refused";
+}
+
+TEST(Lower, OpenKnobsAreNamed) {
+  auto s = test::spmm_schedule("cpu");
+  s.split(n = knob("columns", {16, 32}));
+  EXPECT_THAT(message_of(s), testing::HasSubstr("columns"));
+}
+
+TEST(Lower, TooManyThreadsAreInfeasibleWithTheNumbers) {
+  auto s = test::spmm_schedule("sm_80");
+  s.split(n = 32).split(m = 32).bind(m.inner, warp).bind(n.inner, lane);
+  EXPECT_NO_THROW(lower(s.program(), s.target()));
+  auto wide = test::spmm_schedule("sm_80", formats::dense(), 40000);
+  wide.split(n = 1024).reorder(k, n.inner);
+  EXPECT_THROW(lower(wide.program(), wide.target()), InfeasibleError);
+}
+
+TEST(Lower, TooMuchSharedMemoryIsInfeasibleWithTheNumbers) {
+  auto s = test::spmm_schedule("sm_86", formats::csr(), 4096);
+  s.split(n = 2048).bind(n.outer, block_x).stage("B", shared, at = n.outer);
+  const std::string text = message_of(s);
+  EXPECT_THAT(text, testing::HasSubstr("163840"));
+  EXPECT_THAT(text, testing::HasSubstr("101376"));
+  auto larger = test::spmm_schedule("sm_90", formats::csr(), 4096);
+  larger.split(n = 2048).bind(n.outer, block_x).stage("B", shared, at = n.outer);
+  EXPECT_EQ(lower(larger.program(), larger.target()).launch.shared_bytes, 163840);
+}
+
+TEST(Lower, TailsAreAskedForOnceOnTheCpu) {
+  auto s = test::spmm_schedule("cpu");
+  s.split(n = 32).reorder(k, n.inner).vectorize(n.inner);
+  const std::string text = ir::print(lower(s.program(), s.target()).program);
+  EXPECT_THAT(text, testing::HasSubstr("else"));
+}
+
+}  // namespace
+}  // namespace weft
