@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/backends/runtime/device.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/suggestion.h>
 #include <weft/search/tool/command_line.h>
 #include <weft/search/tool/verbs.h>
 
@@ -15,22 +16,6 @@ namespace {
 
 using tool::Action;
 
-/// Letters to change, add or drop between two words.
-std::size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
-    }
-  }
-  return row[b.size()];
-}
-
 /// "did you mean --weights?" for the word of the command line that is nearest to a flag or verb.
 std::string suggestion(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> known;
@@ -39,13 +24,13 @@ std::string suggestion(const CLI::App& app, int argc, char** argv) {
     if (!verb->parsed()) continue;
     for (const CLI::Option* option : verb->get_options()) known.push_back("--" + option->get_single_name());
   }
+  const std::vector<std::string_view> candidates(known.begin(), known.end());
   for (int i = 1; i < argc; ++i) {
-    const std::string word(argv[i]);
-    if (std::find(known.begin(), known.end(), word) != known.end()) continue;
-    for (const std::string& candidate : known) {
-      if (word.size() > 3 && edit_distance(word, candidate) <= 2)
-        return fmt::format("did you mean {} in place of {}?\n", candidate, word);
-    }
+    const std::string_view word(argv[i]);
+    const bool verb_or_flag = i == 1 || word.starts_with("--");
+    if (!verb_or_flag || std::find(candidates.begin(), candidates.end(), word) != candidates.end()) continue;
+    const std::string_view near = nearest_name(word, candidates);
+    if (!near.empty()) return fmt::format("did you mean {} in place of {}?\n", near, word);
   }
   return {};
 }
