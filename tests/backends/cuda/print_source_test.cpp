@@ -151,6 +151,35 @@ TEST(PrintSource, NamesThatMeanSomethingElseChange) {
   EXPECT_THROW(print_cuda_source(program, target_named("sm_80")), UserError);
 }
 
+/// out[i] = tile[i] / 3 * (tile[i] / 3), after a store to the tile.
+TEST(PrintSource, WhatTheKernelWritesIsReadWhereItStands) {
+  ThreadProgram program = program_of(ir::integer(0));
+  const auto tile = ir::make_buffer("tile", DType::i32, ir::Scope::registers, ir::Access::read_write, {});
+  const ir::Expr quotient = ir::load(tile, {}) / 3;
+  const auto out = program.program.buffers[0];
+  const ir::Stmt body =
+      ir::block({ir::store(tile, {}, ir::load(out, {1})), ir::store(out, {3}, quotient * quotient)});
+  program.program.body = ir::allocate(tile, body);
+  const std::string text = print_cuda_source(program, target_named("sm_80"));
+  EXPECT_THAT(text, HasSubstr("  int tile = out[1];\n"
+                              "  out[3] = floor_divide(tile, 3) * floor_divide(tile, 3);\n}"));
+}
+
+TEST(PrintSource, BuffersOfOneNameInsideEachOther) {
+  ThreadProgram program = program_of(ir::integer(0));
+  const auto make = [] {
+    return ir::make_buffer("tile", DType::i32, ir::Scope::registers, ir::Access::read_write, {});
+  };
+  const auto outer = make();
+  const auto inner = make();
+  const ir::Stmt copy = ir::block({ir::store(inner, {}, ir::load(outer, {})),
+                                   ir::store(program.program.buffers[0], {3}, ir::load(inner, {}))});
+  const ir::Stmt body = ir::block({ir::store(outer, {}, ir::integer(7)), ir::allocate(inner, copy)});
+  program.program.body = ir::allocate(outer, body);
+  EXPECT_THAT(print_cuda_source(program, target_named("sm_80")),
+              HasSubstr("  int tile = 7;\n  int tile_2 = tile;\n  out[3] = tile_2;\n}"));
+}
+
 TEST(PrintSource, RefusesWhatIsNotForTheTarget) {
   const ThreadProgram program = program_of(ir::constant(DType::f32, 1));
   EXPECT_THROW(print_cuda_source(program, target_named("cpu")), UserError);
