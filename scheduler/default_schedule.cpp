@@ -38,9 +38,10 @@ class Recipe {
       return;
     }
     const IndexVariable& columns = free_.back();
-    const std::int64_t width = vector_width(columns.extent);
-    schedule_.split(LoopFactor{LoopName(columns.name), width});
     const bool dense = schedule_.weights() == nullptr || schedule_.weights()->format().name == "dense";
+    // Where rows share registers too, four vectors are as many as fit.
+    const std::int64_t width = vector_width(columns.extent, dense ? 4 : 8);
+    schedule_.split(LoopFactor{LoopName(columns.name), width});
     std::string rows = row_loop_;
     std::vector<std::string> order = sums_;
     if (dense && !scatters_ && outputs_.size() == 2) {
@@ -110,16 +111,23 @@ class Recipe {
                        [&](const std::string& row) { return name == row || name.starts_with(row + "_"); });
   }
 
-  /// Four vectors of the widest kind, fewer where there are fewer columns.
-  std::int64_t vector_width(const Extent& columns) const {
-    const std::int64_t full = schedule_.algorithm().accumulator == DType::f64 ? 32 : 64;
-    if (!columns.is_static()) return full;
-    return std::min<std::int64_t>(
-        full, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(columns.value))));
+  /// Four vectors of the widest kind or more: the width that pads the columns least, the widest of those,
+  /// because a row's values and column numbers are read once a panel. Runtime sizes get four.
+  std::int64_t vector_width(const Extent& columns, std::int64_t most_vectors) const {
+    const std::int64_t vector = schedule_.algorithm().accumulator == DType::f64 ? 8 : 16;
+    if (!columns.is_static()) return 4 * vector;
+    const std::int64_t n = columns.value;
+    if (n <= 4 * vector) return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
+    std::int64_t best = 4 * vector;
+    const auto padded = [&](std::int64_t width) { return (n + width - 1) / width * width; };
+    for (std::int64_t width = best; width <= most_vectors * vector; width += vector) {
+      if (padded(width) <= padded(best)) best = width;
+    }
+    return best;
   }
 
   static bool many_panels(const Extent& columns, std::int64_t width) {
-    return columns.is_static() && columns.value / width >= 8;
+    return columns.is_static() && columns.value / width >= 7;
   }
 
   void reorder(const std::vector<std::string>& order) {

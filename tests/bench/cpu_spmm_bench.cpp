@@ -25,8 +25,8 @@ std::vector<Shape> shapes() {
   std::ifstream file(WEFT_SUITE);
   if (file) {
     std::vector<Shape> list;
-    for (const auto& p : nlohmann::json::parse(file)["problems"])
-      list.push_back({p["id"], p["M"], p["K"], p["N"]});
+    const nlohmann::json suite = nlohmann::json::parse(file);
+    for (const auto& p : suite["problems"]) list.push_back({p["id"], p["M"], p["K"], p["N"]});
     return list;
   }
   return {{1, 64, 256, 3136},  {2, 256, 64, 3136},   {3, 128, 512, 784},  {4, 512, 128, 784},
