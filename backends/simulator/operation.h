@@ -1,0 +1,114 @@
+// An instruction ready to run: the handler that its opcode and modifiers chose, and where its operands are.
+#pragma once
+
+#include <weft/backends/simulator/ptx/module.h>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace weft::simulator {
+
+class Warp;
+struct Operation;
+class Decoder;
+
+/// Runs one operation for the lanes of `warp.active()`.
+using Handler = void (*)(Warp& warp, const Operation& operation);
+
+/// The part of a multiprocessor that an operation keeps busy; the time model has a rate for each.
+enum class Pipe : std::uint8_t {
+  none,     ///< costs nothing: declarations, moves that the assembler removes
+  integer,  ///< add, logic, compare, select
+  single,   ///< f32 add, multiply, fused multiply-add
+  half,     ///< f16 and bf16 pairs
+  wide,     ///< f64
+  convert,
+  special,  ///< rcp, ex2, sin, ...
+  tensor,
+  memory,   ///< loads and stores of any space, shuffles
+  control,  ///< branches, barriers, waits
+};
+
+/// Registers live in rows of 32 lanes x 4 bytes. A 64-bit register takes two rows, read as 32 lanes x 8
+/// bytes; a predicate is one 32-bit mask in the first word of its row; 8- and 16-bit values lie in the low
+/// bits of 4-byte lanes, with zeros above; 128-bit ones take four rows, 32 lanes x 16 bytes. Constants
+/// (immediates, addresses of variables) are rows too, filled at decoding.
+using Row = std::uint32_t;
+constexpr Row constant_row = 0x8000'0000U;  ///< bit set: a row of Code::constants
+constexpr Row no_row = 0x7FFF'FFFFU;        ///< the operand `_`
+
+struct Operation {
+  Handler execute = nullptr;
+  std::uint32_t first = 0;    ///< into Code::operands
+  std::uint16_t count = 0;    ///< operands, vectors and pairs flattened; the base of an address counts as one
+  std::uint16_t results = 0;  ///< how many of the first ones are written
+  Row guard = no_row;
+  bool guard_negated = false;
+  bool keeps_undefined =
+      false;  ///< copies what nobody wrote without complaint (mov, selp); see Warp::check_sources
+  bool reads_result = false;                ///< the results are also sources: accumulators in place
+  ptx::Type type = ptx::Type::none;         ///< of the result
+  ptx::Type source_type = ptx::Type::none;  ///< cvt, set: of the source
+  ptx::Space space = ptx::Space::none;      ///< of a memory access; `none` is a generic address
+  Pipe pipe = Pipe::integer;
+  std::uint8_t elements = 1;  ///< of a vector access
+  /// Free for the handler: comparison, rounding, shape, ... as its family defines.
+  std::uint16_t variant = 0;
+  std::uint32_t flags = 0;
+  std::int64_t immediate = 0;       ///< address offset; branch target
+  std::int32_t reconvergence = -1;  ///< of a branch: where its lanes meet again
+  std::int32_t instruction = 0;     ///< into Code::instructions, for messages
+};
+
+/// A kernel ready to run. Calls are expanded in place.
+struct Code {
+  const ptx::Module* module = nullptr;
+  const ptx::Function* function = nullptr;
+  std::vector<Operation> operations;
+  std::vector<Row> operands;
+  std::vector<std::uint32_t> constants;  ///< rows of 32 words
+  Row rows = 0;                          ///< of a warp's registers
+  /// The instruction of each operation (several operations may share one after calls are expanded).
+  std::vector<const ptx::Instruction*> instructions;
+  std::vector<std::string> register_names;  ///< by row, for messages
+  struct Parameter {
+    std::string name;
+    std::size_t offset = 0, bytes = 0;
+  };
+  std::vector<Parameter> parameters;
+  std::size_t parameter_bytes = 0;
+  std::size_t shared_bytes = 0;  ///< static; dynamic shared memory follows
+  std::size_t local_bytes = 0;   ///< a thread
+  std::size_t constant_bytes = 0;
+  std::size_t shared_granule = 4, global_granule = 4;  ///< bytes of the narrowest access, at most 4
+};
+
+/// One row of a family's table: the opcode, and how its handler is chosen. `choose` looks at the modifiers,
+/// sets the fields of the operation that the handler reads (type, variant, flags, results if not 1, pipe) and
+/// returns the handler; it returns nullptr for a combination of modifiers that it does not know, which
+/// becomes a UserError with the PTX line. The decoder has filled operands (guard, rows, immediate offset,
+/// space by a modifier such as `shared`, elements by v2/v4/v8) before.
+struct Opcode {
+  std::string_view name;
+  Handler (*choose)(const ptx::Instruction& instruction, Operation& operation);
+};
+
+/// The families, each in a file of execute/.
+std::span<const Opcode> integer_opcodes();     ///< add ... bfe, lop3, prmt, dp4a; on integer types
+std::span<const Opcode> floating_opcodes();    ///< on f16, f16x2, bf16, bf16x2, f32, f64
+std::span<const Opcode> comparison_opcodes();  ///< setp, set, selp, slct; and predicates' logic
+std::span<const Opcode> conversion_opcodes();  ///< cvt, mov, prmt-free packing, cvta
+std::span<const Opcode> special_opcodes();     ///< rcp, sqrt, rsqrt, ex2, lg2, sin, cos, tanh
+std::span<const Opcode> memory_opcodes();      ///< ld, st, atom, red, prefetch, ldu
+std::span<const Opcode> control_opcodes();  ///< bra, brx, ret, exit, bar, fences, trap, nanosleep, setmaxnreg
+std::span<const Opcode> warp_opcodes();     ///< shfl, vote, match, redux, activemask, elect
+std::span<const Opcode> asynchronous_opcodes();  ///< cp.async, mbarrier, cp.async.bulk, cp.reduce
+std::span<const Opcode> matrix_opcodes();        ///< ldmatrix, stmatrix, movmatrix, mma, mma.sp
+std::span<const Opcode> warpgroup_opcodes();     ///< wgmma and its fence, commit and wait
+
+/// Makes a kernel ready to run. UserError, with the line, for an instruction that no family knows.
+Code decode(const ptx::Module& module, const ptx::Function& function);
+
+}  // namespace weft::simulator
