@@ -4,7 +4,9 @@
 #include <weft/backends/simulator/ptx/module.h>
 
 #include <cstdint>
+#include <map>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -68,8 +70,9 @@ struct Code {
   const ptx::Function* function = nullptr;
   std::vector<Operation> operations;
   std::vector<Row> operands;
-  std::vector<std::uint32_t> constants;  ///< rows of 32 words
-  Row rows = 0;                          ///< of a warp's registers
+  std::vector<std::uint8_t> operand_bytes;  ///< of a lane; 8 for constants
+  std::vector<std::uint32_t> constants;     ///< rows of 32 words
+  Row rows = 0;                             ///< of a warp's registers
   /// The instruction of each operation (several operations may share one after calls are expanded).
   std::vector<const ptx::Instruction*> instructions;
   std::vector<std::string> register_names;  ///< by row, for messages
@@ -78,10 +81,10 @@ struct Code {
     std::size_t offset = 0, bytes = 0;
   };
   std::vector<Parameter> parameters;
+  std::vector<std::vector<std::int32_t>> branch_tables;  ///< operations; a brx has its table in `variant`
   std::size_t parameter_bytes = 0;
-  std::size_t shared_bytes = 0;  ///< static; dynamic shared memory follows
-  std::size_t local_bytes = 0;   ///< a thread
-  std::size_t constant_bytes = 0;
+  std::size_t shared_bytes = 0;                        ///< static; dynamic shared memory follows
+  std::size_t local_bytes = 0;                         ///< a thread
   std::size_t shared_granule = 4, global_granule = 4;  ///< bytes of the narrowest access, at most 4
 };
 
@@ -108,7 +111,10 @@ std::span<const Opcode> asynchronous_opcodes();  ///< cp.async, mbarrier, cp.asy
 std::span<const Opcode> matrix_opcodes();        ///< ldmatrix, stmatrix, movmatrix, mma, mma.sp
 std::span<const Opcode> warpgroup_opcodes();     ///< wgmma and its fence, commit and wait
 
-/// Makes a kernel ready to run. UserError, with the line, for an instruction that no family knows.
-Code decode(const ptx::Module& module, const ptx::Function& function);
+/// Makes a kernel ready to run. `addresses` says where the module's global and constant variables are.
+/// UserError, with the line, for an instruction that no family knows, a call that cannot be expanded, a
+/// missing variable.
+Code decode(const ptx::Module& module, const ptx::Function& function,
+            const std::map<std::string, std::uint64_t>& addresses);
 
 }  // namespace weft::simulator

@@ -57,7 +57,9 @@ class Warp {
   /// Operand `which` of the operation, as 32 lanes of T (4, 8 or 16 bytes; predicates: mask()).
   template <class T>
   const T* source(const Operation& operation, std::size_t which) const {
-    return reinterpret_cast<const T*>(row(operand(operation, which)));
+    const Row at = operand(operation, which);
+    const bool is_wide_constant = sizeof(T) == 8 && (at & constant_row) != 0;
+    return reinterpret_cast<const T*>(row(is_wide_constant ? at + 1 : at));
   }
   /// A result, likewise. Lanes outside active() must be left as they are: see assign().
   template <class T>
@@ -71,7 +73,11 @@ class Warp {
     return operand(operation, which) == no_row;
   }
   /// A predicate operand, a bit a lane.
-  Mask mask(const Operation& operation, std::size_t which) const { return *source<Mask>(operation, which); }
+  Mask mask(const Operation& operation, std::size_t which) const {
+    const Mask bits = *source<Mask>(operation, which);
+    const bool is_constant = (operand(operation, which) & constant_row) != 0;
+    return is_constant ? (bits != 0 ? all_lanes : 0) : bits;
+  }
   void set_mask(const Operation& operation, std::size_t which, Mask value) {
     if (is_sink(operation, which)) return;
     Mask& old = *result<Mask>(operation, which);
@@ -82,6 +88,9 @@ class Warp {
   void assign(const Operation& operation, F function, std::size_t first_source = 1) {
     assign_lanes<R, S...>(operation, function, first_source, std::index_sequence_for<S...>{});
   }
+
+  /// An address operand of 4 or 8 bytes, with the operation's offset added.
+  std::array<std::uint64_t, lanes> addresses(const Operation& operation, std::size_t which) const;
 
   std::uint32_t* row(Row index) {
     return (index & constant_row) != 0 ? constants_ + std::size_t{index & ~constant_row} * lanes
