@@ -1,0 +1,253 @@
+#include <fmt/format.h>
+#include <weft/backends/simulator/execute/matrix_fragments.h>
+#include <weft/dsl/dtype.h>
+
+#include <algorithm>
+
+// The product is compiled for the processor at hand too, where the loader can choose. The sanitizers'
+// run-time is not ready when it does.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__linux__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define WEFT_FOR_SEVERAL_PROCESSORS __attribute__((target_clones("arch=haswell", "default")))
+#else
+#define WEFT_FOR_SEVERAL_PROCESSORS
+#endif
+
+namespace weft::simulator::matrix {
+namespace {
+
+constexpr std::uint32_t sparse_flag = 1U << 8, ordered_flag = 1U << 9, saturate_flag = 1U << 10,
+                        half_rows_flag = 1U << 11;
+
+template <bool is_sparse, class T>
+[[gnu::always_inline]] inline void add_in_order(int rows, int stored, const T* a,
+                                                const std::uint8_t* positions, const T* b, T* d) {
+  for (int row = 0; row < rows; ++row) {
+    T sum[columns_of_block];
+    for (int j = 0; j < columns_of_block; ++j) sum[j] = d[j];
+    for (int k = 0; k < stored; ++k) {
+      const T value = a[k];
+      const T* const column = b + (is_sparse ? positions[k] : k) * columns_of_block;
+      for (int j = 0; j < columns_of_block; ++j) sum[j] += value * column[j];
+    }
+    for (int j = 0; j < columns_of_block; ++j) d[j] = sum[j];
+    a += most_stored;
+    positions += most_stored;
+    d += columns_of_block;
+  }
+}
+
+WEFT_FOR_SEVERAL_PROCESSORS
+void add_doubles(int rows, int stored, const double* a, const double* b, double* d) {
+  add_in_order<false>(rows, stored, a, nullptr, b, d);
+}
+WEFT_FOR_SEVERAL_PROCESSORS
+void add_sparse_doubles(int rows, int stored, const double* a, const std::uint8_t* at, const double* b,
+                        double* d) {
+  add_in_order<true>(rows, stored, a, at, b, d);
+}
+WEFT_FOR_SEVERAL_PROCESSORS
+void add_integers(int rows, int stored, const std::int32_t* a, const std::int32_t* b, std::int32_t* d) {
+  add_in_order<false>(rows, stored, a, nullptr, b, d);
+}
+WEFT_FOR_SEVERAL_PROCESSORS
+void add_sparse_integers(int rows, int stored, const std::int32_t* a, const std::uint8_t* at,
+                         const std::int32_t* b, std::int32_t* d) {
+  add_in_order<true>(rows, stored, a, at, b, d);
+}
+
+/// The two indices of a group of metadata. tf32 has one element in two, named by the 16-bit halves it takes.
+bool is_valid(Element element, bool is_ordered, unsigned first, unsigned second) {
+  if (element == Element::tf32) return first % 2 == 0 && second == first + 1;
+  return is_ordered ? first < second : first != second;
+}
+
+}  // namespace
+
+std::uint32_t Shape::flags() const {
+  return static_cast<std::uint32_t>(inner) | (is_sparse ? sparse_flag : 0) | (is_ordered ? ordered_flag : 0) |
+         (saturates ? saturate_flag : 0) | (rows == 8 ? half_rows_flag : 0);
+}
+
+Shape Shape::of(const Operation& operation) {
+  const std::uint32_t flags = operation.flags;
+  return {.inner = static_cast<int>(flags & 0xFFU),
+          .rows = (flags & half_rows_flag) != 0 ? 8 : rows_of_warp,
+          .is_sparse = (flags & sparse_flag) != 0,
+          .is_ordered = (flags & ordered_flag) != 0,
+          .saturates = (flags & saturate_flag) != 0};
+}
+
+std::uint16_t half_bits(double value) {
+  if (std::isnan(value)) return 0x7FFF;
+  const auto nearest = static_cast<float>(value);
+  std::uint32_t bits = std::bit_cast<std::uint32_t>(nearest);
+  if (static_cast<double>(nearest) != value && std::isfinite(nearest)) {
+    if (std::abs(static_cast<double>(nearest)) > std::abs(value)) --bits;
+    bits |= 1U;
+  }
+  return f16(std::bit_cast<float>(bits)).bits;
+}
+
+// Where metadata lies: four bits a group (of 4 columns; tf32: of 2), the group of the lowest columns lowest.
+// Let `member` be the lane in its group of four, which serves the rows `group` and `group + 8`.
+//   f16, bf16, tf32: 16 bits of a row follow each other, those of row group + 8 in the upper half of the
+//     register. k of 16 (tf32: 8): member = selector. Twice that: members 2 * selector and 2 * selector + 1
+//     hold the lower and the upper half of k.
+//   8-bit types: 32 bits of a row follow each other, of row group + 8 in the odd members. k of 32: members
+//     2 * selector and 2 * selector + 1. k of 64: members 0 and 1 for the lower half of k, 2 and 3 for the
+//     upper.
+void read_metadata(Warp& warp, const Operation& operation, const Shape& shape, Element element,
+                   const std::uint32_t* metadata, std::uint32_t selector, Positions& positions) {
+  const int bytes = bytes_of(element);
+  const bool is_narrow = bytes == 1;
+  const bool is_single = element == Element::tf32;
+  const bool is_long = shape.stored() * bytes == 32;
+  const std::uint32_t selectors = is_narrow == is_long ? (is_narrow ? 1 : 4) : 2;
+  if (selector >= selectors) {
+    warp.report(operation, "sparsity selector",
+                fmt::format("the selector is {}; this shape has {} to {}", selector, 0, selectors - 1));
+    selector = 0;
+  }
+  const int groups = shape.inner / (is_single ? 2 : 4);
+  const int groups_of_piece = is_narrow ? 8 : 4;
+  const int stored_of_group = is_single ? 1 : 2;
+  for (int row = 0; row < rows_of_warp; ++row) {
+    const int upper = row / 8;
+    for (int group = 0; group < groups; ++group) {
+      const int piece = group / groups_of_piece;
+      const int wanted = static_cast<int>(selector);
+      const int member = is_narrow ? upper + 2 * (is_long ? piece : wanted)
+                         : is_long ? 2 * wanted + piece
+                                   : wanted;
+      const int lane = row % 8 * 4 + member;
+      const int shift = group % groups_of_piece * 4 + (is_narrow ? 0 : 16 * upper);
+      const std::uint32_t bits = metadata[lane] >> shift & 15U;
+      const unsigned first = bits & 3U, second = bits >> 2;
+      if (!is_valid(element, shape.is_ordered, first, second))
+        warp.report(
+            operation, "sparse metadata",
+            fmt::format("row {}, columns {} to {}: indices {} and {} (bits {} to {}); {}", row,
+                        group * (is_single ? 2 : 4), group * (is_single ? 2 : 4) + (is_single ? 1 : 3), first,
+                        second, shift, shift + 3,
+                        is_single          ? "tf32 has 0 and 1 or 2 and 3"
+                        : shape.is_ordered ? "the first has to be the smaller"
+                                           : "they have to differ"),
+            lane);
+      std::uint8_t* const to = positions.data() + row * most_stored + group * stored_of_group;
+      if (is_single) {
+        to[0] = static_cast<std::uint8_t>(2 * group + static_cast<int>(first / 2));
+      } else {
+        to[0] = static_cast<std::uint8_t>(4 * group + static_cast<int>(first));
+        to[1] = static_cast<std::uint8_t>(4 * group + static_cast<int>(second));
+      }
+    }
+  }
+}
+
+void add_product(const Shape& shape, const RowsOfA<double>& a, const Positions& positions,
+                 const BlockOfB<double>& b, BlockOfD<double>& d) {
+  if (shape.is_sparse)
+    add_sparse_doubles(shape.rows, shape.stored(), a.data(), positions.data(), b.data(), d.data());
+  else
+    add_doubles(shape.rows, shape.stored(), a.data(), b.data(), d.data());
+}
+
+void add_product(const Shape& shape, const RowsOfA<std::int32_t>& a, const Positions& positions,
+                 const BlockOfB<std::int32_t>& b, BlockOfD<std::int32_t>& d) {
+  if (shape.is_sparse)
+    add_sparse_integers(shape.rows, shape.stored(), a.data(), positions.data(), b.data(), d.data());
+  else
+    add_integers(shape.rows, shape.stored(), a.data(), b.data(), d.data());
+}
+
+void add_fused_product(const Shape& shape, const RowsOfA<double>& a, const BlockOfB<double>& b,
+                       BlockOfD<double>& d) {
+  for (int row = 0; row < shape.rows; ++row)
+    for (int column = 0; column < columns_of_block; ++column) {
+      double& sum = d[static_cast<std::size_t>(row * columns_of_block + column)];
+      for (int k = 0; k < shape.inner; ++k)
+        sum = std::fma(a[static_cast<std::size_t>(row * most_stored + k)],
+                       b[static_cast<std::size_t>(k * columns_of_block + column)], sum);
+    }
+}
+
+namespace {
+
+/// Where accumulator `i` of a lane stands in its block.
+constexpr std::size_t place(int lane, int i) {
+  return static_cast<std::size_t>((lane / 4 + 8 * (i / 2)) * columns_of_block + lane % 4 * 2 + i % 2);
+}
+
+}  // namespace
+
+template <Sum sum, class T>
+void start_sums(const Warp& warp, const Operation& operation, std::size_t first, int rows, BlockOfD<T>& d) {
+  if constexpr (sum == Sum::s32) {
+    d.fill(0);
+    return;
+  }
+  for (int r = 0; r < registers_of(sum, rows); ++r) {
+    const std::uint32_t* const from = warp.row(warp.operand(operation, first + static_cast<std::size_t>(r)));
+    for (int lane = 0; lane < lanes; ++lane) {
+      if constexpr (sum == Sum::f16) {
+        d[place(lane, 2 * r)] = half_value(from[lane] & 0xFFFFU);
+        d[place(lane, 2 * r + 1)] = half_value(from[lane] >> 16);
+      } else if constexpr (sum == Sum::f32) {
+        d[place(lane, r)] = static_cast<T>(std::bit_cast<float>(from[lane]));
+      } else {
+        std::memcpy(&d[place(lane, r)], from + 2 * lane, sizeof(double));
+      }
+    }
+  }
+}
+
+namespace {
+
+std::uint32_t integer_sum(std::int32_t products, std::uint32_t start, bool saturates) {
+  if (!saturates) return static_cast<std::uint32_t>(products) + start;
+  constexpr std::int64_t least = std::numeric_limits<std::int32_t>::min(),
+                         most = std::numeric_limits<std::int32_t>::max();
+  const std::int64_t exact = std::int64_t{products} + static_cast<std::int32_t>(start);
+  return static_cast<std::uint32_t>(std::clamp(exact, least, most));
+}
+
+}  // namespace
+
+template <Sum sum, class T>
+void finish_sums(Warp& warp, const Operation& operation, std::size_t from, std::size_t to, const Shape& shape,
+                 const BlockOfD<T>& d) {
+  for (int r = 0; r < registers_of(sum, shape.rows); ++r) {
+    std::uint32_t* const words = warp.row(warp.operand(operation, to + static_cast<std::size_t>(r)));
+    [[maybe_unused]] const std::uint32_t* old = nullptr;
+    if (sum == Sum::s32 && from != no_sums)
+      old = warp.row(warp.operand(operation, from + static_cast<std::size_t>(r)));
+    for (int lane = 0; lane < lanes; ++lane) {
+      if constexpr (sum == Sum::s32) {
+        words[lane] = integer_sum(d[place(lane, r)], old == nullptr ? 0 : old[lane], shape.saturates);
+      } else if constexpr (sum == Sum::f16) {
+        words[lane] = half_bits(d[place(lane, 2 * r)]) | std::uint32_t{half_bits(d[place(lane, 2 * r + 1)])}
+                                                             << 16;
+      } else if constexpr (sum == Sum::f32) {
+        words[lane] = single_bits(d[place(lane, r)]);
+      } else {
+        std::memcpy(words + 2 * lane, &d[place(lane, r)], sizeof(double));
+      }
+    }
+  }
+}
+
+template void start_sums<Sum::f16>(const Warp&, const Operation&, std::size_t, int, BlockOfD<double>&);
+template void start_sums<Sum::f32>(const Warp&, const Operation&, std::size_t, int, BlockOfD<double>&);
+template void start_sums<Sum::f64>(const Warp&, const Operation&, std::size_t, int, BlockOfD<double>&);
+template void start_sums<Sum::s32>(const Warp&, const Operation&, std::size_t, int, BlockOfD<std::int32_t>&);
+template void finish_sums<Sum::f16>(Warp&, const Operation&, std::size_t, std::size_t, const Shape&,
+                                    const BlockOfD<double>&);
+template void finish_sums<Sum::f32>(Warp&, const Operation&, std::size_t, std::size_t, const Shape&,
+                                    const BlockOfD<double>&);
+template void finish_sums<Sum::f64>(Warp&, const Operation&, std::size_t, std::size_t, const Shape&,
+                                    const BlockOfD<double>&);
+template void finish_sums<Sum::s32>(Warp&, const Operation&, std::size_t, std::size_t, const Shape&,
+                                    const BlockOfD<std::int32_t>&);
+
+}  // namespace weft::simulator::matrix

@@ -1,0 +1,130 @@
+// How matrices lie in the registers of a warp (PTX ISA, "Matrix fragments for mma"), and their product.
+//
+// One rule covers all multiplicands: with group = lane / 4 and member = lane % 4, register r of A holds row
+// group + 8 * (r % 2) from byte width * member + 4 * width * (r / 2) of the row on, `width` being the bytes
+// of a register (4; f64: 8). Register r of B holds column `group` from byte width * member + 4 * width * r
+// on. A sparse A lies like a dense one of its stored elements. Accumulator i is in row group + 8 * (i / 2),
+// column 2 * member + i % 2; f16 accumulators share a register by two.
+#pragma once
+
+#include <weft/backends/simulator/execute/matrix_numbers.h>
+#include <weft/backends/simulator/warp.h>
+
+#include <array>
+#include <cstdint>
+
+namespace weft::simulator::matrix {
+
+constexpr int rows_of_warp = 16;     ///< of A and D, at most
+constexpr int columns_of_block = 8;  ///< of B and D, that are computed together
+constexpr int most_stored = 32;      ///< elements of a row of A, at most
+constexpr int most_inner = 64;       ///< of k
+
+/// A as numbers, row by row, `most_stored` apart.
+template <class T>
+using RowsOfA = std::array<T, rows_of_warp * most_stored>;
+/// Where the stored elements stand in k; the same layout.
+using Positions = std::array<std::uint8_t, rows_of_warp * most_stored>;
+/// Eight columns of B, k by k.
+template <class T>
+using BlockOfB = std::array<T, most_inner * columns_of_block>;
+/// Eight columns of D, row by row.
+template <class T>
+using BlockOfD = std::array<T, rows_of_warp * columns_of_block>;
+
+/// What the modifiers say, kept in Operation::flags.
+struct Shape {
+  int inner = 0;            ///< k
+  int rows = rows_of_warp;  ///< 8 or 16; of wgmma, the 16 of a warp
+  bool is_sparse = false;
+  bool is_ordered = false;  ///< metadata has to be in increasing order
+  bool saturates = false;   ///< integers stop at the ends of their range
+
+  int stored() const { return is_sparse ? inner / 2 : inner; }
+  std::uint32_t flags() const;
+  static Shape of(const Operation& operation);
+};
+
+/// The indices of the stored elements, from the metadata registers of the warp's lanes; the source says where
+/// they are. What is invalid is reported; the element then counts where its index says.
+void read_metadata(Warp& warp, const Operation& operation, const Shape& shape, Element element,
+                   const std::uint32_t* metadata, std::uint32_t selector, Positions& positions);
+
+/// A from registers: operands `first` on.
+template <Element element>
+void read_a(const Warp& warp, const Operation& operation, std::size_t first, const Shape& shape,
+            RowsOfA<Number<element>>& a) {
+  constexpr int width = element == Element::f64 ? 8 : 4;
+  constexpr int in_register = width / bytes_of(element);
+  const int parts = shape.rows / 8;
+  const int registers = shape.stored() / (4 * in_register) * parts;
+  for (int r = 0; r < registers; ++r) {
+    const auto* from = reinterpret_cast<const unsigned char*>(
+        warp.row(warp.operand(operation, first + static_cast<std::size_t>(r))));
+    const int row = 8 * (r % parts), column = 4 * in_register * (r / parts);
+    for (int lane = 0; lane < lanes; ++lane) {
+      Number<element>* const to = a.data() + (row + lane / 4) * most_stored + column + lane % 4 * in_register;
+      for (int i = 0; i < in_register; ++i) to[i] = number<element>(from + lane * width, i);
+    }
+  }
+}
+
+/// Eight columns of B from registers.
+template <Element element>
+void read_b(const Warp& warp, const Operation& operation, std::size_t first, const Shape& shape,
+            BlockOfB<Number<element>>& b) {
+  constexpr int width = element == Element::f64 ? 8 : 4;
+  constexpr int in_register = width / bytes_of(element);
+  for (int r = 0; r < shape.inner / (4 * in_register); ++r) {
+    const auto* from = reinterpret_cast<const unsigned char*>(
+        warp.row(warp.operand(operation, first + static_cast<std::size_t>(r))));
+    for (int lane = 0; lane < lanes; ++lane) {
+      Number<element>* const to = b.data() + (4 * r + lane % 4) * in_register * columns_of_block + lane / 4;
+      for (int i = 0; i < in_register; ++i)
+        to[i * columns_of_block] = number<element>(from + lane * width, i);
+    }
+  }
+}
+
+/// d += a * b, in the order of k. Floating numbers: in f64, where products of all types but f64 are exact
+/// (f64 itself: fused); the caller rounds once. A tensor core adds an instruction's products in another order
+/// and drops bits far below the largest product's, so it agrees exactly where every partial sum is
+/// representable, as with small integers, and else within a bound that the conformance kernels state.
+void add_product(const Shape& shape, const RowsOfA<double>& a, const Positions& positions,
+                 const BlockOfB<double>& b, BlockOfD<double>& d);
+void add_product(const Shape& shape, const RowsOfA<std::int32_t>& a, const Positions& positions,
+                 const BlockOfB<std::int32_t>& b, BlockOfD<std::int32_t>& d);
+void add_fused_product(const Shape& shape, const RowsOfA<double>& a, const BlockOfB<double>& b,
+                       BlockOfD<double>& d);
+
+/// Registers that eight columns of accumulators take.
+constexpr int registers_of(Sum sum, int rows) {
+  return sum == Sum::f16 ? rows / 8 : rows / 4;
+}
+
+/// Eight columns of accumulators from the registers `first` on as the start of a sum: integers start at 0,
+/// because their sums of products fit but their accumulators may wrap or saturate.
+template <Sum sum, class T>
+void start_sums(const Warp& warp, const Operation& operation, std::size_t first, int rows, BlockOfD<T>& d);
+/// Rounds into the registers `to` on; integers are added to the accumulators from `from` on (not when it is
+/// `no_sums`).
+template <Sum sum, class T>
+void finish_sums(Warp& warp, const Operation& operation, std::size_t from, std::size_t to, const Shape& shape,
+                 const BlockOfD<T>& d);
+constexpr std::size_t no_sums = ~std::size_t{0};
+
+extern template void start_sums<Sum::f16>(const Warp&, const Operation&, std::size_t, int, BlockOfD<double>&);
+extern template void start_sums<Sum::f32>(const Warp&, const Operation&, std::size_t, int, BlockOfD<double>&);
+extern template void start_sums<Sum::f64>(const Warp&, const Operation&, std::size_t, int, BlockOfD<double>&);
+extern template void start_sums<Sum::s32>(const Warp&, const Operation&, std::size_t, int,
+                                          BlockOfD<std::int32_t>&);
+extern template void finish_sums<Sum::f16>(Warp&, const Operation&, std::size_t, std::size_t, const Shape&,
+                                           const BlockOfD<double>&);
+extern template void finish_sums<Sum::f32>(Warp&, const Operation&, std::size_t, std::size_t, const Shape&,
+                                           const BlockOfD<double>&);
+extern template void finish_sums<Sum::f64>(Warp&, const Operation&, std::size_t, std::size_t, const Shape&,
+                                           const BlockOfD<double>&);
+extern template void finish_sums<Sum::s32>(Warp&, const Operation&, std::size_t, std::size_t, const Shape&,
+                                           const BlockOfD<std::int32_t>&);
+
+}  // namespace weft::simulator::matrix
