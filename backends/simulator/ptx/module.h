@@ -58,7 +58,18 @@ struct Variable {
   std::size_t alignment = 1;  ///< bytes
   std::size_t bytes = 0;      ///< 0 for `extern .shared name[]`, whose size the launch gives
   bool is_extern = false;
-  std::vector<std::byte> initial;  ///< empty: none given (global and constant memory start as zeros)
+  /// The first bytes; zeros follow. Empty: none given (global and constant memory start as zeros).
+  std::vector<std::byte> initial;
+  /// Addresses within `initial`, which the machine fills in: the low `bytes` bytes, from `offset` on, of
+  /// (address of `symbol` + `addend`) >> `shift`.
+  struct Reference {
+    std::size_t offset = 0, bytes = 0;
+    int shift = 0;  ///< bits
+    std::string symbol;
+    std::int64_t addend = 0;
+    bool is_generic = false;  ///< generic(symbol): in the generic space, not in the symbol's own
+  };
+  std::vector<Reference> references;
   int line = 0;
 };
 
@@ -95,6 +106,8 @@ struct Instruction {
       modifiers;   ///< what follows it, dots removed: {"global", "nc", "v4", "f32"}, "shared::cta" whole
   int guard = -1;  ///< register of @p, or -1
   bool guard_negated = false;
+  /// A call has always three: a vector of results, the function (a symbol or a reg), a vector of arguments; a
+  /// fourth, when given, is a symbol that names the prototype.
   std::vector<Operand> operands;
 
   bool has(std::string_view modifier) const;
@@ -134,6 +147,7 @@ struct Function {
   std::array<int, 3> required_cluster{};
   int min_blocks = 0;
   int max_registers = 0;
+  std::string alias_of;  ///< .alias: the function that this name stands for; Module::find goes there
   int line = 0;
 };
 
@@ -145,6 +159,7 @@ struct Module {
   std::vector<Variable> variables;
   std::vector<Function> functions;
 
+  /// The function of this name, its definition where there is one; null without.
   const Function* find(std::string_view name) const;
 };
 

@@ -1,0 +1,187 @@
+#include <weft/backends/simulator/ptx/body.h>
+#include <weft/backends/simulator/ptx/constants.h>
+#include <weft/backends/simulator/ptx/declarations.h>
+#include <weft/backends/simulator/ptx/operands.h>
+
+#include <limits>
+
+namespace weft::simulator::ptx {
+namespace {
+
+constexpr std::string_view statements =
+    "an instruction, a label, '{', '}', or one of .reg .param .local .shared .pragma .loc";
+constexpr std::int64_t largest_int = std::numeric_limits<int>::max();
+
+class BodyReader {
+ public:
+  BodyReader(Lexer& lexer, Names& names, Function& function)
+      : lexer_(lexer), names_(names), function_(function), operands_(lexer, names, function) {}
+
+  void whole() {
+    const int line = lexer_.peek().line;
+    lexer_.expect("{", "'{' and the body of the function");
+    for (std::vector<int> open{line}; !open.empty();) {
+      if (lexer_.peek().is("{")) {
+        open.push_back(lexer_.take().line);
+        names_.enter(open.back());
+      } else if (lexer_.peek().is("}")) {
+        lexer_.take();
+        open.pop_back();
+        if (!open.empty()) names_.leave();
+      } else if (lexer_.peek().kind == Token::Kind::end) {
+        lexer_.fail("'}' for the '{' of line " + std::to_string(open.back()));
+      } else {
+        statement();
+      }
+    }
+  }
+
+ private:
+  void statement() {
+    const Token& token = lexer_.peek();
+    if (lexer_.accept(";")) return;
+    if (token.kind == Token::Kind::dot_word) {
+      directive();
+    } else if (token.is_word() && lexer_.peek_second().is(":")) {
+      label();
+    } else {
+      instruction();
+    }
+  }
+
+  void directive() {
+    const Token token = lexer_.take();
+    if (token.text == "reg") {
+      read_registers(lexer_, names_);
+    } else if (token.text == "param" || token.text == "local" || token.text == "shared") {
+      variables(parse_space(token.text));
+    } else if (token.text == "extern") {
+      const Token space = lexer_.take();
+      if (!space.is_dot("shared")) fail_at(space.line, space.shown(), ".shared after .extern in a function");
+      variables(Space::shared, true);
+    } else if (token.text == "pragma") {
+      skip_pragma(lexer_);
+    } else if (token.text == "loc") {
+      place_ = read_place(lexer_);
+    } else {
+      fail_at(token.line, token.shown(), statements);
+    }
+  }
+
+  void variables(Space space, bool is_extern = false) {
+    const Declarator declarator = read_declarator(lexer_, space);
+    do {
+      Token token;
+      Variable variable = read_variable(lexer_, declarator, names_, false, token);
+      Name name;
+      name.kind = Name::Kind::variable;
+      name.step = size_of(variable.type) * static_cast<std::size_t>(declarator.elements);
+      name = names_.declare(token, name);
+      variable.name = Names::resolved(token.text, name.renamed);
+      variable.is_extern = is_extern;
+      if (variable.bytes == 0 && !is_extern) {
+        fail_at(token.line, token.shown() + " without a size", "a bound in the brackets");
+      }
+      function_.variables.push_back(std::move(variable));
+    } while (lexer_.accept(","));
+    lexer_.expect(";", "',' and another variable, or ';'");
+  }
+
+  void label() {
+    const Token token = lexer_.take();
+    lexer_.take();
+    Name name;
+    if (lexer_.peek().is_dot("branchtargets")) {
+      name.kind = Name::Kind::table;
+      branch_table(token, names_.declare(token, name));
+    } else if (lexer_.peek().is_dot("callprototype") || lexer_.peek().is_dot("calltargets")) {
+      name.kind = Name::Kind::prototype;
+      names_.declare(token, name);
+      while (!lexer_.peek().is(";") && lexer_.peek().kind != Token::Kind::end) lexer_.take();
+      lexer_.expect(";", "';' after a prototype");
+    } else {
+      name.kind = Name::Kind::label;
+      name.index = static_cast<int>(function_.instructions.size());
+      names_.declare(token, name);
+    }
+  }
+
+  void branch_table(const Token& token, const Name& name) {
+    lexer_.take();
+    const int owner = static_cast<int>(function_.branch_tables.size());
+    Function::BranchTable made{Names::resolved(token.text, name.renamed), {}};
+    do {
+      const Token target = lexer_.expect_word("a label");
+      names_.use_label({target.text, target.line, true, owner, static_cast<int>(made.targets.size())});
+      made.targets.push_back(-1);
+    } while (lexer_.accept(","));
+    lexer_.expect(";", "',' and another label, or ';'");
+    function_.branch_tables.push_back(std::move(made));
+  }
+
+  void instruction() {
+    Instruction made;
+    made.line = lexer_.peek().line;
+    if (lexer_.accept("@")) {
+      made.guard_negated = lexer_.accept("!");
+      made.guard = operands_.read_guard();
+    }
+    const Token opcode = lexer_.expect_word(made.guard < 0 ? statements : "an instruction after its guard");
+    if (opcode.text[0] == '%' || opcode.text == "_") fail_at(opcode.line, opcode.shown(), statements);
+    if (made.guard < 0) made.line = opcode.line;
+    made.opcode = opcode.text;
+    while (lexer_.peek().kind == Token::Kind::dot_word) made.modifiers.emplace_back(lexer_.take().text);
+    operands_.read(made);
+    function_.instructions.push_back(std::move(made));
+    function_.places.push_back(place_);
+  }
+
+  Lexer& lexer_;
+  Names& names_;
+  Function& function_;
+  OperandReader operands_;
+  Place place_;
+};
+
+}  // namespace
+
+void read_body(Lexer& lexer, Names& names, Function& function) {
+  BodyReader(lexer, names, function).whole();
+}
+
+Place read_place(Lexer& lexer) {
+  const auto number = [&lexer] {
+    const Token token = lexer.take();
+    const Constant value = read_literal(token);
+    if (value.is_real || value.bits > static_cast<std::uint64_t>(largest_int)) {
+      fail_at(token.line, token.shown(), "file, line and column as integers");
+    }
+    return static_cast<int>(value.bits);
+  };
+  Place place;
+  place.file = number();
+  place.line = number();
+  number();
+  while (lexer.accept(",")) {
+    const Token word = lexer.expect_word("function_name or inlined_at");
+    if (word.text == "function_name") {
+      lexer.expect_word("the label of the function's name");
+      if (lexer.accept("+")) number();
+    } else if (word.text == "inlined_at") {
+      for (int i = 0; i < 3; ++i) number();
+    } else {
+      fail_at(word.line, word.shown(), "function_name or inlined_at");
+    }
+  }
+  return place;
+}
+
+void skip_pragma(Lexer& lexer) {
+  do {
+    if (lexer.peek().kind != Token::Kind::string) lexer.fail("a string after .pragma");
+    lexer.take();
+  } while (lexer.accept(","));
+  lexer.expect(";", "';' after .pragma");
+}
+
+}  // namespace weft::simulator::ptx
