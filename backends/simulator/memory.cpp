@@ -52,8 +52,8 @@ std::uint64_t GlobalMemory::allocate(std::size_t bytes, std::string name) {
     throw RuntimeError("the simulator has no buffers of " + std::to_string(bytes) + " bytes");
   std::size_t slot = regions_.size();
   if (slot >= most_slots)
-    slot = static_cast<std::size_t>(std::ranges::find_if(regions_, [](const auto& r) { return r == nullptr; }) -
-                                    regions_.begin());
+    slot = static_cast<std::size_t>(
+        std::ranges::find_if(regions_, [](const auto& r) { return r == nullptr; }) - regions_.begin());
   if (slot == regions_.size()) regions_.push_back(nullptr);
   const std::uint64_t address = window::global + slot * window::global_stride;
   if (name.empty()) name = "buffer " + std::to_string(slot);

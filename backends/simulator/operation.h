@@ -41,6 +41,9 @@ using Row = std::uint32_t;
 constexpr Row constant_row = 0x8000'0000U;  ///< bit set: a row of Code::constants
 constexpr Row no_row = 0x7FFF'FFFFU;        ///< the operand `_`
 
+/// Of Operation::flags: a volatile, relaxed, acquire or release access, which does not race with its like.
+constexpr std::uint32_t strong_access = 1U << 31;
+
 struct Operation {
   Handler execute = nullptr;
   std::uint32_t first = 0;    ///< into Code::operands
@@ -59,7 +62,7 @@ struct Operation {
   /// Free for the handler: comparison, rounding, shape, ... as its family defines.
   std::uint16_t variant = 0;
   std::uint32_t flags = 0;
-  std::int64_t immediate = 0;       ///< address offset; branch target
+  std::int64_t immediate = 0;       ///< branch target
   std::int32_t reconvergence = -1;  ///< of a branch: where its lanes meet again
   std::int32_t instruction = 0;     ///< into Code::instructions, for messages
 };
@@ -70,9 +73,10 @@ struct Code {
   const ptx::Function* function = nullptr;
   std::vector<Operation> operations;
   std::vector<Row> operands;
-  std::vector<std::uint8_t> operand_bytes;  ///< of a lane; 8 for constants
-  std::vector<std::uint32_t> constants;     ///< rows of 32 words
-  Row rows = 0;                             ///< of a warp's registers
+  std::vector<std::uint8_t> operand_bytes;    ///< of a lane; 8 for constants
+  std::vector<std::int64_t> operand_offsets;  ///< of addresses: what stands behind the `+`
+  std::vector<std::uint32_t> constants;       ///< rows of 32 words
+  Row rows = 0;                               ///< of a warp's registers
   /// The instruction of each operation (several operations may share one after calls are expanded).
   std::vector<const ptx::Instruction*> instructions;
   std::vector<std::string> register_names;  ///< by row, for messages
@@ -91,7 +95,7 @@ struct Code {
 /// One row of a family's table: the opcode, and how its handler is chosen. `choose` looks at the modifiers,
 /// sets the fields of the operation that the handler reads (type, variant, flags, results if not 1, pipe) and
 /// returns the handler; it returns nullptr for a combination of modifiers that it does not know, which
-/// becomes a UserError with the PTX line. The decoder has filled operands (guard, rows, immediate offset,
+/// becomes a UserError with the PTX line. The decoder has filled operands (guard, rows, address offsets,
 /// space by a modifier such as `shared`, elements by v2/v4/v8) before.
 struct Opcode {
   std::string_view name;
@@ -107,7 +111,8 @@ std::span<const Opcode> special_opcodes();     ///< rcp, sqrt, rsqrt, ex2, lg2, 
 std::span<const Opcode> memory_opcodes();      ///< ld, st, atom, red, prefetch, ldu
 std::span<const Opcode> control_opcodes();  ///< bra, brx, ret, exit, bar, fences, trap, nanosleep, setmaxnreg
 std::span<const Opcode> warp_opcodes();     ///< shfl, vote, match, redux, activemask, elect
-std::span<const Opcode> asynchronous_opcodes();  ///< cp.async, mbarrier, cp.async.bulk, cp.reduce
+std::span<const Opcode> asynchronous_opcodes();  ///< cp.async, cp.async.bulk, cp.reduce, st.async
+std::span<const Opcode> barrier_opcodes();       ///< mbarrier
 std::span<const Opcode> matrix_opcodes();        ///< ldmatrix, stmatrix, movmatrix, mma, mma.sp
 std::span<const Opcode> warpgroup_opcodes();     ///< wgmma and its fence, commit and wait
 

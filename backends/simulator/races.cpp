@@ -21,6 +21,10 @@ void join_clocks(Knowledge::Clocks& mine, const Knowledge::Clocks& others) {
 
 void Knowledge::join(const Knowledge& other) {
   if (other.clocks_.empty()) return;
+  if (clocks_.empty()) {
+    *this = other;
+    return;
+  }
   const auto hear = [this](std::uint64_t first_block, const std::shared_ptr<const Clocks>& clocks) {
     if (first_block == first_block_) {
       join_clocks(clocks_, *clocks);

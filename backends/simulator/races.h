@@ -64,6 +64,7 @@ class Knowledge {
     return clocks_[(block - first_block_) * agents_of_block + agent];
   }
   void learn(Epoch epoch);
+  bool is_empty() const { return clocks_.empty(); }
   void join(const Knowledge& other);
 
  private:
@@ -73,6 +74,22 @@ class Knowledge {
   Clocks clocks_;
   /// By the first block of the other cluster.
   std::vector<std::pair<std::uint64_t, std::shared_ptr<const Clocks>>> others_;
+};
+
+/// What a warp knows, in the three senses that the memory model has.
+struct View {
+  Knowledge seen;     ///< happened before
+  Knowledge fenced;   ///< happened before its last fence: what a relaxed write publishes
+  Knowledge proxied;  ///< happened before a fence.proxy.async: what asynchronous work may rely on
+
+  View() = default;
+  View(std::uint64_t first_block, std::size_t blocks)
+      : seen(first_block, blocks), fenced(first_block, blocks), proxied(first_block, blocks) {}
+  void join(const View& other) {
+    seen.join(other.seen);
+    fenced.join(other.fenced);
+    proxied.join(other.proxied);
+  }
 };
 
 /// The last write of a granule, and its reads since: none, one epoch, or (top bit) a set of Readers.

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <weft/backends/simulator/operation.h>
+#include <weft/backends/simulator/races.h>
 
 #include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -20,6 +22,8 @@ namespace weft::simulator {
 
 struct Block;
 class Machine;
+struct PendingWork;
+struct Region;
 constexpr int lanes = 32;
 using Mask = std::uint32_t;
 constexpr Mask all_lanes = 0xFFFF'FFFFU;
@@ -48,6 +52,11 @@ using Pointers = std::array<std::byte*, lanes>;
 
 class Warp {
  public:
+  Warp(Machine& machine, Block& block, int index, Mask threads);
+  ~Warp();
+  Warp(const Warp&) = delete;
+  Warp& operator=(const Warp&) = delete;
+
   /// Lanes that run the current operation: live, on this path, and with their guard true.
   Mask active() const { return active_; }
   int index() const { return index_; }  ///< in its block
@@ -69,6 +78,10 @@ class Warp {
   Row operand(const Operation& operation, std::size_t which) const {
     return code_->operands[operation.first + which];
   }
+  /// Bytes of a lane of the operand's register; 8 for constants.
+  std::size_t operand_bytes(const Operation& operation, std::size_t which) const {
+    return code_->operand_bytes[operation.first + which];
+  }
   bool is_sink(const Operation& operation, std::size_t which) const {
     return operand(operation, which) == no_row;
   }
@@ -88,6 +101,21 @@ class Warp {
   void assign(const Operation& operation, F function, std::size_t first_source = 1) {
     assign_lanes<R, S...>(operation, function, first_source, std::index_sequence_for<S...>{});
   }
+
+  const Code& code() const { return *code_; }
+  /// Whether all lanes of a register have values that somebody wrote, or a wgmma that was not waited for owns
+  /// it.
+  bool is_written(Row index) const { return written_[index] == all_lanes; }
+  bool is_in_flight(Row index) const { return in_flight_[index] != 0; }
+  /// What wgmma remembers between its instructions; execute/warpgroup_order.cpp.
+  struct MatrixState {
+    bool has_fence = false;             ///< this warp ran a wgmma.fence
+    std::vector<Row> rows;              ///< registers that the kernel's wgmmas work on
+    std::vector<std::int32_t> slots;    ///< by row: its place in `rows`, or -1
+    std::vector<std::uint32_t> values;  ///< of `rows`: at the last fence or as a wgmma left them since
+    std::vector<bool> is_accumulator;   ///< of `rows`: in a wgmma since all of them were waited for
+  };
+  MatrixState matrix_state;
 
   /// An address operand of 4 or 8 bytes, with the operation's offset added.
   std::array<std::uint64_t, lanes> addresses(const Operation& operation, std::size_t which) const;
@@ -113,6 +141,10 @@ class Warp {
   /// the generic one). Null where it was refused and reported.
   std::byte* reach_asynchronous(const Operation& operation, Queue queue, ptx::Space space,
                                 std::uint64_t address, std::uint32_t bytes, Access access);
+
+  /// Counts bank conflicts or sectors of an access, for those that go on by themselves.
+  void count(const Operation& operation, ptx::Space space, const std::uint64_t* addresses, Mask mask,
+             std::uint32_t bytes);
 
   /// Something is wrong: one finding of this kind and instruction is kept, with a count.
   void report(const Operation& operation, std::string_view kind, const std::string& text, int lane = -1);
@@ -140,6 +172,110 @@ class Warp {
   const Code* code_ = nullptr;
   std::uint32_t* constants_ = nullptr;
   std::unique_ptr<std::uint32_t[]> registers_;
+
+ public:
+  /// Lanes that go the same way, from `next`, until they meet others at `meets`.
+  struct Path {
+    Mask mask = 0;
+    std::int32_t next = 0;
+    std::int32_t meets = -1;
+  };
+  struct Branch {
+    std::int32_t target = 0;
+    Mask lanes = 0;
+  };
+  /// Active lanes branch; the others of the path go on with the next operation.
+  void diverge(const Operation& operation, std::int32_t target, Mask taken);
+  void diverge(const Operation& operation, std::span<const Branch> branches);
+  /// Lanes exit.
+  void leave(Mask gone);
+  const Path& path() const { return path_; }
+  bool is_done() const { return path_.mask == 0 && others_.empty(); }
+  /// Lanes that the warp began with and that have not exited.
+  Mask unfinished() const { return ~exited_; }
+  /// bar.red: where the result goes once all have voted.
+  void expect_vote(const Operation& operation) {
+    vote_ = &operation;
+    vote_lanes_ = active_;
+  }
+  void give_vote(bool outcome, std::uint32_t count);
+  std::uint64_t cluster_phase = 0;  ///< of the cluster's barrier when the warp last arrived there
+
+  /// Blocks until somebody calls wake(); stops a quantum after a fruitless look at a barrier.
+  void block_here() { is_blocked_ = true; }
+  void wake() {
+    is_blocked_ = false;
+    has_polled_ = false;
+  }
+  void poll() { has_polled_ = true; }
+  bool is_blocked() const { return is_blocked_; }
+
+  View& view() { return view_; }
+  /// After others may have learned of what this warp did so far: later accesses are told apart from earlier
+  /// ones.
+  void tick();
+  /// After `view()` changed.
+  void view_changed() { snapshot_.reset(); }
+  std::shared_ptr<const View> snapshot();
+  Epoch epoch(AgentKind kind, std::uint32_t clock, bool strong = false) const;
+  Epoch epoch(bool strong = false) const { return epoch(AgentKind::lanes, clocks_[0], strong); }
+  std::uint32_t next_clock(AgentKind kind) { return ++clocks_[static_cast<std::size_t>(kind)]; }
+  /// Strong reads whose knowledge counts from the next fence on.
+  View& heard() { return heard_; }
+
+  /// Performs one group of queued work now, if there is any.
+  bool perform_early();
+  /// At the end of the warp: work that nobody waited for.
+  void finish_work();
+  /// Closes the open group of cp.async copies; perform_copies() performs those up to its clock.
+  std::uint32_t flush_copies();
+  void perform_copies(std::uint32_t last_clock);
+  void run_pending(PendingWork& pending);
+  /// Passes of shared memory and sectors of global memory of the last access, for the time model.
+  std::uint32_t last_passes_ = 0, last_sectors_ = 0;
+
+  /// Memory of one lane; made when first touched.
+  Region* local(int lane);
+
+  std::array<Mask, 1> carry{};       ///< of add.cc and its like, a bit a lane
+  std::uint64_t time = 0;            ///< of the time model: when the next operation can issue
+  std::vector<std::uint64_t> ready;  ///< of the time model: when each row has its value
+
+ private:
+  friend struct WarpTestAccess;
+  struct Group {
+    std::vector<Work> work;
+    std::vector<std::shared_ptr<const View>> views;
+    std::uint32_t clock = 0;
+  };
+  void perform(Queue queue, Group& group);
+  void run_work(const Work& work, AgentKind kind, std::uint32_t clock, std::shared_ptr<const View> view);
+  void check_race(const Operation& operation, Region& region, std::size_t offset, std::size_t bytes,
+                  Access access, Epoch epoch, const View& view, bool is_asynchronous, int lane);
+  void report_access(const Operation& operation, std::string_view kind, std::string text,
+                     const Region* region, std::uint64_t address, int lane);
+
+  const Operation* vote_ = nullptr;
+  Mask vote_lanes_ = 0;
+  Path path_;
+  std::vector<Path> others_;
+  Mask exited_ = 0;
+  bool is_blocked_ = false;
+  bool has_polled_ = false;
+  std::vector<Mask> written_;             ///< by row: lanes whose value somebody wrote
+  std::vector<std::uint16_t> in_flight_;  ///< by row: pieces of work that own it
+  std::size_t rows_in_flight_ = 0;
+  bool lent_registers_ = false;  ///< the current operation's results come later
+  View view_;
+  View heard_;
+  std::shared_ptr<const View> snapshot_;
+  std::array<std::uint32_t, agents_of_warp> clocks_{};
+  std::array<std::deque<Group>, 3> queues_;
+  std::array<Group, 3> open_;
+  AgentKind working_as_ = AgentKind::lanes;  ///< while work is performed
+  std::uint32_t working_clock_ = 0;
+  std::shared_ptr<const View> working_view_;
+  std::vector<std::unique_ptr<Region>> local_;
 };
 
 }  // namespace weft::simulator

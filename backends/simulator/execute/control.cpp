@@ -1,0 +1,241 @@
+// Branches, exits, barriers of blocks and clusters, fences.
+#include <fmt/format.h>
+#include <weft/backends/simulator/control_flow.h>
+#include <weft/backends/simulator/machine.h>
+#include <weft/backends/simulator/timer.h>
+#include <weft/backends/simulator/warp.h>
+
+#include <algorithm>
+
+namespace weft::simulator {
+
+void run_branch(Warp& warp, const Operation& operation) {
+  warp.diverge(operation, static_cast<std::int32_t>(operation.immediate), warp.active());
+}
+
+void run_branch_table(Warp& warp, const Operation& operation) {
+  const auto& targets = warp.machine().code().branch_tables[operation.variant];
+  const std::uint32_t* index = warp.source<std::uint32_t>(operation, 0);
+  std::vector<Warp::Branch> ways;
+  for (Mask rest = warp.active(); rest != 0;) {
+    const int first = std::countr_zero(rest);
+    Mask same = 0;
+    for (Mask left = rest; left != 0; left &= left - 1) {
+      const int lane = std::countr_zero(left);
+      if (index[lane] == index[first]) same |= Mask{1} << lane;
+    }
+    rest &= ~same;
+    if (index[first] < targets.size()) {
+      ways.push_back({targets[index[first]], same});
+    } else {
+      warp.report(operation, "out of bounds",
+                  fmt::format("entry {} of a branch table of {}", index[first], targets.size()), first);
+      warp.leave(same);
+    }
+  }
+  if (!ways.empty()) warp.diverge(operation, ways);
+}
+
+void run_exit(Warp& warp, const Operation&) {
+  warp.leave(warp.active());
+}
+
+namespace {
+
+using ptx::Instruction;
+
+void gather(Warp& warp, NamedBarrier& barrier) {
+  barrier.gathered.join(warp.view());
+  warp.tick();
+}
+
+/// Everybody is there: all learn what all knew, and go on.
+void release(Warp& last, NamedBarrier& barrier) {
+  for (Warp* warp : barrier.waiting) {
+    warp->view().join(barrier.gathered);
+    warp->view_changed();
+    warp->wake();
+  }
+  if (Timer* timer = last.machine().timer(); timer != nullptr) timer->met(barrier.waiting);
+  barrier.waiting.clear();
+  barrier.gathered = View();
+  barrier.arrived = 0;
+  barrier.expected = 0;
+  last.machine().note_progress();
+}
+
+enum BarrierKind : std::uint16_t { synchronise, arrive_only, vote_and, vote_or, vote_count };
+
+/// bar.red's result, when all votes are in.
+void give_votes(NamedBarrier& barrier, BarrierKind kind) {
+  for (Warp* warp : barrier.waiting)
+    warp->give_vote(kind == vote_and  ? barrier.votes_all != 0
+                    : kind == vote_or ? barrier.votes_any
+                                      : false,
+                    barrier.votes);
+  barrier.votes_all = all_lanes;
+  barrier.votes_any = false;
+  barrier.votes = 0;
+}
+
+void meet_at_barrier(Warp& warp, const Operation& operation) {
+  const auto kind = static_cast<BarrierKind>(operation.variant);
+  const std::size_t first = operation.results;
+  const int lane = std::countr_zero(warp.active());
+  const std::uint32_t number = warp.source<std::uint32_t>(operation, first)[lane];
+  const bool is_vote = kind >= vote_and;
+  const bool has_count = operation.count > first + (is_vote ? 2U : 1U);
+  const auto all = static_cast<std::uint32_t>(warp.block().warps.size() * lanes);
+  const std::uint32_t wanted = has_count ? warp.source<std::uint32_t>(operation, first + 1)[lane] : all;
+  if (number >= warp.block().named.size() || wanted % lanes != 0 || wanted == 0 || wanted > all) {
+    warp.report(operation, "barrier",
+                fmt::format("barrier {} for {} threads of a block of {}", number, wanted, all));
+    return;
+  }
+  if (warp.active() != warp.unfinished()) {
+    warp.report(operation, "barrier",
+                fmt::format("only lanes {:#010x} of {:#010x} reach it", warp.active(), warp.unfinished()));
+  }
+  NamedBarrier& barrier = warp.block().named[number];
+  if (barrier.expected != 0 && barrier.expected != wanted) {
+    warp.report(
+        operation, "barrier",
+        fmt::format("expects {} threads, others at the same barrier expect {}", wanted, barrier.expected));
+  }
+  barrier.expected = wanted;
+  barrier.arrived += lanes;
+  gather(warp, barrier);
+  if (is_vote) {
+    const Mask votes = warp.mask(operation, operation.count - 1U) & warp.active();
+    if (votes != warp.active()) barrier.votes_all = 0;
+    barrier.votes_any = barrier.votes_any || votes != 0;
+    barrier.votes += static_cast<std::uint32_t>(std::popcount(votes));
+    warp.expect_vote(operation);
+  }
+  if (kind != arrive_only) {
+    warp.block_here();
+    barrier.waiting.push_back(&warp);
+  }
+  if (barrier.arrived >= barrier.expected) {
+    if (is_vote) give_votes(barrier, kind);
+    release(warp, barrier);
+  }
+}
+
+Handler choose_barrier(const Instruction& instruction, Operation& operation) {
+  operation.pipe = Pipe::control;
+  operation.results = 0;
+  if (instruction.has("cluster")) return nullptr;
+  operation.variant = synchronise;
+  if (instruction.has("arrive")) operation.variant = arrive_only;
+  if (instruction.has("red")) {
+    operation.results = 1;
+    operation.variant = instruction.has("and") ? vote_and : instruction.has("or") ? vote_or : vote_count;
+  }
+  const bool is_known = instruction.has("sync") || instruction.has("arrive") || instruction.has("red");
+  return is_known && operation.count > operation.results ? meet_at_barrier : nullptr;
+}
+
+void arrive_at_cluster(Warp& warp, const Operation& operation) {
+  Cluster& cluster = *warp.block().cluster;
+  NamedBarrier& barrier = cluster.barrier;
+  // .relaxed orders nothing.
+  if (operation.variant == 0) gather(warp, barrier);
+  warp.cluster_phase = cluster.barrier_phase;
+  ++barrier.arrived;
+  std::size_t warps = 0;
+  for (const auto& block : cluster.blocks) warps += block->warps.size();
+  if (barrier.arrived < warps) return;
+  ++cluster.barrier_phase;
+  cluster.barrier_view = barrier.gathered;
+  release(warp, barrier);
+}
+
+void wait_for_cluster(Warp& warp, const Operation&) {
+  Cluster& cluster = *warp.block().cluster;
+  if (cluster.barrier_phase > warp.cluster_phase) {
+    warp.view().join(cluster.barrier_view);
+    warp.view_changed();
+    return;
+  }
+  warp.block_here();
+  cluster.barrier.waiting.push_back(&warp);
+}
+
+Handler choose_cluster_barrier(const Instruction& instruction, Operation& operation) {
+  if (!instruction.has("cluster")) return nullptr;
+  operation.pipe = Pipe::control;
+  operation.results = 0;
+  operation.variant = instruction.has("relaxed") ? 1 : 0;
+  if (instruction.has("arrive")) return arrive_at_cluster;
+  return instruction.has("wait") ? wait_for_cluster : nullptr;
+}
+
+void fence(Warp& warp, const Operation&) {
+  warp.view().seen.join(warp.heard().seen);
+  warp.view().proxied.join(warp.heard().proxied);
+  warp.heard() = View();
+  warp.view().fenced = warp.view().seen;
+  warp.tick();
+}
+
+void fence_proxy(Warp& warp, const Operation&) {
+  warp.view().proxied = warp.view().seen;
+  warp.tick();
+}
+
+void do_nothing(Warp&, const Operation&) {}
+
+Handler choose_fence(const Instruction& instruction, Operation& operation) {
+  operation.pipe = Pipe::control;
+  operation.results = 0;
+  if (!instruction.has("proxy")) return fence;
+  for (const std::string& modifier : instruction.modifiers) {
+    if (modifier.starts_with("async")) return fence_proxy;
+  }
+  return do_nothing;
+}
+
+template <Handler handler>
+Handler without_results(const Instruction&, Operation& operation) {
+  operation.pipe = Pipe::control;
+  operation.results = 0;
+  return handler;
+}
+
+void trap(Warp& warp, const Operation& operation) {
+  warp.report(operation, "trap", "the kernel gave up");
+  warp.leave(warp.active());
+}
+
+void sleep(Warp& warp, const Operation&) {
+  warp.poll();
+}
+
+constexpr Opcode table[] = {
+    {"ret", without_results<run_exit>},
+    {"exit", without_results<run_exit>},
+    {"bar",
+     [](const Instruction& instruction, Operation& operation) -> Handler {
+       return instruction.has("warp") ? without_results<do_nothing>(instruction, operation)
+                                      : choose_barrier(instruction, operation);
+     }},
+    {"barrier", choose_barrier},
+    {"barrier", choose_cluster_barrier},
+    {"membar", choose_fence},
+    {"fence", choose_fence},
+    {"trap", without_results<trap>},
+    {"nanosleep", without_results<sleep>},
+    {"setmaxnreg", without_results<do_nothing>},
+    {"griddepcontrol", without_results<do_nothing>},
+    {"pmevent", without_results<do_nothing>},
+    {"discard", without_results<do_nothing>},
+};
+
+}  // namespace
+
+std::span<const Opcode> control_opcodes() {
+  return table;
+}
+
+}  // namespace weft::simulator

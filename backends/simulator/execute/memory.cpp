@@ -1,0 +1,290 @@
+// ld, st, atom, red and their relatives.
+#include <weft/backends/simulator/execute/atomics.h>
+#include <weft/backends/simulator/machine.h>
+#include <weft/backends/simulator/warp.h>
+
+#include <algorithm>
+
+namespace weft::simulator {
+namespace {
+
+using ptx::Instruction;
+using ptx::Type;
+
+/// Of Operation::variant: what an access publishes and learns.
+enum Order : std::uint16_t { plain = 0, relaxed = 1, acquire = 2, release = 4 };
+
+std::uint16_t order_of(const Instruction& instruction, bool is_atomic) {
+  std::uint16_t order =
+      is_atomic || instruction.has("volatile") || instruction.has("relaxed") || instruction.has("mmio")
+          ? relaxed
+          : plain;
+  if (instruction.has("acquire") || instruction.has("acq_rel")) order |= relaxed | acquire;
+  if (instruction.has("release") || instruction.has("acq_rel")) order |= relaxed | release;
+  return order;
+}
+
+/// A read of the value that another published: its knowledge comes with it, at once or at the next fence.
+void hear(Warp& warp, std::uint16_t order, const std::uint64_t* addresses) {
+  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
+    const std::uint64_t address = addresses[std::countr_zero(rest)];
+    if (!warp.machine().has_published(address)) continue;
+    const View& view = warp.machine().published(address);
+    if ((order & acquire) != 0) {
+      warp.view().seen.join(view.seen);
+      warp.view().proxied.join(view.proxied);
+      warp.view_changed();
+    } else {
+      warp.heard().join(view);
+    }
+  }
+}
+
+void publish(Warp& warp, std::uint16_t order, const std::uint64_t* addresses, bool adds) {
+  const bool is_release = (order & release) != 0;
+  if (!is_release && warp.view().fenced.is_empty()) return;
+  View told = warp.view();
+  if (!is_release) told.seen = told.fenced;
+  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
+    const std::uint64_t address = addresses[std::countr_zero(rest)];
+    if (adds) {
+      warp.machine().published(address).join(told);
+    } else {
+      warp.machine().published(address) = told;
+    }
+  }
+  if (is_release) warp.tick();
+  warp.machine().note_progress();
+}
+
+template <class T>
+T read_as(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+/// Loads elements of S and widens them to the register's size; `signed` types keep their sign.
+template <class S>
+void load(Warp& warp, const Operation& operation) {
+  const std::array<std::uint64_t, lanes> addresses = warp.addresses(operation, operation.results);
+  if (operation.variant != plain) hear(warp, operation.variant, addresses.data());
+  const auto bytes = static_cast<std::uint32_t>(sizeof(S) * operation.elements);
+  const Pointers from =
+      warp.reach(operation, operation.space, addresses.data(), warp.active(), bytes, Access::read);
+  for (std::size_t element = 0; element < operation.elements; ++element) {
+    if (warp.is_sink(operation, element)) continue;
+    const std::size_t width = warp.operand_bytes(operation, element);
+    for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+      const S value = from[lane] == nullptr ? S{} : read_as<S>(from[lane] + element * sizeof(S));
+      if constexpr (sizeof(S) == 16) {
+        warp.result<S>(operation, element)[lane] = value;
+      } else if (width == 8) {
+        warp.result<std::uint64_t>(operation, element)[lane] =
+            static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+      } else if (width == 4) {
+        warp.result<std::uint32_t>(operation, element)[lane] = static_cast<std::uint32_t>(value);
+      } else {
+        warp.result<std::uint32_t>(operation, element)[lane] =
+            static_cast<std::uint32_t>(value) & ((1U << 8 * width) - 1);
+      }
+    }
+  }
+}
+
+template <class S>
+void store(Warp& warp, const Operation& operation) {
+  const std::array<std::uint64_t, lanes> addresses = warp.addresses(operation, 0);
+  const auto bytes = static_cast<std::uint32_t>(sizeof(S) * operation.elements);
+  const Pointers to =
+      warp.reach(operation, operation.space, addresses.data(), warp.active(), bytes, Access::write);
+  for (std::size_t element = 0; element < operation.elements; ++element) {
+    using Lane = std::conditional_t<sizeof(S) <= 4, std::uint32_t, S>;
+    const Lane* values = warp.source<Lane>(operation, 1 + element);
+    for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+      if (to[lane] != nullptr) std::memcpy(to[lane] + element * sizeof(S), &values[lane], sizeof(S));
+    }
+  }
+  if (operation.variant != plain) publish(warp, operation.variant, addresses.data(), false);
+}
+
+struct Wide {
+  std::uint64_t low, high;
+};
+
+template <template <class> class Select>
+Handler by_size(Type type) {
+  switch (type) {
+    case Type::s8:
+      return Select<std::int8_t>::handler;
+    case Type::s16:
+      return Select<std::int16_t>::handler;
+    case Type::s32:
+      return Select<std::int32_t>::handler;
+    default:
+      break;
+  }
+  switch (ptx::size_of(type)) {
+    case 1:
+      return Select<std::uint8_t>::handler;
+    case 2:
+      return Select<std::uint16_t>::handler;
+    case 4:
+      return Select<std::uint32_t>::handler;
+    case 8:
+      return Select<std::uint64_t>::handler;
+    case 16:
+      return Select<Wide>::handler;
+    default:
+      return nullptr;
+  }
+}
+
+template <class S>
+struct Load {
+  static constexpr Handler handler = load<S>;
+};
+template <>
+struct Load<Wide> {
+  static constexpr Handler handler = nullptr;
+};
+template <class S>
+struct Store {
+  static constexpr Handler handler = store<S>;
+};
+
+void mark(const Instruction& instruction, Operation& operation, bool is_atomic) {
+  operation.pipe = Pipe::memory;
+  operation.variant = order_of(instruction, is_atomic);
+  if (operation.variant != plain) operation.flags |= strong_access;
+}
+
+Handler choose_load(const Instruction& instruction, Operation& operation) {
+  mark(instruction, operation, false);
+  operation.results = operation.elements;
+  if (operation.count < operation.results + 1U) return nullptr;
+  return by_size<Load>(operation.type);
+}
+
+Handler choose_store(const Instruction& instruction, Operation& operation) {
+  mark(instruction, operation, false);
+  operation.results = 0;
+  if (instruction.has("async") || operation.count < operation.elements + 1U) return nullptr;
+  return by_size<Store>(operation.type);
+}
+
+/// `Read`: whether the old value is wanted (atom) or not (red).
+template <class T, AtomicFunction<T> function, bool wants_old>
+void update(Warp& warp, const Operation& operation) {
+  constexpr std::size_t address = wants_old ? 1 : 0;
+  using Lane = std::conditional_t<sizeof(T) <= 4, std::uint32_t, std::uint64_t>;
+  using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t, Lane>;
+  const std::array<std::uint64_t, lanes> addresses = warp.addresses(operation, address);
+  if (wants_old) hear(warp, operation.variant, addresses.data());
+  const auto elements = std::max<std::size_t>(1, operation.elements);
+  const Pointers at = warp.reach(operation, operation.space, addresses.data(), warp.active(),
+                                 static_cast<std::uint32_t>(sizeof(T) * elements), Access::atomic);
+  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+    if (at[lane] == nullptr) continue;
+    for (std::size_t element = 0; element < elements; ++element) {
+      std::byte* const where = at[lane] + element * sizeof(T);
+      const auto bits = static_cast<Bits>(warp.source<Lane>(operation, address + 1 + element)[lane]);
+      const Lane other = operation.count > address + 1 + elements
+                             ? warp.source<Lane>(operation, address + 1 + elements)[lane]
+                             : Lane{};
+      const T old = read_as<T>(where);
+      const T fresh = function(old, std::bit_cast<T>(bits), std::bit_cast<T>(static_cast<Bits>(other)));
+      std::memcpy(where, &fresh, sizeof fresh);
+      if (wants_old && !warp.is_sink(operation, element))
+        warp.result<Lane>(operation, element)[lane] = std::bit_cast<Bits>(old);
+    }
+  }
+  publish(warp, operation.variant, addresses.data(), true);
+}
+
+template <bool wants_old>
+Handler choose_update(const Instruction& instruction, Operation& operation) {
+  if (instruction.has("async")) return nullptr;
+  mark(instruction, operation, true);
+  operation.results = wants_old ? operation.elements : 0;
+  if (operation.count < operation.results + 1U + operation.elements) return nullptr;
+  return select_atomic(instruction, operation.type, []<class T, AtomicFunction<T> function>() -> Handler {
+    return update<T, function, wants_old>;
+  });
+}
+
+void do_nothing(Warp&, const Operation&) {}
+
+Handler choose_hint(const Instruction&, Operation& operation) {
+  operation.results = 0;
+  operation.pipe = Pipe::memory;
+  return do_nothing;
+}
+
+Handler choose_policy(const Instruction&, Operation& operation) {
+  operation.results = 1;
+  operation.pipe = Pipe::none;
+  return [](Warp& warp, const Operation& at) {
+    warp.assign<std::uint64_t>(at, [] { return std::uint64_t{0}; });
+  };
+}
+
+/// mapa: the same offset in another block of the cluster.
+void map_address(Warp& warp, const Operation& operation) {
+  const std::array<std::uint64_t, lanes> from = warp.addresses(operation, 1);
+  const std::uint32_t* rank = warp.source<std::uint32_t>(operation, 2);
+  const bool is_wide = warp.operand_bytes(operation, 0) == 8;
+  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+    const std::uint64_t to =
+        window::cluster + rank[lane] * window::shared_bytes + from[lane] % window::shared_bytes;
+    if (is_wide) {
+      warp.result<std::uint64_t>(operation, 0)[lane] = to;
+    } else {
+      warp.result<std::uint32_t>(operation, 0)[lane] = static_cast<std::uint32_t>(to);
+    }
+  }
+}
+
+void rank_of_address(Warp& warp, const Operation& operation) {
+  const std::array<std::uint64_t, lanes> from = warp.addresses(operation, 1);
+  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+    warp.result<std::uint32_t>(operation, 0)[lane] =
+        from[lane] < window::cluster
+            ? warp.block().rank
+            : static_cast<std::uint32_t>((from[lane] - window::cluster) / window::shared_bytes);
+  }
+}
+
+constexpr Opcode table[] = {
+    {"ld", choose_load},
+    {"ldu", choose_load},
+    {"st", choose_store},
+    {"atom", choose_update<true>},
+    {"red", choose_update<false>},
+    {"prefetch", choose_hint},
+    {"prefetchu", choose_hint},
+    {"applypriority", choose_hint},
+    {"createpolicy", choose_policy},
+    {"mapa",
+     [](const Instruction&, Operation& operation) -> Handler {
+       operation.space = ptx::Space::none;
+       return operation.count == 3 ? map_address : nullptr;
+     }},
+    {"getctarank",
+     [](const Instruction&, Operation& operation) -> Handler {
+       return operation.count == 2 ? rank_of_address : nullptr;
+     }},
+};
+
+}  // namespace
+
+std::span<const Opcode> memory_opcodes() {
+  return table;
+}
+
+}  // namespace weft::simulator
