@@ -7,14 +7,6 @@
 #include <thread>
 #include <vector>
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wall"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#include <Eigen/SparseCore>
-#pragma GCC diagnostic pop
 #ifdef WEFT_HAVE_XNNPACK
 #include <pthreadpool.h>
 #include <xnnpack.h>
@@ -39,27 +31,6 @@ std::shared_ptr<Csr> csr_of(const WeightMatrix& weights) {
 }
 
 }  // namespace
-
-Contestant eigen(const WeightMatrix& weights, const float* b, float* c, std::int64_t n) {
-  using Dense = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  auto a = std::make_shared<Eigen::SparseMatrix<float, Eigen::RowMajor>>(weights.rows, weights.columns);
-  std::vector<Eigen::Triplet<float>> entries;
-  const auto values = weights.values.as<float>();
-  for (std::int64_t r = 0; r < weights.rows; ++r) {
-    for (auto p = static_cast<std::size_t>(weights.row_begin[static_cast<std::size_t>(r)]);
-         p < static_cast<std::size_t>(weights.row_begin[static_cast<std::size_t>(r) + 1]); ++p) {
-      entries.emplace_back(static_cast<int>(r), weights.column[p], values[p]);
-    }
-  }
-  a->setFromTriplets(entries.begin(), entries.end());
-  const std::int64_t rows = weights.rows;
-  const std::int64_t columns = weights.columns;
-  return {"eigen", [=] {
-            const Eigen::Map<const Dense> dense(b, columns, n);
-            Eigen::Map<Dense> out(c, rows, n);
-            out.noalias() = *a * dense;
-          }};
-}
 
 Contestant hand_written(const WeightMatrix& weights, const float* b, float* c, std::int64_t n, int threads) {
   const auto csr = csr_of(weights);
