@@ -100,6 +100,12 @@ def seeds():
     yield "compressed_tensors", "two_of_four", b"\3\1\10\x5a" + half
     yield "safetensors_index", "plain", json.dumps(
         {"metadata": {"total_size": 8, "more": [1, {"a": None}]}, "weight_map": {"a": "one.safetensors"}}).encode()
+    forms = (pathlib.Path(__file__).parent / "../backends/simulator/ptx/forms.ptx").read_bytes()
+    yield "ptx", "forms", forms
+    head = b".version 8.0\n.target sm_80\n.address_size 64\n"
+    yield "ptx", "empty", head
+    yield "ptx", "kernel", head + (b".visible .entry k(.param .u64 p) {\n.reg .b64 %rd<3>;\nld.param.u64 %rd1, [p];\n"
+                                   b"L: st.global.u64 [%rd1+8], %rd1;\nbra L;\n}\n")
 
 
 def main():
