@@ -1,0 +1,390 @@
+// cvt: PTX ISA, chapter 9.7.9.21. Compiled with -frounding-math.
+#include <weft/backends/simulator/execute/numbers.h>
+#include <weft/backends/simulator/machine.h>
+
+#include <algorithm>
+#include <array>
+
+namespace weft::simulator {
+namespace {
+
+using ptx::Instruction;
+using ptx::Type;
+using U32 = std::uint32_t;
+using U64 = std::uint64_t;
+
+constexpr std::uint32_t flag_flush = 1, flag_saturate = 2, flag_finite = 4, flag_rectify = 8;
+
+/// How the registers of a cvt may be wider than its types.
+struct Widths {
+  bool from_wide = false;  ///< source register of 8 bytes
+  std::size_t to = 4;      ///< bytes of the destination register
+};
+Widths widths_of(const Warp& warp, const Operation& operation) {
+  const Code& code = warp.machine().code();
+  const bool is_constant = (warp.operand(operation, 1) & constant_row) != 0;
+  return {!is_constant && code.operand_bytes[operation.first + 1] == 8, code.operand_bytes[operation.first]};
+}
+
+template <class S>
+std::array<S, lanes> read_lanes(const Warp& warp, const Operation& operation, bool is_wide) {
+  std::array<S, lanes> values;
+  if (is_wide || sizeof(S) == 8) {
+    const U64* from = warp.source<U64>(operation, 1);
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      values[lane] = from_lane<S>(static_cast<Lane<S>>(from[lane]));
+  } else {
+    const U32* from = warp.source<U32>(operation, 1);
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      values[lane] = from_lane<S>(static_cast<Lane<S>>(from[lane]));
+  }
+  return values;
+}
+
+/// Into a register wider than R, signed values are extended by their sign.
+template <class R>
+void write_lanes(Warp& warp, const Operation& operation, std::size_t bytes,
+                 const std::array<R, lanes>& values) {
+  if (sizeof(R) == 8 || bytes == 8) {
+    U64* const to = warp.result<U64>(operation, 0);
+    for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+      if constexpr (std::integral<R>) {
+        to[lane] = static_cast<U64>(static_cast<std::int64_t>(values[lane]));
+      } else {
+        to[lane] = to_lane(values[lane]);
+      }
+    }
+    return;
+  }
+  const U32 mask = bytes == 2 ? 0xFFFF : (bytes == 1 ? 0xFF : ~U32{0});
+  U32* const to = warp.result<U32>(operation, 0);
+  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    if constexpr (std::integral<R>) {
+      to[lane] = static_cast<U32>(values[lane]) & mask;
+    } else {
+      to[lane] = static_cast<U32>(to_lane(values[lane]));
+    }
+  }
+}
+
+template <class R, class S, class F>
+void convert(Warp& warp, const Operation& operation, F function) {
+  const Widths widths = widths_of(warp, operation);
+  const auto from = read_lanes<S>(warp, operation, widths.from_wide);
+  std::array<R, lanes> to;
+  for (unsigned lane = 0; lane < lanes; ++lane) to[lane] = function(from[lane]);
+  write_lanes(warp, operation, widths.to, to);
+}
+
+template <class R, class S>
+R clamped_integer(S value) {
+  using Limits = std::numeric_limits<R>;
+  if (std::cmp_less(value, Limits::min())) return Limits::min();
+  if (std::cmp_greater(value, Limits::max())) return Limits::max();
+  return static_cast<R>(value);
+}
+
+template <class R, class S>
+Handler integer_to_integer(bool saturates) {
+  if (saturates) {
+    return [](Warp& warp, const Operation& operation) {
+      convert<R, S>(warp, operation, [](S value) { return clamped_integer<R>(value); });
+    };
+  }
+  return [](Warp& warp, const Operation& operation) {
+    convert<R, S>(warp, operation, [](S value) { return static_cast<R>(value); });
+  };
+}
+
+// Floating formats by tags: the bits that a lane holds, and their value.
+
+struct DoubleFormat {
+  using Bits = U64;
+  static constexpr Bits nan = 0x7FFF'FFFF'FFFF'FFFF;
+};
+template <class F>
+double value_of(typename F::Bits bits, bool flushes) {
+  if constexpr (std::is_same_v<F, DoubleFormat>) {
+    return std::bit_cast<double>(bits);
+  } else {
+    return decode<F>(flushes ? flushed<F>(bits) : bits);
+  }
+}
+template <class F, Rounding rounding>
+typename F::Bits bits_of_value(double value, std::uint32_t flags) {
+  if constexpr (std::is_same_v<F, DoubleFormat>) {
+    return value != value ? F::nan : std::bit_cast<U64>(value);
+  } else {
+    using Bits = typename F::Bits;
+    Bits bits = encode<F, rounding>(value);
+    if (flags == 0) return bits;
+    if ((flags & flag_flush) != 0) bits = flushed<F>(bits);
+    if ((flags & flag_rectify) != 0 && (bits & F::sign) != 0 && !is_nan<F>(bits)) bits = 0;
+    const bool is_infinite = static_cast<Bits>(bits & ~F::sign) == F::infinity;
+    if ((flags & flag_finite) != 0 && is_infinite) bits = static_cast<Bits>(bits - (Bits{1} << F::unused));
+    return bits;
+  }
+}
+double saturated(double value) {
+  return value > 0 ? std::min(value, 1.0) : 0.0;
+}
+
+/// To an integral value in the given direction; exact.
+double integral(double value, Rounding rounding) {
+  switch (rounding) {
+    case Rounding::zero:
+      return std::trunc(value);
+    case Rounding::down:
+      return std::floor(value);
+    case Rounding::up:
+      return std::ceil(value);
+    case Rounding::nearest:
+    case Rounding::away:
+      return std::nearbyint(value);
+  }
+  return value;
+}
+
+/// Out of range gives the nearest integer that there is. NaN gives zero, or the top bit where 64 bits are
+/// involved.
+template <class R, bool is_double>
+R integer_of(double value) {
+  using Limits = std::numeric_limits<R>;
+  if (value != value) {
+    constexpr R top = static_cast<R>(std::make_unsigned_t<R>{1} << (bits_of<R> - 1));
+    return is_double || sizeof(R) == 8 ? top : R{0};
+  }
+  constexpr double above = 2.0 * static_cast<double>(U64{1} << (std::numeric_limits<R>::digits - 1));
+  if (value >= above) return Limits::max();
+  if (value <= static_cast<double>(Limits::min())) return Limits::min();
+  return static_cast<R>(value);
+}
+
+template <class R, class F>
+void run_to_integer(Warp& warp, const Operation& operation) {
+  const auto rounding = static_cast<Rounding>(operation.variant);
+  const bool flushes = (operation.flags & flag_flush) != 0;
+  convert<R, typename F::Bits>(warp, operation, [=](typename F::Bits bits) {
+    return integer_of<R, std::is_same_v<F, DoubleFormat>>(integral(value_of<F>(bits, flushes), rounding));
+  });
+}
+
+template <class F, class S, Rounding rounding>
+void run_from_integer(Warp& warp, const Operation& operation) {
+  const std::uint32_t flags = operation.flags;
+  if constexpr (std::is_same_v<F, DoubleFormat>) {
+    const RoundingScope scope(rounding);
+    convert<U64, S>(warp, operation, [](S value) { return std::bit_cast<U64>(static_cast<double>(value)); });
+  } else {
+    convert<typename F::Bits, S>(warp, operation, [flags](S value) {
+      const double odd = odd_value(value);
+      return bits_of_value<F, rounding>((flags & flag_saturate) != 0 ? saturated(odd) : odd, flags);
+    });
+  }
+}
+
+template <class F, class S, Rounding rounding>
+void run_to_floating(Warp& warp, const Operation& operation) {
+  const std::uint32_t flags = operation.flags;
+  // .ftz is about f32 alone.
+  const bool flushes = (flags & flag_flush) != 0 && std::is_same_v<S, Single>;
+  const std::uint32_t result_flags = std::is_same_v<F, Single> ? flags : flags & ~flag_flush;
+  convert<typename F::Bits, typename S::Bits>(warp, operation, [=](typename S::Bits bits) {
+    const double value = value_of<S>(bits, flushes);
+    return bits_of_value<F, rounding>((flags & flag_saturate) != 0 ? saturated(value) : value, result_flags);
+  });
+}
+
+/// Rounds to integral values within a format (cvt.rni.f32.f32).
+template <class F>
+void run_integral(Warp& warp, const Operation& operation) {
+  const std::uint32_t flags = operation.flags;
+  const auto rounding = static_cast<Rounding>(operation.variant);
+  convert<typename F::Bits, typename F::Bits>(warp, operation, [=](typename F::Bits bits) {
+    const double value = std::copysign(1.0, value_of<F>(bits, false)) *
+                         std::fabs(integral(value_of<F>(bits, (flags & flag_flush) != 0), rounding));
+    return bits_of_value<F, Rounding::nearest>((flags & flag_saturate) != 0 ? saturated(value) : value,
+                                               flags);
+  });
+}
+
+template <class Make>
+Handler for_all_integers(Type type, Make make) {
+  if (type == Type::u8) return make(std::uint8_t{});
+  if (type == Type::s8) return make(std::int8_t{});
+  return for_integers(type, make);
+}
+template <class Make>
+Handler for_formats(Type type, Make make) {
+  switch (type) {
+    case Type::f16:
+      return make(Half{});
+    case Type::bf16:
+      return make(Bfloat{});
+    case Type::f32:
+      return make(Single{});
+    case Type::f64:
+      return make(DoubleFormat{});
+    default:
+      return nullptr;
+  }
+}
+template <class Make>
+Handler for_rounding(Rounding rounding, Make make) {
+  switch (rounding) {
+    case Rounding::nearest:
+      return make.template operator()<Rounding::nearest>();
+    case Rounding::zero:
+      return make.template operator()<Rounding::zero>();
+    case Rounding::down:
+      return make.template operator()<Rounding::down>();
+    case Rounding::up:
+      return make.template operator()<Rounding::up>();
+    case Rounding::away:
+      return make.template operator()<Rounding::away>();
+  }
+  return nullptr;
+}
+
+std::optional<Rounding> integer_rounding_of(const Instruction& instruction) {
+  if (instruction.has("rni")) return Rounding::nearest;
+  if (instruction.has("rzi")) return Rounding::zero;
+  if (instruction.has("rmi")) return Rounding::down;
+  if (instruction.has("rpi")) return Rounding::up;
+  return std::nullopt;
+}
+
+/// Two f32 to a pair: `a` goes to the high half.
+template <class F, Rounding rounding>
+void run_pair(Warp& warp, const Operation& operation) {
+  const std::uint32_t flags = operation.flags;
+  warp.assign<U32, U32, U32>(operation, [flags](U32 high, U32 low) {
+    return U32{bits_of_value<F, rounding>(decode<Single>(high), flags)} << 16 |
+           bits_of_value<F, rounding>(decode<Single>(low), flags);
+  });
+}
+
+Handler choose_pair(Type type, Rounding rounding, const Operation& operation) {
+  if (operation.count != 3) return nullptr;
+  return for_rounding(rounding, [&]<Rounding mode>() -> Handler {
+    return type == Type::f16x2 ? run_pair<Half, mode> : run_pair<Bfloat, mode>;
+  });
+}
+
+bool is_integer(Type type) {
+  return type >= Type::u8 && type <= Type::s64;
+}
+
+Handler choose_floating(const Instruction& instruction, Operation& operation, Type to, Type from) {
+  const auto integer_rounding = integer_rounding_of(instruction);
+  const Rounding rounding = rounding_of(instruction).value_or(Rounding::nearest);
+  if (integer_rounding.has_value()) {
+    operation.variant = static_cast<std::uint16_t>(*integer_rounding);
+    if (to != from) return nullptr;
+    return for_formats(to, []<class F>(F) -> Handler { return run_integral<F>; });
+  }
+  return for_rounding(rounding, [&]<Rounding mode>() {
+    return for_formats(to, [&]<class F>(F) {
+      return for_formats(from, []<class S>(S) -> Handler { return run_to_floating<F, S, mode>; });
+    });
+  });
+}
+
+Handler choose_from_integer(const Instruction& instruction, Type to, Type from) {
+  const Rounding rounding = rounding_of(instruction).value_or(Rounding::nearest);
+  return for_rounding(rounding, [&]<Rounding mode>() {
+    return for_formats(to, [&]<class F>(F) {
+      return for_all_integers(from, []<class S>(S) -> Handler { return run_from_integer<F, S, mode>; });
+    });
+  });
+}
+
+Handler choose_to_integer(const Instruction& instruction, Operation& operation, Type to, Type from) {
+  // Without a rounding, the value is truncated.
+  const Rounding rounding = integer_rounding_of(instruction).value_or(Rounding::zero);
+  operation.variant = static_cast<std::uint16_t>(rounding);
+  return for_all_integers(to, [&]<class R>(R) {
+    return for_formats(from, []<class F>(F) -> Handler { return run_to_integer<R, F>; });
+  });
+}
+
+Handler choose_cvt(const Instruction& instruction, Operation& operation) {
+  if (!has_sources(instruction) || !has_only(instruction, 2,
+                                             {"rn", "rz", "rm", "rp", "rna", "rni", "rzi", "rmi", "rpi",
+                                              "ftz", "sat", "satfinite", "relu"}))
+    return nullptr;
+  const std::vector<Type> types = instruction.types();
+  const Type to = types[0], from = types[1];
+  operation.type = to;
+  operation.source_type = from;
+  operation.pipe = Pipe::convert;
+  operation.flags = (instruction.has("ftz") ? flag_flush : 0) | (instruction.has("sat") ? flag_saturate : 0) |
+                    (instruction.has("satfinite") ? flag_finite : 0) |
+                    (instruction.has("relu") ? flag_rectify : 0);
+  const bool is_tie_away = instruction.has("rna");
+  if (is_tie_away && to != Type::tf32) return nullptr;
+  const Rounding rounding = rounding_of(instruction).value_or(Rounding::nearest);
+  if (to == Type::f16x2 || to == Type::bf16x2)
+    return from == Type::f32 ? choose_pair(to, rounding, operation) : nullptr;
+  if (operation.count != 2) return nullptr;
+  if (to == Type::tf32) {
+    if (from != Type::f32) return nullptr;
+    return for_rounding(rounding,
+                        []<Rounding mode>() -> Handler { return run_to_floating<Tensor, Single, mode>; });
+  }
+  if (is_integer(to) && is_integer(from)) {
+    operation.pipe = Pipe::integer;
+    const bool saturates = instruction.has("sat");
+    return for_all_integers(to, [&]<class R>(R) {
+      return for_all_integers(from, [&]<class S>(S) { return integer_to_integer<R, S>(saturates); });
+    });
+  }
+  if (is_integer(to)) return choose_to_integer(instruction, operation, to, from);
+  if (is_integer(from)) return choose_from_integer(instruction, to, from);
+  return choose_floating(instruction, operation, to, from);
+}
+
+/// cvt.pack.sat.u16.s32 d, a, b: a goes to the high half. With bytes, c's low half moves up.
+template <class R>
+Handler pack_handler(const Operation& operation) {
+  using S = std::int32_t;
+  const auto low_bits = [](S value) {
+    return U32{static_cast<std::make_unsigned_t<R>>(clamped_integer<R>(value))};
+  };
+  if constexpr (sizeof(R) == 2) {
+    return lanewise<U32, S, S>(
+        operation, [](S a, S b) { return decltype(low_bits){}(a) << 16 | decltype(low_bits){}(b); });
+  } else {
+    return lanewise<U32, S, S, U32>(operation, [](S a, S b, U32 c) {
+      return c << 16 | decltype(low_bits){}(a) << 8 | decltype(low_bits){}(b);
+    });
+  }
+}
+
+Handler choose_pack(const Instruction& instruction, Operation& operation) {
+  const std::vector<Type> types = instruction.types();
+  if (!instruction.has("pack") || !instruction.has("sat") || types.size() < 2 || types[1] != Type::s32 ||
+      !has_sources(instruction) || !has_only(instruction, types.size(), {"pack", "sat"}))
+    return nullptr;
+  const bool is_wide = types.size() == 2;
+  if (!is_wide && (types.size() != 3 || types[2] != Type::b32)) return nullptr;
+  operation.pipe = Pipe::convert;
+  if (is_wide && types[0] == Type::u16) return pack_handler<std::uint16_t>(operation);
+  if (is_wide && types[0] == Type::s16) return pack_handler<std::int16_t>(operation);
+  if (!is_wide && types[0] == Type::u8) return pack_handler<std::uint8_t>(operation);
+  if (!is_wide && types[0] == Type::s8) return pack_handler<std::int8_t>(operation);
+  return nullptr;
+}
+
+constexpr Opcode conversions[] = {{"cvt", choose_cvt}, {"cvt", choose_pack}};
+
+}  // namespace
+
+std::span<const Opcode> conversion_opcodes() {
+  static const std::vector<Opcode> table = joined({conversions, move_opcodes()});
+  return table;
+}
+
+}  // namespace weft::simulator

@@ -1,0 +1,39 @@
+#include <weft/backends/simulator/execute/lanes.h>
+
+#include <algorithm>
+
+namespace weft::simulator {
+
+bool has_only(const ptx::Instruction& instruction, std::size_t types,
+              std::initializer_list<std::string_view> accepted) {
+  std::size_t seen = 0;
+  for (const std::string& modifier : instruction.modifiers) {
+    if (ptx::parse_type(modifier) != ptx::Type::none) {
+      ++seen;
+    } else if (std::ranges::find(accepted, modifier) == accepted.end()) {
+      return false;
+    }
+  }
+  return seen == types;
+}
+
+bool has_sources(const ptx::Instruction& instruction, std::size_t results) {
+  using enum ptx::Operand::Kind;
+  for (std::size_t i = results; i < instruction.operands.size(); ++i) {
+    const ptx::Operand::Kind kind = instruction.operands[i].kind;
+    if (kind != reg && kind != integer && kind != real && kind != special && kind != symbol) return false;
+  }
+  return true;
+}
+
+bool is_packed_integer(const ptx::Instruction& instruction) {
+  return instruction.has("u16x2") || instruction.has("s16x2");
+}
+
+std::vector<Opcode> joined(std::initializer_list<std::span<const Opcode>> tables) {
+  std::vector<Opcode> all;
+  for (const auto& table : tables) all.insert(all.end(), table.begin(), table.end());
+  return all;
+}
+
+}  // namespace weft::simulator

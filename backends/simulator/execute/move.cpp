@@ -1,0 +1,178 @@
+// mov, cvta and isspacep: PTX ISA, chapters 9.7.9.3, 9.7.9.19 and 9.7.9.20.
+#include <weft/backends/simulator/execute/lanes.h>
+#include <weft/backends/simulator/machine.h>
+#include <weft/backends/simulator/memory.h>
+
+#include <array>
+
+namespace weft::simulator {
+namespace {
+
+using ptx::Instruction;
+using ptx::Type;
+using U32 = std::uint32_t;
+using Kind = ptx::Operand::Kind;
+
+struct Words {
+  std::array<U32, 4> word;
+};
+
+template <class T>
+void run_copy(Warp& warp, const Operation& operation) {
+  warp.assign<T, T>(operation, [](const T& value) { return value; });
+}
+
+void run_copy16(Warp& warp, const Operation& operation) {
+  warp.assign<U32, U32>(operation, [](U32 value) { return value & 0xFFFF; });
+}
+
+void run_copy_predicate(Warp& warp, const Operation& operation) {
+  warp.set_mask(operation, 0, warp.mask(operation, 1));
+}
+
+/// mov whole, {parts...}. Bytes of a lane's row: parts of less than 4 lie in 4.
+template <class Whole, class Part>
+void run_pack(Warp& warp, const Operation& operation) {
+  constexpr std::size_t row_bytes = std::max<std::size_t>(sizeof(Part), 4);
+  const std::size_t parts = operation.count - 1U;
+  auto* const to = reinterpret_cast<std::byte*>(warp.result<Whole>(operation, 0));
+  for (std::size_t part = 0; part < parts; ++part) {
+    const auto* from = reinterpret_cast<const std::byte*>(warp.source<Lane<Part>>(operation, part + 1));
+    for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+      std::memcpy(to + lane * std::max<std::size_t>(sizeof(Whole), 4) + part * sizeof(Part),
+                  from + lane * row_bytes, sizeof(Part));
+    }
+  }
+}
+
+/// mov {parts...}, whole. A part may be the sink.
+template <class Whole, class Part>
+void run_unpack(Warp& warp, const Operation& operation) {
+  const std::size_t parts = operation.results;
+  std::array<Whole, lanes> whole;
+  std::memcpy(whole.data(), warp.source<Whole>(operation, parts), sizeof whole);
+  for (std::size_t part = 0; part < parts; ++part) {
+    if (warp.is_sink(operation, part)) continue;
+    auto* const to = warp.result<Lane<Part>>(operation, part);
+    for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+      Part value;
+      std::memcpy(&value, reinterpret_cast<const std::byte*>(&whole[lane]) + part * sizeof(Part),
+                  sizeof value);
+      to[lane] = value;
+    }
+  }
+}
+
+/// The handler for a whole of `bytes` in `parts` pieces. 16-bit wholes lie in 4 bytes.
+Handler packing(std::size_t bytes, std::size_t parts, bool packs) {
+  const auto make = [packs]<class Whole, class Part>() -> Handler {
+    return packs ? run_pack<Whole, Part> : run_unpack<Whole, Part>;
+  };
+  using U64 = std::uint64_t;
+  if (bytes == 2 && parts == 2) return make.operator()<U32, std::uint8_t>();
+  if (bytes == 4 && parts == 2) return make.operator()<U32, std::uint16_t>();
+  if (bytes == 4 && parts == 4) return make.operator()<U32, std::uint8_t>();
+  if (bytes == 8 && parts == 2) return make.operator()<U64, U32>();
+  if (bytes == 8 && parts == 4) return make.operator()<U64, std::uint16_t>();
+  if (bytes == 16 && parts == 2) return make.operator()<Words, U64>();
+  if (bytes == 16 && parts == 4) return make.operator()<Words, U32>();
+  return nullptr;
+}
+
+bool has_values(const std::vector<ptx::Operand>& elements, bool accepts_sink) {
+  for (const ptx::Operand& element : elements) {
+    const bool is_value = element.kind == Kind::reg || element.kind == Kind::integer ||
+                          element.kind == Kind::real || element.kind == Kind::special;
+    if (!is_value && !(accepts_sink && element.kind == Kind::sink)) return false;
+  }
+  return true;
+}
+
+Handler choose_mov(const Instruction& instruction, Operation& operation) {
+  if (!has_only(instruction, 1, {}) || instruction.operands.size() != 2) return nullptr;
+  operation.keeps_undefined = true;
+  const std::size_t bytes = operation.type == Type::pred ? 1 : ptx::size_of(operation.type);
+  const ptx::Operand &to = instruction.operands[0], &from = instruction.operands[1];
+  if (to.kind == Kind::vector) {
+    if (!has_values(to.elements, true) || !has_sources(instruction)) return nullptr;
+    operation.results = static_cast<std::uint16_t>(to.elements.size());
+    return packing(bytes, to.elements.size(), false);
+  }
+  if (from.kind == Kind::vector)
+    return has_values(from.elements, false) ? packing(bytes, from.elements.size(), true) : nullptr;
+  if (!has_sources(instruction) || operation.count != 2) return nullptr;
+  if (operation.type == Type::pred) return run_copy_predicate;
+  switch (bytes) {
+    case 2:
+      return run_copy16;
+    case 4:
+      return run_copy<U32>;
+    case 8:
+      return run_copy<std::uint64_t>;
+    case 16:
+      return run_copy<Words>;
+    default:
+      return nullptr;
+  }
+}
+
+bool names_space(const std::string& modifier) {
+  for (const std::string_view name :
+       {"const", "global", "local", "shared", "shared::cta", "shared::cluster", "param", "param::entry"}) {
+    if (modifier == name) return true;
+  }
+  return false;
+}
+
+/// An address has one value in its own space and in the generic one.
+Handler choose_cvta(const Instruction& instruction, Operation& operation) {
+  const bool is_to = !instruction.modifiers.empty() && instruction.modifiers.front() == "to";
+  const std::size_t at = is_to ? 1 : 0;
+  if (instruction.modifiers.size() != at + 2 || !names_space(instruction.modifiers[at]) ||
+      !has_sources(instruction) || operation.count != 2)
+    return nullptr;
+  if (operation.type == Type::u64) return run_copy<std::uint64_t>;
+  if (operation.type == Type::u32) return run_copy<U32>;
+  return nullptr;
+}
+
+constexpr std::uint16_t own_block_only = 1;
+
+void run_isspacep(Warp& warp, const Operation& operation) {
+  const bool is_wide =
+      warp.machine().code().operand_bytes[operation.first + 1] == 8;  // constants have both widths
+  const U32* const narrow = warp.source<U32>(operation, 1);
+  const std::uint64_t* const wide = warp.source<std::uint64_t>(operation, 1);
+  const std::uint64_t own = window::cluster + warp.block().rank * window::shared_bytes;
+  Mask result = 0;
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    const std::uint64_t address = is_wide ? wide[lane] : narrow[lane];
+    bool is_there = space_of(address) == operation.space;
+    if (operation.variant == own_block_only && address >= window::cluster)
+      is_there = is_there && address >= own && address - own < window::shared_bytes;
+    result |= Mask{is_there} << lane;
+  }
+  warp.set_mask(operation, 0, result);
+}
+
+Handler choose_isspacep(const Instruction& instruction, Operation& operation) {
+  if (instruction.modifiers.size() != 1 || !names_space(instruction.modifiers[0]) ||
+      !has_sources(instruction) || operation.count != 2)
+    return nullptr;
+  const std::string& name = instruction.modifiers[0];
+  operation.variant = name == "shared" || name == "shared::cta" ? own_block_only : 0;
+  operation.type = Type::pred;
+  return run_isspacep;
+}
+
+constexpr Opcode table[] = {{"mov", choose_mov}, {"cvta", choose_cvta}, {"isspacep", choose_isspacep}};
+
+}  // namespace
+
+std::span<const Opcode> move_opcodes() {
+  return table;
+}
+
+}  // namespace weft::simulator
