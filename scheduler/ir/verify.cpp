@@ -32,6 +32,7 @@ class Verifier {
 
   void declare(const BufferRef& buffer) {
     require(buffers_.insert(buffer.get()).second, "buffer " + buffer->name + " is declared twice");
+    require(names_.insert(buffer->name).second, "two buffers are called " + buffer->name);
     require(buffer->strides.size() == buffer->shape.size(), "buffer " + buffer->name + " lacks a stride");
   }
 
@@ -85,6 +86,7 @@ class Verifier {
     declare(s.buffer);
     (*this)(s.body);
     buffers_.erase(s.buffer.get());
+    names_.erase(s.buffer->name);
   }
   void statement(const Let& s) {
     check(s.value);
@@ -107,6 +109,7 @@ class Verifier {
 
   const Program& program_;
   std::set<const Buffer*> buffers_;
+  std::set<std::string> names_;
   std::set<std::string> variables_;
   std::set<LoopKind> kinds_;
 };

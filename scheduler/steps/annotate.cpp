@@ -55,7 +55,10 @@ std::optional<Reason> require_independent(const std::string& name, const StepCon
 
 /// Precondition 10: no copy into shared memory inside, which all iterations would have to make together.
 std::optional<Reason> require_no_copy(const ir::Program& program, const std::string& name) {
-  if (!holds_copy(find_loop(program.body, name)->body)) return std::nullopt;
+  const auto loops = find_loops(program.body, name);
+  const bool held =
+      std::any_of(loops.begin(), loops.end(), [](const ir::For* loop) { return holds_copy(loop->body); });
+  if (!held) return std::nullopt;
   return Reason{10, fmt::format("a copy into shared memory stands inside {}", name),
                 "a loop around the computation alone: stage at a loop outside " + name, name};
 }
@@ -157,8 +160,8 @@ std::optional<Reason> check_axis(const ir::Program& program, const std::string& 
   ir::visit(program.body, [&](const Stmt& s) {
     const auto* loop = s.as<ir::For>();
     if (loop == nullptr || refused || loop->name == name) return;
-    const bool nested = find_loop(loop->body, name) != nullptr ||
-                        find_loop(find_loop(program.body, name)->body, loop->name) != nullptr;
+    const bool nested =
+        stands_inside(program.body, name, loop->name) || stands_inside(program.body, loop->name, name);
     if (loop->kind == axis && nested) {
       refused =
           Reason{6, fmt::format("{} is bound to {} already", loop->name, ir::name_of(axis)),
@@ -185,8 +188,10 @@ std::optional<Reason> check_axis(const ir::Program& program, const std::string& 
 /// and those of one block between two loops, do not wait for one another.
 std::optional<Reason> require_own_workspaces(const ir::Program& program, const std::string& name) {
   const Stmt rest = change_loops(program.body, name, [](const ir::For&) { return Stmt(); });
+  const auto loops = find_loops(program.body, name);
   for (const ir::BufferRef& workspace : program.workspaces) {
-    const bool inside = ir::uses(find_loop(program.body, name)->body, workspace);
+    const bool inside = std::any_of(loops.begin(), loops.end(),
+                                    [&](const ir::For* loop) { return ir::uses(loop->body, workspace); });
     if (!inside || !rest.defined() || !ir::uses(rest, workspace)) continue;
     return Reason{11,
                   fmt::format("{} is used inside {} and outside of it, by threads that do not wait for it",

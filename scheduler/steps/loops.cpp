@@ -67,13 +67,24 @@ std::vector<std::string> loop_names(const Stmt& stmt) {
   return names;
 }
 
-const ir::For* find_loop(const Stmt& stmt, const std::string& name) {
-  const ir::For* found = nullptr;
+std::vector<const ir::For*> find_loops(const Stmt& stmt, const std::string& name) {
+  std::vector<const ir::For*> found;
   ir::visit(stmt, [&](const Stmt& s) {
     const auto* loop = s.as<ir::For>();
-    if (found == nullptr && loop != nullptr && loop->name == name) found = loop;
+    if (loop != nullptr && loop->name == name) found.push_back(loop);
   });
   return found;
+}
+
+const ir::For* find_loop(const Stmt& stmt, const std::string& name) {
+  const auto found = find_loops(stmt, name);
+  return found.empty() ? nullptr : found.front();
+}
+
+bool stands_inside(const Stmt& stmt, const std::string& inner, const std::string& outer) {
+  const auto around = find_loops(stmt, outer);
+  return std::any_of(around.begin(), around.end(),
+                     [&](const ir::For* loop) { return find_loop(loop->body, inner) != nullptr; });
 }
 
 Stmt change_loops(const Stmt& stmt, const std::string& name,

@@ -14,6 +14,10 @@ namespace weft::steps {
 std::vector<std::string> loop_names(const ir::Stmt& stmt);
 /// The first loop of that name in program order, or null.
 const ir::For* find_loop(const ir::Stmt& stmt, const std::string& name);
+/// Every loop of that name, in program order.
+std::vector<const ir::For*> find_loops(const ir::Stmt& stmt, const std::string& name);
+/// True when a loop called `inner` stands inside a loop called `outer`, in any of the places that have both.
+bool stands_inside(const ir::Stmt& stmt, const std::string& inner, const std::string& outer);
 /// Every loop of that name becomes what `change` returns.
 ir::Stmt change_loops(const ir::Stmt& stmt, const std::string& name,
                       const std::function<ir::Stmt(const ir::For&)>& change);

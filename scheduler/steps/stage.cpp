@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace weft::steps {
 namespace {
@@ -116,6 +117,17 @@ std::optional<Reason> reads_later_tile(const Expr& expr, const Stmt& body) {
   return refused;
 }
 
+/// A tile of a tile needs another name than the tile that it is made of.
+std::string tile_name(const ir::Program& program, const std::string& wanted) {
+  std::set<std::string> taken;
+  ir::visit(program.body, [&](const Stmt& s) {
+    if (const auto* allocation = s.as<ir::Allocate>()) taken.insert(allocation->buffer->name);
+  });
+  std::string name = wanted;
+  for (int number = 2; taken.count(name) != 0; ++number) name = wanted + std::to_string(number);
+  return name;
+}
+
 std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& buffer,
                                         const ir::Program& program, int step) {
   const InnerLoops loops = inner_loops(body);
@@ -147,8 +159,8 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
     copy.destination_begin.emplace_back(0);
     copy.extents.push_back(span.extent);
   }
-  const auto tile = ir::make_buffer(buffer->name + ".shared", buffer->dtype, ir::Scope::shared,
-                                    ir::Access::read_write, copy.extents);
+  const auto tile = ir::make_buffer(tile_name(program, buffer->name + ".shared"), buffer->dtype,
+                                    ir::Scope::shared, ir::Access::read_write, copy.extents);
   copy.destination = tile;
   const Stmt rest = with_loads(body, buffer, [&](const ir::Load& load) {
     std::vector<Expr> indices;
@@ -212,8 +224,8 @@ std::variant<Stmt, Reason> stage_registers(const Stmt& body, const ir::BufferRef
     shape.push_back(loops.at(name).extent);
     indices.push_back(ir::variable(name) - loops.at(name).begin);
   }
-  const auto tile = ir::make_buffer(buffer->name + ".registers", buffer->dtype, ir::Scope::registers,
-                                    ir::Access::read_write, shape);
+  const auto tile = ir::make_buffer(tile_name(program, buffer->name + ".registers"), buffer->dtype,
+                                    ir::Scope::registers, ir::Access::read_write, shape);
   Stmt fill = ir::store(tile, indices, value);
   if (auto refused = reads_later_tile(value, body)) return *refused;
   for (const Expr& guard : guards_of(body, buffer, loops, used)) {
@@ -281,15 +293,20 @@ bool indexed_inside(const Stmt& body, const ir::BufferRef& buffer) {
   return false;
 }
 
-/// The buffers of a tensor that the statement reads: itself, or the arrays of the sparse operand whose place
+/// The buffers of a tensor that the loops read: itself, or the arrays of the sparse operand whose place
 /// changes inside (so not the offsets of a row).
-std::vector<ir::BufferRef> buffers_read(const ir::Program& program, const Stmt& body,
+std::vector<ir::BufferRef> buffers_read(const ir::Program& program, const std::vector<const ir::For*>& loops,
                                         const std::string& tensor) {
+  const auto reads_it = [&](const ir::BufferRef& buffer) {
+    return std::any_of(loops.begin(), loops.end(), [&](const ir::For* loop) {
+      if (loads_of(loop->body, buffer).empty()) return false;
+      const bool array = buffer->name.starts_with(tensor + ".") && indexed_inside(loop->body, buffer);
+      return buffer->name == tensor || array;
+    });
+  };
   std::vector<ir::BufferRef> buffers;
   for (const ir::BufferRef& buffer : program.buffers) {
-    if (buffer->access != ir::Access::read || loads_of(body, buffer).empty()) continue;
-    const bool array = buffer->name.starts_with(tensor + ".") && indexed_inside(body, buffer);
-    if (buffer->name == tensor || array) buffers.push_back(buffer);
+    if (buffer->access == ir::Access::read && reads_it(buffer)) buffers.push_back(buffer);
   }
   return buffers;
 }
@@ -323,7 +340,7 @@ std::optional<Reason> check_place(const ir::Program& program, const Request& req
 StepResult apply_stage(const ir::Program& program, const Step& step, const StepContext& context) {
   const Request request = request_of(step);
   if (auto refused = check_place(program, request)) return *refused;
-  const auto buffers = buffers_read(program, find_loop(program.body, request.at)->body, request.tensor);
+  const auto buffers = buffers_read(program, find_loops(program.body, request.at), request.tensor);
   if (buffers.empty()) {
     return Reason{3, fmt::format("the body of {} reads no input called {}", request.at, request.tensor),
                   "an operand that is read there", request.at};

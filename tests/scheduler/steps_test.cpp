@@ -1,4 +1,5 @@
 // The program after each step, as text; schedules as C++ and as JSON.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/dsl/index.h>
 #include <weft/scheduler/ir/print.h>
@@ -110,6 +111,23 @@ TEST(Steps, JsonThatIsNoScheduleIsRefused) {
   EXPECT_THROW(s.apply({"weave", {}, {}}), UserError);
   EXPECT_THROW(s.apply({"vectorize", {}, {}}), UserError);
   EXPECT_THROW(s.apply({"bind", {{{}, std::string("m")}}, {}}), UserError);
+}
+
+TEST(Steps, ATileOfATileHasANameOfItsOwn) {
+  auto s = test::spmm_schedule("sm_80", formats::ell());
+  s.split(n = 4).reorder(m, k, n.inner);
+  s.stage("B", registers, at = k).stage("B", registers, at = k).stage("B", registers, at = m);
+  const std::string text = ir::print(s.program());
+  EXPECT_THAT(text, testing::HasSubstr("allocate B.registers:"));
+  EXPECT_THAT(text, testing::HasSubstr("allocate B.registers2:"));
+  EXPECT_THAT(text, testing::HasSubstr("allocate B.registers3:"));
+}
+
+TEST(Steps, StageFindsReadsInEveryPlaceOfALoop) {
+  // In coo the first n.inner sets the sums to zero and reads nothing.
+  auto s = test::spmm_schedule("cpu", formats::coo());
+  s.tile(n = 4, m = 8).stage("B", shared, at = n.inner);
+  EXPECT_THAT(ir::print(s.program()), testing::HasSubstr("allocate B.shared:"));
 }
 
 }  // namespace

@@ -1,0 +1,18 @@
+// expect: f is bound to thread already
+// expect: one loop of a nest for each of block_x, block_y, block_z, warp, lane, thread
+// expect: program conv2d
+#include "illegal_program.h"
+#include "illegal_schedule.h"
+
+using namespace weft;
+using namespace weft::tests;
+
+// f stands in two places, and p is inside it in the second.
+WEFT_ILLEGAL_PROGRAM(bind_axis_twice_in_one_place) {
+  WEFT_INDEX(b);
+  WEFT_INDEX(f);
+  WEFT_INDEX(p);
+  auto s = test::convolution_schedule("sm_80", formats::ell());
+  s.stage("A", registers, at = b).bind(f, thread);
+  s.bind(p, thread);  // here
+}
