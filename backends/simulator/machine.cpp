@@ -265,15 +265,16 @@ void Machine::report_stuck(Cluster& cluster) {
 
 void Machine::check_sources(Warp& warp, const Operation& operation) {
   const Row* operand = code_.operands.data() + operation.first;
-  const std::size_t from = operation.reads_result ? 0 : operation.results;
+  // A wgmma checks accumulators itself: it may add to what is in flight, and need not read them.
+  const bool is_asynchronous = operation.pipe == Pipe::tensor && operation.reads_result;
+  const std::size_t from = operation.reads_result && !is_asynchronous ? 0 : operation.results;
   for (std::size_t i = from; i < operation.count; ++i) {
     const Row row = operand[i];
     if ((row & constant_row) != 0 || row == no_row) continue;
     const Mask missing = warp.active_ & ~warp.written_[row];
     if (missing == 0) continue;
     if (warp.in_flight_[row] != 0) {
-      // Successive wgmmas may add to the same registers without waiting.
-      if (operation.pipe == Pipe::tensor && operation.reads_result && i < operation.results) continue;
+      if (is_asynchronous) continue;
       warp.report(
           operation, "register in flight",
           fmt::format("reads {} while a wgmma that was not waited for owns it", code_.register_names[row]));
