@@ -50,13 +50,13 @@ std::int64_t evaluated(const ir::Expr& expr, const ir::Substitution& sizes) {
 void check_device(const Target& target, const Device& device) {
   const DeviceDescription& d = device.description();
   const bool fits = target.is_gpu()
-                        ? d.kind == DeviceKind::cuda &&
+                        ? d.kind != DeviceKind::cpu &&
                               (target.architecture_specific ? d.sm == target.sm : d.sm >= target.sm)
                         : d.kind == DeviceKind::cpu;
   if (fits) return;
   throw UserError({"the device does not run this kernel", device.name(),
-                   d.kind == DeviceKind::cuda ? fmt::format("{} (sm_{})", d.model, d.sm) : d.model,
-                   target.is_gpu() ? "a CUDA device for " + target.name : "the device cpu"});
+                   d.kind == DeviceKind::cpu ? d.model : fmt::format("{} (sm_{})", d.model, d.sm),
+                   target.is_gpu() ? "a CUDA or simulated device for " + target.name : "the device cpu"});
 }
 
 std::int64_t elements_of(const ir::Buffer& buffer, const ir::Substitution& sizes) {
@@ -103,7 +103,7 @@ class Binder {
     for (std::size_t i = 0; i < state_->names.size(); ++i) {
       if (state_->names[i] == output) state_->output = i;
     }
-    device_.is_cuda() ? prepare_launch() : prepare_call();
+    device_.kind() == DeviceKind::cpu ? prepare_call() : prepare_launch();
     return state_;
   }
 
@@ -137,7 +137,8 @@ class Binder {
 
   void prepare_launch() {
     const ThreadProgram& lowered = kernel_.lowered;
-    const Module module = Module::load(device_, kernel_.cubin.empty() ? kernel_.ptx : kernel_.cubin);
+    const Module module =
+        Module::load(device_, device_.is_cuda() && !kernel_.cubin.empty() ? kernel_.cubin : kernel_.ptx);
     state_->function = module.function(lowered.program.name);
     for (std::size_t i = 0; i < 3; ++i) {
       const std::int64_t blocks = evaluated(lowered.launch.grid[i], sizes_);

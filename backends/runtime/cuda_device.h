@@ -10,7 +10,7 @@
 
 namespace weft {
 
-class CudaDevice final : public DeviceInterface {
+class CudaDevice final : public DeviceInterface, public std::enable_shared_from_this<CudaDevice> {
  public:
   /// The device of this number; one object a device for as long as somebody holds it.
   static std::shared_ptr<CudaDevice> open(int ordinal);
@@ -28,6 +28,8 @@ class CudaDevice final : public DeviceInterface {
   void upload(std::uint64_t target, const void* source, std::size_t bytes) override;
   void download(void* target, std::uint64_t source, std::size_t bytes) override;
   void fill(std::uint64_t target, std::uint8_t pattern, std::size_t bytes) override;
+
+  std::shared_ptr<ModuleInterface> load(std::string_view image) override;
 
   driver::Context context() const { return context_; }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,8 @@ struct DeviceDescription {
   std::vector<std::string> instruction_sets;  ///< "avx2", "avx512f", ...
 };
 
+class ModuleInterface;
+
 /// What a device must do to stand behind Device. Addresses are the device's own; calls end in RuntimeError
 /// where the device fails, and callers have checked their ranges.
 class DeviceInterface {
@@ -57,6 +60,13 @@ class DeviceInterface {
   virtual void upload(std::uint64_t target, const void* source, std::size_t bytes) = 0;
   virtual void download(void* target, std::uint64_t source, std::size_t bytes) = 0;
   virtual void fill(std::uint64_t target, std::uint8_t pattern, std::size_t bytes) = 0;
+  /// Fills with 0xFF, as contents that no kernel may rely on.
+  virtual void poison(std::uint64_t target, std::size_t bytes) { fill(target, 0xFF, bytes); }
+  /// Loads GPU code. UserError on a device that runs none.
+  virtual std::shared_ptr<ModuleInterface> load(std::string_view image);
+  /// A device with a clock of its own: the microseconds that its launches took so far. nullopt: time by the
+  /// world's clock.
+  virtual std::optional<double> own_microseconds() const { return std::nullopt; }
 
  protected:
   DeviceInterface() = default;
@@ -72,6 +82,9 @@ class Device {
   /// RuntimeError, with the reason, on a machine without a CUDA device; UserError when there is none of this
   /// number. driver::status() asks the same without an error.
   static Device cuda(int ordinal = 0);
+  /// The simulator as a device of architecture sm_75, sm_80, sm_90 or sm_90a (backends/simulator/device.h has
+  /// its options and its report; link weft::simulator). UserError for another name.
+  static Device simulator(std::string_view architecture);
   /// Every device of this machine: the processor, then the CUDA devices if any. Makes no contexts.
   static std::vector<DeviceDescription> devices();
 
@@ -89,9 +102,5 @@ class Device {
  private:
   std::shared_ptr<DeviceInterface> implementation_;
 };
-
-/// The device named "cpu", "cuda" or "cuda:1". UserError when it is not such a name, RuntimeError when this
-/// machine has no CUDA device.
-Device parse_device(std::string_view text);
 
 }  // namespace weft

@@ -48,6 +48,10 @@ void DeviceMemory::fill(std::uint8_t pattern) {
   if (bytes_ > 0) device_->implementation().fill(address_, pattern, bytes_);
 }
 
+void DeviceMemory::poison() {
+  if (bytes_ > 0) device_->implementation().poison(address_, bytes_);
+}
+
 void DeviceMemory::check_range(const char* what, std::size_t bytes, std::size_t offset) const {
   if (offset <= bytes_ && bytes <= bytes_ - offset) return;
   throw UserError({what,

@@ -44,7 +44,7 @@ class DeviceMemory {
   void fill(std::uint8_t pattern);
   /// Fills with 0xFF, which is NaN in every floating type and -1 in every integer type: an output that a
   /// kernel forgot to write shows.
-  void poison() { fill(0xFF); }
+  void poison();
 
   /// All of it as elements of T.
   template <class T>

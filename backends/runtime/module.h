@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace weft {
 
@@ -37,49 +38,87 @@ struct LaunchShape {
 void check_launch(const DeviceDescription& device, const std::string& kernel,
                   const FunctionAttributes& attributes, const LaunchShape& shape);
 
+/// What a device must do to stand behind Module and Function.
+class FunctionInterface {
+ public:
+  virtual ~FunctionInterface() = default;
+  virtual const std::string& name() const = 0;
+  virtual const FunctionAttributes& attributes() const = 0;
+  virtual int blocks_per_multiprocessor(const LaunchShape& shape) const = 0;
+  virtual void launch(const LaunchShape& shape, std::span<void* const> arguments,
+                      StreamHandle stream) const = 0;
+
+ protected:
+  FunctionInterface() = default;
+  FunctionInterface(const FunctionInterface&) = default;
+  FunctionInterface& operator=(const FunctionInterface&) = default;
+};
+
+class ModuleInterface {
+ public:
+  virtual ~ModuleInterface() = default;
+  virtual std::shared_ptr<FunctionInterface> function(const std::string& name) const = 0;
+  virtual std::pair<std::uint64_t, std::size_t> variable(const std::string& name) const = 0;
+  virtual const std::string& log() const = 0;
+
+ protected:
+  ModuleInterface() = default;
+  ModuleInterface(const ModuleInterface&) = default;
+  ModuleInterface& operator=(const ModuleInterface&) = default;
+};
+
 /// One kernel of a module; a value that keeps its module loaded.
 class Function {
  public:
-  const std::string& name() const;
-  const FunctionAttributes& attributes() const;
+  const std::string& name() const { return implementation_->name(); }
+  const FunctionAttributes& attributes() const { return implementation_->attributes(); }
   /// How many blocks of this shape fit on a multiprocessor at once.
-  int blocks_per_multiprocessor(const LaunchShape& shape) const;
+  int blocks_per_multiprocessor(const LaunchShape& shape) const {
+    return implementation_->blocks_per_multiprocessor(shape);
+  }
   /// Starts the kernel in `stream` and returns at once. `arguments` points at each argument's value, in
   /// order. The first error of a kernel shows in the next wait. UserError as check_launch, RuntimeError from
   /// the driver.
-  void launch(const LaunchShape& shape, std::span<void* const> arguments, StreamHandle stream) const;
+  void launch(const LaunchShape& shape, std::span<void* const> arguments, StreamHandle stream) const {
+    implementation_->launch(shape, arguments, stream);
+  }
+  FunctionInterface& implementation() const { return *implementation_; }
 
  private:
   friend class Module;
-  struct State;
-  std::shared_ptr<State> state_;
+  explicit Function(std::shared_ptr<FunctionInterface> implementation)
+      : implementation_(std::move(implementation)) {}
+  std::shared_ptr<FunctionInterface> implementation_;
 };
 
 /// A loaded image. A value; copies share it, and it is unloaded with the last copy and the last Function of
 /// it.
 class Module {
  public:
-  /// Loads a cubin, a fat binary or PTX text. UserError when `image` is none of these, or `device` is not a
-  /// CUDA device; RuntimeError with the driver's log when it refuses the image.
+  /// Loads a cubin, a fat binary or PTX text (a simulated device: PTX text). UserError when `image` is none
+  /// of these, or `device` runs no such images; RuntimeError with the driver's log when it refuses the image.
   static Module load(const Device& device, std::string_view image);
 
   /// The kernel of this name; UserError when the module has none.
-  Function function(const std::string& name) const;
+  Function function(const std::string& name) const { return Function(implementation_->function(name)); }
 
   /// Address and bytes of a variable in global or constant memory; UserError when the module has none.
   struct Variable {
     std::uint64_t address = 0;
     std::size_t bytes = 0;
   };
-  Variable variable(const std::string& name) const;
+  Variable variable(const std::string& name) const {
+    const auto [address, bytes] = implementation_->variable(name);
+    return {address, bytes};
+  }
 
   /// What the driver said while it compiled PTX; empty for a cubin.
-  const std::string& log() const;
+  const std::string& log() const { return implementation_->log(); }
 
  private:
-  friend class Function;
-  struct State;
-  std::shared_ptr<State> state_;
+  explicit Module(std::shared_ptr<ModuleInterface> implementation)
+      : implementation_(std::move(implementation)) {}
+  std::shared_ptr<ModuleInterface> implementation_;
 };
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/backends/simulator/control_flow.h>
 #include <weft/backends/simulator/memory.h>
+#include <weft/backends/simulator/operand_counts.h>
 #include <weft/backends/simulator/operation.h>
 #include <weft/backends/simulator/warp.h>
 #include <weft/dsl/errors.h>
@@ -299,10 +300,8 @@ class Decoder {
         return push(operation, constant(static_cast<std::uint32_t>(value), value), 8);
       }
       case address:
-        // The base; where an operation has several addresses, those with an offset are refused by their
-        // family.
         add_operand(frame, at, operation, operand.elements.at(0));
-        if (operand.offset != 0) operation.immediate = operand.offset;
+        code_.operand_offsets.back() = operand.offset;
         return;
       case vector:
       case tensor:
@@ -411,6 +410,7 @@ class Decoder {
     }
     operation.results = operation.count > 0 ? 1 : 0;
     note_width(instruction, operation);
+    check_count(instruction, operation);
     const auto [begin, end] = opcodes().equal_range(instruction.opcode);
     for (auto row = begin; row != end && operation.execute == nullptr; ++row) {
       Operation tried = operation;
@@ -426,9 +426,10 @@ class Decoder {
   }
 
   void check_count(const Instruction& instruction, const Operation& operation) const {
-    if (operation.results <= operation.count) return;
+    const std::size_t least = std::max<std::size_t>(operation.results, least_operands(instruction.opcode));
+    if (least <= operation.count) return;
     refuse(instruction, fmt::format("{} with {} operands", instruction.text(), operation.count),
-           fmt::format("at least {}", operation.results));
+           fmt::format("at least {}", least));
   }
 
   struct ConstantHash {

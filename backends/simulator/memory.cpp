@@ -71,6 +71,12 @@ void GlobalMemory::release(std::uint64_t address) noexcept {
     regions_[(address - window::global) / window::global_stride].reset();
 }
 
+void GlobalMemory::begin_launch(std::size_t granule) {
+  for (const auto& region : regions_) {
+    if (region != nullptr) region->shadow = Shadow(region->bytes, granule);
+  }
+}
+
 Region& GlobalMemory::region(std::uint64_t address, std::size_t bytes) const {
   Region* found = find(address);
   internal_check(found != nullptr && address - found->address + bytes <= found->bytes,

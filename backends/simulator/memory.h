@@ -73,6 +73,9 @@ class GlobalMemory {
     const std::uint64_t slot = (address - window::global) / window::global_stride;
     return address < window::global || slot >= regions_.size() ? nullptr : regions_[slot].get();
   }
+  /// Forgets who touched what: a launch comes after all that was before it. Cells are of `granule` bytes from
+  /// now on.
+  void begin_launch(std::size_t granule);
   /// The region that holds all of the range. InternalError without one: callers have checked theirs.
   Region& region(std::uint64_t address, std::size_t bytes) const;
 

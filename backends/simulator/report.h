@@ -19,8 +19,8 @@ struct Finding {
   int lane = -1;              ///< -1: the warp as a whole
   std::uint64_t address = 0;  ///< 0: no memory is involved
   std::string buffer;         ///< "shared memory + 128"
-  int source_line = 0;        ///< of the program that made the PTX, by its .loc; 0 without
-  std::uint64_t count = 1;    ///< how often it happened at this instruction
+  std::string source;  ///< the statement of the program that made it, with its step; empty where not known
+  std::uint64_t count = 1;  ///< how often it happened at this instruction
 };
 
 /// What one PTX instruction cost in memory, over all simulated warps.

@@ -232,7 +232,8 @@ class Warp {
   void perform_copies(std::uint32_t last_clock);
   void run_pending(PendingWork& pending);
   /// Passes of shared memory and sectors of global memory of the last access, for the time model.
-  std::uint32_t last_passes_ = 0, last_sectors_ = 0;
+  std::uint32_t last_passes() const { return last_passes_; }
+  std::span<const std::uint64_t> last_sectors() const { return {sectors_.data(), last_sectors_}; }
 
   /// Memory of one lane; made when first touched.
   Region* local(int lane);
@@ -255,6 +256,8 @@ class Warp {
   void report_access(const Operation& operation, std::string_view kind, std::string text,
                      const Region* region, std::uint64_t address, int lane);
 
+  std::uint32_t last_passes_ = 0, last_sectors_ = 0;
+  std::array<std::uint64_t, 64> sectors_;  ///< numbers of the last access's sectors of 32 bytes
   const Operation* vote_ = nullptr;
   Mask vote_lanes_ = 0;
   Path path_;

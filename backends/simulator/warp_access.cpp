@@ -225,9 +225,9 @@ std::uint32_t shared_passes(const std::uint64_t* addresses, Mask mask, std::uint
   return passes;
 }
 
-std::uint32_t sectors_of(const std::uint64_t* addresses, Mask mask, std::uint32_t bytes) {
+std::uint32_t sectors_of(const std::uint64_t* addresses, Mask mask, std::uint32_t bytes,
+                         std::array<std::uint64_t, 64>& seen) {
   constexpr std::uint64_t sector_bytes = 32;
-  std::array<std::uint64_t, 64> seen;
   std::uint32_t count = 0;
   std::uint64_t previous = ~std::uint64_t{0};
   for (Mask rest = mask; rest != 0; rest &= rest - 1) {
@@ -259,7 +259,7 @@ void Warp::count(const Operation& operation, ptx::Space space, const std::uint64
     counts.least_passes += std::min(passes, (needed + 127) / 128);
     last_passes_ = passes;
   } else {
-    const std::uint32_t sectors = sectors_of(addresses, mask, bytes);
+    const std::uint32_t sectors = sectors_of(addresses, mask, bytes, sectors_);
     counts.sectors += sectors;
     counts.least_sectors += std::min(sectors, (needed + 31) / 32);
     last_sectors_ = sectors;

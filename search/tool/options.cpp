@@ -244,7 +244,7 @@ Schedule schedule_of(const Problem& problem, const ProblemOptions& options, cons
 }
 
 const Target& target_of(const Device& device) {
-  if (!device.is_cuda()) return target_named("cpu");
+  if (device.kind() == DeviceKind::cpu) return target_named("cpu");
   const int sm = device.description().sm;
   const Target* best = nullptr;
   for (const Target& target : targets()) {

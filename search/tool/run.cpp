@@ -1,5 +1,6 @@
 // weft run and weft verify: one kernel on one device.
 #include <fmt/format.h>
+#include <weft/backends/parse_device.h>
 #include <weft/formats/io/npy.h>
 #include <weft/search/tool/measure.h>
 #include <weft/search/tool/options.h>

@@ -56,29 +56,6 @@ TEST(Device, NoCudaIsAStatusAndAnErrorOnlyWhenAskedFor) {
   EXPECT_THROW(driver::entry_points(), RuntimeError);
 }
 
-TEST(Device, NamesAreRead) {
-  EXPECT_EQ(parse_device("cpu"), Device::cpu());
-  for (const char* text :
-       {"", "gpu", "cuda:", "cuda:-1", "cuda:1x", "cuda:99999999999", "CPU", "cpu ", "cud"}) {
-    try {
-      parse_device(text);
-      FAIL() << text;
-    } catch (const UserError& error) {
-      EXPECT_EQ(error.report().found, "'" + std::string(text) + "'");
-      EXPECT_THAT(error.report().accepted, HasSubstr("cuda:<number>"));
-    }
-  }
-}
-
-TEST(Device, TheSimulatorIsRefusedInASentence) {
-  try {
-    parse_device("sim:sm_80");
-    FAIL();
-  } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("the simulator is not part of this build"));
-  }
-}
-
 TEST(DeviceMemory, KeepsWhatWasCopied) {
   const std::vector<int> values{1, -2, 3, 4};
   DeviceMemory memory(Device::cpu(), values);

@@ -57,8 +57,8 @@ TEST_F(FakeDevice, IsDescribed) {
   EXPECT_EQ(device.description().model, "Fake GPU");
   EXPECT_EQ(device.description().sm, 90);
   EXPECT_EQ(device.description().block_limit, (std::array<int, 3>{1024, 1024, 64}));
-  EXPECT_EQ(device, parse_device("cuda:0"));
-  EXPECT_THAT(error_of<UserError>([] { parse_device("cuda:1"); }), HasSubstr("cuda:0, the only one here"));
+  EXPECT_EQ(device, Device::cuda(0));
+  EXPECT_THAT(error_of<UserError>([] { Device::cuda(1); }), HasSubstr("cuda:0, the only one here"));
 }
 
 TEST_F(FakeDevice, HoldsItsPrimaryContextOnce) {

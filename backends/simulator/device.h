@@ -1,0 +1,32 @@
+// The simulator as a device, and what it has to say beyond a device's answers.
+#pragma once
+
+#include <weft/backends/runtime/device.h>
+#include <weft/backends/simulator/machine.h>
+#include <weft/backends/simulator/report.h>
+#include <weft/backends/simulator/timing/model.h>
+
+#include <memory>
+#include <string_view>
+
+namespace weft::simulator {
+
+/// Launches run at once, in the calling thread. A launch with findings ends in RuntimeError with the report's
+/// text, unless `tolerates_findings`; the report of the last launch can be read in both cases.
+struct DeviceOptions {
+  LaunchOptions launch;
+  bool tolerates_findings = false;
+  bool timed = true;  ///< follow the time model too; it is what the device's clock shows
+  int registers = 0;  ///< a thread, as an assembler counted them, for the model; 0 estimates them
+};
+
+/// Options of a simulated device, to be changed between launches. UserError for another kind of device.
+DeviceOptions& options(const Device& device);
+const LaunchReport& last_report(const Device& device);
+/// How long the last launch would take; all zero where it was not timed.
+const TimeEstimate& last_estimate(const Device& device);
+
+/// A simulated device of its own, with its own memory. `architecture` as Device::simulator.
+Device make_device(std::string_view architecture, const DeviceOptions& options = {});
+
+}  // namespace weft::simulator

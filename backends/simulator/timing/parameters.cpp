@@ -1,0 +1,111 @@
+#include <weft/backends/simulator/timing/parameters.h>
+
+namespace weft::simulator {
+namespace {
+
+constexpr TimeParameters table[] = {
+    {.architecture = "sm_75",
+     .sm = 75,
+     .machine = "T4",
+     .multiprocessors = 40,
+     .gigahertz = 1.35,
+     .integer_lanes = 64,
+     .single_lanes = 64,
+     .half_lanes = 64,
+     .wide_lanes = 2,
+     .special_lanes = 16,
+     .convert_lanes = 16,
+     .tensor_flops = 1024,
+     .arithmetic_latency = 4.5,
+     .special_latency = 20,
+     .wide_latency = 48,
+     .tensor_latency = 22,
+     .shared_latency = 23,
+     .l1_latency = 32,
+     .l2_latency = 190,
+     .memory_latency = 430,
+     .barrier_latency = 20,
+     .l1_bytes = 96 * 1024,
+     .l2_bytes = 4e6,
+     .l2_bytes_per_clock = 32,
+     .l2_gigabytes_per_second = 1200,
+     .memory_gigabytes_per_second = 290,
+     .launch_microseconds = 1.5,
+     .sources = "CUDA C++ Programming Guide (arithmetic throughput); Jia et al. 2019, Dissecting the NVidia "
+                "Turing T4"},
+    {.architecture = "sm_80",
+     .sm = 80,
+     .machine = "A100",
+     .multiprocessors = 108,
+     .gigahertz = 1.41,
+     .integer_lanes = 64,
+     .single_lanes = 64,
+     .half_lanes = 128,
+     .wide_lanes = 32,
+     .special_lanes = 16,
+     .convert_lanes = 16,
+     .tensor_flops = 2048,
+     .arithmetic_latency = 4.5,
+     .special_latency = 18,
+     .wide_latency = 8,
+     .tensor_latency = 26,
+     .shared_latency = 23,
+     .l1_latency = 33,
+     .l2_latency = 210,
+     .memory_latency = 470,
+     .barrier_latency = 20,
+     .l1_bytes = 192 * 1024,
+     .l2_bytes = 40e6,
+     .l2_bytes_per_clock = 48,
+     .l2_gigabytes_per_second = 4500,
+     .memory_gigabytes_per_second = 1400,
+     .launch_microseconds = 1.5,
+     .sources =
+         "CUDA C++ Programming Guide; Abdelkhalik et al. 2022, Demystifying the Nvidia Ampere architecture"},
+    {.architecture = "sm_90",
+     .sm = 90,
+     .machine = "H200",
+     .multiprocessors = 132,
+     .gigahertz = 1.90,
+     .integer_lanes = 64,
+     .single_lanes = 128,
+     .half_lanes = 128,
+     .wide_lanes = 64,
+     .special_lanes = 16,
+     .convert_lanes = 16,
+     .tensor_flops = 4096,
+     .arithmetic_latency = 4.5,
+     .special_latency = 18,
+     .wide_latency = 8,
+     .tensor_latency = 32,
+     .shared_latency = 29,
+     .l1_latency = 38,
+     .l2_latency = 262,
+     .memory_latency = 600,
+     .barrier_latency = 25,
+     .l1_bytes = 256 * 1024,
+     .l2_bytes = 50e6,
+     .l2_bytes_per_clock = 40,
+     .l2_gigabytes_per_second = 5500,
+     .memory_gigabytes_per_second = 4240,
+     .launch_microseconds = 1.3,
+     .sources =
+         "CUDA C++ Programming Guide; Luo et al. 2024, Benchmarking and Dissecting the Nvidia Hopper GPU "
+         "Architecture; own measurements on an H200 (docs/measurements.md)"},
+};
+
+}  // namespace
+
+std::span<const TimeParameters> time_parameters() {
+  return table;
+}
+
+const TimeParameters& time_parameters_of(int sm) {
+  const TimeParameters* best = &table[0];
+  for (const TimeParameters& row : table) {
+    if (row.sm <= sm) best = &row;
+  }
+  return *best;
+}
+
+}  // namespace weft::simulator
