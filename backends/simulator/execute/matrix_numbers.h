@@ -84,7 +84,8 @@ Number<element> number(const void* from, int index) {
 
 /// Rounded to nearest, ties to even; a NaN is the one that the tensor core gives.
 inline std::uint32_t single_bits(double value) {
-  return std::isnan(value) ? 0x7FFF'FFFFU : std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
+  return value == value ? bits : 0x7FFF'FFFFU;
 }
 
 /// Likewise to f16, rounded once: the step over f32 rounds to odd.
