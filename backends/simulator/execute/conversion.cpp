@@ -176,7 +176,11 @@ void run_from_integer(Warp& warp, const Operation& operation) {
   const std::uint32_t flags = operation.flags;
   if constexpr (std::is_same_v<F, DoubleFormat>) {
     const RoundingScope scope(rounding);
-    convert<U64, S>(warp, operation, [](S value) { return std::bit_cast<U64>(static_cast<double>(value)); });
+    const bool saturates = (flags & flag_saturate) != 0;
+    convert<U64, S>(warp, operation, [saturates](S value) {
+      const auto number = static_cast<double>(value);
+      return std::bit_cast<U64>(saturates ? saturated(number) : number);
+    });
   } else {
     convert<typename F::Bits, S>(warp, operation, [flags](S value) {
       const double odd = odd_value(value);
