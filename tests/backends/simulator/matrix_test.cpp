@@ -2,13 +2,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/backends/simulator/device.h>
+#include <weft/dsl/errors.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "conformance/run_matrix_kernel.h"
+#include "conformance/matrix_golden.h"
 
 namespace weft::simulator::testing {
 namespace {
@@ -34,6 +37,51 @@ TEST(Matrix, ProductsOfAWarp) {
 }
 TEST(Matrix, ProductsOfAWarpgroup) {
   expect_all(warpgroup_kernels());
+}
+
+TEST(Matrix, EqualsTheGpu) {
+  const std::string path = std::string(WEFT_TESTS_DIR) + "/golden/simulator/matrix_sm90.txt";
+  if (!std::filesystem::exists(path))
+    GTEST_SKIP() << "[SKIP] no results of a GPU: simulator_matrix_record writes them";
+  const auto golden = read_matrix_golden(path);
+  const Device device = make_device("sm_90a");
+  for (const MatrixKernel& kernel : matrix_kernels()) {
+    const auto known = golden.find(kernel.name);
+    ASSERT_NE(known, golden.end()) << kernel.name << " was never recorded";
+    EXPECT_THAT(difference(kernel, known->second, golden_of(kernel, run(device, kernel))), IsEmpty());
+  }
+}
+
+TEST(Matrix, NamesAreDistinct) {
+  std::vector<std::string> names;
+  for (const MatrixKernel& kernel : matrix_kernels()) names.push_back(kernel.name);
+  std::ranges::sort(names);
+  EXPECT_EQ(std::ranges::adjacent_find(names), names.end()) << *std::ranges::adjacent_find(names);
+}
+
+TEST(Matrix, ProductsDoneEarlyAreTheSame) {
+  const auto kernels = warpgroup_kernels();
+  for (std::uint64_t seed = 1; seed < 6; ++seed) {
+    const Device device =
+        make_device("sm_90a", {.launch = {.seed = seed, .late = false}, .tolerates_findings = false});
+    for (std::size_t i = seed; i < kernels.size(); i += 23)
+      EXPECT_THAT(differences(kernels[i], run(device, kernels[i]), kernels[i].tolerance / 2), IsEmpty());
+  }
+}
+
+TEST(Matrix, GoldenLinesAreRead) {
+  const MatrixKernel kernel = multiply_kernels().at(1);  // random operands
+  MatrixGolden golden = golden_of(kernel, run(make_device("sm_90a"), kernel));
+  const std::string path = ::testing::TempDir() + "/matrix_golden.txt";
+  std::ofstream(path) << golden_line(kernel, golden);
+  const MatrixGolden read = read_matrix_golden(path).at(kernel.name);
+  EXPECT_THAT(difference(kernel, read, golden), IsEmpty());
+  golden.error = 2 * kernel.tolerance;
+  EXPECT_THAT(difference(kernel, read, golden), HasSubstr("is off by"));
+  golden.signature ^= 1;
+  EXPECT_THAT(difference(kernel, read, golden), HasSubstr("not the recorded one"));
+  std::ofstream(path) << "nonsense\n";
+  EXPECT_THROW(read_matrix_golden(path), UserError);
 }
 
 TEST(Matrix, ComparisonSeesOneWrongElement) {
