@@ -54,6 +54,17 @@ void make_gpu_code(Kernel::State& state, const Dump& dump) {
 
 }  // namespace
 
+Kernel Kernel::with_ptx(std::string ptx) const {
+  if (!target().is_gpu())
+    throw UserError({"replacing a kernel's PTX", {}, "the target " + target().name, "a GPU target"});
+  Kernel edited;
+  edited.state_ = std::make_shared<State>(*state_);
+  edited.state_->ptx = std::move(ptx);
+  edited.state_->cubin.clear();
+  edited.state_->resources.reset();
+  return edited;
+}
+
 Kernel compile(const Schedule& schedule, const KernelOptions& options) {
   const Dump dump(schedule.program().name);
   auto state = std::make_shared<Kernel::State>(schedule, options);

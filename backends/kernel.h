@@ -71,6 +71,8 @@ class Kernel {
   std::string ptx() const;           ///< GPU targets: what LLVM emitted, or the compiler of the CUDA source
   std::string cuda_source() const;   ///< GPU targets
   std::string assembly() const;      ///< CPU target
+  /// The same kernel with PTX that was edited by hand; without resources, and assembled where it is loaded.
+  Kernel with_ptx(std::string ptx) const;
   /// GPU targets, where there was an assembler.
   const std::optional<Resources>& resources() const;
   /// Format statistics, schedule, launch shape, resources.

@@ -8,6 +8,11 @@ ir::Expr multiply_add(std::span<const ir::Expr> operands) {
   return operands[0] * operands[1] + operands[2];
 }
 
+ir::Expr multiply_add_relu(std::span<const ir::Expr> operands) {
+  return ir::maximum(ir::call("fma_f32", DType::f32, {operands[0], operands[1], operands[2]}),
+                     ir::constant(DType::f32, 0));
+}
+
 /// x P(x^2) / Q(x^2) on [-4, 4], beyond which erf is 1 in f32: the rational minimax form that Eigen and
 /// XNNPACK use too. At most 3 units in the last place from erf near 0, 1e-7 absolute elsewhere.
 ir::Expr rational_erf(std::span<const ir::Expr> operands) {
@@ -93,6 +98,18 @@ const std::vector<Instruction>& table() {
        "",
        0,
        nullptr},
+      // What lesson 5 asks: would a fused multiply-add with its ReLU pay?
+      {"fma_relu_f32",
+       f32_,
+       {f32_, f32_, f32_},
+       "weft.fma.relu.f32 $0, $1, $2, $3;",
+       "",
+       "",
+       "",
+       simulated_only,
+       multiply_add_relu,
+       0.25,
+       4.5},
   };
   return rows;
 }

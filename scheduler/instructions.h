@@ -10,6 +10,9 @@
 
 namespace weft {
 
+/// lowest_sm of an instruction that no GPU has: the CPU and the simulator run it by its meaning.
+constexpr int simulated_only = -2;
+
 /// One row. Operands are numbered from 1 in the texts, $0 is the result.
 struct Instruction {
   std::string_view name;  ///< what Call::instruction says
@@ -19,9 +22,13 @@ struct Instruction {
   std::string_view cuda;     ///< a C++ expression: "__fmaf_rn($1, $2, $3)"
   std::string_view llvm;     ///< LLVM intrinsic of the same meaning; empty: inline PTX
   std::string_view library;  ///< C function of the same meaning, for the CPU; may be empty
-  int lowest_sm = 0;         ///< 75, 80, 90; 0: every one. -1: on no GPU
+  int lowest_sm = 0;         ///< 75, 80, 90; 0: every one. -1: on no GPU; or simulated_only
   /// The value in terms of other expressions. Null for what only a device knows (thread and block indices).
   ir::Expr (*meaning)(std::span<const ir::Expr> operands) = nullptr;
+  /// Of a simulated_only row, for the time model: clocks of a multiprocessor's pipe that a warp's instruction
+  /// takes, and clocks until its result can be used.
+  double clocks = 0;
+  double latency = 0;
 };
 
 /// Every row, in the order of the file.

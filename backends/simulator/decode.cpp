@@ -23,7 +23,7 @@ const std::unordered_multimap<std::string_view, const Opcode*>& opcodes() {
     std::unordered_multimap<std::string_view, const Opcode*> made;
     for (const auto family : {integer_opcodes, floating_opcodes, comparison_opcodes, conversion_opcodes,
                               special_opcodes, memory_opcodes, control_opcodes, warp_opcodes,
-                              asynchronous_opcodes, barrier_opcodes, matrix_opcodes, warpgroup_opcodes}) {
+                              asynchronous_opcodes, barrier_opcodes, matrix_opcodes, warpgroup_opcodes, extension_opcodes}) {
       for (const Opcode& row : family()) made.emplace(row.name, &row);
     }
     return made;

@@ -298,6 +298,24 @@ void Machine::check_results_in_flight(Warp& warp, const Operation& operation) {
   }
 }
 
+/// Lanes whose copy is of something that somebody wrote: a copy of what nobody wrote is still that, and a selection
+/// is what it selects.
+Mask Machine::defined_copies(Warp& warp, const Operation& operation) {
+  const Row* operand = code_.operands.data() + operation.first;
+  const auto written = [&](std::size_t which) {
+    const Row row = operand[which];
+    return (row & constant_row) != 0 || row == no_row ? all_lanes : warp.written_[row];
+  };
+  Mask defined = warp.active_;
+  if ((operation.flags & selects_source) != 0) {
+    const Mask first = warp.mask(operation, operation.results + 2U);
+    return defined & written(operation.results + 2U) &
+           ((first & written(operation.results)) | (~first & written(operation.results + 1U)));
+  }
+  for (std::size_t i = operation.results; i < operation.count; ++i) defined &= written(i);
+  return defined;
+}
+
 void Machine::step(Warp& warp, const Operation& operation) {
   if (options_.check) {
     check_sources(warp, operation);
@@ -308,13 +326,7 @@ void Machine::step(Warp& warp, const Operation& operation) {
   operation.execute(warp, operation);
   if (warp.lent_registers_) return;
   const Row* operand = code_.operands.data() + operation.first;
-  // A copy of what nobody wrote is still what nobody wrote.
-  Mask defined = warp.active_;
-  if (operation.keeps_undefined) {
-    for (std::size_t i = operation.results; i < operation.count; ++i) {
-      if ((operand[i] & constant_row) == 0 && operand[i] != no_row) defined &= warp.written_[operand[i]];
-    }
-  }
+  const Mask defined = operation.keeps_undefined ? defined_copies(warp, operation) : warp.active_;
   for (std::size_t i = 0; i < operation.results; ++i) {
     if (operand[i] == no_row) continue;
     Mask& written = warp.written_[operand[i]];

@@ -29,8 +29,9 @@ enum class Pipe : std::uint8_t {
   convert,
   special,  ///< rcp, ex2, sin, ...
   tensor,
-  memory,   ///< loads and stores of any space, shuffles
-  control,  ///< branches, barriers, waits
+  memory,     ///< loads and stores of any space, shuffles
+  extension,  ///< what no hardware has; its row of the instruction table says what it costs
+  control,    ///< branches, barriers, waits
 };
 
 /// Registers live in rows of 32 lanes x 4 bytes. A 64-bit register takes two rows, read as 32 lanes x 8
@@ -43,6 +44,9 @@ constexpr Row no_row = 0x7FFF'FFFFU;        ///< the operand `_`
 
 /// Of Operation::flags: a volatile, relaxed, acquire or release access, which does not race with its like.
 constexpr std::uint32_t strong_access = 1U << 31;
+
+/// selp: the third source chooses between the first two.
+constexpr std::uint32_t selects_source = 1U << 30;
 
 struct Operation {
   Handler execute = nullptr;
@@ -115,6 +119,8 @@ std::span<const Opcode> asynchronous_opcodes();  ///< cp.async, cp.async.bulk, c
 std::span<const Opcode> barrier_opcodes();       ///< mbarrier
 std::span<const Opcode> matrix_opcodes();        ///< ldmatrix, stmatrix, movmatrix, mma, mma.sp
 std::span<const Opcode> warpgroup_opcodes();     ///< wgmma and its fence, commit and wait
+
+std::span<const Opcode> extension_opcodes();  ///< weft.*: rows of the instruction table that no hardware has
 
 /// Makes a kernel ready to run. `addresses` says where the module's global and constant variables are.
 /// UserError, with the line, for an instruction that no family knows, a call that cannot be expanded, a

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Every kind of kernel that the default schedules make, on a GPU, against the f64 reference.
-#   tests/gpu/verify_kernels.sh build/release/weft FOLDER_OF_WEIGHTS [JOBS]
+#   tests/gpu/verify_kernels.sh build/release/weft FOLDER_OF_WEIGHTS [JOBS] [DEVICE]
 # Prints a line for each wrong result and the count of right ones; exits 1 when one is wrong.
 set -u
 weft=$1
 folder=$2
 jobs=${3:-8}
+device=${4:-cuda}
 list=$(mktemp)
 trap 'rm -f "$list" "$list.out"' EXIT
 
@@ -37,7 +38,7 @@ for emitter in llvm cuda; do
 done >"$list"
 
 xargs -P "$jobs" -d '\n' -I{} sh -c '
-  out=$("$1" verify --device cuda $2 2>&1) && echo "right $2" || printf "WRONG %s\n%s\n" "$2" "$out"' _ "$weft" {} <"$list" >"$list.out"
+  out=$("$1" verify --device "$2" $3 2>&1) && echo "right $3" || printf "WRONG %s\n%s\n" "$3" "$out"' _ "$weft" "$device" {} <"$list" >"$list.out"
 grep -v '^right ' "$list.out" | head -n 60
 right=$(grep -c '^right ' "$list.out")
 wrong=$(($(wc -l <"$list") - right))

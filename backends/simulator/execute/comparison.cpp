@@ -321,6 +321,7 @@ void run_selp16(Warp& warp, const Operation& operation) {
 Handler choose_selp(const Instruction& instruction, Operation& operation) {
   if (!has_sources(instruction) || !has_only(instruction, 1, {}) || operation.count != 4) return nullptr;
   operation.keeps_undefined = true;
+  operation.flags |= selects_source;
   switch (ptx::size_of(operation.type)) {
     case 2:
       return run_selp16;

@@ -17,9 +17,15 @@ bool has_only(const ptx::Instruction& instruction, std::size_t types,
   return seen == types;
 }
 
-bool has_sources(const ptx::Instruction& instruction, std::size_t results) {
+bool has_sources(const ptx::Instruction& instruction) {
   using enum ptx::Operand::Kind;
-  for (std::size_t i = results; i < instruction.operands.size(); ++i) {
+  if (instruction.operands.empty()) return false;
+  const ptx::Operand& result = instruction.operands.front();
+  if (result.kind != reg && result.kind != vector && result.kind != pair) return false;
+  for (const ptx::Operand& element : result.elements) {
+    if (element.kind != reg && element.kind != sink) return false;
+  }
+  for (std::size_t i = 1; i < instruction.operands.size(); ++i) {
     const ptx::Operand::Kind kind = instruction.operands[i].kind;
     if (kind != reg && kind != integer && kind != real && kind != special && kind != symbol) return false;
   }

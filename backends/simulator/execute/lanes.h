@@ -118,8 +118,8 @@ Handler for_bits(ptx::Type type, F make) {
 bool has_only(const ptx::Instruction& instruction, std::size_t types,
               std::initializer_list<std::string_view> accepted);
 
-/// Is every operand after the first `results` one that has a value?
-bool has_sources(const ptx::Instruction& instruction, std::size_t results = 1);
+/// Is the first operand a register, or several of them, and has each of the others a value?
+bool has_sources(const ptx::Instruction& instruction);
 
 /// The packed integer types, which a register cannot have: "u16x2", "s16x2".
 bool is_packed_integer(const ptx::Instruction& instruction);

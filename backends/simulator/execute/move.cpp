@@ -100,8 +100,10 @@ Handler choose_mov(const Instruction& instruction, Operation& operation) {
     operation.results = static_cast<std::uint16_t>(to.elements.size());
     return packing(bytes, to.elements.size(), false);
   }
-  if (from.kind == Kind::vector)
-    return has_values(from.elements, false) ? packing(bytes, from.elements.size(), true) : nullptr;
+  if (from.kind == Kind::vector) {
+    const bool is_sound = to.kind == Kind::reg && has_values(from.elements, false);
+    return is_sound ? packing(bytes, from.elements.size(), true) : nullptr;
+  }
   if (!has_sources(instruction) || operation.count != 2) return nullptr;
   if (operation.type == Type::pred) return run_copy_predicate;
   switch (bytes) {

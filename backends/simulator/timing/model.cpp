@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/backends/simulator/execute/extension.h>
 #include <weft/backends/simulator/timing/model.h>
 
 #include <algorithm>
@@ -117,6 +118,10 @@ TimeModel::Cost TimeModel::cost_of(const Operation& operation) const {
       cost.latency = static_cast<float>(parameters_.shared_latency);
       if (operation.space == ptx::Space::parameter)
         cost = {.slots = 0.25F, .pipe = 0, .latency = 8, .which = Pipe::none};
+      break;
+    case Pipe::extension:
+      cost.pipe = static_cast<float>(extension_row(operation).clocks);
+      cost.latency = static_cast<float>(extension_row(operation).latency);
       break;
     case Pipe::control:
       break;
@@ -248,8 +253,8 @@ TimeEstimate TimeModel::estimate(std::uint64_t simulated, const GlobalMemory& me
   };
   const double share = per_multiprocessor / sampled;
   add("issue slots", slots_ / parameters_.schedulers * share);
-  static constexpr std::string_view names[] = {"",        "integer", "f32",    "f16 pairs", "f64",
-                                               "convert", "special", "tensor", "",          "control"};
+  static constexpr std::string_view names[] = {"",        "integer", "f32", "f16 pairs", "f64",    "convert",
+                                               "special", "tensor",  "",    "extension", "control"};
   for (std::size_t pipe = 0; pipe < pipes_.size(); ++pipe) {
     if (!names[pipe].empty() && pipes_[pipe] > 0 && static_cast<Pipe>(pipe) != Pipe::control)
       add(std::string(names[pipe]) + " pipe", pipes_[pipe] * share);

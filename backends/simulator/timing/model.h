@@ -87,7 +87,7 @@ class TimeModel final : public Timer {
   std::uint64_t cached_block_ = ~std::uint64_t{0};
   // Sums over the simulated blocks, in clocks of a multiprocessor.
   double slots_ = 0;
-  std::array<double, 10> pipes_{};
+  std::array<double, 11> pipes_{};
   double shared_passes_ = 0;
   double l2_sectors_ = 0;
   double fraction_ = 0;                              ///< of a clock, carried over
