@@ -4,11 +4,14 @@
 #include <weft/backends/kernel_state.h>
 #include <weft/backends/runtime/memory.h>
 #include <weft/backends/runtime/module.h>
+#include <weft/backends/simulator/device.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/build_program.h>
 #include <weft/scheduler/ir/visit.h>
 
+#include <algorithm>
 #include <bit>
+#include <cctype>
 #include <cstring>
 
 namespace weft {
@@ -76,6 +79,31 @@ void check_index_width(const ir::Program& program, const ir::Buffer& buffer, std
                    "fewer than 2^31 elements, or sizes that are known when the kernel is compiled"});
 }
 
+/// The step that made each buffer of shared memory or registers, by the name that it has in PTX: the first
+/// program of the schedule's history that allocates it.
+std::map<std::string, std::string> origins_of(const Schedule& schedule) {
+  std::map<std::string, std::string> origins;
+  for (std::size_t i = 0; i < schedule.history().size(); ++i) {
+    ir::visit(schedule.history()[i].body,
+              [&](const ir::Stmt& s) {
+                const auto* allocate = s.as<ir::Allocate>();
+                if (allocate == nullptr) return;
+                std::string name = allocate->buffer->name;
+                std::ranges::replace_if(
+                    name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+                if (i == 0) {
+                  origins.try_emplace(name, "the program before its first step");
+                } else {
+                  const Step& step = schedule.steps()[i - 1];
+                  origins.try_emplace(name,
+                                      fmt::format("step {}, {} ({})", i, step.cpp(), step.place.text()));
+                }
+              },
+              {});
+  }
+  return origins;
+}
+
 class Binder {
  public:
   Binder(const std::shared_ptr<Kernel::State>& kernel, const Device& device, const Arguments& arguments)
@@ -104,6 +132,7 @@ class Binder {
       if (state_->names[i] == output) state_->output = i;
     }
     device_.kind() == DeviceKind::cpu ? prepare_call() : prepare_launch();
+    if (device_.kind() == DeviceKind::simulator) name_buffers();
     return state_;
   }
 
@@ -129,6 +158,12 @@ class Binder {
     if (source != nullptr && bytes > 0) memory.upload(source->data(), bytes);
     state_->names.push_back(buffer.name);
     state_->memory.push_back(std::move(memory));
+  }
+
+  void name_buffers() {
+    for (std::size_t i = 0; i < state_->names.size(); ++i)
+      simulator::name_buffer(device_, state_->memory[i].address(), state_->names[i]);
+    simulator::set_origins(device_, kernel_.lowered.program.name, origins_of(kernel_.schedule));
   }
 
   void prepare_call() {

@@ -21,9 +21,10 @@ using ptx::Operand;
 const std::unordered_multimap<std::string_view, const Opcode*>& opcodes() {
   static const auto table = [] {
     std::unordered_multimap<std::string_view, const Opcode*> made;
-    for (const auto family : {integer_opcodes, floating_opcodes, comparison_opcodes, conversion_opcodes,
-                              special_opcodes, memory_opcodes, control_opcodes, warp_opcodes,
-                              asynchronous_opcodes, barrier_opcodes, matrix_opcodes, warpgroup_opcodes, extension_opcodes}) {
+    for (const auto family :
+         {integer_opcodes, floating_opcodes, comparison_opcodes, conversion_opcodes, special_opcodes,
+          memory_opcodes, control_opcodes, warp_opcodes, asynchronous_opcodes, barrier_opcodes,
+          matrix_opcodes, warpgroup_opcodes, extension_opcodes}) {
       for (const Opcode& row : family()) made.emplace(row.name, &row);
     }
     return made;
@@ -86,6 +87,7 @@ class Decoder {
       }
       code_.shared_bytes = round_up(code_.shared_bytes, std::max<std::size_t>(variable.alignment, 1));
       shared_[variable.name] = window::shared + code_.shared_bytes;
+      code_.shared_variables.push_back({variable.name, code_.shared_bytes, variable.bytes});
       code_.shared_bytes += variable.bytes;
     };
     for (const ptx::Variable& variable : module_.variables) place(variable);
@@ -422,6 +424,7 @@ class Decoder {
     if (operation.execute == nullptr)
       refuse(instruction, instruction.text(), "an instruction that the simulator knows");
     check_count(instruction, operation);
+    check_widths(instruction, operation);
     finish(operation, instruction);
   }
 
@@ -430,6 +433,19 @@ class Decoder {
     if (least <= operation.count) return;
     refuse(instruction, fmt::format("{} with {} operands", instruction.text(), operation.count),
            fmt::format("at least {}", least));
+  }
+
+  void check_widths(const Instruction& instruction, const Operation& operation) const {
+    const std::size_t count = std::min<std::size_t>(operation.count, operation.lane_bytes.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t wanted = operation.lane_bytes[i];
+      const std::size_t found = code_.operand_bytes[operation.first + i];
+      const Row row = code_.operands[operation.first + i];
+      if (wanted == 0 || wanted == found || row == no_row || (row & constant_row) != 0) continue;
+      if (wanted == 4 && found < 4) continue;
+      refuse(instruction, fmt::format("{} with a register of {} bytes as operand {}", instruction.text(), found, i + 1),
+             wanted == 1 ? "a predicate" : fmt::format("one of {}", wanted));
+    }
   }
 
   struct ConstantHash {

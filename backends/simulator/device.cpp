@@ -70,6 +70,11 @@ class SimulatedDevice final : public DeviceInterface, public std::enable_shared_
       machine.set_timer(&*model);
     }
     report_ = machine.run();
+    for (Finding& finding : report_.findings) {
+      const auto& origins = origins_[code.function->name];
+      if (const auto found = origins.find(finding.buffer); found != origins.end())
+        finding.origin = found->second;
+    }
     if (model) {
       estimate_ = model->estimate(report_.blocks, memory_);
       microseconds_ += estimate_.microseconds;
@@ -79,6 +84,7 @@ class SimulatedDevice final : public DeviceInterface, public std::enable_shared_
   }
 
   GlobalMemory& memory() { return memory_; }
+  std::map<std::string, std::map<std::string, std::string>>& origins() { return origins_; }
   DeviceOptions& options() { return options_; }
   const LaunchReport& report() const { return report_; }
   const TimeEstimate& estimate() const { return estimate_; }
@@ -89,6 +95,7 @@ class SimulatedDevice final : public DeviceInterface, public std::enable_shared_
   DeviceOptions options_;
   LaunchReport report_;
   TimeEstimate estimate_;
+  std::map<std::string, std::map<std::string, std::string>> origins_;  ///< by kernel and buffer
   std::uint64_t next_serial_ = 1;
   double microseconds_ = 0;
 };
@@ -260,6 +267,15 @@ DeviceOptions& options(const Device& device) {
 
 const LaunchReport& last_report(const Device& device) {
   return simulated(device).report();
+}
+
+void name_buffer(const Device& device, std::uint64_t address, const std::string& name) {
+  if (Region* region = simulated(device).memory().find(address); region != nullptr) region->name = name;
+}
+
+void set_origins(const Device& device, const std::string& kernel,
+                 std::map<std::string, std::string> origins) {
+  simulated(device).origins()[kernel] = std::move(origins);
 }
 
 const TimeEstimate& last_estimate(const Device& device) {

@@ -26,6 +26,11 @@ const LaunchReport& last_report(const Device& device);
 /// How long the last launch would take; all zero where it was not timed.
 const TimeEstimate& last_estimate(const Device& device);
 
+/// What reports call a buffer of global memory, and where a kernel's buffers come from: by the buffer's name
+/// in the PTX or here, the text of the step that made it.
+void name_buffer(const Device& device, std::uint64_t address, const std::string& name);
+void set_origins(const Device& device, const std::string& kernel, std::map<std::string, std::string> origins);
+
 /// A simulated device of its own, with its own memory. `architecture` as Device::simulator.
 Device make_device(std::string_view architecture, const DeviceOptions& options = {});
 

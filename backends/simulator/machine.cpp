@@ -298,8 +298,8 @@ void Machine::check_results_in_flight(Warp& warp, const Operation& operation) {
   }
 }
 
-/// Lanes whose copy is of something that somebody wrote: a copy of what nobody wrote is still that, and a selection
-/// is what it selects.
+/// Lanes whose copy is of something that somebody wrote: a copy of what nobody wrote is still that, and a
+/// selection is what it selects.
 Mask Machine::defined_copies(Warp& warp, const Operation& operation) {
   const Row* operand = code_.operands.data() + operation.first;
   const auto written = [&](std::size_t which) {

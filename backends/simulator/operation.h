@@ -3,6 +3,7 @@
 
 #include <weft/backends/simulator/ptx/module.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -69,6 +70,9 @@ struct Operation {
   std::int64_t immediate = 0;       ///< branch target
   std::int32_t reconvergence = -1;  ///< of a branch: where its lanes meet again
   std::int32_t instruction = 0;     ///< into Code::instructions, for messages
+  /// Bytes that the handler takes a lane of each operand to have: 4 (or less), 8, 16, or 1 for a predicate; 0
+  /// where it takes what comes. The decoder compares them with the registers.
+  std::array<std::uint8_t, 8> lane_bytes{};
 };
 
 /// A kernel ready to run. Calls are expanded in place.
@@ -89,6 +93,12 @@ struct Code {
     std::size_t offset = 0, bytes = 0;
   };
   std::vector<Parameter> parameters;
+  /// Static variables of shared memory, for messages.
+  struct SharedVariable {
+    std::string name;
+    std::size_t offset = 0, bytes = 0;  ///< dynamic memory has no size of its own
+  };
+  std::vector<SharedVariable> shared_variables;
   std::vector<std::vector<std::int32_t>> branch_tables;  ///< operations; a brx has its table in `variant`
   std::size_t parameter_bytes = 0;
   std::size_t shared_bytes = 0;                        ///< static; dynamic shared memory follows

@@ -11,10 +11,10 @@ std::string text_of(const Finding& finding) {
                       finding.warp);
   if (finding.lane >= 0) text += fmt::format(", lane {}", finding.lane);
   if (finding.address != 0) text += fmt::format(", address {:#x}", finding.address);
-  if (!finding.buffer.empty()) text += fmt::format(", {}", finding.buffer);
+  if (!finding.place.empty()) text += fmt::format(", {}", finding.place);
   if (finding.count > 1) text += fmt::format("; {} times at this instruction", finding.count);
   text += '\n';
-  if (!finding.source.empty()) text += fmt::format("    from: {}\n", finding.source);
+  if (!finding.origin.empty()) text += fmt::format("    {} is of {}\n", finding.buffer, finding.origin);
   return text;
 }
 

@@ -18,9 +18,10 @@ struct Finding {
   int warp = 0;
   int lane = -1;              ///< -1: the warp as a whole
   std::uint64_t address = 0;  ///< 0: no memory is involved
-  std::string buffer;         ///< "shared memory + 128"
-  std::string source;  ///< the statement of the program that made it, with its step; empty where not known
-  std::uint64_t count = 1;  ///< how often it happened at this instruction
+  std::string buffer;         ///< its name, as the PTX or the kernel's caller gives it; empty where not known
+  std::string place;          ///< "B_shared + 128 bytes"
+  std::string origin;         ///< the step of the schedule that made the buffer; empty where not known
+  std::uint64_t count = 1;    ///< how often it happened at this instruction
 };
 
 /// What one PTX instruction cost in memory, over all simulated warps.

@@ -3,6 +3,7 @@
 
 #include <weft/backends/simulator/operation.h>
 #include <weft/backends/simulator/races.h>
+#include <weft/backends/simulator/report.h>
 
 #include <array>
 #include <bit>
@@ -253,6 +254,7 @@ class Warp {
   void run_work(const Work& work, AgentKind kind, std::uint32_t clock, std::shared_ptr<const View> view);
   void check_race(const Operation& operation, Region& region, std::size_t offset, std::size_t bytes,
                   Access access, Epoch epoch, const View& view, bool is_asynchronous, int lane);
+  Finding finding(const Operation& operation, std::string_view kind, std::string text, int lane) const;
   void report_access(const Operation& operation, std::string_view kind, std::string text,
                      const Region* region, std::uint64_t address, int lane);
 

@@ -7,36 +7,44 @@
 
 namespace weft::simulator {
 
-void Warp::report(const Operation& operation, std::string_view kind, const std::string& text, int lane) {
-  Finding finding;
-  finding.kind = kind;
-  finding.text = text;
-  finding.block = block_->index;
-  finding.warp = index_;
-  finding.lane = lane;
+Finding Warp::finding(const Operation& operation, std::string_view kind, std::string text, int lane) const {
+  Finding made;
+  made.kind = kind;
+  made.text = std::move(text);
+  made.block = block_->index;
+  made.warp = index_;
+  made.lane = lane;
   const ptx::Instruction& instruction = *code_->instructions[static_cast<std::size_t>(operation.instruction)];
-  finding.line = instruction.line;
-  finding.instruction = instruction.text();
-  machine_->add_finding(std::move(finding));
+  made.line = instruction.line;
+  made.instruction = instruction.text();
+  return made;
+}
+
+void Warp::report(const Operation& operation, std::string_view kind, const std::string& text, int lane) {
+  machine_->add_finding(finding(operation, kind, text, lane));
 }
 
 void Warp::report_access(const Operation& operation, std::string_view kind, std::string text,
                          const Region* region, std::uint64_t address, int lane) {
-  Finding finding;
-  finding.kind = kind;
-  finding.text = std::move(text);
-  finding.block = block_->index;
-  finding.warp = index_;
-  finding.lane = lane;
-  finding.address = address;
-  if (region != nullptr)
-    finding.buffer =
-        fmt::format("{} {} {} bytes", region->name, address < region->address ? "-" : "+",
-                    address < region->address ? region->address - address : address - region->address);
-  const ptx::Instruction& instruction = *code_->instructions[static_cast<std::size_t>(operation.instruction)];
-  finding.line = instruction.line;
-  finding.instruction = instruction.text();
-  machine_->add_finding(std::move(finding));
+  Finding made = finding(operation, kind, std::move(text), lane);
+  made.address = address;
+  if (region != nullptr) {
+    const bool is_before = address < region->address;
+    std::uint64_t offset = is_before ? region->address - address : address - region->address;
+    made.buffer = region->name;
+    if (region->address == window::shared) {
+      offset = address % window::shared_bytes;
+      for (const Code::SharedVariable& variable : code_->shared_variables) {
+        if (offset < variable.offset || (variable.bytes != 0 && offset >= variable.offset + variable.bytes))
+          continue;
+        made.buffer = variable.name;
+        offset -= variable.offset;
+        break;
+      }
+    }
+    made.place = fmt::format("{} {} {} bytes", made.buffer, is_before ? "-" : "+", offset);
+  }
+  machine_->add_finding(std::move(made));
 }
 
 namespace {

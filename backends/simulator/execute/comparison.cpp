@@ -341,7 +341,7 @@ bool is_not_negative(U32 raw) {
 }
 
 template <class S, bool flushes>
-Handler slct_handler(const Operation& operation) {
+Handler slct_handler(Operation& operation) {
   const auto make = [&]<class T>(T) {
     return lanewise<T, T, T, U32>(operation,
                                   [](T a, T b, U32 c) { return is_not_negative<S, flushes>(c) ? a : b; });

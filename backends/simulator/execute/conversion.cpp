@@ -352,7 +352,7 @@ Handler choose_cvt(const Instruction& instruction, Operation& operation) {
 
 /// cvt.pack.sat.u16.s32 d, a, b: a goes to the high half. With bytes, c's low half moves up.
 template <class R>
-Handler pack_handler(const Operation& operation) {
+Handler pack_handler(Operation& operation) {
   using S = std::int32_t;
   const auto low_bits = [](S value) {
     return U32{static_cast<std::make_unsigned_t<R>>(clamped_integer<R>(value))};

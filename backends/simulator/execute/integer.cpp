@@ -23,7 +23,7 @@ std::int32_t saturated(std::int64_t value) {
 
 /// Both halves of a pair, as signed or unsigned values.
 template <class F>
-Handler halfwise(const Instruction& instruction, const Operation& operation, F) {
+Handler halfwise(const Instruction& instruction, Operation& operation, F) {
   const auto make = [&]<class T>(T) {
     return lanewise<Pair, Pair, Pair>(operation, [](Pair a, Pair b) {
       const auto half = [](std::uint16_t x, std::uint16_t y) {
@@ -151,7 +151,7 @@ T product24(T a, T b) {
 }
 
 template <class T>
-Handler product24_handler(const Instruction& instruction, const Operation& operation) {
+Handler product24_handler(const Instruction& instruction, Operation& operation) {
   const bool high = instruction.has("hi");
   if (instruction.opcode == "mul24") {
     return high ? lanewise<T, T, T>(operation, [](T a, T b) { return product24<T, 16>(a, b); })
@@ -265,7 +265,7 @@ std::uint32_t dot_product(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
 }
 
 template <class A, class B>
-Handler dot_handler(const Instruction& instruction, const Operation& operation) {
+Handler dot_handler(const Instruction& instruction, Operation& operation) {
   using U = std::uint32_t;
   if (instruction.opcode == "dp4a") {
     return lanewise<U, U, U, U>(operation, [](U a, U b, U c) { return dot_product<A, B, 4, 0>(a, b, c); });

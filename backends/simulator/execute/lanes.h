@@ -44,8 +44,9 @@ Lane<T> to_lane(T value) {
 
 /// The handler that gives result 0 the value of `function`, a lambda without captures, of the sources.
 template <class R, class... S, class F>
-Handler lanewise(const Operation& operation, F) {
+Handler lanewise(Operation& operation, F) {
   if (operation.count != 1 + sizeof...(S)) return nullptr;
+  operation.lane_bytes = {sizeof(Lane<R>), sizeof(Lane<S>)...};
   return [](Warp& warp, const Operation& current) {
     warp.assign<Lane<R>, Lane<S>...>(current, [](Lane<S>... raw) {
       const R value = F{}(from_lane<S>(raw)...);

@@ -47,7 +47,7 @@ typename F::Bits extreme(typename F::Bits a, typename F::Bits b) {
 }
 
 template <class F, ExtremeOptions options, bool is_packed>
-Handler extreme_handler(const Operation& operation) {
+Handler extreme_handler(Operation& operation) {
   using Bits = typename F::Bits;
   if constexpr (is_packed) {
     return lanewise<Pair, Pair, Pair>(operation, [](Pair a, Pair b) {
@@ -59,7 +59,7 @@ Handler extreme_handler(const Operation& operation) {
 }
 
 template <class F, bool is_packed>
-Handler extreme_of(const Instruction& instruction, const Operation& operation) {
+Handler extreme_of(const Instruction& instruction, Operation& operation) {
   const auto with_sign = [&]<bool max, bool ftz, bool nan>() {
     return instruction.has("xorsign") ? extreme_handler<F, {max, ftz, nan, true}, is_packed>(operation)
                                       : extreme_handler<F, {max, ftz, nan, false}, is_packed>(operation);
@@ -110,7 +110,7 @@ typename F::Bits with_sign_changed(typename F::Bits bits) {
 }
 
 template <class F, bool is_packed>
-Handler sign_of(const Instruction& instruction, const Operation& operation) {
+Handler sign_of(const Instruction& instruction, Operation& operation) {
   using Bits = typename F::Bits;
   const auto make = [&]<bool flushes, bool is_abs>() {
     if constexpr (is_packed) {
@@ -153,7 +153,7 @@ Handler choose_sign(const Instruction& instruction, Operation& operation) {
 }
 
 template <class F>
-Handler copysign_of(const Operation& operation) {
+Handler copysign_of(Operation& operation) {
   using Bits = typename F::Bits;
   return lanewise<Bits, Bits, Bits>(operation, [](Bits sign, Bits value) {
     return static_cast<Bits>((sign & F::sign) | (value & ~F::sign));
