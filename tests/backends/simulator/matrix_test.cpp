@@ -19,6 +19,16 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+// Made once: they are many.
+const std::vector<MatrixKernel>& multiplications() {
+  static const std::vector<MatrixKernel> kernels = multiply_kernels();
+  return kernels;
+}
+const std::vector<MatrixKernel>& of_warpgroups() {
+  static const std::vector<MatrixKernel> kernels = warpgroup_kernels();
+  return kernels;
+}
+
 void expect_all(const std::vector<MatrixKernel>& kernels) {
   ASSERT_FALSE(kernels.empty());
   const Device device = make_device("sm_90a");
@@ -33,10 +43,10 @@ TEST(Matrix, MovesAreExact) {
   expect_all(matrix_move_kernels());
 }
 TEST(Matrix, ProductsOfAWarp) {
-  expect_all(multiply_kernels());
+  expect_all(multiplications());
 }
 TEST(Matrix, ProductsOfAWarpgroup) {
-  expect_all(warpgroup_kernels());
+  expect_all(of_warpgroups());
 }
 
 TEST(Matrix, EqualsTheGpu) {
@@ -60,7 +70,7 @@ TEST(Matrix, NamesAreDistinct) {
 }
 
 TEST(Matrix, ProductsDoneEarlyAreTheSame) {
-  const auto kernels = warpgroup_kernels();
+  const auto& kernels = of_warpgroups();
   for (std::uint64_t seed = 1; seed < 6; ++seed) {
     const Device device =
         make_device("sm_90a", {.launch = {.seed = seed, .late = false}, .tolerates_findings = false});
@@ -70,7 +80,7 @@ TEST(Matrix, ProductsDoneEarlyAreTheSame) {
 }
 
 TEST(Matrix, GoldenLinesAreRead) {
-  const MatrixKernel kernel = multiply_kernels().at(1);  // random operands
+  const MatrixKernel kernel = multiplications().at(1);  // random operands
   MatrixGolden golden = golden_of(kernel, run(make_device("sm_90a"), kernel));
   const std::string path = ::testing::TempDir() + "/matrix_golden.txt";
   std::ofstream(path) << golden_line(kernel, golden);
@@ -112,7 +122,7 @@ std::string findings_after(MatrixKernel kernel, std::string_view from, std::stri
 }
 
 TEST(MatrixFindings, MetadataOutOfOrder) {
-  const auto kernels = multiply_kernels();
+  const auto& kernels = multiplications();
   // 0x0 is twice the same index, 0xB the higher one first.
   for (const std::string_view kind :
        {"mma.sp.sync.aligned.m16n8k32", "mma.sp::ordered_metadata.sync.aligned.m16n8k32"})
@@ -127,7 +137,7 @@ TEST(MatrixFindings, MetadataOutOfOrder) {
 }
 
 TEST(MatrixFindings, MetadataOfTf32) {
-  const auto kernels = multiply_kernels();
+  const auto& kernels = multiplications();
   const auto& kernel = find(kernels, "mma.sp::ordered_metadata.sync.aligned.m16n8k8.row.col.f32.tf32");
   EXPECT_THAT(findings_after(kernel, ", %r79, 0;", ", -286331154, 0;"), IsEmpty());  // 0xE...
   EXPECT_THAT(findings_after(kernel, ", %r79, 0;", ", 1145324612, 0;"), IsEmpty());  // 0x4...
@@ -136,7 +146,7 @@ TEST(MatrixFindings, MetadataOfTf32) {
 }
 
 TEST(MatrixFindings, SelectorsBeyondTheShape) {
-  const auto kernels = multiply_kernels();
+  const auto& kernels = multiplications();
   EXPECT_THAT(
       findings_after(find(kernels, "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16"), "%r79, 0;", "%r79, 2;"),
       HasSubstr("sparsity selector: the selector is 2; this shape has 0 to 1"));
@@ -148,14 +158,14 @@ TEST(MatrixFindings, PartOfAWarp) {
     EXPECT_THAT(findings_after(find(matrix_move_kernels(), name), "  " + std::string(name),
                                guard + std::string(name)),
                 HasSubstr("partial warp"));
-  EXPECT_THAT(findings_after(find(multiply_kernels(), "mma"), "  mma.", guard + "mma."),
+  EXPECT_THAT(findings_after(find(multiplications(), "mma"), "  mma.", guard + "mma."),
               HasSubstr("partial warp"));
-  EXPECT_THAT(findings_after(find(warpgroup_kernels(), "wgmma"), "  wgmma.mma", guard + "wgmma.mma"),
+  EXPECT_THAT(findings_after(find(of_warpgroups(), "wgmma"), "  wgmma.mma", guard + "wgmma.mma"),
               HasSubstr("partial warp"));
 }
 
 TEST(MatrixFindings, RegistersOfAWarpgroup) {
-  const auto kernels = warpgroup_kernels();
+  const auto& kernels = of_warpgroups();
   const MatrixKernel& kernel = find(kernels, "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16");
   const std::string_view fence = "  wgmma.fence.sync.aligned;\n",
                          wait = "  wgmma.wait_group.sync.aligned 0;\n";
@@ -170,13 +180,13 @@ TEST(MatrixFindings, RegistersOfAWarpgroup) {
 }
 
 TEST(MatrixFindings, AccumulatorsThatAreNotReadNeedNoValue) {
-  const auto kernels = warpgroup_kernels();
+  const auto& kernels = of_warpgroups();
   EXPECT_THAT(findings_after(find(kernels, "scale-d 0"), "  ld.global.f32 %f7,", "  ld.global.f32 %f128,"),
               IsEmpty());
 }
 
 TEST(MatrixFindings, SharedMemoryOfAWarpgroup) {
-  const auto kernels = warpgroup_kernels();
+  const auto& kernels = of_warpgroups();
   const MatrixKernel& kernel = find(kernels, "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16");
   EXPECT_THAT(findings_after(kernel, "  fence.proxy.async;\n", ""), HasSubstr("missing proxy fence"));
   EXPECT_THAT(findings_after(kernel, "  bar.sync 0;\n", ""), HasSubstr("race"));
@@ -186,7 +196,7 @@ TEST(MatrixFindings, SharedMemoryOfAWarpgroup) {
 }
 
 TEST(MatrixFindings, WgmmasMayFollowEachOtherWithoutWaiting) {
-  const auto kernels = warpgroup_kernels();
+  const auto& kernels = of_warpgroups();
   for (const std::string_view name :
        {"m64n64k16.f32.f16.f16; A no swizzle", "m64n64k16.f32.f16.f16; A in registers"}) {
     const MatrixKernel& kernel = find(kernels, name);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +9,11 @@
 #include <fstream>
 #include <sstream>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 namespace weft::simulator::testing {
+
 std::uint64_t signature_of(const MatrixKernel& kernel) {
   return XXH64(kernel.input.data(), kernel.input.size() * 4, XXH64(kernel.ptx.data(), kernel.ptx.size(), 0));
 }

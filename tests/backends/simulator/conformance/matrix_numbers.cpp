@@ -2,6 +2,7 @@
 
 #include <weft/dsl/dtype.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -41,10 +42,18 @@ double decode_quarter(std::uint64_t bits, int fraction_bits, int bias) {
 
 /// By trying all 256; the ends of the range (NaN, infinity) are never the nearest to what is drawn.
 std::uint64_t encode_quarter(Type type, double value) {
-  std::uint64_t best = 0;
-  for (std::uint64_t bits = 0; bits < 256; ++bits)
-    if (std::abs(decode(type, bits) - value) < std::abs(decode(type, best) - value)) best = bits;
-  return best;
+  static const auto table = [] {
+    std::array<std::array<double, 256>, 2> values{};
+    for (std::uint64_t bits = 0; bits < 256; ++bits) {
+      values[0][bits] = decode(Type::e4m3, bits);
+      values[1][bits] = decode(Type::e5m2, bits);
+    }
+    return values;
+  }();
+  const auto& values = table[type == Type::e4m3 ? 0 : 1];
+  const auto nearest =
+      std::ranges::min_element(values, {}, [value](double each) { return std::abs(each - value); });
+  return static_cast<std::uint64_t>(nearest - values.begin());
 }
 
 }  // namespace
