@@ -17,6 +17,7 @@ Handler logic(const Instruction& instruction, Operation& operation, F) {
   if (!has_sources(instruction) || !has_only(instruction, 1, {})) return nullptr;
   if (operation.type == Type::pred) {
     if (operation.count != 3) return nullptr;
+    operation.lane_bytes = {1, 1, 1};
     return [](Warp& warp, const Operation& current) {
       warp.set_mask(current, 0, F{}(warp.mask(current, 1), warp.mask(current, 2)));
     };
@@ -41,6 +42,7 @@ Handler choose_not(const Instruction& instruction, Operation& operation) {
   const bool is_logical = instruction.opcode == "cnot";
   if (operation.type == Type::pred) {
     if (operation.count != 2 || is_logical) return nullptr;
+    operation.lane_bytes = {1, 1};
     return [](Warp& warp, const Operation& current) { warp.set_mask(current, 0, ~warp.mask(current, 1)); };
   }
   return for_bits(operation.type, [&]<class T>(T) {
@@ -98,8 +100,10 @@ Handler choose_lop3(const Instruction& instruction, Operation& operation) {
   if (is_and || instruction.has("or")) {
     if (operation.count != 7 || instruction.operands.size() != 6) return nullptr;
     operation.results = 2;
+    operation.lane_bytes = {4, 1, 4, 4, 4, 0, 1};
     return is_and ? run_lop3_predicate<true> : run_lop3_predicate<false>;
   }
+  operation.lane_bytes = {4, 4, 4, 4};
   return operation.count == 5 ? run_lop3 : nullptr;
 }
 

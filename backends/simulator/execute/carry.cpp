@@ -109,6 +109,7 @@ Handler choose(const Instruction& instruction, Operation& operation) {
   } else if (!has_only(instruction, 1, {"cc"})) {
     return nullptr;
   }
+  operation.lane_bytes.fill(lane_bytes_of(operation.type));
   switch (operation.type) {
     case Type::u32:
     case Type::s32:

@@ -290,6 +290,9 @@ Handler choose_comparison(const Instruction& instruction, Operation& operation) 
     operation.type = Type::pred;
     operation.results = has_second ? 2 : 1;
   }
+  const std::uint8_t width = lane_bytes_of(type), result = is_set ? 4 : 1;
+  operation.lane_bytes = {result, width, width, 1};
+  if (operation.results == 2) operation.lane_bytes = {1, 1, width, width, 1};
   const std::size_t sources = combination == Combination::none ? 2 : 3;
   const ByOutcome* const handlers = handlers_of(type, flushes, is_set);
   if (handlers == nullptr || operation.count != operation.results + sources) return nullptr;
@@ -322,6 +325,8 @@ Handler choose_selp(const Instruction& instruction, Operation& operation) {
   if (!has_sources(instruction) || !has_only(instruction, 1, {}) || operation.count != 4) return nullptr;
   operation.keeps_undefined = true;
   operation.flags |= selects_source;
+  const std::uint8_t width = lane_bytes_of(operation.type);
+  operation.lane_bytes = {width, width, width, 1};
   switch (ptx::size_of(operation.type)) {
     case 2:
       return run_selp16;

@@ -91,6 +91,7 @@ Handler with_rounding(const Instruction& instruction, Operation& operation) {
 template <class Function>
 Handler single_handler(const Instruction& instruction, Operation& operation) {
   operation.pipe = Pipe::single;
+  operation.lane_bytes = {4, 4, 4, 4};
   if (operation.count != Function::sources + 1) return nullptr;
   if (instruction.has("ftz"))
     return instruction.has("sat") ? with_rounding<run_single<Function, true, true>>(instruction, operation)
@@ -102,6 +103,7 @@ Handler single_handler(const Instruction& instruction, Operation& operation) {
 template <class Function>
 Handler double_handler(const Instruction& instruction, Operation& operation) {
   operation.pipe = Pipe::wide;
+  operation.lane_bytes = {8, 8, 8, 8};
   if (operation.count != Function::sources + 1 || instruction.has("ftz") || instruction.has("sat"))
     return nullptr;
   return with_rounding<run_double<Function>>(instruction, operation);
@@ -168,6 +170,7 @@ void run_half(Warp& warp, const Operation& operation) {
 template <class F, class Function>
 Handler half_handler(const Instruction& instruction, Operation& operation, bool is_packed) {
   operation.pipe = Pipe::half;
+  operation.lane_bytes = {4, 4, 4, 4};
   const Rounding rounding = rounding_of(instruction).value_or(Rounding::nearest);
   if (operation.count != Function::sources + 1 || rounding != Rounding::nearest) return nullptr;
   operation.flags = (instruction.has("ftz") ? flag_flush : 0) | (instruction.has("sat") ? flag_saturate : 0) |

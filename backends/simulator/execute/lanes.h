@@ -5,6 +5,7 @@
 #include <weft/backends/simulator/operation.h>
 #include <weft/backends/simulator/warp.h>
 
+#include <algorithm>
 #include <bit>
 #include <concepts>
 #include <cstdint>
@@ -113,6 +114,12 @@ Handler for_bits(ptx::Type type, F make) {
     default:
       return nullptr;
   }
+}
+
+/// How Operation::lane_bytes says it.
+inline std::uint8_t lane_bytes_of(ptx::Type type) {
+  return static_cast<std::uint8_t>(type == ptx::Type::pred ? 1
+                                                           : std::max<std::size_t>(ptx::size_of(type), 4));
 }
 
 /// Are the modifiers `types` types and, beyond these, only accepted words?

@@ -81,6 +81,13 @@ Handler packing(std::size_t bytes, std::size_t parts, bool packs) {
   return nullptr;
 }
 
+void expect_parts(Operation& operation, std::size_t bytes, std::size_t parts, bool packs) {
+  const auto whole = static_cast<std::uint8_t>(std::max<std::size_t>(bytes, 4));
+  const auto part = static_cast<std::uint8_t>(std::max<std::size_t>(bytes / parts, 4));
+  operation.lane_bytes.fill(part);
+  operation.lane_bytes[packs ? 0 : parts] = whole;
+}
+
 bool has_values(const std::vector<ptx::Operand>& elements, bool accepts_sink) {
   for (const ptx::Operand& element : elements) {
     const bool is_value = element.kind == Kind::reg || element.kind == Kind::integer ||
@@ -96,15 +103,22 @@ Handler choose_mov(const Instruction& instruction, Operation& operation) {
   const std::size_t bytes = operation.type == Type::pred ? 1 : ptx::size_of(operation.type);
   const ptx::Operand &to = instruction.operands[0], &from = instruction.operands[1];
   if (to.kind == Kind::vector) {
-    if (!has_values(to.elements, true) || !has_sources(instruction)) return nullptr;
+    if (to.elements.empty() || to.elements.size() > 4 || !has_values(to.elements, true) ||
+        !has_sources(instruction))
+      return nullptr;
     operation.results = static_cast<std::uint16_t>(to.elements.size());
+    expect_parts(operation, bytes, to.elements.size(), false);
     return packing(bytes, to.elements.size(), false);
   }
   if (from.kind == Kind::vector) {
+    if (from.elements.empty()) return nullptr;
+    expect_parts(operation, bytes, from.elements.size(), true);
     const bool is_sound = to.kind == Kind::reg && has_values(from.elements, false);
     return is_sound ? packing(bytes, from.elements.size(), true) : nullptr;
   }
   if (!has_sources(instruction) || operation.count != 2) return nullptr;
+  const std::uint8_t width = lane_bytes_of(operation.type);
+  operation.lane_bytes = {width, width};
   if (operation.type == Type::pred) return run_copy_predicate;
   switch (bytes) {
     case 2:
@@ -135,6 +149,8 @@ Handler choose_cvta(const Instruction& instruction, Operation& operation) {
   if (instruction.modifiers.size() != at + 2 || !names_space(instruction.modifiers[at]) ||
       !has_sources(instruction) || operation.count != 2)
     return nullptr;
+  const std::uint8_t width = lane_bytes_of(operation.type);
+  operation.lane_bytes = {width, width};
   if (operation.type == Type::u64) return run_copy<std::uint64_t>;
   if (operation.type == Type::u32) return run_copy<U32>;
   return nullptr;
@@ -166,6 +182,7 @@ Handler choose_isspacep(const Instruction& instruction, Operation& operation) {
   const std::string& name = instruction.modifiers[0];
   operation.variant = name == "shared" || name == "shared::cta" ? own_block_only : 0;
   operation.type = Type::pred;
+  operation.lane_bytes = {1};
   return run_isspacep;
 }
 

@@ -205,6 +205,7 @@ Handler choose_testp(const Instruction& instruction, Operation& operation) {
   for (std::uint16_t i = 0; i < std::size(names); ++i) {
     if (!instruction.has(names[i])) continue;
     operation.variant = i;
+    operation.lane_bytes = {1, lane_bytes_of(operation.type)};
     if (operation.type == Type::f32) return run_testp<Single>;
     if (operation.type == Type::f64) return run_testp<Double>;
   }

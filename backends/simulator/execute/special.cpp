@@ -65,6 +65,7 @@ Handler approximate(const Instruction& instruction, Operation& operation) {
       !has_only(instruction, 1, {"approx", "ftz"}) || !instruction.has("approx"))
     return nullptr;
   operation.pipe = Pipe::special;
+  operation.lane_bytes = {4, 4};
   return instruction.has("ftz") ? run_approximate<Function, true> : run_approximate<Function, false>;
 }
 
@@ -89,6 +90,7 @@ Handler rounded(const Instruction& instruction, Operation& operation) {
     return nullptr;
   operation.variant = static_cast<std::uint16_t>(*rounding);
   operation.pipe = operation.type == Type::f64 ? Pipe::wide : Pipe::special;
+  operation.lane_bytes = {lane_bytes_of(operation.type), lane_bytes_of(operation.type)};
   if (operation.type == Type::f64) return instruction.has("ftz") ? nullptr : run_double<Function>;
   if (operation.type != Type::f32) return nullptr;
   return instruction.has("ftz") ? run_single<Function, true> : run_single<Function, false>;
@@ -112,6 +114,7 @@ Handler upper_half(const Instruction& instruction, Operation& operation) {
       !has_only(instruction, 1, {"approx", "ftz"}) || !instruction.has("approx"))
     return nullptr;
   operation.pipe = Pipe::special;
+  operation.lane_bytes = {8, 8};
   return run_upper_half<Function>;
 }
 
@@ -137,6 +140,7 @@ Handler half(const Instruction& instruction, Operation& operation) {
       !instruction.has("approx") || instruction.has("ftz") != (is_bfloat && flushes_bfloat))
     return nullptr;
   operation.pipe = Pipe::special;
+  operation.lane_bytes = {4, 4};
   switch (operation.type) {
     case Type::f16:
       return run_half<Function, Half, false, false>;
