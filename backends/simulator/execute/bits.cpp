@@ -52,20 +52,23 @@ Handler choose_not(const Instruction& instruction, Operation& operation) {
 }
 
 /// Any function of three bits: the table's bit (a * 4 + b * 2 + c).
-U32 look_up(std::uint16_t table, U32 a, U32 b, U32 c) {
-  U32 result = 0;
-  for (unsigned entry = 0; entry < 8; ++entry) {
-    if ((table >> entry & 1) == 0) continue;
-    result |= ((entry & 4) != 0 ? a : ~a) & ((entry & 2) != 0 ? b : ~b) & ((entry & 1) != 0 ? c : ~c);
-  }
-  return result;
+inline U32 look_up(std::size_t table, U32 a, U32 b, U32 c) {
+  const auto entry = [&](unsigned at) {
+    const U32 here = ((at & 4) != 0 ? a : ~a) & ((at & 2) != 0 ? b : ~b) & ((at & 1) != 0 ? c : ~c);
+    return (table >> at & 1) != 0 ? here : 0;
+  };
+  return entry(0) | entry(1) | entry(2) | entry(3) | entry(4) | entry(5) | entry(6) | entry(7);
 }
 
+template <std::size_t table>
 void run_lop3(Warp& warp, const Operation& operation) {
-  const std::uint16_t table = operation.variant;
-  warp.assign<U32, U32, U32, U32>(operation,
-                                  [table](U32 a, U32 b, U32 c) { return look_up(table, a, b, c); });
+  warp.assign<U32, U32, U32, U32>(operation, [](U32 a, U32 b, U32 c) { return look_up(table, a, b, c); });
 }
+
+/// One for each table, so that the compiler sees which logic it is.
+constexpr auto lop3_handlers = []<std::size_t... I>(std::index_sequence<I...>) {
+  return std::array<Handler, sizeof...(I)>{run_lop3<I>...};
+}(std::make_index_sequence<256>{});
 
 /// lop3.and.b32 d|p, a, b, c, table, q: p = (d != 0) and q.
 template <bool is_and>
@@ -104,7 +107,7 @@ Handler choose_lop3(const Instruction& instruction, Operation& operation) {
     return is_and ? run_lop3_predicate<true> : run_lop3_predicate<false>;
   }
   operation.lane_bytes = {4, 4, 4, 4};
-  return operation.count == 5 ? run_lop3 : nullptr;
+  return operation.count == 5 ? lop3_handlers[table.bits] : nullptr;
 }
 
 /// Shifts by the width or more give zeros, or the sign.
