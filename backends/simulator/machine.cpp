@@ -83,7 +83,12 @@ Block* Machine::block_of(const Warp& warp, std::uint64_t address) const {
   if (address < window::cluster) return &warp.block();
   const std::uint64_t rank = (address - window::cluster) / window::shared_bytes;
   const auto& blocks = warp.block().cluster->blocks;
-  return rank < blocks.size() ? blocks[rank].get() : nullptr;
+  if (rank >= blocks.size()) return nullptr;
+  Block* const block = blocks[rank].get();
+  const bool has_ended = block != &warp.block() && std::ranges::all_of(block->warps, [](const auto& other) {
+                           return other->is_done();
+                         });
+  return has_ended ? nullptr : block;
 }
 
 void Machine::start_cluster(std::uint64_t index) {
@@ -238,6 +243,10 @@ void Machine::perform(PendingWork work) {
 }
 
 void Machine::finish(Cluster& cluster) {
+  for (const PendingWork& pending : cluster.pending) {
+    if (pending.work.perform)
+      pending.warp->report(*pending.work.operation, "not waited for", "still under way when its block ended");
+  }
   while (!cluster.pending.empty()) perform_one(cluster);
   for (const auto& block : cluster.blocks) {
     for (const NamedBarrier& barrier : block->named) {

@@ -34,6 +34,7 @@ struct LaunchGrid {
 
 /// A counter in shared memory that warps and bulk copies arrive at. PTX ISA 9.7.13.15.
 struct MemoryBarrier {
+  Epoch initialised;
   std::uint32_t expected = 0;
   std::uint32_t pending = 0;
   std::int64_t bytes = 0;  ///< expected from copies, less those that came
@@ -111,7 +112,7 @@ class Machine {
     std::size_t offset = 0;
   };
   Located locate(const Warp& warp, ptx::Space space, std::uint64_t address, int lane) const;
-  /// The block that a shared address belongs to, for barriers in shared memory; null for none.
+  /// The block that a shared address belongs to; null for none, and for another block that has ended.
   Block* block_of(const Warp& warp, std::uint64_t address) const;
 
   /// Something happened that a waiting warp may have waited for.

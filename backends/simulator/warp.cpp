@@ -166,6 +166,15 @@ bool Warp::perform_early() {
 }
 
 void Warp::finish_work() {
+  // Copies by cp.async end by themselves; what reads shared memory must have read it before the block ends.
+  for (const Queue queue : {Queue::bulk, Queue::matrix}) {
+    auto groups = queues_[static_cast<std::size_t>(queue)];
+    groups.push_back(open_[static_cast<std::size_t>(queue)]);
+    for (const Group& group : groups) {
+      for (const Work& work : group.work)
+        report(*work.operation, "not waited for", "still under way when its warp ended");
+    }
+  }
   for (const Queue queue : {Queue::copies, Queue::bulk, Queue::matrix}) {
     for (Group& group : queues_[static_cast<std::size_t>(queue)]) perform(queue, group);
     Group& open = open_[static_cast<std::size_t>(queue)];

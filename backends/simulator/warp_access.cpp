@@ -130,15 +130,19 @@ Pointers Warp::reach(const Operation& operation, ptx::Space space, const std::ui
   for (Mask rest = mask; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
     const std::uint64_t address = addresses[lane];
-    if (region != nullptr && region->is_checked && address - region->address + bytes <= region->bytes) {
+    if (region != nullptr && region->is_checked && address - region->address <= region->bytes &&
+        bytes <= region->bytes - (address - region->address)) {
       offset = address - region->address;  // as the lane before
     } else {
       const Machine::Located located = machine_->locate(*this, space, address, static_cast<int>(lane));
       region = located.region;
       offset = located.offset;
       if (region == nullptr || offset > region->bytes || bytes > region->bytes - offset) {
+        const bool is_of_cluster = address >= window::cluster && address < window::cluster_end;
+        const std::string_view absence =
+            is_of_cluster ? "the cluster has no block or one that has ended" : "no buffer is";
         report_access(operation, "out of bounds",
-                      region == nullptr ? fmt::format("{} bytes at {:#x}, where no buffer is", bytes, address)
+                      region == nullptr ? fmt::format("{} bytes at {:#x}, where {}", bytes, address, absence)
                                         : fmt::format("{} bytes at {:#x}; {} has {} bytes", bytes, address,
                                                       region->name, region->bytes),
                       region, address, static_cast<int>(lane));

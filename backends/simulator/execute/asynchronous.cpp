@@ -7,6 +7,8 @@
 #include <weft/backends/simulator/warp.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
 
 namespace weft::simulator {
 
@@ -88,6 +90,9 @@ void arrive_after_copies(Warp& warp, const Operation& operation) {
   const auto addresses = warp.addresses(operation, 0);
   const std::uint32_t clock = warp.flush_copies();
   const bool adds_arrival = operation.variant == 0;  // without .noinc the expected count grows by one first
+  // The warp's copies are known to be there once all of its lanes have arrived, not before.
+  const auto outstanding = std::make_shared<std::map<std::uint64_t, int>>();
+  for_each_active(warp, [&](int lane) { ++(*outstanding)[addresses[static_cast<std::size_t>(lane)]]; });
   for_each_active(warp, [&](int lane) {
     const std::uint64_t address = addresses[static_cast<std::size_t>(lane)];
     MemoryBarrier* barrier = find_barrier(warp, operation, address);
@@ -98,11 +103,12 @@ void arrive_after_copies(Warp& warp, const Operation& operation) {
     pending.work.operation = &operation;
     pending.clock = clock;
     pending.view = warp.snapshot();
-    pending.completed = [&operation, address, clock](Warp& self, Epoch) {
+    pending.completed = [&operation, address, clock, outstanding](Warp& self, Epoch) {
       self.perform_copies(clock);
       MemoryBarrier* found = find_barrier(self, operation, address);
       if (found == nullptr) return;
-      complete_bytes(self, *found, 0, self.epoch(AgentKind::copies, clock), false);
+      if (--(*outstanding)[address] == 0)
+        complete_bytes(self, *found, 0, self.epoch(AgentKind::copies, clock), false);
       arrive(self, operation, *found, 1);
     };
     warp.machine().perform(std::move(pending));

@@ -54,8 +54,25 @@ bool is_aligned(Warp& warp, const Operation& operation, std::uint64_t to, std::u
 
 }  // namespace
 
+namespace {
+
+/// The asynchronous proxy has to have heard of the mbarrier that it will tell.
+void check_initialised(Warp& warp, const Operation& operation, const MemoryBarrier& barrier) {
+  const View& view = warp.view();
+  if (!warp.machine().checks() || view.proxied.covers(barrier.initialised) ||
+      view.fenced.covers(barrier.initialised))
+    return;
+  warp.report(
+      operation, "missing proxy fence",
+      "its mbarrier was initialised without fence.mbarrier_init or fence.proxy.async between the two");
+}
+
+}  // namespace
+
 void start_bulk(Warp& warp, const Operation& operation, std::function<void(Warp&)> move,
                 std::uint64_t barrier, std::uint32_t bytes) {
+  if (const MemoryBarrier* found = find_barrier(warp, operation, barrier); found != nullptr)
+    check_initialised(warp, operation, *found);
   PendingWork pending;
   pending.warp = &warp;
   pending.work.operation = &operation;

@@ -77,6 +77,7 @@ void initialise(Warp& warp, const Operation& operation) {
     }
     Block* block = warp.machine().block_of(warp, addresses[which] | window::shared);
     MemoryBarrier barrier;
+    barrier.initialised = warp.epoch();
     barrier.expected = barrier.pending = count[lane];
     block->barriers[static_cast<std::uint32_t>(addresses[which] % window::shared_bytes)] = std::move(barrier);
   });

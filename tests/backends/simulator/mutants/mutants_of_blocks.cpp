@@ -9,10 +9,10 @@ constexpr const char* named = "named_barriers";
 constexpr const char* wrong = "wrong result";
 
 constexpr Mutant table[] = {
-    {split, "no fence before the count", Change::fence, "fence.acq_rel.gpu;  // part before", "", "race"},
-    {split, "fence for the block only", Change::fence, "fence.acq_rel.gpu;  // part before",
+    {split, "no fence before the count", Change::fence, "fence.acq_rel.gpu;  // parts before", "", "race"},
+    {split, "fence for the block only", Change::fence, "fence.acq_rel.gpu;  // parts before",
      "fence.acq_rel.cta;", "race"},
-    {split, "fence for the whole system", Change::fence, "fence.acq_rel.gpu;  // part before",
+    {split, "fence for the whole system", Change::fence, "fence.acq_rel.gpu;  // parts before",
      "fence.acq_rel.sys;", "it only reaches further", true},
     {split, "no fence after the count", Change::fence, "fence.acq_rel.gpu;  // count before", "", "race"},
     {split, "no barrier before the count", Change::barrier, "bar.sync 0;  // parts of the block", "", "race"},
@@ -58,7 +58,7 @@ constexpr Mutant table[] = {
     {cluster, "no barrier before the end", Change::barrier,
      "barrier.cluster.arrive.relaxed.aligned;  // before blocks end\n"
      "  barrier.cluster.wait.aligned;  // before blocks end",
-     "", "block ended"},
+     "", "out of bounds"},
     {cluster, "its own block as partner", Change::index, "%rank, 1;  // rank", "%rank, 0;", wrong},
 
     {named, "does not wait until the row was read", Change::wait, "bar.sync 2, 128;  // until", "", "race"},

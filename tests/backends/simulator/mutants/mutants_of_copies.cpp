@@ -93,7 +93,7 @@ constexpr Mutant table[] = {
     {warps, "no arrival after reading", Change::barrier,
      "@%is_leader mbarrier.arrive.shared::cta.b64 %state, [%at];", "", "deadlock", false, true},
     {warps, "all lanes arrive after reading", Change::predicate, "@%is_leader mbarrier.arrive",
-     "mbarrier.arrive", "mbarrier"},
+     "mbarrier.arrive", "deadlock", false, true},
     {warps, "arrival counts itself", Change::barrier, "arrive.noinc.shared::cta", "arrive.shared::cta",
      "deadlock", false, true},
     {warps, "arrives before its copies", Change::barrier,

@@ -82,7 +82,7 @@ constexpr Mutant table[] = {
     {tensor, "no arrival after reading", Change::barrier,
      "@%is_leader mbarrier.arrive.shared::cta.b64 %state, [%barrier];", "", "deadlock", false, true},
     {tensor, "all lanes arrive after reading", Change::predicate, "@%is_leader mbarrier.arrive",
-     "mbarrier.arrive", "mbarrier"},
+     "mbarrier.arrive", "deadlock", false, true},
     {tensor, "no wait for products", Change::wait, "wgmma.wait_group.sync.aligned 0;", "", "race"},
     {tensor, "waits for a product less", Change::wait, "wgmma.wait_group.sync.aligned 0;",
      "wgmma.wait_group.sync.aligned 1;", "race"},
