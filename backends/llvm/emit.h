@@ -186,6 +186,8 @@ class Emitter {
   std::optional<Lanes> lanes_;
   ir::Substitution known_;
   ir::Ranges ranges_;
+  /// How many times the code being written is written out.
+  std::int64_t copies_ = 1;
   /// Values of shared nodes while the meaning of an instruction is expanded, else null.
   std::map<const ir::ExprNode*, llvm::Value*>* expansion_ = nullptr;
   Emitted emitted_;

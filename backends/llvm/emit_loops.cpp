@@ -13,9 +13,13 @@ constexpr std::int64_t most_unrolled_nodes = 1 << 18;
 /// Vectorized loops of more pieces than this become a loop over pieces.
 constexpr std::int64_t most_pieces = 8;
 
-llvm::MDNode* unroll_hint(llvm::LLVMContext& context) {
-  llvm::Metadata* full = llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.full"));
-  llvm::MDNode* hint = llvm::MDNode::getDistinct(context, {nullptr, full});
+/// Loops in code that is written out more often than this are not unrolled by LLVM as well: what it then has
+/// to look at grows with the product, and the time it takes with the square of that.
+constexpr std::int64_t most_copies_to_unroll_in = 8;
+
+llvm::MDNode* unroll_hint(llvm::LLVMContext& context, const char* what) {
+  llvm::Metadata* word = llvm::MDNode::get(context, llvm::MDString::get(context, what));
+  llvm::MDNode* hint = llvm::MDNode::getDistinct(context, {nullptr, word});
   hint->replaceOperandWith(0, hint);
   return hint;
 }
@@ -69,7 +73,10 @@ void Emitter::counted(llvm::Value* begin, llvm::Value* end, bool unroll,
   counter->addIncoming(builder_.CreateNSWAdd(counter, llvm::ConstantInt::get(begin->getType(), 1)),
                        builder_.GetInsertBlock());
   llvm::BranchInst* back = builder_.CreateBr(head);
-  if (unroll) back->setMetadata(llvm::LLVMContext::MD_loop, unroll_hint(context_));
+  if (unroll || copies_ > most_copies_to_unroll_in) {
+    back->setMetadata(llvm::LLVMContext::MD_loop,
+                      unroll_hint(context_, unroll ? "llvm.loop.unroll.full" : "llvm.loop.unroll.disable"));
+  }
   builder_.SetInsertPoint(after);
 }
 
@@ -92,11 +99,14 @@ void Emitter::unrolled_loop(const ir::For& loop) {
   if (__builtin_mul_overflow(emitted_size(loop.body), extent, &nodes) || nodes > most_unrolled_nodes) {
     return serial_loop(loop, true);
   }
+  const std::int64_t copies = copies_;
+  copies_ *= extent;
   for (std::int64_t i = 0; i < extent; ++i) {
     const ir::Expr index = loop.begin + i;
     with_variable(loop.name, value(index), ir::range_of(index, ranges_), ir::substitute(index, known_),
                   [&] { statement(loop.body); });
   }
+  copies_ = copies;
 }
 
 void Emitter::vector_loop(const ir::For& loop) {

@@ -14,7 +14,7 @@ namespace {
 using ir::LoopKind;
 using ir::Stmt;
 
-constexpr std::int64_t largest_unroll = 1024;
+constexpr std::int64_t largest_unroll = 1024;  ///< iterations, and statements
 constexpr std::int64_t largest_vector = 1024;
 
 ir::Program marked(ir::Program program, const std::string& name, LoopKind kind, int step) {
@@ -63,7 +63,31 @@ std::optional<Reason> require_no_copy(const ir::Program& program, const std::str
                 "a loop around the computation alone: stage at a loop outside " + name, name};
 }
 
-/// unroll(x). Preconditions: 1 the loop exists; 2 it is serial; 3 its extent is constant.
+/// Lines of the program that stand in unrolled loops, each as often as it is written out.
+std::int64_t written_out(const Stmt& stmt, std::int64_t copies) {
+  if (!stmt.defined()) return 0;
+  if (const auto* s = stmt.as<ir::Block>()) {
+    std::int64_t sum = 0;
+    for (const Stmt& child : s->statements) sum += written_out(child, copies);
+    return sum;
+  }
+  const std::int64_t self = copies > 1 ? copies : 0;
+  if (const auto* s = stmt.as<ir::For>()) {
+    const std::int64_t* extent = ir::integer_value(s->extent);
+    if (s->kind != LoopKind::unrolled || extent == nullptr) return self + written_out(s->body, copies);
+    // Nested loops of at most `largest_unroll` iterations each could still overflow.
+    constexpr std::int64_t enough = largest_unroll * largest_unroll;
+    return written_out(s->body, std::min(enough, copies * *extent));
+  }
+  if (const auto* s = stmt.as<ir::If>())
+    return self + written_out(s->then, copies) + written_out(s->otherwise, copies);
+  if (const auto* s = stmt.as<ir::Allocate>()) return written_out(s->body, copies);
+  if (const auto* s = stmt.as<ir::Let>()) return self + written_out(s->body, copies);
+  return self;
+}
+
+/// unroll(x). Preconditions: 1 the loop exists; 2 it is serial; 3 its extent is constant; 5 all unrolled
+/// loops together are written out to at most 1024 statements: compilers take seconds for more.
 StepResult apply_unroll(const ir::Program& program, const Step& step, const StepContext& context) {
   ir::Program result = program;
   for (const Argument& argument : step.arguments) {
@@ -71,6 +95,12 @@ StepResult apply_unroll(const ir::Program& program, const Step& step, const Step
     if (auto refused = require_serial(result, name)) return *refused;
     if (auto refused = require_constant(result, name, largest_unroll)) return *refused;
     result = marked(std::move(result), name, LoopKind::unrolled, context.step);
+    const std::int64_t statements = written_out(result.body, 1);
+    if (statements > largest_unroll) {
+      return Reason{5, fmt::format("{} statements, written out", statements),
+                    fmt::format("at most {}: split {} first and unroll {}.inner", largest_unroll, name, name),
+                    name};
+    }
   }
   return result;
 }
