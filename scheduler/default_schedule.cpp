@@ -39,8 +39,8 @@ class Recipe {
     }
     const IndexVariable& columns = free_.back();
     const bool dense = schedule_.weights() == nullptr || schedule_.weights()->format().name == "dense";
-    // Where rows share registers too, four vectors are as many as fit.
-    const std::int64_t width = vector_width(columns.extent, dense ? 4 : 8);
+    const std::string operand = staged_operand(columns);
+    const std::int64_t width = vector_width(columns.extent);
     schedule_.split(LoopFactor{LoopName(columns.name), width});
     std::string rows = row_loop_;
     std::vector<std::string> order = sums_;
@@ -51,10 +51,12 @@ class Recipe {
     }
     order.push_back(columns.name + ".inner");
     const bool panels = scatters_ || many_panels(columns.extent, width);
-    if (panels && !scatters_ && outputs_.size() == 2) reorder({columns.name + ".outer", rows});
+    const bool outside = panels || !operand.empty();
+    if (outside && !scatters_ && outputs_.size() == 2) reorder({columns.name + ".outer", rows});
     reorder(order);
     if (rows != row_loop_) schedule_.unroll(LoopName(row_loop_ + ".inner"));
     schedule_.vectorize(LoopName(columns.name + ".inner"));
+    if (!operand.empty()) schedule_.stage(operand, shared, at = LoopName(columns.name + ".outer"));
     schedule_.parallel(LoopName(panels ? columns.name + ".outer" : rows));
   }
 
@@ -96,6 +98,10 @@ class Recipe {
  private:
   /// Six rows of four 512-bit vectors: 24 of the 32 vector registers.
   static constexpr std::int64_t register_rows = 6;
+  static constexpr std::int64_t cache_line = 64;   ///< bytes
+  static constexpr std::int64_t same_sets = 1024;  ///< bytes between rows that leave a quarter of the sets
+  static constexpr std::int64_t least_reads = 8;   ///< of a row of the dense operand, on average
+  static constexpr std::int64_t largest_copy = 1 << 20;  ///< bytes: half of a second cache
 
   std::string find_row_loop() const {
     for (const std::string& name : loops_) {
@@ -111,19 +117,39 @@ class Recipe {
                        [&](const std::string& row) { return name == row || name.starts_with(row + "_"); });
   }
 
-  /// Four vectors of the widest kind or more: the width that pads the columns least, the widest of those,
-  /// because a row's values and column numbers are read once a panel. Runtime sizes get four.
-  std::int64_t vector_width(const Extent& columns, std::int64_t most_vectors) const {
+  /// Four vectors of the widest kind: enough to pay for reading a value and its column, few enough for the
+  /// panel of the dense operand to stay in the first cache. Fewer columns get as many vectors as they fill.
+  std::int64_t vector_width(const Extent& columns) const {
     const std::int64_t vector = schedule_.algorithm().accumulator == DType::f64 ? 8 : 16;
-    if (!columns.is_static()) return 4 * vector;
-    const std::int64_t n = columns.value;
-    if (n <= 4 * vector) return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(n)));
-    std::int64_t best = 4 * vector;
-    const auto padded = [&](std::int64_t width) { return (n + width - 1) / width * width; };
-    for (std::int64_t width = best; width <= most_vectors * vector; width += vector) {
-      if (padded(width) <= padded(best)) best = width;
+    if (!columns.is_static() || columns.value > 4 * vector) return 4 * vector;
+    return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(columns.value)));
+  }
+
+  /// The dense operand where a copy of its panel, aligned and without gaps, is worth its cost: its rows begin
+  /// anywhere in a cache line, or a power of two apart, where few sets of the cache hold them; and the
+  /// weights read each of them often. Else nothing.
+  std::string staged_operand(const IndexVariable& columns) const {
+    const Algorithm& algorithm = schedule_.algorithm();
+    if (schedule_.weights() == nullptr || scatters_ || outputs_.size() != 2 || algorithm.factors.size() != 2)
+      return {};
+    for (const TensorAccess& factor : algorithm.factors) {
+      const Operand& operand = algorithm.operands[factor.operand];
+      if (operand.storage == Storage::sparse) continue;
+      const std::string* last = factor.indices.size() == 2 ? factor.indices[1].plain() : nullptr;
+      if (last == nullptr || *last != columns.name || !columns.extent.is_static() ||
+          !operand.shape[0].is_static())
+        return {};
+      const auto size = static_cast<std::int64_t>(size_of(operand.dtype));
+      const std::int64_t row =
+          (operand.strides.empty() ? columns.extent.value : operand.strides.front()) * size;
+      const std::int64_t rows = operand.shape[0].value;
+      const std::int64_t panel = vector_width(columns.extent) * size;
+      const bool lines_cross = panel >= cache_line && row % cache_line != 0;
+      const bool hard_to_read = lines_cross || (row > panel && row % same_sets == 0);
+      const bool read_often = schedule_.weights()->array("values").size() >= least_reads * rows;
+      if (hard_to_read && read_often && rows * panel <= largest_copy) return operand.name;
     }
-    return best;
+    return {};
   }
 
   static bool many_panels(const Extent& columns, std::int64_t width) {

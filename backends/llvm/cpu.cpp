@@ -14,6 +14,7 @@
 #include <mutex>
 #include <new>
 #include <thread>
+#include <utility>
 
 namespace weft::llvm_backend {
 namespace {
@@ -150,6 +151,31 @@ Compiled compile(llvm::LLVMContext& context, const ThreadProgram& program, llvm:
   return result;
 }
 
+/// The local arrays of the last call, kept for the next: fresh pages would cost more than many a kernel.
+class KeptScratch {
+ public:
+  /// At least so many bytes, for one call.
+  std::pair<Scratch, std::size_t> take(std::size_t bytes, const std::string& name) {
+    if (bytes == 0) return {nullptr, 0};
+    {
+      const std::scoped_lock lock(mutex_);
+      if (scratch_ != nullptr && bytes_ >= bytes) return {std::move(scratch_), bytes_};
+    }
+    return {allocate_scratch(bytes, name), bytes};
+  }
+  void give_back(std::pair<Scratch, std::size_t> used) {
+    if (used.first == nullptr) return;
+    const std::scoped_lock lock(mutex_);
+    scratch_ = std::move(used.first);
+    bytes_ = used.second;
+  }
+
+ private:
+  std::mutex mutex_;
+  Scratch scratch_;
+  std::size_t bytes_ = 0;
+};
+
 }  // namespace
 
 struct CpuCode::State {
@@ -159,6 +185,7 @@ struct CpuCode::State {
   Entry entry = nullptr;
   std::size_t scratch_bytes = 0;
   std::size_t worker_bytes = 0;
+  mutable KeptScratch scratch;
 };
 
 std::span<const std::string> processors_of_this_machine() {
@@ -211,11 +238,12 @@ void CpuCode::run(std::span<void* const> buffers, std::span<const double> scalar
   Runtime runtime;
   runtime.threads = std::min(threads, ThreadPool::most_threads);
   runtime.worker_bytes = state.worker_bytes;
-  const Scratch scratch =
-      allocate_scratch(state.scratch_bytes + static_cast<std::size_t>(runtime.threads) * state.worker_bytes,
-                       state.program.program.name);
-  runtime.worker_scratch = scratch.get() + state.scratch_bytes;
-  state.entry(buffers.data(), scalars.data(), extents.data(), scratch.get(), &runtime);
+  auto scratch =
+      state.scratch.take(state.scratch_bytes + static_cast<std::size_t>(runtime.threads) * state.worker_bytes,
+                         state.program.program.name);
+  runtime.worker_scratch = scratch.first.get() + state.scratch_bytes;
+  state.entry(buffers.data(), scalars.data(), extents.data(), scratch.first.get(), &runtime);
+  state.scratch.give_back(std::move(scratch));
 }
 
 std::string CpuCode::assembly() const {

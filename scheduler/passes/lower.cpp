@@ -104,6 +104,7 @@ ThreadProgram lower(const ir::Program& program, const Target& target, const Pass
     pipeline.run("lower_copies", [&](ir::Program p) { return passes::lower_copies(std::move(p), 0); });
     // Vectors pay for a mask in every iteration; the tail alone should.
     pipeline.run("split_tails", passes::split_tails);
+    pipeline.run("trim_vectors", passes::trim_vectors);
   }
   // Last, when no pass looks for sums any more.
   pipeline.run("fuse_multiply_add", passes::fuse_multiply_add);

@@ -46,14 +46,19 @@ class CopyLowering {
     return ir::if_then(inside, ir::store(copy.destination, to, ir::load(copy.source, from)), zero);
   }
 
+  /// The longest row of a copy that is written out as vectors; beyond, a loop over its elements.
+  static constexpr std::int64_t longest_vector = 1024;
+
   static Stmt by_one(const ir::Copy& copy, const std::string& name) {
     std::vector<Expr> place;
     for (std::size_t i = 0; i < copy.extents.size(); ++i)
       place.push_back(ir::variable(name + "_" + std::to_string(i)));
     Stmt body = move(copy, place);
     for (std::size_t i = copy.extents.size(); i-- > 0;) {
+      const std::int64_t* extent = ir::integer_value(copy.extents[i]);
+      const bool vector = i + 1 == copy.extents.size() && extent != nullptr && *extent <= longest_vector;
       body = ir::for_loop({name + "_" + std::to_string(i), ir::integer(0), copy.extents[i],
-                           ir::LoopKind::serial, copy.step, body});
+                           vector ? ir::LoopKind::vectorized : ir::LoopKind::serial, copy.step, body});
     }
     return body;
   }

@@ -33,8 +33,12 @@ ir::Program serialize_bound_loops(ir::Program program);
 ir::Program unroll_register_loops(ir::Program program);
 
 /// Conditions that only the last iteration of an outer loop can fail are asked once, outside: two bodies, one
-/// without the condition.
+/// without the condition. Where the number of iterations is known, the other one is of the last iteration.
 ir::Program split_tails(ir::Program program);
+
+/// A vectorized loop whose first elements alone pass its condition is shortened to those, rounded up to what
+/// vector registers hold.
+ir::Program trim_vectors(ir::Program program);
 
 /// sum += a * b becomes sum = fma(a, b, sum).
 ir::Program fuse_multiply_add(ir::Program program);

@@ -63,7 +63,7 @@ std::vector<Expr> tail_conditions(const Stmt& body, const std::string& name, con
     if (vector == nullptr || vector->kind != ir::LoopKind::vectorized) return;
     ir::visit(vector->body, [&](const Stmt& child) {
       const auto* condition = child.as<ir::If>();
-      if (condition == nullptr || condition->otherwise.defined()) return;
+      if (condition == nullptr) return;
       std::vector<Expr> parts;
       collect_conjuncts(condition->condition, parts);
       for (const Expr& part : parts) {
@@ -86,7 +86,7 @@ Stmt without(const Stmt& stmt, const std::vector<Expr>& conditions) {
   ir::Rewriter rewriter;
   rewriter.on_stmt = [&](const Stmt& s) {
     const auto* condition = s.as<ir::If>();
-    if (condition == nullptr || condition->otherwise.defined()) return s;
+    if (condition == nullptr) return s;
     std::vector<Expr> parts;
     collect_conjuncts(condition->condition, parts);
     Expr rest = ir::boolean(true);
@@ -95,9 +95,20 @@ Stmt without(const Stmt& stmt, const std::vector<Expr>& conditions) {
           std::any_of(conditions.begin(), conditions.end(), [&](const Expr& e) { return ir::same(e, part); });
       if (!dropped) rest = rest && part;
     }
-    return ir::if_then(rest, condition->then);
+    return ir::if_then(rest, condition->then, condition->otherwise);
   };
   return rewriter(stmt);
+}
+
+/// The body of the iterations where the conditions may fail. Where only the last one is left of a known
+/// number, it says which.
+Stmt tail_of(const ir::For& loop, const Expr& all_hold) {
+  const std::int64_t* begin = ir::integer_value(loop.begin);
+  const std::int64_t* extent = ir::integer_value(loop.extent);
+  if (begin == nullptr || extent == nullptr) return loop.body;
+  const std::int64_t last = *begin + *extent - 1;
+  const bool others_hold = *extent == 1 || ir::always(all_hold, {{loop.name, {*begin, last - 1}}});
+  return others_hold ? ir::substitute(loop.body, {{loop.name, ir::integer(last)}}) : loop.body;
 }
 
 Stmt split(const ir::For& loop) {
@@ -108,7 +119,7 @@ Stmt split(const ir::For& loop) {
   Expr all_hold = ir::boolean(true);
   for (const Expr& condition : conditions) all_hold = all_hold && hardest(condition, inner);
   ir::For result = loop;
-  result.body = ir::if_then(all_hold, without(loop.body, conditions), loop.body);
+  result.body = ir::if_then(all_hold, without(loop.body, conditions), tail_of(loop, all_hold));
   return ir::for_loop(std::move(result));
 }
 

@@ -56,5 +56,30 @@ TEST(Lower, TailsAreAskedForOnceOnTheCpu) {
   EXPECT_THAT(text, testing::HasSubstr("else"));
 }
 
+TEST(Lower, TheLastVectorIsAsLongAsItsColumns) {
+  auto s = test::spmm_schedule("cpu");  // 100 columns: three panels of 32 and one of 4
+  s.split(n = 32).reorder(k, n.inner).vectorize(n.inner);
+  const std::string text = ir::print(lower(s.program(), s.target()).program);
+  EXPECT_THAT(text, testing::HasSubstr("n.inner in 0 .. 4  # vectorized"));
+  EXPECT_THAT(text, testing::HasSubstr("n.inner in 0 .. 32  # vectorized"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("< 100")));
+}
+
+TEST(Lower, VectorsThatNoRegisterHoldsKeepTheirCondition) {
+  auto s = test::spmm_schedule("cpu");  // 100 columns: a panel of 61 and one of 39
+  s.split(n = 61).reorder(k, n.inner).vectorize(n.inner);
+  const std::string text = ir::print(lower(s.program(), s.target()).program);
+  EXPECT_THAT(text, testing::HasSubstr("n.inner in 0 .. 40  # vectorized"));
+  EXPECT_THAT(text, testing::HasSubstr("n.inner + 61 < 100"));
+}
+
+TEST(Lower, CopiesOnTheCpuAreVectors) {
+  auto s = test::spmm_schedule("cpu");
+  s.split(n = 32).reorder(n.outer, m).reorder(k, n.inner).vectorize(n.inner);
+  s.stage("B", shared, at = n.outer);
+  const std::string text = ir::print(lower(s.program(), s.target()).program);
+  EXPECT_THAT(text, testing::HasSubstr("B.shared.element0_1 in 0 .. 32  # vectorized"));
+}
+
 }  // namespace
 }  // namespace weft

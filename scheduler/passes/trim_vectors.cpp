@@ -1,0 +1,60 @@
+// trim_vectors.
+#include <weft/scheduler/ir/simplify.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/passes.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace weft::passes {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+/// Elements of a vector of 32-bit numbers in the widest registers there are.
+constexpr std::int64_t widest = 16;
+
+/// How many elements pass `condition` when those that do come first: it says variable < number. Else `all`.
+std::int64_t passing(const Expr& condition, const std::string& variable, std::int64_t all) {
+  const auto* comparison = condition.as<ir::Binary>();
+  if (comparison == nullptr) return all;
+  if (comparison->op == ir::BinaryOperator::logical_and) {
+    return std::min(passing(comparison->left, variable, all), passing(comparison->right, variable, all));
+  }
+  if (comparison->op != ir::BinaryOperator::less) return all;
+  const ir::Linear sum = ir::linear(comparison->left - comparison->right);
+  if (sum.terms.size() != 1 || sum.coefficient_of(variable) != 1) return all;
+  return std::min(all, -sum.constant);
+}
+
+/// The shortest vector that holds `elements` and costs no more instructions than that: whole registers, and
+/// behind them a power of two.
+std::int64_t rounded(std::int64_t elements) {
+  const auto rest = static_cast<std::uint64_t>(elements % widest);
+  return elements - elements % widest + static_cast<std::int64_t>(rest == 0 ? 0 : std::bit_ceil(rest));
+}
+
+}  // namespace
+
+ir::Program trim_vectors(ir::Program program) {
+  ir::Rewriter rewriter;
+  rewriter.on_stmt = [](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop == nullptr || loop->kind != ir::LoopKind::vectorized) return s;
+    const auto* condition = loop->body.as<ir::If>();
+    const std::int64_t* begin = ir::integer_value(loop->begin);
+    const std::int64_t* extent = ir::integer_value(loop->extent);
+    const bool known = begin != nullptr && *begin == 0 && extent != nullptr;
+    if (condition == nullptr || condition->otherwise.defined() || !known) return s;
+    const std::int64_t count = passing(condition->condition, loop->name, *extent);
+    if (count < 1 || rounded(count) >= *extent) return s;
+    ir::For shorter = *loop;
+    shorter.extent = ir::integer(rounded(count));
+    return ir::for_loop(std::move(shorter));
+  };
+  program.body = rewriter(program.body);
+  return program;
+}
+
+}  // namespace weft::passes
