@@ -240,8 +240,6 @@ class Warp {
   Region* local(int lane);
 
   std::array<Mask, 1> carry{};       ///< of add.cc and its like, a bit a lane
-  std::uint64_t time = 0;            ///< of the time model: when the next operation can issue
-  std::vector<std::uint64_t> ready;  ///< of the time model: when each row has its value
 
  private:
   friend struct WarpTestAccess;

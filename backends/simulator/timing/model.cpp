@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/backends/simulator/control_flow.h>
 #include <weft/backends/simulator/execute/extension.h>
 #include <weft/backends/simulator/timing/model.h>
 
@@ -37,20 +38,20 @@ float slots_of(const ptx::Instruction& instruction, const Operation& operation) 
 
 TimeModel::Cache::Cache(std::size_t bytes)
     : sets_(std::max<std::size_t>(1, bytes / static_cast<std::size_t>(sector_bytes) / ways)) {
-  sectors_.assign(sets_ * ways, ~std::uint64_t{0});
+  lines_.resize(sets_ * ways);
 }
 
-bool TimeModel::Cache::holds(std::uint64_t sector) {
+double TimeModel::Cache::arrival(std::uint64_t sector, double now, double latency, std::uint64_t block,
+                                 bool& is_fetched) {
   const std::size_t set = (sector * 0x9E3779B97F4A7C15U >> 20) % sets_ * ways;
+  is_fetched = false;
   for (std::size_t way = 0; way < ways; ++way) {
-    if (sectors_[set + way] == sector) return true;
+    const Line& line = lines_[set + way];
+    if (line.sector == sector) return line.block == block ? line.arrives : now;
   }
-  sectors_[set + clock_++ % ways] = sector;
-  return false;
-}
-
-void TimeModel::Cache::clear() {
-  std::ranges::fill(sectors_, ~std::uint64_t{0});
+  is_fetched = true;
+  lines_[set + clock_++ % ways] = {sector, block, now + latency};
+  return now + latency;
 }
 
 TimeModel::TimeModel(const TimeParameters& parameters, const Code& code, const LaunchGrid& grid,
@@ -71,9 +72,14 @@ TimeModel::TimeModel(const TimeParameters& parameters, const Code& code, const L
   resident_ = std::max(1, static_cast<int>(std::min({by_threads, by_registers, by_shared, 32.0})));
   const double left = std::max(
       16.0 * 1024, parameters.l1_bytes - resident_ * static_cast<double>(shared + (shared > 0 ? 1024 : 0)));
-  cache_ = Cache(static_cast<std::size_t>(left / resident_));
+  cache_ = Cache(static_cast<std::size_t>(left));
   costs_.reserve(code.operations.size());
-  for (const Operation& operation : code.operations) costs_.push_back(cost_of(operation));
+  for (const Operation& operation : code.operations) {
+    costs_.push_back(cost_of(operation));
+    const auto place = static_cast<std::int64_t>(costs_.size());
+    costs_.back().is_branch = flow_of(operation) == Flow::branch;
+    costs_.back().ends_iteration = costs_.back().is_branch && operation.immediate < place;
+  }
 }
 
 TimeModel::Cost TimeModel::cost_of(const Operation& operation) const {
@@ -144,35 +150,40 @@ double TimeModel::tensor_flops(const ptx::Instruction& instruction) {
 }
 
 void TimeModel::start(Warp& warp) {
-  warp.ready.assign(code_.rows + 4, 0);
-  warp.time = 0;
-  if (warp.block().serial != timed_block_) {
-    timed_block_ = warp.block().serial;
-    block_times_.push_back(0);
-    cache_.clear();
-  }
+  const auto index = static_cast<std::size_t>(warp.index());
+  if (index >= clocks_.size()) clocks_.resize(index + 1);
+  WarpClock& clock = clocks_[index];
+  clock.front = 0;
+  clock.issued.fill(0);
+  clock.ready.assign(code_.rows + 4, 0);
+  if (warp.block().serial == timed_block_) return;
+  timed_block_ = warp.block().serial;
+  block_times_.push_back(0);
 }
 
 void TimeModel::skip(Warp& warp) {
-  ++warp.time;
+  clocks_[static_cast<std::size_t>(warp.index())].front += 1;
   slots_ += 1;
 }
 
-double TimeModel::load_latency(Warp& warp, const Operation& operation) {
+double TimeModel::load_latency(const Warp& warp, const Operation& operation, double now) {
   if (warp.last_passes() != 0) return parameters_.shared_latency + warp.last_passes() - 1;
   const auto sectors = warp.last_sectors();
-  if (sectors.empty()) return parameters_.l1_latency;
   const bool is_load = operation.results > 0;
   double misses = 0;
+  double arrives = now + parameters_.l1_latency + static_cast<double>(sectors.size()) / 4.0;
   for (const std::uint64_t sector : sectors) {
     touch(sector);
-    const bool is_hit = cache_.holds(sector);
-    if (!is_hit || !is_load) ++misses;
+    bool is_fetched = false;
+    const double there = cache_.arrival(sector, now, parameters_.l2_latency, timed_block_, is_fetched);
+    arrives = std::max(arrives, there);
+    if (is_fetched || !is_load) ++misses;
   }
   l2_sectors_ += misses;
-  const double share = parameters_.l2_bytes_per_clock / sector_bytes;
-  return misses == 0 ? parameters_.l1_latency + static_cast<double>(sectors.size()) / 4.0
-                     : parameters_.l2_latency + (misses - 1) / share;
+  if (misses > 1)
+    arrives = std::max(
+        arrives, now + parameters_.l2_latency + (misses - 1) * sector_bytes / parameters_.l2_bytes_per_clock);
+  return arrives - now;
 }
 
 void TimeModel::touch(std::uint64_t sector) {
@@ -200,40 +211,47 @@ double TimeModel::touched_bytes(double blocks_a_sample, const GlobalMemory& memo
 
 void TimeModel::issue(Warp& warp, const Operation& operation) {
   const Cost& cost = costs_[static_cast<std::size_t>(&operation - code_.operations.data())];
-  auto at = static_cast<double>(warp.time);
+  // What stands a window later in the warp's order may issue while this waits: assemblers move loads up and
+  // unroll.
+  WarpClock& clock = clocks_[static_cast<std::size_t>(warp.index())];
+  double& oldest = clock.issued[clock.next++ % window];
+  clock.front = std::max(clock.front, oldest);
+  double at = clock.front;
   const Row* operand = code_.operands.data() + operation.first;
   for (std::size_t i = operation.reads_result ? 0 : operation.results; i < operation.count; ++i) {
     if (operand[i] != no_row && (operand[i] & constant_row) == 0)
-      at = std::max(at, static_cast<double>(warp.ready[operand[i]]));
+      at = std::max(at, static_cast<double>(clock.ready[operand[i]]));
   }
-  if (operation.guard != no_row) at = std::max(at, static_cast<double>(warp.ready[operation.guard]));
+  if (operation.guard != no_row) at = std::max(at, static_cast<double>(clock.ready[operation.guard]));
+  oldest = at;
   double latency = cost.latency;
   if (operation.pipe == Pipe::memory && cost.which == Pipe::memory) {
-    latency = load_latency(warp, operation);
+    latency = load_latency(warp, operation, at);
     shared_passes_ += warp.last_passes();
     pipes_[static_cast<std::size_t>(Pipe::memory)] += 1;
   }
   for (std::size_t i = 0; i < operation.results; ++i) {
-    if (operand[i] != no_row) warp.ready[operand[i]] = static_cast<std::uint64_t>(at + latency);
+    if (operand[i] != no_row) clock.ready[operand[i]] = static_cast<float>(at + latency);
   }
   slots_ += cost.slots;
   if (cost.which != Pipe::memory) pipes_[static_cast<std::size_t>(cost.which)] += cost.pipe;
   // A warp alone has a scheduler's pipes for itself: a quarter of the multiprocessor's.
-  const double busy = std::max<double>(
+  clock.front += std::max<double>(
       cost.slots, cost.which == Pipe::memory ? 1.0 : double{cost.pipe} * parameters_.schedulers);
-  fraction_ += busy;
-  const double whole = std::floor(fraction_);
-  fraction_ -= whole;
-  warp.time = static_cast<std::uint64_t>(at + whole);
-  double& longest = block_times_.back();
-  longest = std::max(longest, static_cast<double>(warp.time));
+  // Nothing is fetched beyond a branch that is not decided, and nothing moves up into the iteration before.
+  if (cost.is_branch) clock.front = std::max(clock.front, at);
+  if (cost.ends_iteration) clock.front = std::max(clock.front, *std::ranges::max_element(clock.issued));
+  block_times_.back() = std::max({block_times_.back(), clock.front, at});
 }
 
 void TimeModel::met(std::span<Warp* const> warps) {
-  std::uint64_t latest = 0;
-  for (const Warp* warp : warps) latest = std::max(latest, warp->time);
-  latest += static_cast<std::uint64_t>(parameters_.barrier_latency);
-  for (Warp* warp : warps) warp->time = latest;
+  double latest = 0;
+  for (const Warp* warp : warps) {
+    const WarpClock& clock = clocks_[static_cast<std::size_t>(warp->index())];
+    latest = std::max({latest, clock.front, *std::ranges::max_element(clock.issued)});
+  }
+  for (Warp* warp : warps)
+    clocks_[static_cast<std::size_t>(warp->index())].front = latest + parameters_.barrier_latency;
 }
 
 TimeEstimate TimeModel::estimate(std::uint64_t simulated, const GlobalMemory& memory) const {
@@ -269,7 +287,9 @@ TimeEstimate TimeModel::estimate(std::uint64_t simulated, const GlobalMemory& me
   double mean = 0;
   for (const double time : block_times_) mean += time / static_cast<double>(block_times_.size());
   const double at_once = std::min<double>(resident_, per_multiprocessor);
-  add("latency", mean * std::max(1.0, per_multiprocessor / at_once));
+  // The last wave ends with its longest block.
+  const double longest = std::ranges::max(block_times_);
+  add("latency", mean * (per_multiprocessor / at_once - 1) + longest);
   // Resources overlap, but not perfectly: the sum's fourth root of fourth powers is the longest one when it
   // stands out, and some 20 percent more where two are equal.
   double sum = 0;

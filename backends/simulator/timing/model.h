@@ -55,24 +55,41 @@ class TimeModel final : public Timer {
     float pipe = 0;   ///< clocks of its pipe, for a warp
     float latency = 0;
     Pipe which = Pipe::integer;
+    bool is_branch = false;
+    bool ends_iteration = false;  ///< a branch back
   };
   /// The sectors that a block's share of L1 holds: four ways, oldest out.
   class Cache {
    public:
     explicit Cache(std::size_t bytes);
-    bool holds(std::uint64_t sector);
-    void clear();
+    /// When the sector is there, for a warp that asks at `now`: the time that it is fetched at where another
+    /// asked before, `now + latency` where this one fetches it.
+    double arrival(std::uint64_t sector, double now, double latency, std::uint64_t block, bool& is_fetched);
 
    private:
     static constexpr std::size_t ways = 4;
-    std::vector<std::uint64_t> sectors_;
+    struct Line {
+      std::uint64_t sector = ~std::uint64_t{0};
+      std::uint64_t block = 0;  ///< whose clock `arrives` is of
+      double arrives = 0;
+    };
+    std::vector<Line> lines_;
     std::size_t sets_;
     std::size_t clock_ = 0;
   };
 
+  /// Of a warp: when its next operation can issue, when the last ones did, when each row has its value.
+  static constexpr std::size_t window = 16;
+  struct WarpClock {
+    double front = 0;
+    std::size_t next = 0;
+    std::array<double, window> issued{};
+    std::vector<float> ready;
+  };
+
   Cost cost_of(const Operation& operation) const;
   static double tensor_flops(const ptx::Instruction& instruction);
-  double load_latency(Warp& warp, const Operation& operation);
+  double load_latency(const Warp& warp, const Operation& operation, double now);
   void touch(std::uint64_t sector);
   /// Distinct bytes of memory that a launch of all blocks touches.
   double touched_bytes(double blocks_a_sample, const GlobalMemory& memory) const;
@@ -84,7 +101,6 @@ class TimeModel final : public Timer {
   int resident_ = 1;
   std::vector<Cost> costs_;
   Cache cache_;
-  std::uint64_t cached_block_ = ~std::uint64_t{0};
   // Sums over the simulated blocks, in clocks of a multiprocessor.
   double slots_ = 0;
   std::array<double, 11> pipes_{};
@@ -92,6 +108,7 @@ class TimeModel final : public Timer {
   double l2_sectors_ = 0;
   double fraction_ = 0;                              ///< of a clock, carried over
   std::vector<std::vector<std::uint64_t>> touched_;  ///< sectors of each buffer, a bit each
+  std::vector<WarpClock> clocks_;                    ///< of the block's warps
   // The longest warp of each block.
   std::vector<double> block_times_;
   std::uint64_t timed_block_ = ~std::uint64_t{0};
