@@ -33,10 +33,14 @@ Resources resources_of(const cuda::PtxasReport& report) {
   return resources;
 }
 
+std::string source_of(const Kernel::State& state) {
+  return print_cuda_source(state.lowered, state.target, state.schedule.algorithm().text());
+}
+
 void make_gpu_code(Kernel::State& state, const Dump& dump) {
   const Target& target = state.target;
   if (state.options.emitter == Emitter::cuda) {
-    state.cuda_source = dump.edited("kernel.cu", print_cuda_source(state.lowered, target));
+    state.cuda_source = dump.edited("kernel.cu", source_of(state));
     cuda::CompileOptions options;
     options.architecture = target.name;
     options.output = cuda::Output::ptx;
@@ -110,7 +114,7 @@ const std::optional<Resources>& Kernel::resources() const {
 
 std::string Kernel::cuda_source() const {
   if (!state_->cuda_source.empty() || !state_->target.is_gpu()) return state_->cuda_source;
-  return print_cuda_source(state_->lowered, state_->target);
+  return source_of(*state_);
 }
 
 std::string Kernel::explain() const {

@@ -31,12 +31,11 @@ std::vector<fs::path> weight_files() {
   return files;
 }
 
+constexpr const char* no_data = "[SKIP] no data folder beside the checkout";
+
 TEST(Data, EveryFormatGivesBackEveryMatrix) {
   const std::vector<fs::path> files = weight_files();
-  if (files.empty()) {
-    std::cout << "[SKIP] no data folder beside the checkout\n";
-    GTEST_SKIP();
-  }
+  if (files.empty()) GTEST_SKIP() << no_data;
   for (const fs::path& file : files) {
     WeightMatrix weights = read(file.string());
     if (weights.pattern_only) weights = with_random_values(weights, DType::f32, 1);
@@ -51,10 +50,7 @@ TEST(Data, EveryFormatGivesBackEveryMatrix) {
 
 TEST(Data, StatisticsAreThoseInTheTable) {
   const fs::path root = fs::path(WEFT_DATA_DIR) / "dlmc/rn50/magnitude_pruning/0.9";
-  if (!fs::exists(root)) {
-    std::cout << "[SKIP] no data folder beside the checkout\n";
-    GTEST_SKIP();
-  }
+  if (!fs::exists(root)) GTEST_SKIP() << no_data;
   const Statistics first = statistics(read((root / "initial_conv.smtx").string()));
   EXPECT_EQ(first.rows, 64);
   EXPECT_EQ(first.columns, 147);
@@ -68,10 +64,7 @@ TEST(Data, StatisticsAreThoseInTheTable) {
 
 TEST(Data, SyntheticLayersResembleRealOnes) {
   const fs::path root = fs::path(WEFT_DATA_DIR) / "dlmc/rn50/magnitude_pruning";
-  if (!fs::exists(root)) {
-    std::cout << "[SKIP] no data folder beside the checkout\n";
-    GTEST_SKIP();
-  }
+  if (!fs::exists(root)) GTEST_SKIP() << no_data;
   for (const auto& [folder, sparsity] :
        {std::pair{"0.7", 0.7}, {"0.9", 0.9}, {"0.95", 0.95}, {"0.98", 0.98}}) {
     SCOPED_TRACE(folder);
