@@ -34,6 +34,8 @@ Machine::Machine(const Code& code, GlobalMemory& memory, const LaunchGrid& grid,
   std::ranges::copy(arguments, parameters_.data.get());
   parameters_.mark_written(0, arguments.size());
   parameters_.is_read_only = true;
+  has_block_scopes_ = std::ranges::any_of(
+      code.instructions, [](const ptx::Instruction* instruction) { return instruction->has("cta"); });
 }
 
 Machine::~Machine() = default;

@@ -120,9 +120,19 @@ class Machine {
   void add_finding(Finding finding);
   InstructionCounts& counts(const Operation& operation);
   ReaderSets& readers() { return readers_; }
-  /// Knowledge published through memory, by address.
-  View& published(std::uint64_t address) { return published_[address]; }
-  bool has_published(std::uint64_t address) const { return published_.contains(address); }
+  /// Knowledge published through memory: where, and the serial of the block whose memory it is or who alone
+  /// may know it, plus 1; 0 for global memory that all may know.
+  struct Place {
+    std::uint64_t address = 0, block = 0;
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+  View& published(const Place& place) { return published_[place]; }
+  const View* find_published(const Place& place) const {
+    const auto found = published_.find(place);
+    return found == published_.end() ? nullptr : &found->second;
+  }
+  /// Whether the kernel has fences or accesses of .cta scope.
+  bool has_block_scopes() const { return has_block_scopes_; }
   void perform(PendingWork work);
   std::uint64_t ticks() const { return steps_; }
   Timer* timer() const { return timer_; }
@@ -156,7 +166,13 @@ class Machine {
   std::map<std::pair<std::string, std::int32_t>, std::size_t> finding_of_;
   std::vector<InstructionCounts> counts_;
   ReaderSets readers_;
-  std::unordered_map<std::uint64_t, View> published_;
+  struct HashOfPlace {
+    std::size_t operator()(const Place& place) const {
+      return static_cast<std::size_t>((place.address ^ place.block << 20) * 0x9E37'79B9'7F4A'7C15U);
+    }
+  };
+  std::unordered_map<Place, View, HashOfPlace> published_;
+  bool has_block_scopes_ = false;
   std::vector<std::uint32_t> constant_rows_;
   Timer* timer_ = nullptr;
 };

@@ -76,11 +76,12 @@ class Knowledge {
   std::vector<std::pair<std::uint64_t, std::shared_ptr<const Clocks>>> others_;
 };
 
-/// What a warp knows, in the three senses that the memory model has.
+/// What a warp knows, in the senses that the memory model has.
 struct View {
-  Knowledge seen;     ///< happened before
-  Knowledge fenced;   ///< happened before its last fence: what a relaxed write publishes
-  Knowledge proxied;  ///< happened before a fence.proxy.async: what asynchronous work may rely on
+  Knowledge seen;             ///< happened before
+  Knowledge fenced;           ///< happened before its last fence: what a relaxed write publishes
+  Knowledge fenced_in_block;  ///< likewise, of a fence that only its block hears of; mostly empty
+  Knowledge proxied;          ///< happened before a fence.proxy.async: what asynchronous work may rely on
 
   View() = default;
   View(std::uint64_t first_block, std::size_t blocks)
@@ -88,6 +89,7 @@ struct View {
   void join(const View& other) {
     seen.join(other.seen);
     fenced.join(other.fenced);
+    fenced_in_block.join(other.fenced_in_block);
     proxied.join(other.proxied);
   }
 };

@@ -172,10 +172,20 @@ Handler choose_cluster_barrier(const Instruction& instruction, Operation& operat
 }
 
 void fence(Warp& warp, const Operation&) {
-  warp.view().seen.join(warp.heard().seen);
-  warp.view().proxied.join(warp.heard().proxied);
+  View& view = warp.view();
+  view.seen.join(warp.heard().seen);
+  view.seen.join(warp.heard().fenced_in_block);
+  view.proxied.join(warp.heard().proxied);
   warp.heard() = View();
-  warp.view().fenced = warp.view().seen;
+  view.fenced = view.seen;
+  view.fenced_in_block = Knowledge();
+  warp.tick();
+}
+
+/// Of .cta scope: others of the block only hear of it, and it only hears of them.
+void fence_in_block(Warp& warp, const Operation&) {
+  warp.view().seen.join(warp.heard().fenced_in_block);
+  warp.view().fenced_in_block = warp.view().seen;
   warp.tick();
 }
 
@@ -189,7 +199,7 @@ void do_nothing(Warp&, const Operation&) {}
 Handler choose_fence(const Instruction& instruction, Operation& operation) {
   operation.pipe = Pipe::control;
   operation.results = 0;
-  if (!instruction.has("proxy")) return fence;
+  if (!instruction.has("proxy")) return instruction.has("cta") ? fence_in_block : fence;
   for (const std::string& modifier : instruction.modifiers) {
     if (modifier.starts_with("async")) return fence_proxy;
   }

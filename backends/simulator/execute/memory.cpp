@@ -12,7 +12,7 @@ using ptx::Instruction;
 using ptx::Type;
 
 /// Of Operation::variant: what an access publishes and learns.
-enum Order : std::uint16_t { plain = 0, relaxed = 1, acquire = 2, release = 4 };
+enum Order : std::uint16_t { plain = 0, relaxed = 1, acquire = 2, release = 4, in_block = 8 };
 
 std::uint16_t order_of(const Instruction& instruction, bool is_atomic) {
   std::uint16_t order =
@@ -21,40 +21,82 @@ std::uint16_t order_of(const Instruction& instruction, bool is_atomic) {
           : plain;
   if (instruction.has("acquire") || instruction.has("acq_rel")) order |= relaxed | acquire;
   if (instruction.has("release") || instruction.has("acq_rel")) order |= relaxed | release;
+  if (order != plain && instruction.has("cta")) order |= in_block;
   return order;
+}
+
+bool is_shared(std::uint64_t address) {
+  return address < window::cluster_end;
+}
+
+/// Where what is published at an address is kept for all who can reach it.
+Machine::Place place_of(const Warp& warp, std::uint64_t address) {
+  if (!is_shared(address)) return {address, 0};
+  const Block* owner = warp.machine().block_of(warp, address);
+  return {address % window::shared_bytes, owner == nullptr ? 0 : owner->serial + 1};
+}
+
+/// Where it is kept for the block alone.
+Machine::Place place_in_block(const Warp& warp, std::uint64_t address) {
+  return is_shared(address) ? place_of(warp, address) : Machine::Place{address, warp.block().serial + 1};
 }
 
 /// A read of the value that another published: its knowledge comes with it, at once or at the next fence.
 void hear(Warp& warp, std::uint16_t order, const std::uint64_t* addresses) {
+  const Machine& machine = warp.machine();
+  const bool acquires = (order & acquire) != 0;
+  const auto learn = [&](const View& view) {
+    warp.view().seen.join(view.seen);
+    warp.view().proxied.join(view.proxied);
+    warp.view_changed();
+  };
   for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
     const std::uint64_t address = addresses[std::countr_zero(rest)];
-    if (!warp.machine().has_published(address)) continue;
-    const View& view = warp.machine().published(address);
-    if ((order & acquire) != 0) {
-      warp.view().seen.join(view.seen);
-      warp.view().proxied.join(view.proxied);
-      warp.view_changed();
-    } else {
-      warp.heard().join(view);
+    if (const View* view = machine.find_published(place_of(warp, address)); view != nullptr) {
+      if (!acquires) {
+        warp.heard().join(*view);
+      } else if ((order & in_block) == 0) {
+        learn(*view);
+      }
+    }
+    if (!machine.has_block_scopes()) continue;
+    if (const View* view = machine.find_published(place_in_block(warp, address)); view != nullptr) {
+      if (acquires) {
+        learn(*view);
+      } else {
+        warp.heard().fenced_in_block.join(view->seen);
+      }
     }
   }
 }
 
 void publish(Warp& warp, std::uint16_t order, const std::uint64_t* addresses, bool adds) {
+  Machine& machine = warp.machine();
   const bool is_release = (order & release) != 0;
-  if (!is_release && warp.view().fenced.is_empty()) return;
   View told = warp.view();
-  if (!is_release) told.seen = told.fenced;
+  told.fenced_in_block = Knowledge();
+  if (!is_release || (order & in_block) != 0) told.seen = told.fenced;
+  View told_to_block;
+  if (machine.has_block_scopes()) {
+    told_to_block = told;
+    if (is_release) told_to_block.seen = warp.view().seen;
+    told_to_block.seen.join(warp.view().fenced_in_block);
+  }
+  const auto tell = [&](const Machine::Place& place, const View& what) {
+    View& known = machine.published(place);
+    if (adds) {
+      known.join(what);
+    } else {
+      known = what;
+    }
+  };
   for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
     const std::uint64_t address = addresses[std::countr_zero(rest)];
-    if (adds) {
-      warp.machine().published(address).join(told);
-    } else {
-      warp.machine().published(address) = told;
-    }
+    if (!is_shared(address) || !machine.has_block_scopes()) tell(place_of(warp, address), told);
+    if (machine.has_block_scopes()) tell(place_in_block(warp, address), told_to_block);
   }
   if (is_release) warp.tick();
-  warp.machine().note_progress();
+  machine.note_progress();
 }
 
 template <class T>
