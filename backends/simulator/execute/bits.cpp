@@ -284,12 +284,19 @@ U ones(U32 length) {
   return length >= bits_of<U> ? static_cast<U>(~U{0}) : static_cast<U>((U{1} << length) - 1);
 }
 
+/// Places and lengths past 255 are left open by the ISA: the hardware looks at the low byte where it has an
+/// instruction, and the assembler's code for 64 bits at all of it.
+template <class T>
+U32 field_number(U32 value) {
+  return sizeof(T) == 8 ? std::min<U32>(value, 0xFF) : value & 0xFF;
+}
+
 /// A field that runs past the top is filled with the sign: of the field for signed types, else zero.
 template <class T>
 T extracted(T a, U32 start, U32 length) {
   using U = std::make_unsigned_t<T>;
   constexpr U32 width = bits_of<T>;
-  const U32 from = start & 0xFF, count = length & 0xFF;
+  const U32 from = field_number<T>(start), count = field_number<T>(length);
   const U mask = ones<U>(count);
   const U field = shift_right(static_cast<U>(a), from) & mask;
   if (!std::is_signed_v<T> || count == 0) return static_cast<T>(field);
@@ -309,8 +316,9 @@ Handler choose_bfe(const Instruction& instruction, Operation& operation) {
 
 template <class T>
 T inserted(T field, T into, U32 start, U32 length) {
-  const T mask = shift_left(ones<T>(length & 0xFF), start & 0xFF);
-  return static_cast<T>((into & ~mask) | (shift_left(field, start & 0xFF) & mask));
+  const U32 from = field_number<T>(start);
+  const T mask = shift_left(ones<T>(field_number<T>(length)), from);
+  return static_cast<T>((into & ~mask) | (shift_left(field, from) & mask));
 }
 
 Handler choose_bfi(const Instruction& instruction, Operation& operation) {

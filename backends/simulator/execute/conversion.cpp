@@ -192,10 +192,14 @@ void run_from_integer(Warp& warp, const Operation& operation) {
 template <class F, class S, Rounding rounding>
 void run_to_floating(Warp& warp, const Operation& operation) {
   const std::uint32_t flags = operation.flags;
-  // .ftz is about f32 alone.
-  const bool flushes = (flags & flag_flush) != 0 && std::is_same_v<S, Single>;
+  // .ftz is about f32 alone, and on the hardware not about what becomes an f16.
+  const bool flushes = (flags & flag_flush) != 0 && std::is_same_v<S, Single> && !std::is_same_v<F, Half>;
   const std::uint32_t result_flags = std::is_same_v<F, Single> ? flags : flags & ~flag_flush;
   convert<typename F::Bits, typename S::Bits>(warp, operation, [=](typename S::Bits bits) {
+    // A NaN whose ones are all cut off becomes an infinity.
+    if constexpr (std::is_same_v<F, Tensor> && rounding == Rounding::away) {
+      if (is_nan<S>(bits)) bits &= ~((U32{1} << F::unused) - 1);
+    }
     const double value = value_of<S>(bits, flushes);
     return bits_of_value<F, rounding>((flags & flag_saturate) != 0 ? saturated(value) : value, result_flags);
   });

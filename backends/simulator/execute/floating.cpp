@@ -50,17 +50,38 @@ struct RoughlyOver {
   }
 };
 
+/// A result as large as the least normal number may have been rounded up to it; .ftz looks at it before.
+template <class Function, class... S>
+bool is_tiny(S... sources) {
+  const RoundingScope scope(Rounding::zero);
+  // Volatile, so that the compiler computes it here, in this rounding.
+  const auto kept = [](float source) {
+    const volatile float copy = source;
+    return float{copy};
+  };
+  const volatile float inwards = Function{}(kept(sources)...);
+  return std::fabs(inwards) < std::numeric_limits<float>::min();
+}
+
+template <class Function, bool flushes, bool saturates, class... S>
+U32 single_result(S... raw) {
+  const float value = Function{}(single_source<flushes>(raw)...);
+  const U32 bits = finished<flushes, saturates>(value);
+  if constexpr (flushes) {
+    if ((bits & ~Single::sign) == Single::least_normal && is_tiny<Function>(single_source<flushes>(raw)...))
+      return bits & Single::sign;
+  }
+  return bits;
+}
+
 template <class Function, bool flushes, bool saturates>
 void run_single(Warp& warp, const Operation& operation) {
   if constexpr (Function::sources == 2) {
-    warp.assign<U32, U32, U32>(operation, [](U32 a, U32 b) {
-      return finished<flushes, saturates>(Function{}(single_source<flushes>(a), single_source<flushes>(b)));
-    });
+    warp.assign<U32, U32, U32>(
+        operation, [](U32 a, U32 b) { return single_result<Function, flushes, saturates>(a, b); });
   } else {
-    warp.assign<U32, U32, U32, U32>(operation, [](U32 a, U32 b, U32 c) {
-      return finished<flushes, saturates>(
-          Function{}(single_source<flushes>(a), single_source<flushes>(b), single_source<flushes>(c)));
-    });
+    warp.assign<U32, U32, U32, U32>(
+        operation, [](U32 a, U32 b, U32 c) { return single_result<Function, flushes, saturates>(a, b, c); });
   }
 }
 
@@ -116,7 +137,8 @@ template <class F, bool is_plain>
 U16 rounded_half(double value, std::uint32_t flags) {
   U16 bits = encode<F>(value);
   if constexpr (!is_plain) {
-    if ((flags & flag_flush) != 0) bits = flushed<F>(bits);
+    // Before the value is rounded, which may make it normal.
+    if ((flags & flag_flush) != 0 && std::fabs(value) < two_to(1 - F::bias)) bits &= F::sign;
     if ((flags & flag_saturate) != 0) bits = value > 0 ? std::min(bits, encode<F>(1.0)) : U16{0};
     if ((flags & flag_rectify) != 0 && (bits & F::sign) != 0) bits = 0;
   }

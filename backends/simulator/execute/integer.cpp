@@ -186,7 +186,7 @@ Handler choose_sad(const Instruction& instruction, Operation& operation) {
   });
 }
 
-/// What the ISA leaves open is what the hardware does: x / 0 is all ones, x % 0 is x, and the least integer
+/// What the ISA leaves open is what the hardware does: x / 0 and x % 0 are all ones, and the least integer
 /// divided by -1 is itself.
 template <class T>
 T quotient(T a, T b) {
@@ -196,7 +196,7 @@ T quotient(T a, T b) {
 }
 template <class T>
 T remainder(T a, T b) {
-  if (b == 0) return a;
+  if (b == 0) return static_cast<T>(-1);
   if (std::is_signed_v<T> && b == static_cast<T>(-1)) return 0;
   return static_cast<T>(a % b);
 }

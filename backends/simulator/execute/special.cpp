@@ -102,7 +102,7 @@ void run_upper_half(Warp& warp, const Operation& operation) {
   warp.assign<U64, U64>(operation, [](U64 raw) -> U64 {
     constexpr U64 upper = 0xFFFF'FFFF'0000'0000, sign = U64{1} << 63, least_normal = U64{1} << 52;
     const auto flush = [](U64 bits) { return (bits & ~sign) < least_normal ? bits & sign : bits; };
-    const double value = Function{}(std::bit_cast<double>(flush(raw)));
+    const double value = Function{}(std::bit_cast<double>(flush(raw & upper)));
     if (value != value) return 0x7FFF'FFFF'0000'0000;
     return flush(std::bit_cast<U64>(value)) & upper;
   });
