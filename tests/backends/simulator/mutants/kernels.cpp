@@ -177,6 +177,14 @@ Problem named_barriers(std::uint64_t seed) {
   return {{as_integers(x)}, as_integers(out), {}, {}};
 }
 
+Problem flags(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const Integers x = random_integers(random, 32, 1000);
+  Integers out(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) out[i] = 6 * x[x.size() - 1 - i] + 1;
+  return {{as_integers(x), Words(1)}, as_integers(out), {x.size()}, {}};
+}
+
 constexpr Kernel table[] = {
     {"tile_product", {{2, 2, 1}, {16, 16, 1}, 0}, tile_product},
     {"block_sum", {{3, 1, 1}, {128, 1, 1}, 0}, block_sum},
@@ -190,6 +198,7 @@ constexpr Kernel table[] = {
     {"split_sum", {{5, 1, 1}, {64, 1, 1}, 0}, split_sum},
     {"cluster_exchange", {{6, 1, 1}, {64, 1, 1}, 0}, cluster_exchange},
     {"named_barriers", {{1, 1, 1}, {128, 1, 1}, 0}, named_barriers},
+    {"flags", {{1, 1, 1}, {64, 1, 1}, 0}, flags},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@ namespace {
 constexpr const char* split = "split_sum";
 constexpr const char* cluster = "cluster_exchange";
 constexpr const char* named = "named_barriers";
+constexpr const char* flags = "flags";
 constexpr const char* wrong = "wrong result";
 
 constexpr Mutant table[] = {
@@ -81,6 +82,25 @@ constexpr Mutant table[] = {
      "nothing is shared behind it", true},
     {named, "reads a place before", Change::index, "%factor, 127, %thread;", "%factor, 126, %thread;",
      "out of bounds"},
+
+    {flags, "no barrier after the start", Change::barrier, "bar.sync 0;  // the flag is cleared", "", "race",
+     false, true},
+    {flags, "no fence before the flag", Change::fence, "membar.cta;  // values before", "", "race"},
+    {flags, "no fence after the flag", Change::fence, "membar.cta;  // flag before", "", "race"},
+    {flags, "fence for the whole device", Change::fence, "membar.cta;  // values before", "membar.gl;",
+     "it only reaches further", true},
+    {flags, "does not wait for the values", Change::wait, "@%waits bra answer;", "", "race"},
+    {flags, "does not wait for the answer", Change::wait, "@%waits bra wait_answer;", "", "race"},
+    {flags, "answer without release", Change::atomicity, "st.release.cta.global.u32",
+     "st.relaxed.cta.global.u32", "race"},
+    {flags, "answer heard without acquire", Change::atomicity, "ld.acquire.cta.global.u32",
+     "ld.relaxed.cta.global.u32", "race"},
+    {flags, "answer by a plain store", Change::atomicity, "st.release.cta.global.u32", "st.global.u32",
+     "race"},
+    {flags, "answer for the whole device", Change::atomicity, "st.release.cta.global.u32",
+     "st.release.gpu.global.u32", "it only reaches further", true},
+    {flags, "a flag that is not volatile", Change::atomicity, "st.volatile.shared.u32", "st.shared.u32",
+     "race"},
 };
 
 }  // namespace
