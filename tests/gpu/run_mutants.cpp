@@ -3,13 +3,17 @@
 #include <mutants/kernels.h>
 #include <mutants/mutants.h>
 #include <unistd.h>
+#include <weft/backends/runtime/driver.h>
 #include <weft/backends/runtime/memory.h>
 #include <weft/backends/runtime/module.h>
+#include <weft/backends/runtime/shared_library.h>
 #include <weft/dsl/errors.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <exception>
 
 namespace {
@@ -29,16 +33,33 @@ const Mutant& mutant_named(const std::string& kernel, const std::string& name) {
   return *found;
 }
 
-/// Tensor maps of the driver are not made here.
-bool can_run(const std::string& kernel) {
-  return kernel_named(kernel).make(0).maps.empty();
+struct alignas(64) TensorMap {
+  std::array<std::uint64_t, 16> words{};
+};
+
+/// The driver's cuTensorMapEncodeTiled, which weft's table of its functions does not have.
+TensorMap encode(const MapOfMatrix& map, std::uint64_t address) {
+  using Encode = int(TensorMap*, int, std::uint32_t, void*, const std::uint64_t*, const std::uint64_t*,
+                     const std::uint32_t*, const std::uint32_t*, int, int, int, int);
+  constexpr int type_f16 = 6, no_interleave = 0, swizzle_128 = 3, no_promotion = 0, fill_zeros = 0;
+  Encode* function = nullptr;
+  if (!SharedLibrary::open({"libcuda.so.1"}, {}).resolve(function, "cuTensorMapEncodeTiled"))
+    throw RuntimeError("the driver has no cuTensorMapEncodeTiled");
+  const std::array<std::uint64_t, 2> dimensions{map.columns, map.rows};
+  const std::array<std::uint64_t, 1> strides{map.columns * 2};
+  const std::array<std::uint32_t, 2> box{64, 64}, element_strides{1, 1};
+  TensorMap encoded;
+  driver::check(
+      function(&encoded, type_f16, 2, reinterpret_cast<void*>(address), dimensions.data(), strides.data(),
+               box.data(), element_strides.data(), no_interleave, swizzle_128, no_promotion, fill_zeros),
+      "encoding a tensor map");
+  return encoded;
 }
 
 int list() {
-  for (const Kernel& kernel : kernels())
-    if (can_run(kernel.name)) std::printf("%s\n", kernel.name);
+  for (const Kernel& kernel : kernels()) std::printf("%s\n", kernel.name);
   for (const Mutant& mutant : weft::mutants::mutants())
-    if (can_run(mutant.kernel) && !mutant.may_hang)
+    if (!mutant.may_hang)
       std::printf("%s\t%s\t%s\n", mutant.kernel, mutant.name,
                   mutant.is_equivalent ? "equivalent" : mutant.expected);
   return right;
@@ -49,12 +70,15 @@ int run(const Kernel& kernel, const std::string& ptx, std::uint64_t seed) {
   const Problem problem = kernel.make(seed);
   std::vector<DeviceMemory> buffers;
   for (const Words& input : problem.inputs) buffers.emplace_back(device, input);
-  buffers.emplace_back(device, problem.expected.size() * sizeof(std::uint32_t));
+  buffers.emplace_back(device, problem.expected.size() * sizeof(std::uint32_t)).poison();
   for (const std::size_t words : problem.scratch) buffers.emplace_back(device, words * sizeof(std::uint32_t));
   std::vector<std::uint64_t> addresses;
   for (const DeviceMemory& buffer : buffers) addresses.push_back(buffer.address());
   std::vector<void*> arguments;
   for (std::uint64_t& address : addresses) arguments.push_back(&address);
+  std::deque<TensorMap> maps;
+  for (const MapOfMatrix& map : problem.maps)
+    arguments.push_back(&maps.emplace_back(encode(map, addresses[map.input])));
   const Module module = Module::load(device, ptx);
   module.function("kernel").launch(kernel.shape, arguments, nullptr);
   const Words result = buffers[problem.inputs.size()].to_vector<std::uint32_t>();
@@ -67,21 +91,27 @@ int run(const Kernel& kernel, const std::string& ptx, std::uint64_t seed) {
 
 int main(int count, char** arguments) {
   try {
-    const std::vector<std::string> words(arguments + 1, arguments + count);
+    std::vector<std::string> words(arguments + 1, arguments + count);
     if (words.size() == 1 && words[0] == "--list") return list();
+    const bool only_prints = !words.empty() && words[0] == "--ptx";
+    if (only_prints) words.erase(words.begin());
     if (words.size() < 2 || words.size() > 4) {
-      std::fprintf(stderr,
-                   "usage: gpu_mutants --list\n"
-                   "       gpu_mutants FOLDER KERNEL [MUTANT [SEED]]   MUTANT '-' for the kernel itself\n"
-                   "0: right, 1: wrong, 2: an error; ends itself after %u seconds\n",
-                   seconds_to_run);
+      std::fprintf(
+          stderr,
+          "usage: gpu_mutants --list\n"
+          "       gpu_mutants [--ptx] FOLDER KERNEL [MUTANT [SEED]]   MUTANT '-' for the kernel itself;\n"
+          "                                                     --ptx prints its text instead\n"
+          "0: right, 1: wrong, 2: an error; ends itself after %u seconds\n",
+          seconds_to_run);
       return failed;
     }
     const Kernel& kernel = kernel_named(words[1]);
-    if (!can_run(kernel.name))
-      throw UserError({"running " + words[1], {}, "it takes tensor maps", "another"});
     std::string ptx = read_ptx(words[0], words[1]);
     if (words.size() > 2 && words[2] != "-") ptx = mutate(ptx, mutant_named(words[1], words[2]));
+    if (only_prints) {
+      std::fputs(ptx.c_str(), stdout);
+      return right;
+    }
     const std::uint64_t seed = words.size() > 3 ? std::strtoull(words[3].c_str(), nullptr, 10) : 0;
     alarm(seconds_to_run);
     return run(kernel, ptx, seed);
