@@ -81,7 +81,9 @@ struct View {
   Knowledge seen;             ///< happened before
   Knowledge fenced;           ///< happened before its last fence: what a relaxed write publishes
   Knowledge fenced_in_block;  ///< likewise, of a fence that only its block hears of; mostly empty
-  Knowledge proxied;          ///< happened before a fence.proxy.async: what asynchronous work may rely on
+  Knowledge
+      proxied;  ///< happened before a fence.proxy.async: what asynchronous work may rely on in shared memory
+  Knowledge proxied_global;  ///< likewise, in global memory; mostly empty
 
   View() = default;
   View(std::uint64_t first_block, std::size_t blocks)
@@ -91,6 +93,7 @@ struct View {
     fenced.join(other.fenced);
     fenced_in_block.join(other.fenced_in_block);
     proxied.join(other.proxied);
+    proxied_global.join(other.proxied_global);
   }
 };
 

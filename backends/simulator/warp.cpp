@@ -167,13 +167,13 @@ bool Warp::perform_early() {
 
 void Warp::finish_work() {
   // Copies by cp.async end by themselves; what reads shared memory must have read it before the block ends.
+  const auto check = [this](const Group& group) {
+    for (const Work& work : group.work)
+      report(*work.operation, "not waited for", "still under way when its warp ended");
+  };
   for (const Queue queue : {Queue::bulk, Queue::matrix}) {
-    auto groups = queues_[static_cast<std::size_t>(queue)];
-    groups.push_back(open_[static_cast<std::size_t>(queue)]);
-    for (const Group& group : groups) {
-      for (const Work& work : group.work)
-        report(*work.operation, "not waited for", "still under way when its warp ended");
-    }
+    std::ranges::for_each(queues_[static_cast<std::size_t>(queue)], check);
+    check(open_[static_cast<std::size_t>(queue)]);
   }
   for (const Queue queue : {Queue::copies, Queue::bulk, Queue::matrix}) {
     for (Group& group : queues_[static_cast<std::size_t>(queue)]) perform(queue, group);

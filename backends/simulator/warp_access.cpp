@@ -68,6 +68,7 @@ void Warp::check_race(const Operation& operation, Region& region, std::size_t of
                       Access access, Epoch epoch, const View& view, bool is_asynchronous, int lane) {
   const std::size_t granule = region.shadow.granule();
   const std::size_t last = (offset + bytes - 1) / granule * granule;
+  const Knowledge& proxied = region.address >= window::global ? view.proxied_global : view.proxied;
   const std::size_t reader_limit = region.address >= window::global ? 4 : 1024;
   for (std::size_t at = offset / granule * granule; at <= last;) {
     std::size_t run = 0;
@@ -81,7 +82,7 @@ void Warp::check_race(const Operation& operation, Region& region, std::size_t of
               fmt::format("{} what {} writes, and nothing orders the two",
                           access == Access::read ? "reads" : "writes", name_of_agent(write, *block_)),
               &region, region.address + at, lane);
-        } else if (is_asynchronous && is_lanes_or_copies(write) && !view.proxied.covers(write)) {
+        } else if (is_asynchronous && is_lanes_or_copies(write) && !proxied.covers(write)) {
           report_access(
               operation, "missing proxy fence",
               fmt::format("asynchronous work reads what {} wrote without fence.proxy.async between them",

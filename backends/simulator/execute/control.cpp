@@ -176,6 +176,7 @@ void fence(Warp& warp, const Operation&) {
   view.seen.join(warp.heard().seen);
   view.seen.join(warp.heard().fenced_in_block);
   view.proxied.join(warp.heard().proxied);
+  view.proxied_global.join(warp.heard().proxied_global);
   warp.heard() = View();
   view.fenced = view.seen;
   view.fenced_in_block = Knowledge();
@@ -189,8 +190,13 @@ void fence_in_block(Warp& warp, const Operation&) {
   warp.tick();
 }
 
-void fence_proxy(Warp& warp, const Operation&) {
-  warp.view().proxied = warp.view().seen;
+/// Of Operation::variant: the memory that a proxy fence is for.
+enum FencedMemory : std::uint16_t { shared_memory = 1, global_memory = 2 };
+
+void fence_proxy(Warp& warp, const Operation& operation) {
+  View& view = warp.view();
+  if ((operation.variant & shared_memory) != 0) view.proxied = view.seen;
+  if ((operation.variant & global_memory) != 0) view.proxied_global = view.seen;
   warp.tick();
 }
 
@@ -201,7 +207,14 @@ Handler choose_fence(const Instruction& instruction, Operation& operation) {
   operation.results = 0;
   if (!instruction.has("proxy")) return instruction.has("cta") ? fence_in_block : fence;
   for (const std::string& modifier : instruction.modifiers) {
-    if (modifier.starts_with("async")) return fence_proxy;
+    if (!modifier.starts_with("async")) continue;
+    const bool for_global = modifier.ends_with("global") || instruction.has("global");
+    const bool for_shared = modifier.find("shared") != std::string::npos || instruction.has("shared::cta") ||
+                            instruction.has("shared::cluster");
+    operation.variant = 0;
+    if (for_global || !for_shared) operation.variant |= global_memory;
+    if (for_shared || !for_global) operation.variant |= shared_memory;
+    return fence_proxy;
   }
   return do_nothing;
 }

@@ -48,6 +48,7 @@ void hear(Warp& warp, std::uint16_t order, const std::uint64_t* addresses) {
   const auto learn = [&](const View& view) {
     warp.view().seen.join(view.seen);
     warp.view().proxied.join(view.proxied);
+    warp.view().proxied_global.join(view.proxied_global);
     warp.view_changed();
   };
   for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {

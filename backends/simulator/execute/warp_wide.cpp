@@ -229,10 +229,18 @@ void read_special(Warp& warp, const Operation& operation) {
 
 namespace {
 
-/// The lanes that take part; those that the instruction names without being here are reported.
+/// The lanes that take part; those that the instruction names without being here are reported, and those that
+/// are here without naming themselves.
 Mask members(Warp& warp, const Operation& operation, std::size_t which) {
   const int first = std::countr_zero(warp.active());
-  const Mask named = warp.source<std::uint32_t>(operation, which)[first];
+  const std::uint32_t* masks = warp.source<std::uint32_t>(operation, which);
+  const Mask named = masks[first];
+  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
+    const int lane = std::countr_zero(rest);
+    if ((masks[lane] >> lane & 1) == 0)
+      warp.report(operation, "diverged",
+                  fmt::format("the member mask {:#010x} leaves out the lane itself", masks[lane]), lane);
+  }
   const Mask missing = named & warp.unfinished() & ~warp.active();
   if (missing != 0) {
     warp.report(

@@ -58,6 +58,8 @@ constexpr Mutant table[] = {
      "race"},
     {sums, "a step of the shuffles twice", Change::index, "%sum, 8, 31, 0xffffffff;  // of 8",
      "%sum, 4, 31, 0xffffffff;  // of 8", wrong},
+    {sums, "shuffle of half of the lanes", Change::predicate, "%sum, 8, 31, 0xffffffff;  // of 8",
+     "%sum, 8, 31, 0x0000ffff;", "diverged"},
     {sums, "no last step", Change::index, "%sum, 1, 31, 0xffffffff;  // last step",
      "%sum, 0, 31, 0xffffffff;", wrong},
 };
