@@ -106,7 +106,6 @@ class TimeModel final : public Timer {
   std::array<double, 11> pipes_{};
   double shared_passes_ = 0;
   double l2_sectors_ = 0;
-  double fraction_ = 0;                              ///< of a clock, carried over
   std::vector<std::vector<std::uint64_t>> touched_;  ///< sectors of each buffer, a bit each
   std::vector<WarpClock> clocks_;                    ///< of the block's warps
   // The longest warp of each block.
