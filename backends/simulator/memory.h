@@ -13,17 +13,18 @@
 
 namespace weft::simulator {
 
-/// One 64-bit address space. Shared addresses fit into 32 bits, so that cvta is a move: the window of the
-/// block itself, then one a rank of its cluster. What lies between windows belongs to nobody.
+/// One 64-bit address space, of which all but global memory fits into 32 bits, so that cvta is a move and
+/// short pointers work. Shared memory: the window of the block itself, then one a rank of its cluster. What
+/// lies between windows belongs to nobody.
 namespace window {
 constexpr std::uint64_t shared = 0x0100'0000;
 constexpr std::uint64_t shared_bytes = 0x0100'0000;
 constexpr std::uint64_t cluster = 0x0200'0000;
 constexpr std::uint64_t cluster_end = cluster + 16 * shared_bytes;
-constexpr std::uint64_t local = 0x0100'0000'0000;
-constexpr std::uint64_t constant = 0x0200'0000'0000;
-constexpr std::uint64_t parameter = 0x0300'0000'0000;
-constexpr std::uint64_t end_of_small = 0x0400'0000'0000;
+constexpr std::uint64_t local = 0x2000'0000;
+constexpr std::uint64_t constant = 0x4000'0000;
+constexpr std::uint64_t parameter = 0x6000'0000;
+constexpr std::uint64_t end_of_small = 0x8000'0000;
 /// Global buffers stand this far apart, so a wrong index meets nobody else's memory.
 constexpr std::uint64_t global = 0x1000'0000'0000;
 constexpr std::uint64_t global_stride = std::uint64_t{1} << 36;

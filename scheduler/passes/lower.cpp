@@ -74,7 +74,8 @@ std::int64_t shared_bytes_of(const ir::Program& program) {
     if (allocation == nullptr || allocation->buffer->scope != ir::Scope::shared) return;
     auto size = static_cast<std::int64_t>(size_of(allocation->buffer->dtype));
     for (const ir::Expr& extent : allocation->buffer->shape) size *= *ir::integer_value(extent);
-    bytes += (size + 15) / 16 * 16;
+    // An array without elements has an address too.
+    bytes += std::max<std::int64_t>(16, (size + 15) / 16 * 16);
   });
   return bytes;
 }

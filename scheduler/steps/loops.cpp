@@ -51,7 +51,9 @@ Stmt distribute(const ir::For& loop, const std::vector<Expr>& conditions, const 
   if (!ir::uses(stmt, loop.name)) return stmt;
   ir::For copy = loop;
   copy.body = stmt;
-  for (const Expr& condition : conditions) copy.body = ir::if_then(condition, copy.body);
+  // The outermost first: what an inner one reads may exist only where the outer ones hold.
+  for (auto condition = conditions.rbegin(); condition != conditions.rend(); ++condition)
+    copy.body = ir::if_then(*condition, copy.body);
   return ir::for_loop(std::move(copy));
 }
 

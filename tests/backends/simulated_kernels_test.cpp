@@ -1,0 +1,123 @@
+// The kernels of the default schedules run as PTX in the simulator: right, and with nothing found.
+#include <gtest/gtest.h>
+#include <weft/backends/cuda/compile.h>
+#include <weft/backends/kernel.h>
+#include <weft/backends/simulator/device.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/random.h>
+#include <weft/formats/synthetic.h>
+#include <weft/scheduler/default_schedule.h>
+#include <weft/search/problems.h>
+#include <weft/search/verify.h>
+
+namespace weft {
+namespace {
+
+struct Case {
+  Algorithm algorithm;
+  WeightMatrix weights;
+  DType dtype = DType::f32;
+  std::map<std::string, std::vector<std::int64_t>> shapes;  ///< of the operands that are not sparse
+  std::map<std::string, double> scalars;
+};
+
+Case product(DType dtype, std::int64_t rows, std::int64_t inner, std::int64_t columns, double sparsity,
+             const Epilogue& epilogue = {}) {
+  Case made{
+      spmm_algorithm(rows, inner, Extent(columns), dtype, epilogue),
+      synthetic_layer({.rows = rows, .columns = inner, .sparsity = sparsity, .dtype = dtype, .seed = 11}),
+      dtype,
+      {{"B", {inner, columns}}, {"C", {rows, columns}}},
+      {}};
+  if (epilogue.bias) made.shapes["bias"] = {rows};
+  if (epilogue.alpha) made.scalars["alpha"] = 0.5;
+  if (epilogue.beta) made.scalars["beta"] = 2;
+  return made;
+}
+
+Case convolution(DType dtype, const Convolution& convolution) {
+  const auto [height, width] = convolution.output();
+  const bool last = convolution.layout == ImageLayout::nhwc;
+  const std::int64_t c = convolution.channels, f = convolution.filters, b = convolution.batch;
+  const auto [h, w] = convolution.image;
+  const std::int64_t inner = c * convolution.filter[0] * convolution.filter[1];
+  using Shape = std::vector<std::int64_t>;
+  WeightMatrix weights =
+      synthetic_layer({.rows = f, .columns = inner, .sparsity = 0.7, .dtype = dtype, .seed = 12});
+  weights.shape = {f, c, convolution.filter[0], convolution.filter[1]};
+  return {convolution_algorithm(convolution, dtype),
+          std::move(weights),
+          dtype,
+          {{"B", last ? Shape{b, h, w, c} : Shape{b, c, h, w}},
+           {"C", last ? Shape{b, height, width, f} : Shape{b, f, height, width}}},
+          {}};
+}
+
+std::vector<Case> cases() {
+  Epilogue all;
+  all.alpha = all.beta = all.bias = true;
+  all.activation = Activation::gelu;
+  Convolution strided;
+  strided.batch = 2;
+  strided.channels = 3;
+  strided.filters = 5;
+  strided.image = {9, 7};
+  strided.filter = {3, 3};
+  strided.pad = {2, 1};
+  strided.stride = {2, 1};
+  strided.dilation = {1, 2};
+  Convolution last = strided;
+  last.layout = ImageLayout::nhwc;
+  std::vector<Case> made;
+  made.push_back(product(DType::f32, 13, 37, 33, 0.8));
+  made.push_back(product(DType::f32, 5, 11, 1, 0.5));
+  made.push_back(product(DType::f16, 9, 40, 65, 0.9, all));
+  made.push_back(product(DType::bf16, 7, 19, 17, 0.6));
+  made.push_back(convolution(DType::f32, strided));
+  made.push_back(convolution(DType::f16, last));
+  return made;
+}
+
+void check(const Case& each, const std::string& format, const std::string& target, Emitter emitter) {
+  const Schedule schedule = default_schedule(
+      each.algorithm, std::make_shared<const SparseTensor>(pack(each.weights, parse_format(format))),
+      target_named(target));
+  KernelOptions options;
+  options.emitter = emitter;
+  options.assemble = false;
+  const Kernel kernel = compile(schedule, options);
+  Arguments arguments;
+  std::map<std::string, Array> arrays;
+  for (const auto& [name, shape] : each.shapes) arrays.emplace(name, random_array(each.dtype, shape, 3));
+  for (auto& [name, array] : arrays) arguments.tensors[name] = &array;
+  arguments.scalars = each.scalars;
+  for (const bool late : {true, false}) {
+    const Device device = Device::simulator(target);
+    simulator::options(device).launch.late = late;
+    simulator::options(device).launch.seed = 7;
+    try {
+      const Verification verification = verify(kernel, device, arguments);
+      EXPECT_TRUE(verification.passed) << format << " on " << target << ": " << verification.text();
+    } catch (const RuntimeError& error) {
+      ADD_FAILURE() << format << " on " << target << ": " << error.what() << "\n" << kernel.ptx();
+    }
+  }
+}
+
+TEST(SimulatedKernels, ByLlvm) {
+  for (const Case& each : cases()) {
+    for (const char* format : {"csr", "csc", "coo", "ell", "dense"}) {
+      for (const char* target : {"sm_75", "sm_80", "sm_90"}) check(each, format, target, Emitter::llvm);
+    }
+  }
+}
+
+TEST(SimulatedKernels, ByCudaSource) {
+  if (!cuda::compiler_status().found()) GTEST_SKIP() << "no NVRTC and no nvcc here";
+  for (const Case& each : cases()) {
+    for (const char* format : {"csr", "csc", "ell"}) check(each, format, "sm_80", Emitter::cuda);
+  }
+}
+
+}  // namespace
+}  // namespace weft
