@@ -63,8 +63,8 @@ void Shadow::clear() {
   for (auto& page : pages_) page.reset();
 }
 
-std::uint64_t ReaderSets::with(std::uint64_t read, Epoch epoch, const Knowledge& knowledge,
-                               std::size_t limit) {
+std::uint64_t ReaderSets::successor(std::uint64_t read, Epoch epoch, const Knowledge& knowledge,
+                                    std::size_t limit) {
   if (epoch != successor_epoch_) {
     successors_.clear();
     successor_epoch_ = epoch;
@@ -78,6 +78,10 @@ std::uint64_t ReaderSets::with(std::uint64_t read, Epoch epoch, const Knowledge&
   if ((read & set_bit) == 0) {
     keep(Epoch::of_bits(read));
   } else if (const std::vector<Epoch>* old = find(read); old != nullptr) {
+    if (std::ranges::find(*old, epoch) != old->end()) {
+      successors_.emplace(read, read);
+      return read;
+    }
     for (const Epoch other : *old) keep(other);
   }
   std::uint64_t state = epoch.bits();

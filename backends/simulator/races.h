@@ -139,14 +139,24 @@ class ReaderSets {
   /// The state of a cell read before as `read` says, and now at `epoch` by one who knows `knowledge`. Readers
   /// that `knowledge` covers are left out: who comes after the new reader comes after them. At most `limit`
   /// are kept: a buffer that every block reads would otherwise collect them all.
-  std::uint64_t with(std::uint64_t read, Epoch epoch, const Knowledge& knowledge, std::size_t limit);
+  std::uint64_t with(std::uint64_t read, Epoch epoch, const Knowledge& knowledge, std::size_t limit) {
+    // Neighbours mostly have the same readers.
+    if (read != last_read_ || epoch != successor_epoch_) {
+      last_state_ = successor(read, epoch, knowledge, limit);
+      last_read_ = read;
+    }
+    return last_state_;
+  }
   std::uint64_t next() const { return first_ + sets_.size(); }
 
  private:
+  std::uint64_t successor(std::uint64_t read, Epoch epoch, const Knowledge& knowledge, std::size_t limit);
+
   std::uint64_t first_;
   std::vector<std::vector<Epoch>> sets_;
   std::unordered_map<std::uint64_t, std::uint64_t> successors_;  ///< of the last epoch: old state to new
   Epoch successor_epoch_;
+  std::uint64_t last_read_ = 0, last_state_ = 0;  ///< with successor_epoch_
 };
 
 }  // namespace weft::simulator

@@ -128,9 +128,15 @@ Pointers Warp::reach(const Operation& operation, ptx::Space space, const std::ui
   const Epoch now = epoch(is_strong);
   Region* region = nullptr;
   std::size_t offset = 0;
+  std::uint64_t last_read = ~std::uint64_t{0};
+  std::byte* last_pointer = nullptr;
   for (Mask rest = mask; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
     const std::uint64_t address = addresses[lane];
+    if (address == last_read) {
+      pointers[lane] = last_pointer;
+      continue;
+    }
     if (region != nullptr && region->is_checked && address - region->address <= region->bytes &&
         bytes <= region->bytes - (address - region->address)) {
       offset = address - region->address;  // as the lane before
@@ -162,6 +168,10 @@ Pointers Warp::reach(const Operation& operation, ptx::Space space, const std::ui
       continue;
     }
     pointers[lane] = region->data.get() + offset;
+    if (access == Access::read && region->is_checked) {
+      last_read = address;
+      last_pointer = pointers[lane];
+    }
     if (!checks) continue;
     if (access == Access::write) {
       region->mark_written(offset, bytes);
@@ -208,6 +218,26 @@ std::byte* Warp::reach_asynchronous(const Operation& operation, Queue queue, ptx
 
 namespace {
 
+/// Whether no two lanes want different words of one bank.
+bool has_no_conflict(const std::uint64_t* addresses, Mask mask, int count, std::uint32_t words) {
+  std::array<std::uint64_t, 32> word_of_bank;
+  std::uint32_t used = 0;
+  for (int lane = 0; lane < count; ++lane) {
+    if ((mask >> lane & 1) == 0) continue;
+    for (std::uint32_t word = 0; word < words; ++word) {
+      const std::uint64_t index = addresses[lane] / 4 + word;
+      const std::size_t bank = index % 32;
+      if ((used >> bank & 1) == 0) {
+        used |= 1U << bank;
+        word_of_bank[bank] = index;
+      } else if (word_of_bank[bank] != index) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 /// Passes of shared memory: 32 banks of 4 bytes; different words of one bank come one after the other.
 /// Accesses of 8 and 16 bytes go in halves and quarters of a warp.
 std::uint32_t shared_passes(const std::uint64_t* addresses, Mask mask, std::uint32_t bytes) {
@@ -215,6 +245,10 @@ std::uint32_t shared_passes(const std::uint64_t* addresses, Mask mask, std::uint
   const int lanes_at_once = static_cast<int>(32 / std::min(words, 4U));
   std::uint32_t passes = 0;
   for (int start = 0; start < lanes; start += lanes_at_once) {
+    if (has_no_conflict(addresses + start, mask >> start, lanes_at_once, words)) {
+      passes += (mask >> start & (all_lanes >> (lanes - lanes_at_once))) != 0 ? 1 : 0;
+      continue;
+    }
     std::array<std::array<std::uint64_t, 8>, 32> seen;
     std::array<std::uint8_t, 32> count{};
     std::uint32_t most = 0;

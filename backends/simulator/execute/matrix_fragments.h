@@ -10,6 +10,7 @@
 #include <weft/backends/simulator/execute/matrix_numbers.h>
 #include <weft/backends/simulator/warp.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -50,6 +51,24 @@ struct Shape {
 void read_metadata(Warp& warp, const Operation& operation, const Shape& shape, Element element,
                    const std::uint32_t* metadata, std::uint32_t selector, Positions& positions);
 
+/// The elements of all lanes of a register, lane by lane.
+template <Element element>
+auto numbers_of_register(const void* from) {
+  constexpr std::size_t count = std::size_t{lanes} * (element == Element::f64 ? 8 : 4) / bytes_of(element);
+  std::array<Number<element>, count> numbers;
+  if constexpr (element == Element::f16) {
+    // Arrays that nothing else refers to, so that the loops vectorise.
+    std::array<std::uint16_t, count> bits;
+    std::array<float, count> values;
+    std::memcpy(bits.data(), from, sizeof bits);
+    for (std::size_t i = 0; i < count; ++i) values[i] = half_value(bits[i]);
+    for (std::size_t i = 0; i < count; ++i) numbers[i] = values[i];
+  } else {
+    for (std::size_t i = 0; i < count; ++i) numbers[i] = number<element>(from, static_cast<int>(i));
+  }
+  return numbers;
+}
+
 /// A from registers: operands `first` on.
 template <Element element>
 void read_a(const Warp& warp, const Operation& operation, std::size_t first, const Shape& shape,
@@ -59,13 +78,12 @@ void read_a(const Warp& warp, const Operation& operation, std::size_t first, con
   const int parts = shape.rows / 8;
   const int registers = shape.stored() / (4 * in_register) * parts;
   for (int r = 0; r < registers; ++r) {
-    const auto* from = reinterpret_cast<const unsigned char*>(
-        warp.row(warp.operand(operation, first + static_cast<std::size_t>(r))));
+    const auto numbers =
+        numbers_of_register<element>(warp.row(warp.operand(operation, first + static_cast<std::size_t>(r))));
     const int row = 8 * (r % parts), column = 4 * in_register * (r / parts);
-    for (int lane = 0; lane < lanes; ++lane) {
-      Number<element>* const to = a.data() + (row + lane / 4) * most_stored + column + lane % 4 * in_register;
-      for (int i = 0; i < in_register; ++i) to[i] = number<element>(from + lane * width, i);
-    }
+    for (int group = 0; group < 8; ++group)
+      std::copy_n(numbers.data() + group * 4 * in_register, 4 * in_register,
+                  a.data() + (row + group) * most_stored + column);
   }
 }
 
@@ -76,12 +94,12 @@ void read_b(const Warp& warp, const Operation& operation, std::size_t first, con
   constexpr int width = element == Element::f64 ? 8 : 4;
   constexpr int in_register = width / bytes_of(element);
   for (int r = 0; r < shape.inner / (4 * in_register); ++r) {
-    const auto* from = reinterpret_cast<const unsigned char*>(
-        warp.row(warp.operand(operation, first + static_cast<std::size_t>(r))));
-    for (int lane = 0; lane < lanes; ++lane) {
-      Number<element>* const to = b.data() + (4 * r + lane % 4) * in_register * columns_of_block + lane / 4;
-      for (int i = 0; i < in_register; ++i)
-        to[i * columns_of_block] = number<element>(from + lane * width, i);
+    const auto numbers =
+        numbers_of_register<element>(warp.row(warp.operand(operation, first + static_cast<std::size_t>(r))));
+    Number<element>* const to = b.data() + 4 * r * in_register * columns_of_block;
+    for (int k = 0; k < 4 * in_register; ++k) {
+      for (int group = 0; group < 8; ++group)
+        to[k * columns_of_block + group] = numbers[static_cast<std::size_t>(group * 4 * in_register + k)];
     }
   }
 }

@@ -134,7 +134,8 @@ void Names::declare_registers(const Token& token, Type type, int elements) {
   name.elements = static_cast<std::uint8_t>(elements);
   name.index = static_cast<int>(function_->registers.size());
   name = declare(token, name);
-  if (const auto parts = split(token.text, digits_at_end(token.text)); parts && parts->number < ~0U) {
+  const std::size_t digits = digits_at_end(token.text);
+  if (const auto parts = split(token.text, digits); digits > 0 && parts && parts->number < ~0U) {
     Range& range = range_here(parts->prefix);
     range.least_single = std::min(range.least_single, parts->number);
     range.line = range.count == 0 ? token.line : range.line;
