@@ -1,3 +1,4 @@
+#include <weft/backends/cuda/certainty.h>
 #include <weft/backends/cuda/name_values.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
@@ -148,29 +149,11 @@ class Candidates {
   }
 
   void add(const Expr& expr, bool is_certain) {
-    std::visit(ir::overloaded{
-                   [&](const ir::Load& e) {
-                     for (const Expr& index : e.indices) add(index, is_certain);
-                   },
-                   [&](const ir::Unary& e) { add(e.operand, is_certain); },
-                   [&](const ir::Binary& e) {
-                     add(e.left, is_certain);
-                     const bool lazy =
-                         e.op == ir::BinaryOperator::logical_and || e.op == ir::BinaryOperator::logical_or;
-                     add(e.right, is_certain && !lazy);
-                   },
-                   [&](const ir::Select& e) {
-                     add(e.condition, is_certain);
-                     add(e.when_true, false);
-                     add(e.when_false, false);
-                   },
-                   [&](const ir::Cast& e) { add(e.operand, is_certain); },
-                   [&](const ir::Call& e) {
-                     for (const Expr& argument : e.arguments) add(argument, is_certain);
-                   },
-                   [](const auto&) {},
-               },
-               expr.node().kind());
+    visit_with_certainty(expr, is_certain,
+                         [this](const Expr& part, bool certain) { add_one(part, certain); });
+  }
+
+  void add_one(const Expr& expr, bool is_certain) {
     if (!name_for(expr)) return;
     const std::string key = key_of(expr);
     const auto [place, is_new] = by_key_.try_emplace(key, Candidate{expr, 0, false});

@@ -1,3 +1,4 @@
+#include <weft/backends/cuda/certainty.h>
 #include <weft/backends/cuda/source_expression.h>
 #include <weft/backends/cuda/source_vectors.h>
 #include <weft/scheduler/ir/simplify.h>
@@ -31,31 +32,9 @@ struct Loads {
   std::vector<const ir::Load*> possible;
 
   void add(const ir::Expr& expr, bool is_certain) {
-    std::visit(ir::overloaded{
-                   [&](const ir::Load& e) {
-                     (is_certain ? certain : possible).push_back(&e);
-                     for (const ir::Expr& index : e.indices) add(index, is_certain);
-                   },
-                   [&](const ir::Unary& e) { add(e.operand, is_certain); },
-                   [&](const ir::Binary& e) {
-                     add(e.left, is_certain);
-                     // && and || of C++ leave their right side out.
-                     const bool lazy =
-                         e.op == ir::BinaryOperator::logical_and || e.op == ir::BinaryOperator::logical_or;
-                     add(e.right, is_certain && !lazy);
-                   },
-                   [&](const ir::Select& e) {
-                     add(e.condition, is_certain);
-                     add(e.when_true, false);
-                     add(e.when_false, false);
-                   },
-                   [&](const ir::Cast& e) { add(e.operand, is_certain); },
-                   [&](const ir::Call& e) {
-                     for (const ir::Expr& argument : e.arguments) add(argument, is_certain);
-                   },
-                   [](const auto&) {},
-               },
-               expr.node().kind());
+    visit_with_certainty(expr, is_certain, [this](const ir::Expr& part, bool sure) {
+      if (const auto* load = part.as<ir::Load>()) (sure ? certain : possible).push_back(load);
+    });
   }
 };
 

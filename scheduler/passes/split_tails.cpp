@@ -1,26 +1,15 @@
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/passes.h>
+#include <weft/scheduler/steps/loops.h>
 
 #include <algorithm>
-#include <map>
 
 namespace weft::passes {
 namespace {
 
 using ir::Expr;
 using ir::Stmt;
-
-/// Loops inside the statement, by name.
-using Inner = std::map<std::string, ir::For>;
-
-Inner inner_loops(const Stmt& stmt) {
-  Inner loops;
-  ir::visit(stmt, [&](const Stmt& s) {
-    if (const auto* loop = s.as<ir::For>()) loops.emplace(loop->name, *loop);
-  });
-  return loops;
-}
 
 void collect_conjuncts(const Expr& condition, std::vector<Expr>& parts) {
   const auto* both = condition.as<ir::Binary>();
@@ -34,7 +23,7 @@ void collect_conjuncts(const Expr& condition, std::vector<Expr>& parts) {
 
 /// The condition at its hardest over all iterations of the inner loops it uses, or undefined where that is
 /// not to be had: an inner loop of unknown range, or an index that is no sum.
-Expr hardest(const Expr& condition, const Inner& inner) {
+Expr hardest(const Expr& condition, const steps::InnerLoops& inner) {
   const auto* comparison = condition.as<ir::Binary>();
   const bool ordered = comparison != nullptr && (comparison->op == ir::BinaryOperator::less ||
                                                  comparison->op == ir::BinaryOperator::less_equal);
@@ -56,7 +45,7 @@ Expr hardest(const Expr& condition, const Inner& inner) {
 
 /// Conditions inside vectorized loops of `body` that need the loop `name` and, besides it, only loops that
 /// are vectorized or unrolled.
-std::vector<Expr> tail_conditions(const Stmt& body, const std::string& name, const Inner& inner) {
+std::vector<Expr> tail_conditions(const Stmt& body, const std::string& name, const steps::InnerLoops& inner) {
   std::vector<Expr> found;
   ir::visit(body, [&](const Stmt& s) {
     const auto* vector = s.as<ir::For>();
@@ -113,7 +102,7 @@ Stmt tail_of(const ir::For& loop, const Expr& all_hold) {
 
 Stmt split(const ir::For& loop) {
   if (loop.kind == ir::LoopKind::vectorized || loop.kind == ir::LoopKind::unrolled) return ir::for_loop(loop);
-  const Inner inner = inner_loops(loop.body);
+  const steps::InnerLoops inner = steps::inner_loops(loop.body);
   const std::vector<Expr> conditions = tail_conditions(loop.body, loop.name, inner);
   if (conditions.empty()) return ir::for_loop(loop);
   Expr all_hold = ir::boolean(true);

@@ -83,6 +83,14 @@ const ir::For* find_loop(const Stmt& stmt, const std::string& name) {
   return found.empty() ? nullptr : found.front();
 }
 
+InnerLoops inner_loops(const Stmt& stmt) {
+  InnerLoops loops;
+  ir::visit(stmt, [&](const Stmt& s) {
+    if (const auto* loop = s.as<ir::For>()) loops.emplace(loop->name, *loop);
+  });
+  return loops;
+}
+
 bool stands_inside(const Stmt& stmt, const std::string& inner, const std::string& outer) {
   const auto around = find_loops(stmt, outer);
   return std::any_of(around.begin(), around.end(),

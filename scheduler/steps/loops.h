@@ -4,6 +4,7 @@
 #include <weft/scheduler/step.h>
 
 #include <functional>
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -16,6 +17,9 @@ std::vector<std::string> loop_names(const ir::Stmt& stmt);
 const ir::For* find_loop(const ir::Stmt& stmt, const std::string& name);
 /// Every loop of that name, in program order.
 std::vector<const ir::For*> find_loops(const ir::Stmt& stmt, const std::string& name);
+/// The loops inside the statement, by name.
+using InnerLoops = std::map<std::string, ir::For>;
+InnerLoops inner_loops(const ir::Stmt& stmt);
 /// True when a loop called `inner` stands inside a loop called `outer`, in any of the places that have both.
 bool stands_inside(const ir::Stmt& stmt, const std::string& inner, const std::string& outer);
 /// Every loop of that name becomes what `change` returns.

@@ -8,7 +8,6 @@
 #include <weft/scheduler/steps/loops.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 namespace weft::steps {
@@ -16,17 +15,6 @@ namespace {
 
 using ir::Expr;
 using ir::Stmt;
-
-/// The loops inside the staged body, by name.
-using InnerLoops = std::map<std::string, ir::For>;
-
-InnerLoops inner_loops(const Stmt& body) {
-  InnerLoops loops;
-  ir::visit(body, [&](const Stmt& s) {
-    if (const auto* loop = s.as<ir::For>()) loops.emplace(loop->name, *loop);
-  });
-  return loops;
-}
 
 bool uses_any(const Expr& expr, const InnerLoops& loops) {
   return std::any_of(loops.begin(), loops.end(),
