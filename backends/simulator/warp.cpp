@@ -86,6 +86,7 @@ void Warp::tick() {
 
 std::shared_ptr<const View> Warp::snapshot() {
   if (snapshot_ == nullptr) snapshot_ = std::make_shared<const View>(view_);
+  snapshot_is_out_ = true;
   return snapshot_;
 }
 

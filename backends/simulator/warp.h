@@ -239,7 +239,7 @@ class Warp {
   /// Memory of one lane; made when first touched.
   Region* local(int lane);
 
-  std::array<Mask, 1> carry{};       ///< of add.cc and its like, a bit a lane
+  std::array<Mask, 1> carry{};  ///< of add.cc and its like, a bit a lane
 
  private:
   friend struct WarpTestAccess;
@@ -272,6 +272,7 @@ class Warp {
   View view_;
   View heard_;
   std::shared_ptr<const View> snapshot_;
+  bool snapshot_is_out_ = false;  ///< work has it, and does not know what the lanes do from now on
   std::array<std::uint32_t, agents_of_warp> clocks_{};
   std::array<std::deque<Group>, 3> queues_;
   std::array<Group, 3> open_;

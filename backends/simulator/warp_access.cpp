@@ -125,6 +125,7 @@ Pointers Warp::reach(const Operation& operation, ptx::Space space, const std::ui
   Pointers pointers{};
   const bool is_strong = access == Access::atomic || (operation.flags & strong_access) != 0;
   const bool checks = machine_->checks();
+  if (std::exchange(snapshot_is_out_, false)) tick();
   const Epoch now = epoch(is_strong);
   Region* region = nullptr;
   std::size_t offset = 0;

@@ -173,7 +173,7 @@ double TimeModel::load_latency(const Warp& warp, const Operation& operation, dou
   double misses = 0;
   double arrives = now + parameters_.l1_latency + static_cast<double>(sectors.size()) / 4.0;
   for (const std::uint64_t sector : sectors) {
-    touch(sector);
+    touch(warp, sector);
     bool is_fetched = false;
     const double there = cache_.arrival(sector, now, parameters_.l2_latency, timed_block_, is_fetched);
     arrives = std::max(arrives, there);
@@ -186,9 +186,12 @@ double TimeModel::load_latency(const Warp& warp, const Operation& operation, dou
   return arrives - now;
 }
 
-void TimeModel::touch(std::uint64_t sector) {
+void TimeModel::touch(const Warp& warp, std::uint64_t sector) {
   const std::uint64_t address = sector * static_cast<std::uint64_t>(sector_bytes);
   if (address < window::global) return;
+  // Not every access was to a buffer.
+  const Machine::Located located = warp.machine().locate(warp, ptx::Space::global, address, 0);
+  if (located.region == nullptr || located.offset >= located.region->bytes) return;
   const std::size_t slot = (address - window::global) / window::global_stride;
   if (slot >= touched_.size()) touched_.resize(slot + 1);
   const std::size_t index = sector - (window::global + slot * window::global_stride) / 32;

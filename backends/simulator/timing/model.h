@@ -90,7 +90,7 @@ class TimeModel final : public Timer {
   Cost cost_of(const Operation& operation) const;
   static double tensor_flops(const ptx::Instruction& instruction);
   double load_latency(const Warp& warp, const Operation& operation, double now);
-  void touch(std::uint64_t sector);
+  void touch(const Warp& warp, std::uint64_t sector);
   /// Distinct bytes of memory that a launch of all blocks touches.
   double touched_bytes(double blocks_a_sample, const GlobalMemory& memory) const;
 
