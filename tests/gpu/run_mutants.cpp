@@ -3,6 +3,7 @@
 #include <mutants/kernels.h>
 #include <mutants/mutants.h>
 #include <unistd.h>
+#include <weft/backends/runtime/cuda_device.h>
 #include <weft/backends/runtime/driver.h>
 #include <weft/backends/runtime/memory.h>
 #include <weft/backends/runtime/module.h>
@@ -38,7 +39,8 @@ struct alignas(64) TensorMap {
 };
 
 /// The driver's cuTensorMapEncodeTiled, which weft's table of its functions does not have.
-TensorMap encode(const MapOfMatrix& map, std::uint64_t address) {
+TensorMap encode(const Device& device, const MapOfMatrix& map, std::uint64_t address) {
+  const ContextScope scope(*cuda_device_of(device, "encoding a tensor map"));
   using Encode = int(TensorMap*, int, std::uint32_t, void*, const std::uint64_t*, const std::uint64_t*,
                      const std::uint32_t*, const std::uint32_t*, int, int, int, int);
   constexpr int type_f16 = 6, no_interleave = 0, swizzle_128 = 3, no_promotion = 0, fill_zeros = 0;
@@ -78,7 +80,7 @@ int run(const Kernel& kernel, const std::string& ptx, std::uint64_t seed) {
   for (std::uint64_t& address : addresses) arguments.push_back(&address);
   std::deque<TensorMap> maps;
   for (const MapOfMatrix& map : problem.maps)
-    arguments.push_back(&maps.emplace_back(encode(map, addresses[map.input])));
+    arguments.push_back(&maps.emplace_back(encode(device, map, addresses[map.input])));
   const Module module = Module::load(device, ptx);
   module.function("kernel").launch(kernel.shape, arguments, nullptr);
   const Words result = buffers[problem.inputs.size()].to_vector<std::uint32_t>();
