@@ -26,7 +26,8 @@ struct RunVerb {
 
 void add_flags(CLI::App& verb, RunVerb& options) {
   add_problem_flags(verb, options.problem);
-  verb.add_option("--device", options.device, "cpu, cuda or cuda:1")->capture_default_str();
+  verb.add_option("--device", options.device, "cpu, cuda, cuda:1, or sim:sm_80 for the simulator")
+      ->capture_default_str();
   verb.add_option("--target", options.target,
                   "compile for this target; the newest that the device runs where it is left out");
   verb.add_option("--emitter", options.emitter, "GPU code by llvm or by cuda source")
@@ -88,8 +89,10 @@ int execute(const RunVerb& options, bool check) {
                       {"p95", timing.percentile_95},
                       {"n", timing.count}};
     document["gflops"] = giga_per_second(sparse_operations(problem), timing.median);
-    text += fmt::format("{:.2f} us (median of {}), {:.1f} GFLOP/s of the stored weights\n", timing.median,
-                        timing.count, giga_per_second(sparse_operations(problem), timing.median));
+    text += fmt::format("{:.2f} us ({}), {:.1f} GFLOP/s of the stored weights\n", timing.median,
+                        device.kind() == DeviceKind::simulator ? std::string("by the time model")
+                                                               : fmt::format("median of {}", timing.count),
+                        giga_per_second(sparse_operations(problem), timing.median));
   }
   if (!options.out.empty()) {
     const Operand& output = problem.algorithm.operands[problem.algorithm.output.operand];
