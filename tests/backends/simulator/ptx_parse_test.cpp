@@ -182,6 +182,16 @@ TEST(PtxScopes, RegistersAndLabelsOfNestedBlocks) {
   EXPECT_EQ(code[8].operands[0].index, code[0].operands[0].index);
 }
 
+TEST(PtxScopes, ARangeMayHaveTheNameOfARegister) {
+  for (const char* text : {".reg .b64 %c; .reg .b32 %c<4>; mov.b64 %c, 0; mov.b32 %c3, 1;",
+                           ".reg .b32 %c<4>; .reg .b64 %c; mov.b64 %c, 0; mov.b32 %c3, 1;"}) {
+    const Module module = kernel(text);
+    const auto& code = module.functions.at(0).instructions;
+    EXPECT_EQ(name_of_register(module, code[0].operands[0].index), "%c");
+    EXPECT_EQ(name_of_register(module, code[1].operands[0].index), "%c3");
+  }
+}
+
 TEST(PtxCalls, AlwaysResultsFunctionArguments) {
   const Module module = parse(head + R"(.func (.param .b32 r) f (.param .b32 a);
 .func g () { ret; }
