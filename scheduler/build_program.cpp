@@ -90,11 +90,16 @@ class Builder {
   }
 
   void make_sparse_arguments(const Operand& operand) {
+    // Coordinates and positions are not, save the mark of padding; a tensor's check has made sure.
+    const auto& levels = weights_->levels();
+    const bool padded =
+        std::any_of(levels.begin(), levels.end(), [](const Level& level) { return level.padded; });
     for (const auto& [name, array] : weights_->arrays()) {
       std::vector<Expr> shape;
       for (const std::int64_t extent : array.shape()) shape.emplace_back(extent);
-      arrays_[name] = ir::make_buffer(array_buffer_name(operand.name, name), array.dtype(), ir::Scope::global,
-                                      ir::Access::read, {ir::integer(array.size())});
+      arrays_[name] =
+          ir::make_buffer(array_buffer_name(operand.name, name), array.dtype(), ir::Scope::global,
+                          ir::Access::read, {ir::integer(array.size())}, !is_float(array.dtype()) && !padded);
       program_.buffers.push_back(arrays_[name]);
     }
   }

@@ -28,11 +28,13 @@ struct Buffer {
   Access access = Access::read_write;
   std::vector<Expr> shape;
   std::vector<Expr> strides;  ///< in elements, one a dimension; row-major when made by make_buffer
+  bool non_negative = false;  ///< integers: no element is below zero
 };
 
 using BufferRef = std::shared_ptr<const Buffer>;
 
 /// A row-major buffer.
-BufferRef make_buffer(std::string name, DType dtype, Scope scope, Access access, std::vector<Expr> shape);
+BufferRef make_buffer(std::string name, DType dtype, Scope scope, Access access, std::vector<Expr> shape,
+                      bool non_negative = false);
 
 }  // namespace weft::ir

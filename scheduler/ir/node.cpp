@@ -156,12 +156,14 @@ Stmt barrier() {
   return make_stmt(Barrier{});
 }
 
-BufferRef make_buffer(std::string name, DType dtype, Scope scope, Access access, std::vector<Expr> shape) {
+BufferRef make_buffer(std::string name, DType dtype, Scope scope, Access access, std::vector<Expr> shape,
+                      bool non_negative) {
   auto buffer = std::make_shared<Buffer>();
   buffer->name = std::move(name);
   buffer->dtype = dtype;
   buffer->scope = scope;
   buffer->access = access;
+  buffer->non_negative = non_negative;
   buffer->strides.resize(shape.size());
   Expr stride = 1;
   for (std::size_t i = shape.size(); i-- > 0;) {

@@ -244,6 +244,7 @@ class Simplifier {
 Range range_of(const Expr& expr, const Ranges& variables) {
   return std::visit(overloaded{
                         [](const Constant& e) { return Range{e.integer, e.integer}; },
+                        [](const Load& e) { return e.buffer->non_negative ? Range{0, {}} : Range{}; },
                         [&](const Variable& e) {
                           const auto found = variables.find(e.name);
                           return found == variables.end() ? Range{} : found->second;

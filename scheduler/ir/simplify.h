@@ -16,7 +16,8 @@ struct Range {
 };
 using Ranges = std::map<std::string, Range>;
 
-/// The values of an integer expression, by interval arithmetic. Loads have no known range.
+/// The values of an integer expression, by interval arithmetic. Of a load, its buffer says at most that it is
+/// not negative.
 Range range_of(const Expr& expr, const Ranges& variables);
 
 /// An integer expression as constant + sum of coefficient * atom, where atoms are whatever is not a sum or a

@@ -82,7 +82,7 @@ Stmt privatised(const ir::Allocate& allocation, const std::set<std::string>& thr
   const ir::BufferRef& buffer = allocation.buffer;
   const std::vector<bool> dropped = private_dimensions(allocation.body, buffer, threads);
   const auto narrow = ir::make_buffer(buffer->name, buffer->dtype, buffer->scope, buffer->access,
-                                      kept(buffer->shape, dropped));
+                                      kept(buffer->shape, dropped), buffer->non_negative);
   ir::Rewriter rewriter;
   rewriter.on_expr = [&](const Expr& e) {
     const auto* load = e.as<ir::Load>();

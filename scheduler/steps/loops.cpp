@@ -43,8 +43,8 @@ Stmt distribute(const ir::For& loop, const std::vector<Expr>& conditions, const 
       return ir::allocate(s->buffer, distribute(loop, conditions, s->body));
     std::vector<Expr> shape{loop.extent};
     shape.insert(shape.end(), s->buffer->shape.begin(), s->buffer->shape.end());
-    const auto wider =
-        ir::make_buffer(s->buffer->name, s->buffer->dtype, s->buffer->scope, s->buffer->access, shape);
+    const auto wider = ir::make_buffer(s->buffer->name, s->buffer->dtype, s->buffer->scope, s->buffer->access,
+                                       shape, s->buffer->non_negative);
     const Expr index = ir::variable(loop.name) - loop.begin;
     return ir::allocate(wider, distribute(loop, conditions, add_dimension(s->body, s->buffer, wider, index)));
   }

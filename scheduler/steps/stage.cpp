@@ -147,8 +147,9 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
     copy.destination_begin.emplace_back(0);
     copy.extents.push_back(span.extent);
   }
-  const auto tile = ir::make_buffer(tile_name(program, buffer->name + ".shared"), buffer->dtype,
-                                    ir::Scope::shared, ir::Access::read_write, copy.extents);
+  const auto tile =
+      ir::make_buffer(tile_name(program, buffer->name + ".shared"), buffer->dtype, ir::Scope::shared,
+                      ir::Access::read_write, copy.extents, buffer->non_negative);
   copy.destination = tile;
   const Stmt rest = with_loads(body, buffer, [&](const ir::Load& load) {
     std::vector<Expr> indices;
@@ -212,8 +213,9 @@ std::variant<Stmt, Reason> stage_registers(const Stmt& body, const ir::BufferRef
     shape.push_back(loops.at(name).extent);
     indices.push_back(ir::variable(name) - loops.at(name).begin);
   }
-  const auto tile = ir::make_buffer(tile_name(program, buffer->name + ".registers"), buffer->dtype,
-                                    ir::Scope::registers, ir::Access::read_write, shape);
+  const auto tile =
+      ir::make_buffer(tile_name(program, buffer->name + ".registers"), buffer->dtype, ir::Scope::registers,
+                      ir::Access::read_write, shape, buffer->non_negative);
   Stmt fill = ir::store(tile, indices, value);
   if (auto refused = reads_later_tile(value, body)) return *refused;
   for (const Expr& guard : guards_of(body, buffer, loops, used)) {

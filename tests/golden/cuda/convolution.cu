@@ -6,17 +6,6 @@
 //   grid      (8, 8, 2) blocks
 //   block     32 threads
 
-// Rounded towards minus infinity; b is positive.
-__device__ __forceinline__ int floor_divide(int a, int b) {
-  return a / b - (a % b < 0 ? 1 : 0);
-}
-
-// a - b * floor_divide(a, b): never negative; b is positive.
-__device__ __forceinline__ int floor_remainder(int a, int b) {
-  const int rest = a % b;
-  return rest < 0 ? rest + b : rest;
-}
-
 extern "C" __global__ void __launch_bounds__(32) convolution(
     const int* __restrict__ W_begin,
     const int* __restrict__ W_column,
@@ -31,14 +20,14 @@ extern "C" __global__ void __launch_bounds__(32) convolution(
     float sum = 0.0f;
     for (int c_r_s = W_begin[f]; c_r_s < W_begin[f + 1]; ++c_r_s) {
       const int column = W_column[c_r_s];
-      const int quotient = floor_divide(column, 3);
-      const int rest = floor_remainder(quotient, 3);
-      const int rest2 = floor_remainder(column, 3);
+      const int quotient = column / 3;
+      const int rest = quotient % 3;
+      const int rest2 = column % 3;
       if (0 <= p * 2 + rest - 1 && p * 2 + rest - 1 < 15 && 0 <= q_inner + rest2 - 1 &&
           q_inner + rest2 - 1 < 17) {
         sum = __fmaf_rn(W_values[c_r_s],
-                        I[b * 1020 + floor_divide(quotient, 3) * 255 + (p * 2 + rest - 1) * 17 +
-                          q_inner + rest2 - 1], sum);
+                        I[b * 1020 + quotient / 3 * 255 + (p * 2 + rest - 1) * 17 + q_inner +
+                          rest2 - 1], sum);
       }
     }
     const float value0 = sum;
