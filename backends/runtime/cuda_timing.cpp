@@ -92,20 +92,21 @@ class CudaTimer {
     return stop_.seconds_after(start_);
   }
 
-  Timing run() {
-    const auto begin = std::chrono::steady_clock::now();
+  /// Warms up and records the graphs.
+  void prepare() {
     for (int i = 0; i < options_.warm_up; ++i) timed([&] { launch_once_(stream_); });
     choose_repeats(timed([&] { launch_once_(stream_); }));
-    prepare();
-    std::vector<double> samples;
-    for (int round = 0; round < options_.rounds; ++round) {
-      const double all = timed(whole_);
-      const double flushes = options_.flush_l2 ? timed(flushes_) : 0;
-      samples.push_back(std::max(0.0, all - flushes) * 1e6 / repeats_);
-      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-      if (samples.size() >= 3 && spent.count() > options_.maximum_seconds) break;
-    }
-    Timing timing = summarize(std::move(samples));
+    record();
+  }
+
+  void sample() {
+    const double all = timed(whole_);
+    const double flushes = options_.flush_l2 ? timed(flushes_) : 0;
+    samples_.push_back(std::max(0.0, all - flushes) * 1e6 / repeats_);
+  }
+
+  Timing result() const {
+    Timing timing = summarize(samples_);
     timing.repeats = repeats_;
     timing.method = options_.use_graph ? "graph" : "events";
     if (options_.flush_l2) timing.method += "+flush";
@@ -134,7 +135,7 @@ class CudaTimer {
   }
 
   /// Records the graphs and launches each once: the first launch of a graph uploads it.
-  void prepare() {
+  void record() {
     whole_ = [this] { launch_all(true); };
     flushes_ = [this] { launch_all(false); };
     if (!options_.use_graph) return;
@@ -156,6 +157,7 @@ class CudaTimer {
   TimedEvent start_;
   TimedEvent stop_;
   int repeats_ = 1;
+  std::vector<double> samples_;
   std::function<void()> whole_;
   std::function<void()> flushes_;
   std::optional<RecordedGraph> whole_graph_;
@@ -164,8 +166,25 @@ class CudaTimer {
 
 }  // namespace
 
-Timing time_on_cuda(const Device& device, const Launch& launch_once, const TimingOptions& options) {
-  return CudaTimer(device, launch_once, options).run();
+std::vector<Timing> time_on_cuda(const Device& device, const std::vector<Launch>& contestants,
+                                 const TimingOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::vector<std::unique_ptr<CudaTimer>> timers;
+  for (const Launch& launch_once : contestants) {
+    timers.push_back(std::make_unique<CudaTimer>(device, launch_once, options));
+    timers.back()->prepare();
+  }
+  const double limit = options.maximum_seconds * static_cast<double>(contestants.size());
+  for (int round = 0; round < options.rounds; ++round) {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+    if (round >= 3 && spent.count() > limit) break;
+    for (std::size_t i = 0; i < timers.size(); ++i) {
+      timers[(i + static_cast<std::size_t>(round)) % timers.size()]->sample();
+    }
+  }
+  std::vector<Timing> timings;
+  for (const auto& timer : timers) timings.push_back(timer->result());
+  return timings;
 }
 
 }  // namespace weft

@@ -8,8 +8,9 @@
 namespace weft {
 
 // In cuda_timing.cpp.
-Timing time_on_cuda(const Device& device, const std::function<void(StreamHandle)>& launch_once,
-                    const TimingOptions& options);
+std::vector<Timing> time_on_cuda(const Device& device,
+                                 const std::vector<std::function<void(StreamHandle)>>& contestants,
+                                 const TimingOptions& options);
 
 namespace {
 
@@ -56,7 +57,7 @@ class CpuTimer {
   }
 
  private:
-  const std::function<void(StreamHandle)>& launch_once_;
+  std::function<void(StreamHandle)> launch_once_;
   std::vector<int> flush_;
 };
 
@@ -66,26 +67,48 @@ int chosen_repeats(const TimingOptions& options, double one_seconds) {
   return static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(options.most_repeats)));
 }
 
-Timing time_on_cpu(const Device& device, const std::function<void(StreamHandle)>& launch_once,
-                   const TimingOptions& options) {
-  CpuTimer timer(device, launch_once, options.flush_l2);
+/// One contestant on the CPU.
+struct CpuContestant {
+  CpuTimer timer;
+  int repeats = 1;
+  std::vector<double> samples;
+};
+
+CpuContestant warmed_up(const Device& device, const std::function<void(StreamHandle)>& launch_once,
+                        const TimingOptions& options) {
+  CpuContestant contestant{CpuTimer(device, launch_once, options.flush_l2), 1, {}};
   const auto begin = Clock::now();
   for (int i = 0; i < options.warm_up; ++i) {
     launch_once(nullptr);
     if (seconds_since(begin) > options.maximum_seconds) break;
   }
   // With a flush each repeat costs far more than its launch, and gains nothing: the clock is read every time.
-  const int repeats =
-      options.flush_l2 ? std::max(1, options.repeats) : chosen_repeats(options, timer.sample(1));
-  std::vector<double> samples;
+  contestant.repeats =
+      options.flush_l2 ? std::max(1, options.repeats) : chosen_repeats(options, contestant.timer.sample(1));
+  return contestant;
+}
+
+std::vector<Timing> time_on_cpu(const Device& device,
+                                const std::vector<std::function<void(StreamHandle)>>& launches,
+                                const TimingOptions& options) {
+  const auto begin = Clock::now();
+  std::vector<CpuContestant> contestants;
+  for (const auto& launch_once : launches) contestants.push_back(warmed_up(device, launch_once, options));
+  const double limit = options.maximum_seconds * static_cast<double>(launches.size());
   for (int round = 0; round < options.rounds; ++round) {
-    samples.push_back(timer.sample(repeats) * 1e6 / repeats);
-    if (samples.size() >= 3 && seconds_since(begin) > options.maximum_seconds) break;
+    if (round >= 3 && seconds_since(begin) > limit) break;
+    for (std::size_t i = 0; i < contestants.size(); ++i) {
+      CpuContestant& turn = contestants[(i + static_cast<std::size_t>(round)) % contestants.size()];
+      turn.samples.push_back(turn.timer.sample(turn.repeats) * 1e6 / turn.repeats);
+    }
   }
-  Timing timing = summarize(std::move(samples));
-  timing.repeats = repeats;
-  timing.method = options.flush_l2 ? "clock+flush" : "clock";
-  return timing;
+  std::vector<Timing> timings;
+  for (CpuContestant& contestant : contestants) {
+    timings.push_back(summarize(std::move(contestant.samples)));
+    timings.back().repeats = contestant.repeats;
+    timings.back().method = options.flush_l2 ? "clock+flush" : "clock";
+  }
+  return timings;
 }
 
 /// A simulated device takes the same time at every launch.
@@ -129,12 +152,20 @@ Timing summarize(std::vector<double> microseconds) {
   return timing;
 }
 
+std::vector<Timing> time_in_turns(const Device& device,
+                                  const std::vector<std::function<void(StreamHandle)>>& contestants,
+                                  const TimingOptions& options) {
+  check(options);
+  if (device.kind() == DeviceKind::cpu) return time_on_cpu(device, contestants, options);
+  if (device.is_cuda()) return time_on_cuda(device, contestants, options);
+  std::vector<Timing> timings;
+  for (const auto& launch_once : contestants) timings.push_back(time_by_own_clock(device, launch_once));
+  return timings;
+}
+
 Timing time(const Device& device, const std::function<void(StreamHandle)>& launch_once,
             const TimingOptions& options) {
-  check(options);
-  if (device.kind() == DeviceKind::cpu) return time_on_cpu(device, launch_once, options);
-  if (device.is_cuda()) return time_on_cuda(device, launch_once, options);
-  return time_by_own_clock(device, launch_once);
+  return time_in_turns(device, {launch_once}, options).front();
 }
 
 }  // namespace weft

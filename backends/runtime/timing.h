@@ -52,6 +52,14 @@ struct Timing {
 Timing time(const Device& device, const std::function<void(StreamHandle)>& launch_once,
             const TimingOptions& options = {});
 
+/// Times several contestants in one run: they are warmed up and prepared first, then every round takes one
+/// sample of each, beginning with another one each time, so that a clock or a neighbour that changes meets
+/// all of them alike. Timings in the order of the contestants; `maximum_seconds` counts for each. Errors as
+/// time().
+std::vector<Timing> time_in_turns(const Device& device,
+                                  const std::vector<std::function<void(StreamHandle)>>& contestants,
+                                  const TimingOptions& options = {});
+
 /// Median, minimum, 95th percentile (linear between samples) and spread of `microseconds`, which is not
 /// empty.
 Timing summarize(std::vector<double> microseconds);

@@ -6,6 +6,8 @@
 #include <weft/backends/runtime/device.h>
 #include <weft/backends/runtime/driver.h>
 #include <weft/backends/runtime/libraries.h>
+#include <weft/backends/runtime/libraries/cudnn.h>
+#include <weft/backends/runtime/libraries/cusparse.h>
 #include <weft/backends/runtime/memory.h>
 #include <weft/backends/runtime/module.h>
 #include <weft/backends/runtime/timing.h>
@@ -175,6 +177,31 @@ TEST_F(FakeTiming, TheFlushIsSubtracted) {
     EXPECT_EQ(fake().flushed_bytes, std::size_t{2} << 20U);
     EXPECT_EQ(timing.method, use_graph ? "graph+flush" : "events+flush");
   }
+}
+
+TEST_F(FakeTiming, InTurnsEachContestantHasItsOwnGraph) {
+  const FakeDriverState before = fake();
+  const auto twice = [this](StreamHandle stream) {
+    launch(stream);
+    launch(stream);
+  };
+  const std::vector<Timing> timings = time_in_turns(device, {launch, twice});
+  ASSERT_EQ(timings.size(), 2U);
+  EXPECT_NEAR(timings[0].median, 10, 1e-3);
+  EXPECT_NEAR(timings[1].median, 20, 1e-3);
+  EXPECT_EQ(timings[1].count, 15);
+  EXPECT_EQ(fake().graphs, before.graphs);
+  EXPECT_EQ(fake().streams, before.streams);
+}
+
+TEST_F(FakeDevice, LibrariesSayWhatIsMissing) {
+  std::string reason;
+  EXPECT_FALSE(Cusparse::open(Device::cpu(), &reason));
+  EXPECT_EQ(reason, "cuSPARSE needs a CUDA device, not cpu");
+  EXPECT_FALSE(Cudnn::open(Device::cpu(), &reason));
+  EXPECT_EQ(reason, "cuDNN needs a CUDA device, not cpu");
+  EXPECT_THAT(Cusparse::algorithms(), ::testing::ElementsAre("default", "csr 1", "csr 2", "csr 3"));
+  EXPECT_EQ(Cudnn::algorithms().size(), 8U);
 }
 
 TEST_F(FakeTiming, LeavesNothingBehind) {

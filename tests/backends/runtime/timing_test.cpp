@@ -80,6 +80,34 @@ TEST(Timing, RefusesOptionsThatMeanNothing) {
   }
 }
 
+TEST(Timing, ContestantsTakeTurnsAndEachBegins) {
+  TimingOptions options;
+  options.rounds = 3;
+  options.repeats = 1;
+  options.warm_up = 0;
+  std::string order;
+  std::vector<std::function<void(StreamHandle)>> contestants;
+  for (const char name : {'a', 'b', 'c'}) {
+    contestants.emplace_back([&order, name](StreamHandle) { order += name; });
+  }
+  const std::vector<Timing> timings = time_in_turns(Device::cpu(), contestants, options);
+  // One launch each to choose the repeats, then three rounds.
+  EXPECT_EQ(order, "abcabcbcacab");
+  ASSERT_EQ(timings.size(), 3U);
+  for (const Timing& timing : timings) EXPECT_EQ(timing.count, 3);
+  EXPECT_TRUE(time_in_turns(Device::cpu(), {}, options).empty());
+}
+
+TEST(Timing, ContestantsKeepTheirTimesApart) {
+  TimingOptions options;
+  options.rounds = 5;
+  const auto timings = time_in_turns(
+      Device::cpu(), {[](StreamHandle) { spin(300e-6); }, [](StreamHandle) { spin(20e-6); }}, options);
+  EXPECT_GE(timings[0].minimum, 300);
+  EXPECT_LT(timings[1].minimum, 300);
+  EXPECT_GT(timings[1].repeats, timings[0].repeats);
+}
+
 TEST(Timing, ErrorsOfALaunchComeThrough) {
   EXPECT_THROW(time(Device::cpu(), [](StreamHandle) { throw RuntimeError("broken"); }), RuntimeError);
 }

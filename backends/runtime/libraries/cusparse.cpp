@@ -1,0 +1,239 @@
+#include <weft/backends/runtime/cuda_device.h>
+#include <weft/backends/runtime/libraries/cusparse.h>
+#include <weft/backends/runtime/memory.h>
+#include <weft/backends/runtime/shared_library.h>
+#include <weft/dsl/errors.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace weft {
+namespace {
+
+using Handle = struct cusparseContext*;
+using SparseMatrix = struct cusparseSpMatDescr*;
+using DenseMatrix = struct cusparseDnMatDescr*;
+using Status = int;
+
+/// The arguments that three entry points share, up to the algorithm.
+#define WEFT_CUSPARSE_SPMM_ARGUMENTS                                                                     \
+  Handle handle, int op_a, int op_b, const void *alpha, SparseMatrix a, DenseMatrix b, const void *beta, \
+      DenseMatrix c, int compute, int algorithm
+
+struct EntryPoints {
+  Status (*create)(Handle* handle);
+  Status (*destroy)(Handle handle);
+  Status (*get_version)(Handle handle, int* version);
+  Status (*set_stream)(Handle handle, StreamHandle stream);
+  Status (*create_csr)(SparseMatrix* matrix, std::int64_t rows, std::int64_t columns, std::int64_t stored,
+                       void* row_begin, void* column, void* values, int offset_type, int column_type,
+                       int index_base, int value_type);
+  Status (*create_dense)(DenseMatrix* matrix, std::int64_t rows, std::int64_t columns, std::int64_t leading,
+                         void* values, int value_type, int order);
+  Status (*destroy_sparse)(SparseMatrix matrix);
+  Status (*destroy_dense)(DenseMatrix matrix);
+  Status (*buffer_size)(WEFT_CUSPARSE_SPMM_ARGUMENTS, std::size_t* bytes);
+  Status (*preprocess)(WEFT_CUSPARSE_SPMM_ARGUMENTS, void* buffer);
+  Status (*multiply)(WEFT_CUSPARSE_SPMM_ARGUMENTS, void* buffer);
+  const char* (*status_text)(Status status);
+
+  bool resolve(const SharedLibrary& library) {
+    library.resolve(status_text, "cusparseGetErrorString");
+    return library.resolve(create, "cusparseCreate") && library.resolve(destroy, "cusparseDestroy") &&
+           library.resolve(get_version, "cusparseGetVersion") &&
+           library.resolve(set_stream, "cusparseSetStream") &&
+           library.resolve(create_csr, "cusparseCreateCsr") &&
+           library.resolve(create_dense, "cusparseCreateDnMat") &&
+           library.resolve(destroy_sparse, "cusparseDestroySpMat") &&
+           library.resolve(destroy_dense, "cusparseDestroyDnMat") &&
+           library.resolve(buffer_size, "cusparseSpMM_bufferSize") &&
+           library.resolve(preprocess, "cusparseSpMM_preprocess") &&
+           library.resolve(multiply, "cusparseSpMM");
+  }
+  void check(Status status, const std::string& doing) const {
+    if (status == 0) return;
+    const char* text = status_text != nullptr ? status_text(status) : nullptr;
+    throw RuntimeError(doing + ": " + (text != nullptr ? text : "cuSPARSE status " + std::to_string(status)));
+  }
+};
+
+#undef WEFT_CUSPARSE_SPMM_ARGUMENTS
+
+constexpr int data_f32 = 0;
+
+/// cudaDataType_t.
+int data_code(DenseType type) {
+  switch (type) {
+    case DenseType::f32:
+      return data_f32;
+    case DenseType::f16:
+      return 2;
+    case DenseType::bf16:
+      return 14;
+    case DenseType::tf32:
+      break;
+  }
+  throw UserError({"multiplying sparse weights with cuSPARSE", {}, "the type tf32", "f32, f16 or bf16"});
+}
+
+constexpr std::array<std::string_view, 4> algorithm_names{"default", "csr 1", "csr 2", "csr 3"};
+/// cusparseSpMMAlg_t.
+constexpr std::array<int, 4> algorithm_codes{0, 4, 6, 12};
+
+int algorithm_code(std::string_view name) {
+  const auto* found = std::find(algorithm_names.begin(), algorithm_names.end(), name);
+  if (found != algorithm_names.end())
+    return algorithm_codes[static_cast<std::size_t>(found - algorithm_names.begin())];
+  throw UserError(
+      {"cuSPARSE has no such algorithm", {}, std::string(name), "default, csr 1, csr 2 or csr 3"});
+}
+
+void check_extents(const CsrProduct& product) {
+  constexpr std::int64_t most = std::numeric_limits<int>::max();
+  bool fits = product.stored >= 0 && product.stored <= most;
+  for (const std::int64_t extent : {product.m, product.n, product.k})
+    fits = fits && extent >= 1 && extent <= most;
+  if (fits) return;
+  throw UserError({"multiplying sparse weights with cuSPARSE",
+                   {},
+                   "M = " + std::to_string(product.m) + ", K = " + std::to_string(product.k) + ", N = " +
+                       std::to_string(product.n) + ", " + std::to_string(product.stored) + " entries",
+                   "extents from 1 to " + std::to_string(most) + ", at most as many entries"});
+}
+
+void* pointer(std::uint64_t address) {
+  return reinterpret_cast<void*>(address);
+}
+
+}  // namespace
+
+struct Cusparse::State {
+  SharedLibrary library;
+  EntryPoints api{};
+  std::shared_ptr<CudaDevice> device;
+  std::optional<Device> owner;
+  Handle handle = nullptr;
+  std::string version;
+
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    if (handle == nullptr) return;
+    in_context([this] { api.destroy(handle); });
+  }
+  /// For destructors: not a ContextScope, because after a kernel has failed even this may be refused.
+  template <class F>
+  void in_context(F&& action) const {
+    if (device->has_stuck_kernel()) return;
+    const auto& driver_api = driver::entry_points();
+    if (driver_api.cuCtxPushCurrent_v2(device->context()) != driver::success) return;
+    action();
+    driver::Context former = nullptr;
+    driver_api.cuCtxPopCurrent_v2(&former);
+  }
+};
+
+struct Cusparse::Product::State {
+  std::shared_ptr<Cusparse::State> library;
+  SparseMatrix a = nullptr;
+  DenseMatrix b = nullptr;
+  DenseMatrix c = nullptr;
+  DeviceMemory workspace;
+  int algorithm = 0;
+
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    library->in_context([this] {
+      if (a != nullptr) library->api.destroy_sparse(a);
+      if (b != nullptr) library->api.destroy_dense(b);
+      if (c != nullptr) library->api.destroy_dense(c);
+    });
+  }
+
+  template <class F, class Last>
+  Status call(F* function, Last last) const {
+    static constexpr float alpha = 1;
+    static constexpr float beta = 0;
+    constexpr int plain = 0;
+    return function(library->handle, plain, plain, &alpha, a, b, &beta, c, data_f32, algorithm, last);
+  }
+};
+
+std::optional<Cusparse> Cusparse::open(const Device& device, std::string* reason) {
+  const auto absent = [&](const std::string& why) {
+    if (reason != nullptr) *reason = why;
+    return std::nullopt;
+  };
+  if (!device.is_cuda()) return absent("cuSPARSE needs a CUDA device, not " + device.name());
+  auto state = std::make_shared<State>();
+  // The number of cuSPARSE stayed behind the toolkit's: CUDA 12 and 13 both bring 12.
+  state->library = SharedLibrary::open({"libcusparse.so.13", "libcusparse.so.12"}, library_folders(),
+                                       {"libnvJitLink.so.13", "libnvJitLink.so.12"});
+  if (!state->library) return absent("no cuSPARSE: " + state->library.reason());
+  if (!state->api.resolve(state->library)) {
+    return absent("no cuSPARSE: " + state->library.path().string() + " lacks a function that weft calls");
+  }
+  state->device = cuda_device_of(device, "opening cuSPARSE");
+  state->owner = device;
+  const ContextScope scope(*state->device);
+  state->api.check(state->api.create(&state->handle), "opening cuSPARSE on " + device.name());
+  int version = 0;
+  state->api.check(state->api.get_version(state->handle, &version), "asking for the version of cuSPARSE");
+  state->version = "cuSPARSE " + std::to_string(version / 1000) + "." + std::to_string(version / 100 % 10) +
+                   "." + std::to_string(version % 100) + " (" + state->library.path().filename().string() +
+                   ")";
+  Cusparse cusparse;
+  cusparse.state_ = std::move(state);
+  return cusparse;
+}
+
+std::span<const std::string_view> Cusparse::algorithms() {
+  return algorithm_names;
+}
+
+Cusparse::Product Cusparse::prepare(const CsrProduct& product, std::string_view algorithm) const {
+  check_extents(product);
+  constexpr int index_32 = 2, base_zero = 0, row_major = 2;
+  const int data = data_code(product.type);
+  const EntryPoints& api = state_->api;
+  const ContextScope scope(*state_->device);
+  auto state = std::make_shared<Product::State>();
+  state->library = state_;
+  state->algorithm = algorithm_code(algorithm);
+  const std::string doing = "preparing a product with cuSPARSE (" + std::string(algorithm) + ")";
+  api.check(
+      api.create_csr(&state->a, product.m, product.k, product.stored, pointer(product.row_begin),
+                     pointer(product.column), pointer(product.values), index_32, index_32, base_zero, data),
+      doing);
+  api.check(api.create_dense(&state->b, product.k, product.n, product.n, pointer(product.b), data, row_major),
+            doing);
+  api.check(api.create_dense(&state->c, product.m, product.n, product.n, pointer(product.c), data, row_major),
+            doing);
+  std::size_t bytes = 0;
+  api.check(api.set_stream(state_->handle, nullptr), doing);
+  api.check(state->call(api.buffer_size, &bytes), doing);
+  state->workspace = DeviceMemory(*state_->owner, bytes);
+  api.check(state->call(api.preprocess, state->workspace.data()), doing);
+  wait_for(*state_->owner, nullptr);
+  Product prepared;
+  prepared.state_ = std::move(state);
+  return prepared;
+}
+
+void Cusparse::Product::launch(StreamHandle stream) const {
+  const Cusparse::State& library = *state_->library;
+  const ContextScope scope(*library.device);
+  library.api.check(library.api.set_stream(library.handle, stream), "giving cuSPARSE a stream");
+  library.api.check(state_->call(library.api.multiply, state_->workspace.data()),
+                    "multiplying sparse weights with cuSPARSE");
+}
+
+const std::string& Cusparse::version() const {
+  return state_->version;
+}
+
+}  // namespace weft

@@ -1,0 +1,68 @@
+// The vendor's product with weights in CSR, the one that any unstructured kernel is compared with. Found when
+// the program runs.
+#pragma once
+
+#include <weft/backends/runtime/device.h>
+#include <weft/backends/runtime/libraries.h>
+#include <weft/backends/runtime/stream.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+/// C = A B with sparse A of M x K and row-major dense B and C, at device addresses. Offsets and columns have
+/// 32 bits; offsets are m + 1.
+struct CsrProduct {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  std::int64_t stored = 0;
+  DenseType type = DenseType::f32;  ///< f32, f16 or bf16; sums are f32
+  std::uint64_t row_begin = 0;
+  std::uint64_t column = 0;
+  std::uint64_t values = 0;
+  std::uint64_t b = 0;
+  std::uint64_t c = 0;
+};
+
+/// cuSPARSE on one device; use from one thread at a time.
+class Cusparse {
+ public:
+  /// Nothing where there is no cuSPARSE or `device` is not a CUDA device; `reason`, when given, then says
+  /// why. RuntimeError when cuSPARSE is there and fails.
+  static std::optional<Cusparse> open(const Device& device, std::string* reason = nullptr);
+
+  /// Its algorithms for CSR: "default", "csr 1", "csr 2", "csr 3".
+  static std::span<const std::string_view> algorithms();
+
+  /// A product with its workspace and what the library learnt of the weights beforehand. A value; copies
+  /// share it, and it keeps the library open.
+  class Product {
+   public:
+    /// Starts the product in `stream` and returns at once. RuntimeError from cuSPARSE.
+    void launch(StreamHandle stream) const;
+
+   private:
+    friend class Cusparse;
+    struct State;
+    std::shared_ptr<State> state_;
+  };
+
+  /// UserError for an unknown algorithm or extents outside 1 … 2^31 - 1, RuntimeError where cuSPARSE does not
+  /// offer the product by this algorithm.
+  Product prepare(const CsrProduct& product, std::string_view algorithm) const;
+
+  /// "cuSPARSE 12.6.3 (libcusparse.so.12)"
+  const std::string& version() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace weft
