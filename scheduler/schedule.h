@@ -7,6 +7,7 @@
 #include <weft/scheduler/step.h>
 #include <weft/scheduler/target.h>
 
+#include <concepts>
 #include <memory>
 #include <optional>
 #include <source_location>
@@ -27,8 +28,12 @@ inline constexpr Word block_x{"block_x"}, block_y{"block_y"}, block_z{"block_z"}
 struct ArgumentName {
   std::string_view name;
   Argument operator=(const LoopName& loop) const { return {std::string(name), loop.text()}; }
+  template <std::integral Integer>
+  Argument operator=(Integer number) const {
+    return {std::string(name), static_cast<std::int64_t>(number)};
+  }
 };
-inline constexpr ArgumentName at{"at"};
+inline constexpr ArgumentName at{"at"}, code_bytes{"code_bytes"};
 
 /// A first argument that remembers where the user wrote it.
 template <class T>
@@ -83,6 +88,15 @@ class Schedule {
   /// `.stage(B, shared, at = n.outer)`: what an iteration of n.outer reads of B is copied first.
   Schedule& stage(Placed<std::string> tensor, Word scope, const Argument& place) {
     return apply({"stage", {{{}, tensor.value}, {{}, std::string(scope.text)}, place}, tensor.place});
+  }
+  /// `.bake_values(m.inner)`: values and coordinates of the weights become constants of the program, for each
+  /// block of the rows that m.inner runs over.
+  Schedule& bake_values(Placed<LoopName> rows) {
+    return apply({"bake_values", {argument(rows.value)}, rows.place});
+  }
+  /// `.bake_values(m.inner, code_bytes = 26 * 1024)`: refused where the code of a block would be larger.
+  Schedule& bake_values(Placed<LoopName> rows, const Argument& most) {
+    return apply({"bake_values", {argument(rows.value), most}, rows.place});
   }
 
   /// Any step, from a file or a search. Throws as the members do.

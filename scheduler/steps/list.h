@@ -14,5 +14,6 @@ extern const StepKind vectorize;
 extern const StepKind parallel;
 extern const StepKind bind;
 extern const StepKind stage;
+extern const StepKind bake_values;
 
 }  // namespace weft::steps

@@ -1,0 +1,515 @@
+// bake_values: the stored entries of a block of rows, written out as constants.
+#include <fmt/format.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/known_weights.h>
+#include <weft/scheduler/steps/list.h>
+#include <weft/scheduler/steps/loops.h>
+
+#include <algorithm>
+
+namespace weft::steps {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+constexpr std::int64_t most_entries = 200'000;     ///< written out in one program, each for every column
+constexpr std::int64_t most_blocks = 1 << 16;      ///< of rows: leaves of the tree of conditions
+constexpr std::int64_t bytes_of_instruction = 16;  ///< of a GPU
+
+/// The nest that is written out: row loop, output loops between it and the sum, the sum.
+struct Nest {
+  ir::For rows;                        ///< body unset
+  std::int64_t begin = 0, extent = 0;  ///< of the row loop
+  std::vector<ir::For> around;         ///< output loops found inside the row loop; they move outside
+  std::vector<Expr> outside;           ///< conditions that do not depend on the row
+  std::vector<Expr> of_row;            ///< conditions that do
+  ir::BufferRef sum;                   ///< of one row
+  std::vector<Stmt> first, last;       ///< statements before and after the sum
+  std::vector<ir::For> entries;        ///< loops over stored entries; bodies unset
+  std::vector<ir::For> columns;        ///< loops of the sum that do not choose the entry
+  std::vector<Expr> conditions;        ///< around the sum's update
+  Expr value;                          ///< what is added
+  std::vector<Expr> place;             ///< where in `sum`
+  Expr position;                       ///< of the entry in `values`
+};
+
+/// One stored entry of a block: sum[row] += value, or += factor * shared.
+struct Entry {
+  std::int64_t column = 0;
+  std::int64_t row = 0;          ///< of the row loop, from 0
+  Expr value;                    ///< the constant, or all of what is added where `shared` is undefined
+  Expr shared;                   ///< what rows with an entry in this column have in common
+  std::vector<Expr> conditions;  ///< that only the launch decides
+};
+
+const ir::For* enclosing(const Stmt& stmt, const std::string& name, std::vector<ir::For>& path) {
+  const ir::For* found = nullptr;
+  if (const auto* loop = stmt.as<ir::For>()) {
+    if (loop->name == name) return loop;
+    path.push_back(*loop);
+    found = enclosing(loop->body, name, path);
+    if (found == nullptr) path.pop_back();
+  } else if (const auto* block = stmt.as<ir::Block>()) {
+    for (const Stmt& child : block->statements) {
+      if (found == nullptr) found = enclosing(child, name, path);
+    }
+  } else if (const auto* condition = stmt.as<ir::If>()) {
+    found = enclosing(condition->then, name, path);
+    if (found == nullptr && condition->otherwise.defined())
+      found = enclosing(condition->otherwise, name, path);
+  } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
+    found = enclosing(allocation->body, name, path);
+  } else if (const auto* let = stmt.as<ir::Let>()) {
+    found = enclosing(let->body, name, path);
+  }
+  return found;
+}
+
+bool uses_loop_of(const Expr& expr, const std::vector<ir::For>& loops) {
+  return std::any_of(loops.begin(), loops.end(),
+                     [&](const ir::For& loop) { return ir::uses(expr, loop.name); });
+}
+
+class Baking {
+ public:
+  Baking(const ir::Program& program, const KnownWeights& weights, const StepContext& context,
+         std::string loop, std::int64_t code_bytes)
+      : program_(program),
+        weights_(weights),
+        context_(context),
+        loop_(std::move(loop)),
+        code_bytes_(code_bytes) {}
+
+  StepResult operator()() {
+    if (auto refused = find_rows()) return *refused;
+    if (auto refused = take_apart()) return *refused;
+    if (auto refused = find_selectors()) return *refused;
+    wider_ = ir::make_buffer(nest_.sum->name, nest_.sum->dtype, nest_.sum->scope, nest_.sum->access, [&] {
+      std::vector<Expr> shape{ir::integer(nest_.extent)};
+      shape.insert(shape.end(), nest_.sum->shape.begin(), nest_.sum->shape.end());
+      return shape;
+    }());
+    KnownWeights::Variables block;
+    const Stmt tree = select(0, block);
+    if (refused_) return *refused_;
+    ir::Program result = program_;
+    result.body = change_loops(program_.body, loop_, [&](const ir::For&) { return written_out(tree); });
+    std::erase_if(result.buffers, [&](const ir::BufferRef& buffer) {
+      return weights_.holds(buffer) && !ir::uses(result.body, buffer);
+    });
+    return result;
+  }
+
+ private:
+  /// Preconditions 1, 2 and 6.
+  std::optional<Reason> find_rows() {
+    if (auto missing = require_loop(program_, loop_)) return missing;
+    const auto refuse = [&](std::string found) {
+      return Reason{2, std::move(found),
+                    "one serial loop over the rows of a block, around their sums: split the rows first",
+                    loop_};
+    };
+    const auto loops = find_loops(program_.body, loop_);
+    if (loops.size() > 1) return refuse(fmt::format("{} stands in {} places", loop_, loops.size()));
+    nest_.rows = *loops.front();
+    nest_.rows.body = {};
+    const ir::LoopKind kind = nest_.rows.kind;
+    if (kind != ir::LoopKind::serial && kind != ir::LoopKind::unrolled)
+      return refuse(fmt::format("{} is {}", loop_, ir::name_of(kind)));
+    const std::int64_t* begin = ir::integer_value(nest_.rows.begin);
+    const std::int64_t* extent = ir::integer_value(nest_.rows.extent);
+    if (begin == nullptr || extent == nullptr)
+      return refuse(fmt::format("{} has {} iterations", loop_, ir::print(nest_.rows.extent)));
+    nest_.begin = *begin;
+    nest_.extent = *extent;
+    enclosing(program_.body, loop_, path_);
+    for (const ir::For& loop : path_) {
+      if (loop.kind != ir::LoopKind::vectorized) continue;
+      return Reason{
+          6, fmt::format("{} around it is vectorized", loop.name),
+          fmt::format("the vectorized loop inside the sum: reorder({}, {}) first", loop_, loop.name),
+          loop.name};
+    }
+    return std::nullopt;
+  }
+
+  Reason other_shape(const std::string& found) const {
+    return {4, found,
+            fmt::format("inside {}: first values, the loop over stored entries, results, as in the program "
+                        "of a format whose outermost level is its rows (csr, ell)",
+                        loop_),
+            loop_};
+  }
+
+  /// Precondition 4: the loop's body is first values, one sum over stored entries in registers, results.
+  std::optional<Reason> take_apart() {
+    Chain chain = chain_of(find_loop(program_.body, loop_)->body);
+    for (ir::For& loop : chain.loops) {
+      if (!is_output_loop(loop.name, context_.algorithm) || ir::uses(loop.begin, loop_) ||
+          ir::uses(loop.extent, loop_))
+        return other_shape(fmt::format("{} directly inside {}", loop.name, loop_));
+      if (loop.kind == ir::LoopKind::vectorized) {
+        return Reason{6, fmt::format("{} stands outside the sum and is vectorized", loop.name),
+                      fmt::format("reorder it into the sum before it is vectorized"), loop.name};
+      }
+      nest_.around.push_back(std::move(loop));
+    }
+    for (Expr& condition : chain.conditions)
+      (ir::uses(condition, loop_) ? nest_.of_row : nest_.outside).push_back(std::move(condition));
+    const auto* allocation = chain.core.as<ir::Allocate>();
+    if (allocation == nullptr || allocation->buffer->scope != ir::Scope::registers)
+      return other_shape("the sums are not in registers");
+    nest_.sum = allocation->buffer;
+    const auto* block = allocation->body.as<ir::Block>();
+    if (block == nullptr) return other_shape("no result after the sum");
+    bool found = false;
+    for (const Stmt& stmt : block->statements) {
+      if (!weights_.is_read_by(stmt)) {
+        (found ? nest_.last : nest_.first).push_back(stmt);
+        continue;
+      }
+      if (found) return other_shape("two statements read the weights");
+      found = true;
+      if (auto refused = take_sum_apart(stmt)) return refused;
+    }
+    if (!found) return other_shape(fmt::format("nothing inside {} reads the weights", loop_));
+    return std::nullopt;
+  }
+
+  std::optional<Reason> take_sum_apart(const Stmt& stmt) {
+    Chain chain = chain_of(stmt);
+    const auto* update = chain.core.as<ir::Store>();
+    if (update == nullptr || update->buffer != nest_.sum || !update->accumulate)
+      return other_shape("what stands in the sum is not one addition to it (a staged operand, for example)");
+    nest_.value = update->value;
+    nest_.place = update->indices;
+    nest_.position = weights_.position(update->value);
+    if (!nest_.position.defined()) return other_shape("the sum does not read one value an entry");
+    // A loop chooses the entry when its range is known from the weights alone or the position depends on it.
+    for (ir::For& loop : chain.loops) {
+      const bool output = is_output_loop(loop.name, context_.algorithm);
+      if (output && is_constant_extent(program_, loop.extent) && ir::integer_value(loop.extent) != nullptr) {
+        nest_.columns.push_back(std::move(loop));
+      } else if (!output && (loop.kind == ir::LoopKind::serial || loop.kind == ir::LoopKind::unrolled)) {
+        nest_.entries.push_back(std::move(loop));
+      } else {
+        return other_shape(fmt::format("{} inside the sum is {} with {} iterations", loop.name,
+                                       ir::name_of(loop.kind), ir::print(loop.extent)));
+      }
+    }
+    nest_.conditions = std::move(chain.conditions);
+    return std::nullopt;
+  }
+
+  /// Precondition 5: the loops that choose the block of rows have constant ranges.
+  std::optional<Reason> find_selectors() {
+    const Stmt& body = find_loop(program_.body, loop_)->body;
+    std::vector<Expr> reads;
+    ir::visit(body, {}, [&](const Expr& e) {
+      const auto* load = e.as<ir::Load>();
+      if (load != nullptr && weights_.holds(load->buffer)) reads.push_back(e);
+    });
+    std::int64_t blocks = 1;
+    for (const ir::For& loop : path_) {
+      const bool chooses =
+          std::any_of(reads.begin(), reads.end(), [&](const Expr& e) { return ir::uses(e, loop.name); });
+      const std::int64_t* extent = ir::integer_value(loop.extent);
+      if (!chooses && loop.kind == ir::LoopKind::unrolled && extent != nullptr) copies_ *= *extent;
+      if (!chooses) continue;
+      if (extent == nullptr || ir::integer_value(loop.begin) == nullptr) {
+        return Reason{5, fmt::format("{} has {} iterations", loop.name, ir::print(loop.extent)),
+                      "blocks of rows of a constant number", loop.name};
+      }
+      if (__builtin_mul_overflow(blocks, std::max<std::int64_t>(*extent, 1), &blocks) ||
+          blocks > most_blocks) {
+        return Reason{5, fmt::format("{} or more blocks of rows", blocks),
+                      fmt::format("at most {}", most_blocks), loop.name};
+      }
+      selectors_.push_back(loop);
+    }
+    for (const ir::For& loop : nest_.columns) copies_ *= *ir::integer_value(loop.extent);
+    return std::nullopt;
+  }
+
+  /// A balanced tree of conditions on the numbers of the block, its leaves the blocks' entries.
+  Stmt select(std::size_t next, KnownWeights::Variables& block) {
+    if (next == selectors_.size()) return leaf(block);
+    const std::int64_t begin = *ir::integer_value(selectors_[next].begin);
+    return select(next, begin, begin + *ir::integer_value(selectors_[next].extent), block);
+  }
+
+  Stmt select(std::size_t next, std::int64_t begin, std::int64_t end, KnownWeights::Variables& block) {
+    if (refused_ || begin >= end) return {};
+    const std::string& name = selectors_[next].name;
+    if (begin + 1 == end) {
+      block[name] = begin;
+      Stmt chosen = select(next + 1, block);
+      block.erase(name);
+      return chosen;
+    }
+    const std::int64_t middle = begin + (end - begin) / 2;
+    const Stmt low = select(next, begin, middle, block);
+    const Stmt high = select(next, middle, end, block);
+    const Expr variable = ir::variable(name);
+    if (!low.defined()) return ir::if_then(ir::integer(middle) <= variable, high);
+    return ir::if_then(variable < ir::integer(middle), low, high);
+  }
+
+  Stmt leaf(const KnownWeights::Variables& block) {
+    std::vector<Entry> entries;
+    KnownWeights::Variables variables = block;
+    for (std::int64_t row = 0; row < nest_.extent && !refused_; ++row) {
+      variables[loop_] = nest_.begin + row;
+      std::vector<Expr> conditions;
+      if (hold(nest_.of_row, variables, conditions)) collect(0, row, conditions, variables, entries);
+    }
+    std::stable_sort(entries.begin(), entries.end(),
+                     [](const Entry& a, const Entry& b) { return a.column < b.column; });
+    std::vector<Stmt> statements;
+    for (std::size_t i = 0; i < entries.size();) {
+      std::size_t end = i;
+      while (end < entries.size() && entries[end].column == entries[i].column) ++end;
+      add_column({entries.begin() + static_cast<std::ptrdiff_t>(i),
+                  entries.begin() + static_cast<std::ptrdiff_t>(end)},
+                 statements);
+      i = end;
+    }
+    check_size(static_cast<std::int64_t>(entries.size()), static_cast<std::int64_t>(statements.size()),
+               block);
+    return ir::block(std::move(statements));
+  }
+
+  /// Precondition 7.
+  void check_size(std::int64_t entries, std::int64_t loads, const KnownWeights::Variables& block) {
+    entries_ += entries;
+    bytes_ += (entries + loads) * copies_ * bytes_of_instruction;
+    const std::int64_t bytes = (entries + loads) * copies_ * bytes_of_instruction;
+    if (refused_ || (code_bytes_ <= 0 || bytes <= code_bytes_)) return;
+    std::string place;
+    for (const auto& [name, value] : block) place += fmt::format(" {} = {}", name, value);
+    refused_ = Reason{
+        7,
+        fmt::format(
+            "the block{} has {} entries and {} loads, each for {} columns of a thread: {} bytes of code",
+            place, entries, loads, copies_, bytes),
+        fmt::format("at most {} bytes: fewer rows in a block, or fewer columns of a thread", code_bytes_),
+        loop_};
+  }
+
+  /// Whether the conditions can hold; those that the launch decides are added to `open`.
+  bool hold(const std::vector<Expr>& conditions, const KnownWeights::Variables& variables,
+            std::vector<Expr>& open) const {
+    for (const Expr& condition : conditions) {
+      Expr folded = weights_.fold(condition, variables);
+      const std::int64_t* value = ir::integer_value(folded);
+      if (value != nullptr && *value == 0) return false;
+      if (value == nullptr) open.push_back(std::move(folded));
+    }
+    return true;
+  }
+
+  void collect(std::size_t next, std::int64_t row, const std::vector<Expr>& around,
+               KnownWeights::Variables& variables, std::vector<Entry>& entries) {
+    if (refused_) return;
+    if (next < nest_.entries.size()) {
+      const ir::For& loop = nest_.entries[next];
+      const auto begin = weights_.integer(loop.begin, variables);
+      const auto extent = weights_.integer(loop.extent, variables);
+      if (!begin || !extent) {
+        refused_ = other_shape(fmt::format("the range of {} is not known from the weights", loop.name));
+        return;
+      }
+      for (std::int64_t i = 0; i < *extent; ++i) {
+        variables[loop.name] = *begin + i;
+        collect(next + 1, row, around, variables, entries);
+      }
+      variables.erase(loop.name);
+      return;
+    }
+    Entry entry;
+    entry.row = row;
+    entry.conditions = around;
+    if (!hold(nest_.conditions, variables, entry.conditions)) return;
+    const auto position = weights_.integer(nest_.position, variables);
+    if (!position || *position < 0 || static_cast<std::size_t>(*position) >= weights_.columns().size()) {
+      refused_ = other_shape("the position of an entry is not known from the weights");
+      return;
+    }
+    entry.column = weights_.columns()[static_cast<std::size_t>(*position)];
+    take_product(weights_.fold(nest_.value, variables), entry);
+    entries.push_back(std::move(entry));
+    const auto all = (entries_ + static_cast<std::int64_t>(entries.size())) * copies_;
+    if (all <= most_entries) return;
+    refused_ =
+        Reason{7,
+               fmt::format("more than {} entries to write out, each for {} columns of a thread",
+                           most_entries / copies_, copies_),
+               fmt::format("at most {} together: compilers take minutes for more", most_entries), loop_};
+  }
+
+  static void take_product(const Expr& value, Entry& entry) {
+    const auto* product = value.as<ir::Binary>();
+    entry.value = value;
+    if (product == nullptr || product->op != ir::BinaryOperator::multiply) return;
+    const bool left = product->left.as<ir::Constant>() != nullptr;
+    if (!left && product->right.as<ir::Constant>() == nullptr) return;
+    entry.value = left ? product->left : product->right;
+    entry.shared = left ? product->right : product->left;
+  }
+
+  static bool alike(const Entry& a, const Entry& b) {
+    if (!a.shared.defined() || !b.shared.defined() || a.conditions.size() != b.conditions.size())
+      return false;
+    return ir::same(a.shared, b.shared) &&
+           std::equal(a.conditions.begin(), a.conditions.end(), b.conditions.begin(),
+                      [](const Expr& x, const Expr& y) { return ir::same(x, y); });
+  }
+
+  /// The entries of one column: what they have in common is read once.
+  void add_column(std::vector<Entry> entries, std::vector<Stmt>& statements) const {
+    while (!entries.empty()) {
+      const auto others = std::stable_partition(entries.begin() + 1, entries.end(),
+                                                [&](const Entry& e) { return alike(entries.front(), e); });
+      statements.push_back(together(entries.begin(), others));
+      entries.erase(entries.begin(), others);
+    }
+  }
+
+  template <class Iterator>
+  Stmt together(Iterator begin, Iterator end) const {
+    Expr shared = begin->shared;
+    const std::string name = nest_.sum->name + ".factor";
+    std::vector<Stmt> updates;
+    for (auto entry = begin; entry != end; ++entry) {
+      std::vector<Expr> place{ir::integer(entry->row)};
+      place.insert(place.end(), nest_.place.begin(), nest_.place.end());
+      const Expr value = shared.defined() ? entry->value * ir::variable(name, shared.dtype()) : entry->value;
+      updates.push_back(ir::store(wider_, place, value, true));
+    }
+    Chain chain{nest_.columns, {}, {}};
+    for (const Expr& condition : begin->conditions) {
+      if (!shared.defined() || !without_condition(condition, shared)) chain.conditions.push_back(condition);
+    }
+    const Stmt body = ir::block(std::move(updates));
+    chain.core = shared.defined() ? ir::let(name, shared, body) : body;
+    return rebuild(std::move(chain));
+  }
+
+  /// Columns of a thread behind the last one need no branch: their sums are stored by nobody, so they may
+  /// read the last column instead. True when `shared` has been changed so that it may be read without the
+  /// condition.
+  bool without_condition(const Expr& condition, Expr& shared) const {
+    const auto* less = condition.as<ir::Binary>();
+    if (less == nullptr || less->op != ir::BinaryOperator::less || is_float(less->left.dtype())) return false;
+    const bool vector = std::any_of(nest_.columns.begin(), nest_.columns.end(), [](const ir::For& loop) {
+      return loop.kind == ir::LoopKind::vectorized;
+    });
+    if (vector || !uses_loop_of(condition, nest_.columns)) return false;
+    bool replaced = true;
+    ir::Rewriter rewriter;
+    rewriter.on_expr = [&](const Expr& e) {
+      const auto* load = e.as<ir::Load>();
+      if (load == nullptr) return e;
+      // A tile in shared memory holds every column, zero behind the last one.
+      if (load->buffer->scope == ir::Scope::shared) return e;
+      std::vector<Expr> indices = load->indices;
+      bool here = false;
+      for (Expr& index : indices) {
+        if (!ir::same(index, less->left)) continue;
+        index = ir::minimum(index, less->right - 1);
+        here = true;
+      }
+      replaced = replaced && here;
+      return ir::load(load->buffer, std::move(indices));
+    };
+    const Expr changed = rewriter(shared);
+    if (replaced) shared = changed;
+    return replaced;
+  }
+
+  /// Index [row, …] of the wider buffer in place of […] of one row's.
+  Stmt of_all_rows(const Stmt& stmt) const {
+    const auto extended = [&](const std::vector<Expr>& indices) {
+      std::vector<Expr> result{ir::variable(loop_) - nest_.begin};
+      result.insert(result.end(), indices.begin(), indices.end());
+      return result;
+    };
+    ir::Rewriter rewriter;
+    rewriter.on_expr = [&](const Expr& e) {
+      const auto* load = e.as<ir::Load>();
+      return load != nullptr && load->buffer == nest_.sum ? ir::load(wider_, extended(load->indices)) : e;
+    };
+    rewriter.on_stmt = [&](const Stmt& s) {
+      const auto* store = s.as<ir::Store>();
+      if (store == nullptr || store->buffer != nest_.sum) return s;
+      return ir::store(wider_, extended(store->indices), store->value, store->accumulate);
+    };
+    return rewriter(stmt);
+  }
+
+  Stmt each_row(const std::vector<Stmt>& statements) const {
+    ir::For loop = nest_.rows;
+    Stmt body = of_all_rows(ir::block(statements));
+    for (auto condition = nest_.of_row.rbegin(); condition != nest_.of_row.rend(); ++condition)
+      body = ir::if_then(*condition, body);
+    loop.step = context_.step;
+    loop.body = std::move(body);
+    return ir::for_loop(std::move(loop));
+  }
+
+  Stmt written_out(const Stmt& tree) const {
+    Chain chain{nest_.around, nest_.outside, {}};
+    chain.core = ir::allocate(wider_, ir::block({each_row(nest_.first), tree, each_row(nest_.last)}));
+    return rebuild(std::move(chain));
+  }
+
+  const ir::Program& program_;
+  const KnownWeights& weights_;
+  const StepContext& context_;
+  std::string loop_;
+  std::int64_t code_bytes_;
+  Nest nest_;
+  std::vector<ir::For> path_;       ///< loops around the row loop, outermost first
+  std::vector<ir::For> selectors_;  ///< those of them that choose the rows
+  std::int64_t copies_ = 1;         ///< times that an entry is written out: columns of a thread
+  std::int64_t entries_ = 0, bytes_ = 0;
+  ir::BufferRef wider_;
+  std::optional<Reason> refused_;
+};
+
+/// bake_values(rows, code_bytes = limit): the loop over stored entries inside the loop over the rows of a
+/// block becomes constants. For each block of rows: for each column of the weight with an entry, in order,
+/// what is read of the dense operand, once, and then the addition to the sum of every row with an entry in
+/// that column. Sums are registers, one a row and column of a thread. First values and results stay loops
+/// over the rows. A balanced tree of conditions on the number of the block chooses. Explicit zeros that the
+/// format stores stay; nothing is rounded. Preconditions: 1 the loop exists; 2 it stands in one place, is
+/// serial or unrolled, and has a constant range; 3 the program reads bound weights; 4 inside it stand first
+/// values, the loop over stored entries, and results; 5 loops that choose the rows have constant ranges; 6 no
+/// vectorized loop stands around the sum; 7 the code of each block is within `code_bytes` where that is
+/// given, and all blocks together hold at most 200,000 entries times columns of a thread.
+StepResult apply_bake_values(const ir::Program& program, const Step& step, const StepContext& context) {
+  const std::string& loop = word_of(step.arguments.at(0));
+  std::int64_t code_bytes = 0;
+  if (step.arguments.size() > 1) {
+    const auto* number = std::get_if<std::int64_t>(&step.arguments[1].value);
+    if (number == nullptr || *number < 1 || step.arguments[1].name != "code_bytes")
+      return Reason{7, step.cpp(), "code_bytes = a number of bytes of at least 1", loop};
+    code_bytes = *number;
+  }
+  const Operand* sparse = context.algorithm.sparse_operand();
+  const Reason no_weights{3, "the program reads no weights",
+                          "an algorithm with weights that are not baked yet", loop};
+  if (auto missing = require_loop(program, loop)) return *missing;
+  if (sparse == nullptr || context.weights == nullptr) return no_weights;
+  const KnownWeights weights(program, sparse->name, *context.weights);
+  if (weights.empty()) return no_weights;
+  return Baking(program, weights, context, loop, code_bytes)();
+}
+
+}  // namespace
+
+const StepKind bake_values{"bake_values", ".bake_values(m.inner)", 1, 2, apply_bake_values};
+
+}  // namespace weft::steps
