@@ -217,11 +217,11 @@ class Namer {
  private:
   /// The pieces of a loop have its name or none: another one would mislead.
   std::optional<std::string> free_name(const Expr& expr) const {
-    const std::string name = *name_for(expr);
+    std::string name = *name_for(expr);
     if (taken_.count(name) == 0) return name;
     if (is_sum_of_variables(expr)) return {};
     for (int i = 2;; ++i) {
-      const std::string numbered = name + std::to_string(i);
+      std::string numbered = name + std::to_string(i);
       if (taken_.count(numbered) == 0) return numbered;
     }
   }
