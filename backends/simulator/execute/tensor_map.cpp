@@ -240,7 +240,8 @@ TensorMapBytes encode_tensor_map_of_pixels(TensorMap::Type type, int rank, std::
       common(type, rank, address, dimensions, strides, element_strides, interleave, swizzle, fill);
   require(channels >= 1 && channels <= most_box, fmt::format("{} channels", channels), "1 to 256");
   require(pixels >= 1 && pixels <= most_pixels, fmt::format("{} pixels", pixels), "1 to 1024");
-  TensorMap::Pixels& walk = map.pixels.emplace();
+  map.pixels = TensorMap::Pixels{};
+  TensorMap::Pixels& walk = *map.pixels;
   walk.channels = static_cast<std::uint16_t>(channels);
   walk.count = static_cast<std::uint16_t>(pixels);
   const int corner_end = rank == 3 ? 1 << 15 : rank == 4 ? 1 << 7 : 1 << 4;
