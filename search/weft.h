@@ -15,4 +15,5 @@
 #include <weft/scheduler/default_schedule.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/schedule.h>
+#include <weft/scheduler/sparsert.h>
 #include <weft/search/verify.h>

@@ -7,6 +7,7 @@
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/default_schedule.h>
+#include <weft/scheduler/sparsert.h>
 #include <weft/search/problems.h>
 #include <weft/search/verify.h>
 
@@ -109,6 +110,32 @@ TEST(SimulatedKernels, ByLlvm) {
     for (const char* format : {"csr", "csc", "coo", "ell", "dense"}) {
       for (const char* target : {"sm_75", "sm_80", "sm_90"}) check(each, format, target, Emitter::llvm);
     }
+  }
+}
+
+void check_baked(const Case& each, const SparseRtKnobs& knobs) {
+  const auto weights = std::make_shared<const SparseTensor>(pack(each.weights, formats::csr()));
+  const Schedule schedule = sparsert(each.algorithm, weights, target_named("sm_80"), knobs);
+  EXPECT_NE(schedule.cpp().find("bake_values"), std::string::npos) << schedule.cpp();
+  KernelOptions options;
+  options.assemble = false;
+  const Kernel kernel = compile(schedule, options);
+  Arguments arguments;
+  std::map<std::string, Array> arrays;
+  for (const auto& [name, shape] : each.shapes) arrays.emplace(name, random_array(each.dtype, shape, 3));
+  for (auto& [name, array] : arrays) arguments.tensors[name] = &array;
+  arguments.scalars = each.scalars;
+  const Verification verification = verify(kernel, Device::simulator("sm_80"), arguments);
+  EXPECT_TRUE(verification.passed) << verification.text() << "\n" << schedule.cpp();
+}
+
+TEST(SimulatedKernels, WithWeightsInTheCode) {
+  Epilogue all;
+  all.alpha = all.beta = all.bias = true;
+  all.activation = Activation::relu;
+  for (const std::int64_t columns : {1, 2, 7, 31, 33, 49, 65}) {
+    check_baked(product(DType::f32, 13, 37, columns, 0.8), {});
+    check_baked(product(DType::f32, 70, 20, columns, 0.95, all), {.rows = 16, .threads = 64});
   }
 }
 
