@@ -36,7 +36,9 @@ function(weft_warnings target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     # Once it inlines std::string, g++ 12 sees overlaps and overruns there that are none (its bug 105651); the address
     # sanitizer finds the real ones.
-    target_compile_options(${target} PRIVATE -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow)
+    target_compile_options(${target} PRIVATE -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow
+                                             $<$<CONFIG:Release>:-Wno-stringop-overread>
+                                             $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)
   endif()
   if(WEFT_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
