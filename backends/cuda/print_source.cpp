@@ -7,9 +7,8 @@
 #include <weft/scheduler/ir/print.h>
 
 namespace weft {
+namespace cuda {
 namespace {
-
-using namespace cuda;
 
 void check(const ThreadProgram& program, const Target& target) {
   const std::string& name = program.program.name;
@@ -141,12 +140,13 @@ class SourcePrinter {
 };
 
 }  // namespace
+}  // namespace cuda
 
 std::string print_cuda_source(const ThreadProgram& program, const Target& target,
                               const std::string& computes) {
-  check(program, target);
-  const ThreadProgram named{name_values(program.program), program.launch};
-  return SourcePrinter(named, target).print(computes);
+  cuda::check(program, target);
+  const ThreadProgram named{cuda::name_values(program.program), program.launch};
+  return cuda::SourcePrinter(named, target).print(computes);
 }
 
 }  // namespace weft

@@ -194,7 +194,7 @@ Expressions::Printed Expressions::float_operation(const ir::Binary& e) {
     // f32 has more than twice the digits, so rounding its result once more is rounding the exact one.
     const ir::Expr left = ir::cast(DType::f32, e.left);
     const ir::Expr right = ir::cast(DType::f32, e.right);
-    const Printed result = float_operation({e.op, left, right});
+    Printed result = float_operation({e.op, left, right});
     if (is_comparison(e.op)) return result;
     return {narrowed(result.text, dtype), Precedence::postfix};
   }

@@ -283,7 +283,7 @@ void Statements::vectorized(const ir::For& s) {
       stores.push_back(fmt::format("store_vector({}, {});", place, name));
     }
     const std::string lane = expressions_.text(ir::variable(s.name) - s.begin, Precedence::lowest, Form::any);
-    replacements.push_back({access.buffer, access.offset, name + "[" + lane + "]"});
+    replacements.push_back({access.buffer, access.offset, fmt::format("{}[{}]", name, lane)});
   }
   expressions_.replacements().swap(replacements);
   counted(s);

@@ -167,10 +167,10 @@ std::string float_literal(double value, DType dtype) {
   float nearest = static_cast<float>(value);
   if (dtype == DType::f16) nearest = static_cast<float>(f16(rounded_to_odd(value)));
   if (dtype == DType::bf16) nearest = static_cast<float>(bf16(rounded_to_odd(value)));
-  const std::string text = std::isfinite(nearest) ? shortest(nearest)
-                           : std::isnan(nearest)  ? "__int_as_float(0x7fc00000)"
-                           : nearest > 0          ? "__int_as_float(0x7f800000)"
-                                                  : "-__int_as_float(0x7f800000)";
+  std::string text = std::isfinite(nearest) ? shortest(nearest)
+                     : std::isnan(nearest)  ? "__int_as_float(0x7fc00000)"
+                     : nearest > 0          ? "__int_as_float(0x7f800000)"
+                                            : "-__int_as_float(0x7f800000)";
   if (dtype == DType::f16) return "__float2half_rn(" + text + ")";
   if (dtype == DType::bf16) return "__float2bfloat16_rn(" + text + ")";
   return text;

@@ -73,7 +73,9 @@ int ThreadPool::grow(int wanted) {
       threads_.emplace_back([this, worker, seen = generation_] { work(worker, seen); });
     }
   } catch (const std::system_error&) {
+    return static_cast<int>(threads_.size());
   } catch (const std::bad_alloc&) {
+    return static_cast<int>(threads_.size());
   }
   return std::min(wanted, static_cast<int>(threads_.size()));
 }
