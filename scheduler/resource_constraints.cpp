@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <optional>
 
@@ -134,7 +135,12 @@ void each_access(const Stmt& stmt, const ir::BufferRef& buffer,
 class Constraints {
  public:
   Constraints(const ir::Program& program, const Target& target, std::int64_t resident_blocks)
-      : program_(program), target_(target), resident_blocks_(resident_blocks) {}
+      : program_(program), target_(target), resident_blocks_(resident_blocks) {
+    ir::visit(program.body, [&](const Stmt& s) {
+      const auto* loop = s.as<ir::For>();
+      if (loop != nullptr && ir::is_within_block(loop->kind)) thread_extents_[loop->name] = loop->extent;
+    });
+  }
 
   std::vector<Constraint> on_gpu() {
     threads_ = threads_per_block_of(program_);
@@ -233,13 +239,8 @@ class Constraints {
   }
 
   Expr thread_extent(const std::string& loop_name) const {
-    Expr extent;
-    ir::visit(program_.body, [&](const Stmt& s) {
-      const auto* loop = s.as<ir::For>();
-      if (loop != nullptr && loop->name == loop_name && ir::is_within_block(loop->kind))
-        extent = loop->extent;
-    });
-    return extent;
+    const auto found = thread_extents_.find(loop_name);
+    return found == thread_extents_.end() ? Expr() : found->second;
   }
 
   void add_registers() {
@@ -320,6 +321,7 @@ class Constraints {
   const ir::Program& program_;
   const Target& target_;
   std::int64_t resident_blocks_;
+  std::map<std::string, Expr> thread_extents_;  ///< of loops that warps, lanes or threads share
   std::vector<Constraint> list_;
   Expr threads_;
 };

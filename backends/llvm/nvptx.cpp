@@ -16,7 +16,7 @@ namespace weft::llvm_backend {
 namespace {
 
 /// Straight-line programs beyond this are compiled with less effort: there is nothing to find in them.
-constexpr std::int64_t huge_program = 100'000;
+constexpr std::int64_t huge_program = 20'000;
 
 void initialize() {
   static std::once_flag once;

@@ -171,6 +171,7 @@ class Simplifier {
       : variables_(std::move(variables)), remove_(short_loops == ShortLoops::remove) {}
 
   Expr operator()(const Expr& expr) {
+    if (expr.defined() && (expr.as<Constant>() != nullptr || expr.as<Variable>() != nullptr)) return expr;
     Rewriter rewriter;
     rewriter.on_expr = [this](const Expr& e) { return decide(e, variables_); };
     return rewriter(expr);
@@ -204,19 +205,34 @@ class Simplifier {
     variables_.erase(s.name);
     return for_loop(std::move(loop));
   }
-  Stmt statement(const Store& s, const Stmt&) {
-    return store(s.buffer, all(s.indices), (*this)(s.value), s.accumulate);
+  // What does not change is shared: programs that are written out are long, and every step and pass comes
+  // here.
+  Stmt statement(const Store& s, const Stmt& stmt) {
+    Expr value = (*this)(s.value);
+    bool kept = value.identity() == s.value.identity();
+    std::vector<Expr> indices;
+    indices.reserve(s.indices.size());
+    for (const Expr& index : s.indices) {
+      indices.push_back((*this)(index));
+      kept = kept && indices.back().identity() == index.identity();
+    }
+    return kept ? stmt : store(s.buffer, std::move(indices), std::move(value), s.accumulate);
   }
-  Stmt statement(const Block& s, const Stmt&) {
+  Stmt statement(const Block& s, const Stmt& stmt) {
     std::vector<Stmt> statements;
-    for (const Stmt& child : s.statements) statements.push_back((*this)(child));
-    return block(std::move(statements));
+    statements.reserve(s.statements.size());
+    bool kept = true;
+    for (const Stmt& child : s.statements) {
+      statements.push_back((*this)(child));
+      kept = kept && statements.back().identity() == child.identity();
+    }
+    return kept ? stmt : block(std::move(statements));
   }
   Stmt statement(const If& s, const Stmt&) {
     return if_then((*this)(s.condition), (*this)(s.then), (*this)(s.otherwise));
   }
   Stmt statement(const Allocate& s, const Stmt&) { return allocate(s.buffer, (*this)(s.body)); }
-  Stmt statement(const Let& s, const Stmt&) {
+  Stmt statement(const Let& s, const Stmt& stmt) {
     const Expr value = (*this)(s.value);
     if (integer_value(value) != nullptr || value.as<Variable>() != nullptr) {
       return (*this)(substitute(s.body, {{s.name, value}}));
@@ -224,7 +240,9 @@ class Simplifier {
     if (!is_float(value.dtype())) variables_[s.name] = range_of(value, variables_);
     Stmt body = (*this)(s.body);
     variables_.erase(s.name);
-    return uses(body, s.name) ? let(s.name, value, body) : body;
+    if (!uses(body, s.name)) return body;
+    const bool kept = value.identity() == s.value.identity() && body.identity() == s.body.identity();
+    return kept ? stmt : let(s.name, value, body);
   }
   Stmt statement(const Copy& s, const Stmt&) {
     Copy result = s;
