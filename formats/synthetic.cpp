@@ -40,6 +40,11 @@ Spread spread_at(double sparsity) {
   return measured.back();
 }
 
+/// False for NaN.
+bool is_between(double value, double least, double most) {
+  return value >= least && value <= most;
+}
+
 void check_layer(const SyntheticLayer& layer) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   const auto refuse = [](const std::string& where, std::string found, std::string accepted) {
@@ -49,10 +54,10 @@ void check_layer(const SyntheticLayer& layer) {
     refuse("rows and columns", fmt::format("{} x {}", layer.rows, layer.columns),
            fmt::format("0 to {}", most));
   }
-  if (!(layer.sparsity >= 0 && layer.sparsity <= 1)) {
+  if (!is_between(layer.sparsity, 0, 1)) {
     refuse("sparsity", fmt::format("{}", layer.sparsity), "0 to 1");
   }
-  if (layer.row_spread && !(*layer.row_spread >= 0 && *layer.row_spread <= 10)) {
+  if (layer.row_spread && !is_between(*layer.row_spread, 0, 10)) {
     refuse("row_spread", fmt::format("{}", *layer.row_spread), "0 to 10");
   }
   if (!is_float(layer.dtype)) refuse("dtype", std::string(name_of(layer.dtype)), "f16, bf16, f32, f64");

@@ -35,16 +35,13 @@ ir::Expr rational_erf(std::span<const ir::Expr> operands) {
   return x * numerator / denominator;
 }
 
-constexpr DType f32_ = DType::f32;
-constexpr DType f64_ = DType::f64;
-constexpr DType i64_ = DType::i64;
-
 const std::vector<Instruction>& table() {
+  using enum DType;
   static const std::vector<Instruction> rows{
       // Rounded once, so that every back end gives the same bits.
       {"fma_f32",
-       f32_,
-       {f32_, f32_, f32_},
+       f32,
+       {f32, f32, f32},
        "fma.rn.f32 $0, $1, $2, $3;",
        "__fmaf_rn($1, $2, $3)",
        "llvm.fma",
@@ -52,18 +49,18 @@ const std::vector<Instruction>& table() {
        0,
        multiply_add},
       {"fma_f64",
-       f64_,
-       {f64_, f64_, f64_},
+       f64,
+       {f64, f64, f64},
        "fma.rn.f64 $0, $1, $2, $3;",
        "__fma_rn($1, $2, $3)",
        "llvm.fma",
        "fma",
        0,
        multiply_add},
-      {"erf_f32", f32_, {f32_}, "", "", "", "", 0, rational_erf},
-      {"erf_f64", f64_, {f64_}, "", "", "", "erf", -1, nullptr},
+      {"erf_f32", f32, {f32}, "", "", "", "", 0, rational_erf},
+      {"erf_f64", f64, {f64}, "", "", "", "erf", -1, nullptr},
       {"block_x",
-       i64_,
+       i64,
        {},
        "mov.u32 $0, %ctaid.x;",
        "blockIdx.x",
@@ -72,7 +69,7 @@ const std::vector<Instruction>& table() {
        0,
        nullptr},
       {"block_y",
-       i64_,
+       i64,
        {},
        "mov.u32 $0, %ctaid.y;",
        "blockIdx.y",
@@ -81,7 +78,7 @@ const std::vector<Instruction>& table() {
        0,
        nullptr},
       {"block_z",
-       i64_,
+       i64,
        {},
        "mov.u32 $0, %ctaid.z;",
        "blockIdx.z",
@@ -90,7 +87,7 @@ const std::vector<Instruction>& table() {
        0,
        nullptr},
       {"thread",
-       i64_,
+       i64,
        {},
        "mov.u32 $0, %tid.x;",
        "threadIdx.x",
@@ -100,8 +97,8 @@ const std::vector<Instruction>& table() {
        nullptr},
       // What lesson 5 asks: would a fused multiply-add with its ReLU pay?
       {"fma_relu_f32",
-       f32_,
-       {f32_, f32_, f32_},
+       f32,
+       {f32, f32, f32},
        "weft.fma.relu.f32 $0, $1, $2, $3;",
        "",
        "",
