@@ -12,7 +12,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
 using ir::Stmt;
 using Names = std::vector<std::string>;
 
