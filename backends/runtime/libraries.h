@@ -11,6 +11,9 @@
 
 namespace weft {
 
+// g++ 12 counts the enumerators of a scoped enumeration as shadowing weft::f32 and weft::f16.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
 /// Element type of the operands; sums are f32 throughout, and the result has the operands' type.
 enum class DenseType : std::uint8_t {
   f32,   ///< exact f32 products: no tensor cores, no split arithmetic
@@ -18,6 +21,7 @@ enum class DenseType : std::uint8_t {
   f16,
   bf16,
 };
+#pragma GCC diagnostic pop
 
 /// Which product: both compute C = A B with A of M x K weights.
 enum class DenseLayout : std::uint8_t {

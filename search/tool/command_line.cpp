@@ -75,6 +75,7 @@ int command_line(int argc, char** argv) {
   tool::add_compile(app, action);
   tool::add_run(app, action);
   tool::add_verify(app, action);
+  tool::add_bench(app, action);
   tool::add_demo(app, action);
   try {
     app.parse(argc, argv);

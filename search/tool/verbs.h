@@ -13,6 +13,7 @@ namespace weft::tool {
 /// What a verb leaves behind when it was chosen on the command line.
 using Action = std::function<int()>;
 
+void add_bench(CLI::App& app, Action& action);
 void add_devices(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_compile(CLI::App& app, Action& action);

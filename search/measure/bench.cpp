@@ -1,0 +1,171 @@
+#include <weft/dsl/errors.h>
+#include <weft/search/measure/bench.h>
+
+#include <chrono>
+#include <limits>
+
+namespace weft {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// One contestant on every copy of the workload.
+struct Prepared {
+  std::size_t entry = 0;
+  std::vector<Run> runs;
+};
+
+class Measurement {
+ public:
+  Measurement(const Device& device, const BenchOptions& options) : device_(device), options_(options) {}
+
+  CaseResult run(const Suite& suite, const SuiteCase& chosen, const RealWeights& real,
+                 const std::vector<Contestant>& contestants) {
+    make_copies(make_workload(chosen, suite.dtype, real));
+    const Workload& first = *workloads_.front();
+    CaseResult result{
+        chosen,          suite.dtype, first.source, first.matrix.stored(), first.matrix.sparsity(), 0,
+        options_.copies, {}};
+    if (device_.is_cuda()) result.limit = limit_microseconds(first, ceilings_of(suite.dtype));
+    for (const Contestant& contestant : contestants) {
+      Entry entry;
+      entry.name = contestant.name;
+      entry.kind = contestant.kind;
+      entry.arithmetic = contestant.arithmetic;
+      entry.reason = contestant.absent;
+      std::vector<Run> runs = prepare(contestant, entry);
+      if (!runs.empty()) prepared_.push_back({result.entries.size(), std::move(runs)});
+      result.entries.push_back(std::move(entry));
+    }
+    time_all(result);
+    return result;
+  }
+
+ private:
+  void make_copies(Workload first) {
+    // Without libraries there is nothing to trust, and all of the output is compared with f64.
+    const double budget = device_.is_cuda() ? 3e7 : std::numeric_limits<double>::infinity();
+    for (int copy = 0; copy < options_.copies; ++copy) {
+      workloads_.push_back(std::make_unique<Workload>(copy_of(first, copy)));
+      operands_.push_back(std::make_shared<const Operands>(device_, *workloads_.back()));
+      checkers_.emplace_back(*workloads_.back(), budget);
+    }
+  }
+
+  /// Runs once into a poisoned output and compares.
+  Check checked(const Run& run, std::size_t copy, const Contestant& contestant) {
+    const Stream stream(device_);
+    run.poison();
+    run.launch(stream);
+    wait_for(device_, stream);
+    Array output = run.output();
+    Checker& checker = checkers_[copy];
+    const bool ours = contestant.kind == ContestantKind::weft;
+    const Check check = checker.check(output, contestant.arithmetic, ours);
+    if (check.passed && !ours && !checker.has_trusted() && !checker.complete())
+      checker.trust(std::move(output));
+    return check;
+  }
+
+  /// A few samples, to choose among the ways of one contestant.
+  double quick_time(const Run& run) const {
+    TimingOptions quick;
+    quick.rounds = 5;
+    quick.minimum_seconds = 0.0003;
+    return time(device_, run.launch, quick).median;
+  }
+
+  /// The best way on the first copy, then the same way on the others. Empty, with the reason in `entry`, when
+  /// there is none.
+  std::vector<Run> prepare(const Contestant& contestant, Entry& entry) {
+    const Variant* best = nullptr;
+    std::vector<Run> runs;
+    double best_time = std::numeric_limits<double>::infinity();
+    for (const Variant& variant : contestant.variants) {
+      try {
+        const auto begin = Clock::now();
+        const Run run = variant.prepare(operands_.front());
+        const std::chrono::duration<double> spent = Clock::now() - begin;
+        const Check check = checked(run, 0, contestant);
+        if (!check.passed) {
+          note(entry, variant.name + ": " + check.reason, true);
+          continue;
+        }
+        const double microseconds = contestant.variants.size() > 1 ? quick_time(run) : 0;
+        if (microseconds >= best_time) continue;
+        best = &variant;
+        best_time = microseconds;
+        entry.variant = variant.name;
+        entry.check = check;
+        entry.prepare_seconds = spent.count();
+        runs = {run};
+      } catch (const UserError& error) {
+        note(entry, error.what(), false);
+      } catch (const RuntimeError& error) {
+        note(entry, error.what(), false);
+      }
+    }
+    if (best != nullptr) entry.reason.clear();
+    if (best != nullptr && !prepare_others(contestant, *best, runs, entry)) runs.clear();
+    return runs;
+  }
+
+  bool prepare_others(const Contestant& contestant, const Variant& best, std::vector<Run>& runs,
+                      Entry& entry) {
+    for (std::size_t copy = 1; copy < operands_.size(); ++copy) {
+      try {
+        runs.push_back(best.prepare(operands_[copy]));
+        const Check check = checked(runs.back(), copy, contestant);
+        if (check.passed) continue;
+        note(entry, check.reason, true);
+      } catch (const UserError& error) {
+        note(entry, error.what(), false);
+      } catch (const RuntimeError& error) {
+        note(entry, error.what(), false);
+      }
+      return false;
+    }
+    return true;
+  }
+
+  /// Being wrong weighs more than not being offered.
+  static void note(Entry& entry, const std::string& reason, bool wrong) {
+    if (entry.reason.empty() || (wrong && !entry.wrong)) entry.reason = reason;
+    entry.wrong = entry.wrong || wrong;
+  }
+
+  void time_all(CaseResult& result) {
+    std::vector<std::function<void(StreamHandle)>> launches;
+    for (const Prepared& prepared : prepared_) {
+      launches.emplace_back([&prepared](StreamHandle stream) {
+        for (const Run& run : prepared.runs) run.launch(stream);
+      });
+    }
+    TimingOptions options;
+    options.rounds = options_.rounds;
+    const std::vector<Timing> timings = time_in_turns(device_, launches, options);
+    for (std::size_t i = 0; i < timings.size(); ++i) {
+      Timing one = timings[i];
+      for (double* value : {&one.median, &one.minimum, &one.percentile_95}) *value /= options_.copies;
+      result.entries[prepared_[i].entry].timing = one;
+    }
+  }
+
+  const Device& device_;
+  const BenchOptions& options_;
+  std::vector<std::unique_ptr<Workload>> workloads_;
+  std::vector<std::shared_ptr<const Operands>> operands_;
+  std::vector<Checker> checkers_;
+  std::vector<Prepared> prepared_;
+};
+
+}  // namespace
+
+CaseResult measure(const Suite& suite, const SuiteCase& chosen, const RealWeights& real, const Device& device,
+                   const std::vector<Contestant>& contestants, const BenchOptions& options) {
+  if (options.rounds < 1 || options.copies < 1)
+    throw UserError({"a measurement cannot be", {}, "no round or no copy", "at least one of each"});
+  return Measurement(device, options).run(suite, chosen, real, contestants);
+}
+
+}  // namespace weft

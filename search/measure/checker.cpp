@@ -1,0 +1,163 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/sparse_tensor.h>
+#include <weft/search/measure/checker.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace weft {
+namespace {
+
+double allowed(DenseType arithmetic) {
+  switch (arithmetic) {
+    case DenseType::f32:
+      return 2e-5;
+    case DenseType::tf32:
+    case DenseType::f16:
+      return 2e-3;
+    case DenseType::bf16:
+      return 2e-2;
+  }
+  throw InternalError("a DenseType without a bound");
+}
+
+/// Evenly spread, the first and the last among them.
+std::vector<std::int64_t> spread(std::int64_t rows, std::int64_t count) {
+  std::vector<std::int64_t> chosen;
+  for (std::int64_t i = 0; i < count; ++i) chosen.push_back(count == 1 ? 0 : i * (rows - 1) / (count - 1));
+  return chosen;
+}
+
+WeightMatrix rows_of(const WeightMatrix& matrix, const std::vector<std::int64_t>& rows) {
+  WeightMatrix part;
+  part.rows = static_cast<std::int64_t>(rows.size());
+  part.columns = matrix.columns;
+  part.shape = matrix.shape;
+  part.shape.front() = part.rows;
+  part.origin = matrix.origin;
+  part.row_begin.push_back(0);
+  std::vector<std::int64_t> from;
+  for (const std::int64_t row : rows) {
+    for (std::int64_t i = matrix.row_begin[static_cast<std::size_t>(row)];
+         i < matrix.row_begin[static_cast<std::size_t>(row) + 1]; ++i) {
+      part.column.push_back(matrix.column[static_cast<std::size_t>(i)]);
+      from.push_back(i);
+    }
+    part.row_begin.push_back(part.stored());
+  }
+  part.values = Array(matrix.values.dtype(), {part.stored()});
+  for (std::size_t i = 0; i < from.size(); ++i)
+    part.values.copy_element(static_cast<std::int64_t>(i), matrix.values, from[i]);
+  return part;
+}
+
+std::int64_t longest_row(const WeightMatrix& matrix) {
+  std::int64_t longest = 0;
+  for (std::size_t row = 0; row + 1 < matrix.row_begin.size(); ++row)
+    longest = std::max(longest, matrix.row_begin[row + 1] - matrix.row_begin[row]);
+  return longest;
+}
+
+template <class T>
+double relative_of(std::span<const T> a, std::span<const T> b) {
+  double error = 0;
+  double norm = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double x = static_cast<double>(static_cast<float>(a[i]));
+    const double y = static_cast<double>(static_cast<float>(b[i]));
+    error += (x - y) * (x - y);
+    norm += y * y;
+  }
+  if (!std::isfinite(error) || !std::isfinite(norm)) return std::numeric_limits<double>::infinity();
+  return norm > 0 ? std::sqrt(error / norm) : std::sqrt(error);
+}
+
+}  // namespace
+
+double relative_difference(const Array& output, const Array& trusted) {
+  internal_check(output.size() == trusted.size() && output.dtype() == trusted.dtype(),
+                 "outputs of different kinds are compared");
+  switch (output.dtype()) {
+    case DType::f16:
+      return relative_of(output.as<f16>(), trusted.as<f16>());
+    case DType::bf16:
+      return relative_of(output.as<bf16>(), trusted.as<bf16>());
+    default:
+      return relative_of(output.as<float>(), trusted.as<float>());
+  }
+}
+
+Checker::Checker(const Workload& workload, double budget) : all_rows_(workload.matrix.rows) {
+  const double all = std::max(workload.operations() / 2, static_cast<double>(workload.problem.m) *
+                                                             static_cast<double>(workload.problem.n));
+  const double share = std::min(1.0, budget / std::max(all, 1.0));
+  const auto count = std::clamp(static_cast<std::int64_t>(share * static_cast<double>(all_rows_)),
+                                std::min<std::int64_t>(8, all_rows_), all_rows_);
+  rows_ = spread(all_rows_, count);
+  outer_ = workload.problem.convolution ? workload.problem.convolution->batch : 1;
+  inner_ = workload.problem.n / outer_;
+
+  SuiteProblem part = workload.problem;
+  part.m = count;
+  if (part.convolution) part.convolution->filters = count;
+  const Algorithm algorithm = part.convolution ? convolution_algorithm(*part.convolution, workload.dtype)
+                                               : spmm_algorithm(part.m, part.k, part.n, workload.dtype);
+  const SparseTensor weights = pack(rows_of(workload.matrix, rows_), formats::csr());
+  Array b = *workload.b;
+  Array c(workload.dtype, {outer_, count, inner_});
+  c = std::move(c).reshaped(part.convolution ? [&] {
+    const auto output = part.convolution->output();
+    return std::vector<std::int64_t>{outer_, count, output[0], output[1]};
+  }()
+                                             : std::vector<std::int64_t>{count, inner_});
+  Arguments arguments;
+  arguments.tensors = {{"B", &b}, {"C", &c}};
+  expected_ = reference(algorithm, &weights, arguments);
+  strict_tolerance_ = tolerance(workload.dtype, algorithm.accumulator, longest_row(workload.matrix));
+}
+
+Array Checker::sample_of(const Array& output) const {
+  Array sample(output.dtype(), {outer_, static_cast<std::int64_t>(rows_.size()), inner_});
+  const std::size_t bytes = static_cast<std::size_t>(inner_) * size_of(output.dtype());
+  std::byte* to = sample.data();
+  for (std::int64_t o = 0; o < outer_; ++o) {
+    for (const std::int64_t row : rows_) {
+      std::memcpy(to, output.data() + static_cast<std::size_t>(o * all_rows_ + row) * bytes, bytes);
+      to += bytes;
+    }
+  }
+  return sample;
+}
+
+Check Checker::check(const Array& output, DenseType arithmetic, bool strict) const {
+  internal_check(output.size() == outer_ * all_rows_ * inner_, "an output of another problem is checked");
+  Check result;
+  result.rows = static_cast<std::int64_t>(rows_.size());
+  const Difference found = difference(sample_of(output), expected_);
+  result.relative = found.relative;
+  const double bound = allowed(arithmetic);
+  if (found.wrong >= 0) {
+    result.reason = fmt::format("element {} of the compared ones is not a number", found.wrong);
+  } else if (!(found.relative <= bound)) {
+    result.reason = fmt::format("relative error {:.1e}, allowed {:.1e}", found.relative, bound);
+  } else if (strict && !(found.largest_scaled <= strict_tolerance_)) {
+    result.reason = fmt::format("error {:.1e} of an element to its magnitude, allowed {:.1e}",
+                                found.largest_scaled, strict_tolerance_);
+  }
+  if (result.reason.empty() && !complete()) {
+    result.against_trusted = trusted_.has_value();
+    // Without a trusted result, compared with itself: what was not written is NaN still.
+    const double whole = relative_difference(output, trusted_ ? *trusted_ : output);
+    if (!trusted_ && whole != 0) result.reason = "an element is not a number";
+    if (trusted_ && !(whole <= 2 * bound))
+      result.reason =
+          fmt::format("relative difference {:.1e} to the trusted result, allowed {:.1e}", whole, 2 * bound);
+  }
+  result.passed = result.reason.empty();
+  return result;
+}
+
+}  // namespace weft

@@ -1,0 +1,234 @@
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/measure/report.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class Wanted>
+const Entry* fastest(const CaseResult& result, Wanted&& wanted) {
+  const Entry* best = nullptr;
+  for (const Entry& entry : result.entries) {
+    if (!entry.timed() || !wanted(entry)) continue;
+    if (best == nullptr || entry.timing.median < best->timing.median) best = &entry;
+  }
+  return best;
+}
+
+double ratio(const Entry& other, const Entry& ours) {
+  return other.timing.median / ours.timing.median;
+}
+
+std::string size_of_problem(const SuiteProblem& p) {
+  if (!p.convolution) return fmt::format("{}x{}x{}", p.m, p.k, p.n);
+  const Convolution& c = *p.convolution;
+  return fmt::format("{}->{} {}x{} of {}x{}", c.channels, c.filters, c.filter[0], c.filter[1], c.image[0],
+                     c.image[1]);
+}
+
+std::string in_one_line(const std::string& text) {
+  std::string line;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\n') {
+      line += text[i];
+      continue;
+    }
+    while (i + 1 < text.size() && text[i + 1] == ' ') ++i;
+    line += "; ";
+  }
+  return line;
+}
+
+Json json_of(const Entry& entry) {
+  Json json{{"name", entry.name}};
+  if (!entry.variant.empty()) json["variant"] = entry.variant;
+  if (entry.timed()) {
+    json["us"] = {{"median", entry.timing.median},     {"minimum", entry.timing.minimum},
+                  {"p95", entry.timing.percentile_95}, {"n", entry.timing.count},
+                  {"repeats", entry.timing.repeats},   {"method", entry.timing.method}};
+    json["verify"] = {{"relative", entry.check.relative},
+                      {"rows", entry.check.rows},
+                      {"whole_against_trusted", entry.check.against_trusted}};
+    json["prepare_seconds"] = entry.prepare_seconds;
+  }
+  if (entry.wrong) json["wrong"] = true;
+  if (!entry.reason.empty()) json["reason"] = entry.reason;
+  return json;
+}
+
+Json json_of(const SuiteProblem& problem) {
+  Json json{{"M", problem.m}, {"K", problem.k}, {"N", problem.n}};
+  if (!problem.convolution) return json;
+  const Convolution& c = *problem.convolution;
+  json.update({{"C", c.channels},
+               {"F", c.filters},
+               {"H", c.image[0]},
+               {"W", c.image[1]},
+               {"R", c.filter[0]},
+               {"S", c.filter[1]},
+               {"stride", c.stride[0]},
+               {"pad", c.pad[0]},
+               {"images", c.batch}});
+  return json;
+}
+
+}  // namespace
+
+const Entry* timed_entry(const CaseResult& result, const std::string& name) {
+  return fastest(result, [&](const Entry& entry) { return entry.name == name; });
+}
+
+const Entry* baseline_of(const CaseResult& result) {
+  return fastest(result, [](const Entry& entry) {
+    return entry.kind == ContestantKind::dense && entry.arithmetic != DenseType::tf32;
+  });
+}
+
+const Entry* best_of_weft(const CaseResult& result) {
+  return fastest(result, [](const Entry& entry) { return entry.kind == ContestantKind::weft; });
+}
+
+const Entry* fastest_of(const CaseResult& result) {
+  return fastest(result, [](const Entry&) { return true; });
+}
+
+std::string verdict_of(const CaseResult& result) {
+  for (const Entry& entry : result.entries) {
+    if (entry.kind == ContestantKind::weft && entry.wrong) return entry.name + " is WRONG";
+  }
+  const Entry* ours = best_of_weft(result);
+  const Entry* first = fastest_of(result);
+  if (ours == nullptr) return "weft has no kernel here";
+  if (first != ours) {
+    const bool tf32 = first->arithmetic == DenseType::tf32;
+    return fmt::format("{} is faster{}: {:.2f}x", first->name, tf32 ? ", at less precision" : "",
+                       ratio(*first, *ours));
+  }
+  const Entry* next = fastest(result, [&](const Entry& entry) { return entry.kind != ContestantKind::weft; });
+  if (next == nullptr) return ours->name;
+  return fmt::format("{}, {:.2f}x over {}", ours->name, ratio(*next, *ours), next->name);
+}
+
+std::optional<double> geometric_mean(const std::vector<double>& numbers) {
+  if (numbers.empty()) return std::nullopt;
+  double sum = 0;
+  for (const double number : numbers) {
+    internal_check(number > 0, "a geometric mean of a number that is not above zero");
+    sum += std::log(number);
+  }
+  return std::exp(sum / static_cast<double>(numbers.size()));
+}
+
+std::vector<MeanLine> means_of(const std::vector<CaseResult>& results) {
+  struct Group {
+    std::vector<double> ratios;
+    std::string worst_id;
+  };
+  // Batch, sparsity, then the place of the contestant, so that the lines come in the order of the table.
+  std::map<std::tuple<std::int64_t, double, std::size_t>, Group> groups;
+  for (const CaseResult& result : results) {
+    const Entry* ours = best_of_weft(result);
+    for (std::size_t i = 0; i < result.entries.size(); ++i) {
+      const Entry& other = result.entries[i];
+      if (ours == nullptr || !other.timed() || other.kind == ContestantKind::weft) continue;
+      Group& group = groups[{result.chosen.batch, result.chosen.sparsity, i}];
+      const double r = ratio(other, *ours);
+      if (group.ratios.empty() || r < *std::min_element(group.ratios.begin(), group.ratios.end()))
+        group.worst_id = result.chosen.problem.id;
+      group.ratios.push_back(r);
+    }
+  }
+  std::vector<MeanLine> lines;
+  for (const auto& [key, group] : groups) {
+    const auto& [batch, sparsity, place] = key;
+    const CaseResult* any = nullptr;
+    for (const CaseResult& result : results) {
+      if (any == nullptr && place < result.entries.size()) any = &result;
+    }
+    lines.push_back({sparsity, batch, any->entries[place].name, static_cast<int>(group.ratios.size()),
+                     *geometric_mean(group.ratios),
+                     *std::min_element(group.ratios.begin(), group.ratios.end()), group.worst_id});
+  }
+  return lines;
+}
+
+std::vector<std::string> table_heading(const std::vector<Contestant>& contestants) {
+  std::vector<std::string> heading{"id", "problem", "zero", "batch"};
+  for (const Contestant& contestant : contestants) heading.push_back(contestant.name);
+  heading.insert(heading.end(), {"over dense", "of H200 limit", "verdict"});
+  return heading;
+}
+
+std::vector<std::string> table_row(const CaseResult& result) {
+  const SuiteProblem& problem = result.chosen.problem;
+  std::vector<std::string> cells{problem.id, size_of_problem(problem),
+                                 fmt::format("{:.1f} %", 100 * result.sparsity),
+                                 std::to_string(result.chosen.batch)};
+  for (const Entry& entry : result.entries) {
+    cells.push_back(entry.timed() ? fmt::format("{:.2f}", entry.timing.median) : entry.wrong ? "WRONG" : "-");
+  }
+  const Entry* ours = best_of_weft(result);
+  const Entry* dense = baseline_of(result);
+  cells.push_back(ours != nullptr && dense != nullptr ? fmt::format("{:.2f}", ratio(*dense, *ours)) : "-");
+  cells.push_back(ours != nullptr && result.limit > 0
+                      ? fmt::format("{:.0f} %", 100 * result.limit / ours->timing.median)
+                      : "-");
+  cells.push_back(verdict_of(result));
+  return cells;
+}
+
+std::vector<std::string> reasons_of(const std::vector<CaseResult>& results) {
+  std::map<std::string, std::vector<std::string>> ids;
+  for (const CaseResult& result : results) {
+    for (const Entry& entry : result.entries) {
+      if (entry.timed()) continue;
+      std::vector<std::string>& of_reason = ids[entry.name + ": " + in_one_line(entry.reason)];
+      const std::string& id = result.chosen.problem.id;
+      if (std::find(of_reason.begin(), of_reason.end(), id) == of_reason.end()) of_reason.push_back(id);
+    }
+  }
+  std::vector<std::string> lines;
+  for (const auto& [reason, of_reason] : ids)
+    lines.push_back(fmt::format("{} (problem {})", reason, fmt::join(of_reason, ", ")));
+  return lines;
+}
+
+std::string json_line(const CaseResult& result, const BenchPlace& place) {
+  const SuiteProblem& problem = result.chosen.problem;
+  const Entry* ours = best_of_weft(result);
+  const Entry* dense = baseline_of(result);
+  Json json{
+      {"weftbench", 1},
+      {"t", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+      {"suite", place.suite},
+      {"id", problem.id},
+      {"label", problem.label},
+      {"problem", json_of(problem)},
+      {"batch", result.chosen.batch},
+      {"dtype", name_of(result.dtype)},
+      {"sparsity", {{"asked", result.chosen.sparsity}, {"found", result.sparsity}, {"nnz", result.stored}}},
+      {"weights", result.source},
+      {"device", {{"name", place.device}, {"model", place.model}, {"target", place.target}}},
+      {"libraries", place.libraries},
+      {"rounds", place.rounds},
+      {"copies", result.copies},
+      {"limit_us", result.limit}};
+  for (const Entry& entry : result.entries) json["entries"].push_back(json_of(entry));
+  if (ours != nullptr && result.limit > 0) json["of_limit"] = result.limit / ours->timing.median;
+  if (ours != nullptr && dense != nullptr) json["over_dense"] = ratio(*dense, *ours);
+  json["verdict"] = verdict_of(result);
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace weft

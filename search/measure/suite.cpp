@@ -1,0 +1,245 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/measure/located_json.h>
+#include <weft/search/measure/suite.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <limits>
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t most_bytes = 16U << 20U;
+// A product of three extents fits 63 bits.
+constexpr std::int64_t most_extent = (std::int64_t{1} << 20) - 1;
+
+/// Fields of one file, read by name.
+class SuiteReader {
+ public:
+  SuiteReader(const std::string& text, const std::string& origin) : json_(text, origin) {}
+
+  Suite read() {
+    const Json& root = json_.document();
+    if (!root.is_object())
+      refuse("", "", "no object", "an object with the fields suite, dtype, sparsity, problems");
+    Suite suite;
+    suite.name = string_of(root, "", "suite");
+    suite.dtype = dtype_of(root);
+    suite.sparsity = sparsity_of(root);
+    suite.batch = batch_of(root);
+    const Json& problems = list_of(root, "problems");
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+      suite.problems.push_back(problem_of(problems[i], i));
+      check_together(suite, i);
+    }
+    return suite;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& pointer, const std::string& field, const std::string& found,
+                           const std::string& accepted) const {
+    throw UserError({"a suite cannot be read", json_.place(pointer),
+                     field.empty() ? found : fmt::format("field \"{}\": {}", field, found), accepted});
+  }
+
+  const Json& field_of(const Json& object, const std::string& at, const char* field,
+                       const std::string& accepted) const {
+    const auto found = object.find(field);
+    if (found == object.end()) refuse(at + "/" + field, field, "it is missing", accepted);
+    return *found;
+  }
+
+  std::string string_of(const Json& object, const std::string& at, const char* field) const {
+    const Json& value = field_of(object, at, field, "a string");
+    if (!value.is_string()) refuse(at + "/" + field, field, value.dump(), "a string");
+    return value.get<std::string>();
+  }
+
+  const Json& list_of(const Json& root, const char* field) const {
+    const Json& value = field_of(root, "", field, "a list with at least one element");
+    if (!value.is_array() || value.empty())
+      refuse(std::string("/") + field, field, value.is_array() ? "an empty list" : "no list",
+             "a list with at least one element");
+    return value;
+  }
+
+  std::int64_t integer(const Json& value, const std::string& pointer, const std::string& field,
+                       std::int64_t least) const {
+    const bool fits =
+        value.is_number_unsigned() ? value.get<std::uint64_t>() <= most_extent : value.is_number_integer();
+    if (!fits || value.get<std::int64_t>() < least)
+      refuse(pointer, field, value.dump(), fmt::format("an integer from {} to {}", least, most_extent));
+    return value.get<std::int64_t>();
+  }
+
+  std::int64_t extent_of(const Json& object, const std::string& at, const char* field, std::int64_t least = 1,
+                         std::optional<std::int64_t> otherwise = std::nullopt) const {
+    if (otherwise && !object.contains(field)) return *otherwise;
+    const Json& value = field_of(object, at, field, fmt::format("an integer of at least {}", least));
+    return integer(value, at + "/" + field, field, least);
+  }
+
+  DType dtype_of(const Json& root) const {
+    const std::string text = string_of(root, "", "dtype");
+    for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+      if (text == name_of(dtype)) return dtype;
+    }
+    refuse("/dtype", "dtype", '"' + text + '"', "\"f32\", \"f16\" or \"bf16\"");
+  }
+
+  std::vector<double> sparsity_of(const Json& root) const {
+    std::vector<double> all;
+    const Json& list = list_of(root, "sparsity");
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (!list[i].is_number() || !(list[i].get<double>() >= 0 && list[i].get<double>() < 1))
+        refuse(fmt::format("/sparsity/{}", i), "sparsity", list[i].dump(), "a number from 0 to below 1");
+      all.push_back(list[i].get<double>());
+    }
+    return all;
+  }
+
+  std::vector<std::int64_t> batch_of(const Json& root) const {
+    for (const char* field : {"n_scale", "batch"}) {
+      if (!root.contains(field)) continue;
+      std::vector<std::int64_t> all;
+      const Json& list = list_of(root, field);
+      for (std::size_t i = 0; i < list.size(); ++i)
+        all.push_back(integer(list[i], fmt::format("/{}/{}", field, i), field, 1));
+      return all;
+    }
+    return {1};
+  }
+
+  std::string id_of(const Json& object, const std::string& at, std::size_t number) const {
+    const auto id = object.find("id");
+    if (id == object.end()) return std::to_string(number + 1);
+    if (id->is_string()) return id->get<std::string>();
+    return std::to_string(integer(*id, at + "/id", "id", 0));
+  }
+
+  std::string label_of(const Json& object, const std::string& at) const {
+    for (const char* field : {"net", "model", "layer"}) {
+      if (object.contains(field)) return string_of(object, at, field);
+    }
+    return {};
+  }
+
+  SuiteProblem problem_of(const Json& object, std::size_t number) const {
+    const std::string at = fmt::format("/problems/{}", number);
+    if (!object.is_object()) refuse(at, "problems", object.dump(), "objects");
+    SuiteProblem problem;
+    problem.id = id_of(object, at, number);
+    problem.label = label_of(object, at);
+    if (object.contains("C") || object.contains("F")) {
+      read_convolution(object, at, problem);
+    } else {
+      problem.m = extent_of(object, at, "M");
+      problem.k = extent_of(object, at, "K");
+      problem.n = extent_of(object, at, "N");
+    }
+    return problem;
+  }
+
+  void read_convolution(const Json& object, const std::string& at, SuiteProblem& problem) const {
+    Convolution c;
+    c.channels = extent_of(object, at, "C");
+    c.filters = extent_of(object, at, "F");
+    c.image = {extent_of(object, at, "H"), extent_of(object, at, "W")};
+    c.filter = {extent_of(object, at, "R"), extent_of(object, at, "S")};
+    const std::int64_t stride = extent_of(object, at, "stride", 1, 1);
+    c.stride = {stride, stride};
+    c.pad = {extent_of(object, at, "pad", 0, (c.filter[0] - 1) / 2),
+             extent_of(object, at, "pad", 0, (c.filter[1] - 1) / 2)};
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (c.image[i] + 2 * c.pad[i] < c.filter[i])
+        refuse(at, i == 0 ? "R" : "S", fmt::format("a filter of {}", c.filter[i]),
+               fmt::format("at most the padded image, {}", c.image[i] + 2 * c.pad[i]));
+    }
+    const auto output = c.output();
+    problem.m = c.filters;
+    problem.k = c.channels * c.filter[0] * c.filter[1];
+    problem.n = output[0] * output[1];
+    problem.convolution = c;
+  }
+
+  void check_together(const Suite& suite, std::size_t number) const {
+    const SuiteProblem& last = suite.problems.back();
+    const std::string at = fmt::format("/problems/{}", number);
+    if (last.convolution.has_value() != suite.is_convolution())
+      refuse(at, "problems", "a product beside a convolution", "one kind of problem in a suite");
+    for (std::size_t i = 0; i < number; ++i) {
+      if (suite.problems[i].id == last.id)
+        refuse(at + "/id", "id", fmt::format("\"{}\" a second time", last.id), "every id once");
+    }
+  }
+
+  LocatedJson json_;
+};
+
+template <class T>
+std::vector<T> chosen(const std::vector<T>& wanted, const std::vector<T>& all) {
+  return wanted.empty() ? all : wanted;
+}
+
+void check(const Suite& suite, const SuiteSelection& selection) {
+  std::vector<std::string> known;
+  for (const SuiteProblem& problem : suite.problems) known.push_back(problem.id);
+  for (const std::string& id : selection.ids) {
+    if (std::find(known.begin(), known.end(), id) == known.end())
+      throw UserError(
+          {"the suite has no such problem", suite.name, id, fmt::format("{}", fmt::join(known, ", "))});
+  }
+  for (const double sparsity : selection.sparsity) {
+    if (!(sparsity >= 0 && sparsity < 1))
+      throw UserError({"a sparsity cannot be", suite.name, fmt::format("{}", sparsity), "from 0 to below 1"});
+  }
+  for (const std::int64_t batch : selection.batch) {
+    if (batch < 1 || batch > most_extent)
+      throw UserError(
+          {"a batch cannot be", suite.name, std::to_string(batch), fmt::format("1 to {}", most_extent)});
+  }
+}
+
+}  // namespace
+
+Suite parse_suite(const std::string& text, const std::string& origin) {
+  return SuiteReader(text, origin).read();
+}
+
+Suite read_suite(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  if (file) {
+    text.resize(most_bytes + 1);
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(file.gcount()));
+  }
+  if (file.bad() || !file.is_open()) throw RuntimeError("cannot read " + path);
+  if (text.size() > most_bytes)
+    throw UserError({"a suite cannot be read", path, "more than 16 MiB", "a file of problems"});
+  return parse_suite(text, path);
+}
+
+std::vector<SuiteCase> cases_of(const Suite& suite, const SuiteSelection& selection) {
+  check(suite, selection);
+  std::vector<SuiteCase> cases;
+  for (const std::int64_t batch : chosen(selection.batch, suite.batch)) {
+    for (const double sparsity : chosen(selection.sparsity, suite.sparsity)) {
+      for (SuiteProblem problem : suite.problems) {
+        const auto& ids = selection.ids;
+        if (!ids.empty() && std::find(ids.begin(), ids.end(), problem.id) == ids.end()) continue;
+        problem.n *= batch;
+        if (problem.convolution) problem.convolution->batch = batch;
+        cases.push_back({std::move(problem), sparsity, batch});
+      }
+    }
+  }
+  return cases;
+}
+
+}  // namespace weft

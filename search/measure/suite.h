@@ -1,0 +1,63 @@
+// A suite of problems to measure: a JSON file that names shapes and sparsities, weights left open.
+#pragma once
+
+#include <weft/dsl/dtype.h>
+#include <weft/search/problems.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+/// One problem of a suite. A product has m, k, n; a convolution has `convolution`, and its weights are seen
+/// as the matrix m x k = filters x (channels * filter height * filter width).
+struct SuiteProblem {
+  std::string id;     ///< "id" of the file, else the problem's number, from 1
+  std::string label;  ///< "net", "model" or "layer" of the file, or nothing
+  std::int64_t m = 0;
+  std::int64_t k = 0;
+  std::int64_t n = 0;  ///< columns of the dense operand; of a convolution, batch * output pixels
+  std::optional<Convolution> convolution;
+};
+
+/// The problems of a file, and what is to be done with each of them.
+struct Suite {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<double> sparsity;
+  std::vector<std::int64_t> batch{1};  ///< "n_scale" of products, "batch" of convolutions
+  std::vector<SuiteProblem> problems;  ///< at batch 1
+
+  bool is_convolution() const { return !problems.empty() && problems.front().convolution.has_value(); }
+};
+
+/// One problem at one sparsity and batch.
+struct SuiteCase {
+  SuiteProblem problem;
+  double sparsity = 0;
+  std::int64_t batch = 1;
+};
+
+/// Reads a suite. Fields: "suite", "dtype" (f32, f16, bf16), "sparsity" (fractions, a list), "n_scale" or
+/// "batch" (a list), "problems": products with "M", "K", "N", convolutions with "C", "F", "H", "W", "R", "S"
+/// and, where they are given, "stride" (else 1) and "pad" (else (R - 1) / 2 and (S - 1) / 2). Other fields
+/// are ignored. UserError that names file, line and field; RuntimeError when the file cannot be read.
+Suite read_suite(const std::string& path);
+
+/// The same from text; `origin` names it in messages.
+Suite parse_suite(const std::string& text, const std::string& origin);
+
+/// What of a suite is to be measured; an empty list means everything.
+struct SuiteSelection {
+  std::vector<std::string> ids;
+  std::vector<double> sparsity;  ///< may name sparsities that the file does not list
+  std::vector<std::int64_t> batch;
+};
+
+/// Every chosen problem at every chosen sparsity and batch: batch outermost, then sparsity. UserError for an
+/// id that the suite lacks, a sparsity outside 0 … 1 and a batch below 1.
+std::vector<SuiteCase> cases_of(const Suite& suite, const SuiteSelection& selection = {});
+
+}  // namespace weft

@@ -1,0 +1,118 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/io/read.h>
+#include <weft/formats/random.h>
+#include <weft/formats/synthetic.h>
+#include <weft/search/measure/workload.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace weft {
+namespace {
+
+Algorithm algorithm_of(const SuiteProblem& problem, DType dtype) {
+  if (problem.convolution) return convolution_algorithm(*problem.convolution, dtype);
+  return spmm_algorithm(problem.m, problem.k, problem.n, dtype);
+}
+
+std::vector<std::int64_t> shape_of(const Algorithm& algorithm, const std::string& name) {
+  std::vector<std::int64_t> shape;
+  for (const Operand& operand : algorithm.operands) {
+    if (operand.name != name) continue;
+    for (const Extent& extent : operand.shape) shape.push_back(extent.value);
+  }
+  return shape;
+}
+
+/// The same for a problem wherever it stands: a number of its shape and sparsity.
+std::uint64_t seed_of(const SuiteProblem& problem, double sparsity) {
+  std::uint64_t seed = 17;
+  for (const std::int64_t part : {problem.m, problem.k, static_cast<std::int64_t>(sparsity * 1e6 + 0.5)})
+    seed = seed * 1000003 + static_cast<std::uint64_t>(part);
+  return seed;
+}
+
+void read_real(Workload& workload, const RealWeights::Entry& entry, std::uint64_t seed) {
+  workload.matrix = read(entry.path);
+  workload.source = entry.name;
+  if (workload.matrix.pattern_only) {
+    workload.matrix = with_random_values(workload.matrix, workload.dtype, seed);
+    workload.source += fmt::format(", values drawn with seed {}", seed);
+  } else {
+    workload.matrix = converted(workload.matrix, workload.dtype);
+  }
+}
+
+void draw(Workload& workload, double sparsity, std::uint64_t seed) {
+  SyntheticLayer layer;
+  layer.rows = workload.problem.m;
+  layer.columns = workload.problem.k;
+  layer.sparsity = sparsity;
+  layer.dtype = workload.dtype;
+  layer.seed = seed;
+  workload.matrix = synthetic_layer(layer);
+  workload.source = fmt::format("synthetic, seed {}", seed);
+}
+
+}  // namespace
+
+Array Workload::empty_output() const {
+  return Array(dtype, shape_of(algorithm, "C"));
+}
+
+double Workload::operations() const {
+  return 2.0 * static_cast<double>(matrix.stored()) * static_cast<double>(problem.n);
+}
+
+double Workload::bytes() const {
+  const std::vector<std::int64_t> output = shape_of(algorithm, "C");
+  const auto elements = static_cast<double>(matrix.stored() + b->size() + element_count(output, "output"));
+  return elements * static_cast<double>(size_of(dtype));
+}
+
+Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& real) {
+  Workload workload;
+  workload.problem = chosen.problem;
+  workload.dtype = dtype;
+  if (chosen.problem.k >
+      std::numeric_limits<std::int32_t>::max() / std::max<std::int64_t>(1, chosen.problem.m))
+    throw UserError({"a problem is too large", "problem " + chosen.problem.id,
+                     fmt::format("{} x {} weights", chosen.problem.m, chosen.problem.k),
+                     fmt::format("at most {}", std::numeric_limits<std::int32_t>::max())});
+  workload.algorithm = algorithm_of(chosen.problem, dtype);
+  const std::uint64_t seed = seed_of(chosen.problem, chosen.sparsity);
+  if (const auto* entry = real.find(chosen.problem.m, chosen.problem.k, chosen.sparsity)) {
+    read_real(workload, *entry, seed);
+  } else {
+    draw(workload, chosen.sparsity, seed);
+  }
+  workload.matrix.shape = shape_of(workload.algorithm, "A");
+  workload.b =
+      std::make_shared<const Array>(random_array(dtype, shape_of(workload.algorithm, "B"), seed + 1));
+  return workload;
+}
+
+Workload copy_of(const Workload& workload, int copy) {
+  Workload other = workload;
+  if (copy == 0) return other;
+  const auto seed = static_cast<std::uint64_t>(copy) * 7919;
+  const std::vector<std::int64_t> shape = other.matrix.shape;
+  other.matrix = with_random_values(other.matrix, other.dtype, seed);
+  other.matrix.shape = shape;
+  return other;
+}
+
+Ceilings ceilings_of(DType dtype) {
+  Ceilings ceilings;
+  // Tensor cores compute in 16 bits; f32 stays on the units that keep its precision.
+  if (dtype == DType::f16 || dtype == DType::bf16) ceilings.operations_a_second = 989e12;
+  return ceilings;
+}
+
+double limit_microseconds(const Workload& workload, const Ceilings& ceilings) {
+  return 1e6 * std::max(workload.bytes() / ceilings.bytes_a_second,
+                        workload.operations() / ceilings.operations_a_second);
+}
+
+}  // namespace weft

@@ -1,0 +1,145 @@
+// weft bench: a suite of problems, weft beside the vendor's libraries.
+#include <fmt/format.h>
+#include <weft/backends/parse_device.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/measure/report.h>
+#include <weft/search/tool/options.h>
+#include <weft/search/tool/table.h>
+#include <weft/search/tool/verbs.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+
+namespace weft::tool {
+namespace {
+
+struct BenchVerb {
+  std::string suite;
+  std::string data;
+  std::string device = "cuda";
+  std::string json;
+  SuiteSelection selection;
+  BenchOptions bench;
+  bool cold = false;
+};
+
+/// Lines appended as they are measured, so that a run that is stopped loses nothing.
+class JsonLog {
+ public:
+  explicit JsonLog(const std::string& path) : path_(path) {
+    if (path.empty()) return;
+    file_.open(path, std::ios::app);
+    if (!file_) throw RuntimeError("cannot write " + path);
+  }
+  void add(const std::string& line) {
+    if (path_.empty()) return;
+    file_ << line + "\n" << std::flush;
+    if (!file_) throw RuntimeError("cannot write " + path_);
+  }
+
+ private:
+  std::string path_;
+  std::ofstream file_;
+};
+
+BenchPlace place_of(const Suite& suite, const Device& device, const Target& target,
+                    const Libraries& libraries, const BenchVerb& options) {
+  BenchPlace place{suite.name, device.name(),       device.description().model, target.name,
+                   {},         options.bench.rounds};
+  if (libraries.cublas) place.libraries.push_back(libraries.cublas->version());
+  if (libraries.cusparse) place.libraries.push_back(libraries.cusparse->version());
+  if (libraries.cudnn) place.libraries.push_back(libraries.cudnn->version());
+  return place;
+}
+
+void print_summary(const std::vector<CaseResult>& results, const std::vector<Contestant>& contestants) {
+  Table table(table_heading(contestants));
+  for (const CaseResult& result : results) table.row(table_row(result));
+  fmt::print("{}\n", table.text());
+  Table means({"zero", "batch", "weft over", "problems", "geometric mean", "least", "at"});
+  const std::vector<MeanLine> lines = means_of(results);
+  for (const MeanLine& line : lines) {
+    means.row({fmt::format("{:.0f} %", 100 * line.sparsity), std::to_string(line.batch), line.over,
+               std::to_string(line.cases), fmt::format("{:.2f}", line.mean),
+               fmt::format("{:.2f}", line.worst), line.worst_id});
+  }
+  if (!lines.empty()) fmt::print("{}\n", means.text());
+  int tf32_faster = 0;
+  for (const CaseResult& result : results) {
+    const Entry* first = fastest_of(result);
+    tf32_faster += first != nullptr && first->arithmetic == DenseType::tf32 ? 1 : 0;
+  }
+  if (tf32_faster > 0)
+    fmt::print("TF32 dense is the fastest in {} of {} cases.\n", tf32_faster, results.size());
+  for (const std::string& reason : reasons_of(results)) fmt::print("no time: {}\n", reason);
+}
+
+bool any_wrong(const std::vector<CaseResult>& results) {
+  for (const CaseResult& result : results) {
+    for (const Entry& entry : result.entries) {
+      if (entry.kind == ContestantKind::weft && entry.wrong) return true;
+    }
+  }
+  return false;
+}
+
+int run(BenchVerb options) {
+  const Suite suite = read_suite(options.suite);
+  const std::vector<SuiteCase> cases = cases_of(suite, options.selection);
+  const Device device = parse_device(options.device);
+  const Target& target = target_of(device);
+  const RealWeights real = options.data.empty() ? RealWeights() : RealWeights(options.data);
+  JsonLog log(options.json);
+  if (options.cold) options.bench.copies = 8;
+  const Libraries libraries(device);
+  const BenchPlace place = place_of(suite, device, target, libraries, options);
+  for (const std::string& version : place.libraries) fmt::print(stderr, "{}\n", version);
+  const std::vector<Contestant> contestants = contestants_of(suite, device, target, libraries, recipes());
+  std::vector<CaseResult> results;
+  for (const SuiteCase& chosen : cases) {
+    results.push_back(measure(suite, chosen, real, device, contestants, options.bench));
+    const CaseResult& result = results.back();
+    log.add(json_line(result, place));
+    const Entry* ours = best_of_weft(result);
+    fmt::print(stderr, "[{}/{}] {} {}x{}x{} {:.1f} % ({}): {}{}\n", results.size(), cases.size(),
+               chosen.problem.id, chosen.problem.m, chosen.problem.k, chosen.problem.n, 100 * result.sparsity,
+               result.source, ours != nullptr ? text_of_microseconds(ours->timing.median) + ", " : "",
+               verdict_of(result));
+  }
+  print_summary(results, contestants);
+  return any_wrong(results) ? exit_mismatch : exit_ok;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Action& action) {
+  auto options = std::make_shared<BenchVerb>();
+  CLI::App* verb = app.add_subcommand("bench", "measure a suite of problems beside the vendor's libraries");
+  verb->footer(
+      "Every result is verified before it is timed; times are medians of rounds in which all take turns.\n"
+      "Example: weft bench --suite sparsert_spmm.json --data weights --sparsity 0.9 --batch 1 --json "
+      "bench.jsonl\n"
+      "Without a GPU: weft bench --suite sparsert_spmm.json --device cpu --only 1,18");
+  verb->add_option("--suite", options->suite, "a JSON file with problems, their sparsities and element type")
+      ->required();
+  verb->add_option("--data", options->data,
+                   "folder of .smtx and .npy weights; generated ones where it has none of a shape");
+  verb->add_option("--device", options->device, "cuda, cuda:1 or cpu")->capture_default_str();
+  verb->add_option("--only", options->selection.ids, "ids of problems, with commas between them")
+      ->delimiter(',');
+  verb->add_option("--sparsity", options->selection.sparsity, "in place of those of the suite")
+      ->delimiter(',');
+  verb->add_option("--batch", options->selection.batch, "in place of the suite's n_scale or batch")
+      ->delimiter(',');
+  verb->add_option("--rounds", options->bench.rounds, "samples of every contestant")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  verb->add_flag("--cold", options->cold,
+                 "eight kernels with other weights take turns, so that code is cold");
+  verb->add_option("--json", options->json, "append one JSON line a case to this file");
+  verb->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace weft::tool

@@ -1,0 +1,125 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/target.h>
+#include <weft/search/measure/report.h>
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+using ::testing::HasSubstr;
+
+const char* const products = R"({"suite": "s", "dtype": "f32", "sparsity": [0.9], "problems": [
+  {"M": 30, "K": 50, "N": 17}]})";
+const char* const convolutions =
+    R"({"suite": "c", "dtype": "f32", "sparsity": [0.8], "batch": [2], "problems": [
+  {"C": 4, "F": 6, "H": 9, "W": 7, "R": 3, "S": 3, "stride": 2}]})";
+
+CaseResult measured(const char* text, const std::vector<Contestant>& contestants,
+                    const BenchOptions& options) {
+  const Suite suite = parse_suite(text, "s.json");
+  return measure(suite, cases_of(suite).front(), {}, Device::cpu(), contestants, options);
+}
+
+BenchOptions quick(int copies = 1) {
+  return {3, copies};
+}
+
+/// A contestant that writes weft's result, changed by `change`, into the shared output.
+Contestant forger(const std::string& name, std::function<void(Array&)> change) {
+  Contestant contestant{name, ContestantKind::dense, DenseType::f32, {}, {}};
+  contestant.variants.push_back(
+      {"way", [change](std::shared_ptr<const Operands> operands) {
+         const Workload& workload = operands->workload();
+         const SparseTensor weights = pack(workload.matrix, formats::csr());
+         Array b = *workload.b;
+         Array c = workload.empty_output();
+         Arguments arguments;
+         arguments.tensors = {{"B", &b}, {"C", &c}};
+         auto result = std::make_shared<Array>(
+             reference(workload.algorithm, &weights, arguments).value.converted(DType::f32));
+         change(*result);
+         weft::Run run;
+         run.poison = [operands] { operands->poison_c(); };
+         run.output = [operands] { return operands->download_c(); };
+         run.launch = [operands, result](StreamHandle) {
+           std::copy_n(result->data(), result->bytes(), reinterpret_cast<std::byte*>(operands->c()));
+         };
+         return run;
+       }});
+  return contestant;
+}
+
+TEST(Bench, WeftOnTheProcessor) {
+  for (const char* text : {products, convolutions}) {
+    const Suite suite = parse_suite(text, "s.json");
+    const Libraries libraries(Device::cpu());
+    EXPECT_FALSE(libraries.cublas || libraries.cusparse || libraries.cudnn);
+    EXPECT_THAT(libraries.no_cudnn, HasSubstr("needs a CUDA device"));
+    const auto contestants =
+        contestants_of(suite, Device::cpu(), target_named("cpu"), libraries, {recipes().front()});
+    ASSERT_EQ(contestants.size(), 1U);
+    const CaseResult result = measured(text, contestants, quick());
+    const Entry& weft = result.entries.front();
+    EXPECT_EQ(weft.name, "weft default");
+    EXPECT_TRUE(weft.timed()) << weft.reason;
+    EXPECT_EQ(weft.check.rows, suite.problems.front().m);
+    EXPECT_EQ(table_row(result).at(6), "-") << "the limit is that of a GPU";
+    EXPECT_EQ(verdict_of(result), "weft default");
+  }
+}
+
+TEST(Bench, ARecipeThatDoesNotFitSaysWhy) {
+  const Suite suite = parse_suite(products, "s.json");
+  const Libraries libraries(Device::cpu());
+  const auto contestants = contestants_of(suite, Device::cpu(), target_named("cpu"), libraries, recipes());
+  const CaseResult result = measured(products, contestants, quick());
+  const auto sparsert = std::find_if(result.entries.begin(), result.entries.end(),
+                                     [](const Entry& entry) { return entry.name == "weft sparsert"; });
+  ASSERT_NE(sparsert, result.entries.end());
+  EXPECT_FALSE(sparsert->timed());
+  EXPECT_THAT(sparsert->reason, HasSubstr("does not fit the target"));
+}
+
+TEST(Bench, WhoIsWrongIsNotTimed) {
+  const auto contestants =
+      std::vector{forger("right", [](Array&) {}), forger("wrong", [](Array& c) { c.set(c.size() - 1, 1e6); }),
+                  forger("lazy", [](Array& c) { c.set(7, std::nan("")); })};
+  const CaseResult result = measured(products, contestants, quick());
+  EXPECT_TRUE(result.entries[0].timed());
+  EXPECT_FALSE(result.entries[1].timed());
+  EXPECT_TRUE(result.entries[1].wrong);
+  EXPECT_THAT(result.entries[1].reason, HasSubstr("relative error"));
+  EXPECT_THAT(result.entries[2].reason, HasSubstr("not a number"));
+}
+
+TEST(Bench, OfSeveralWaysOneThatIsRightIsTaken) {
+  Contestant contestant = forger("library", [](Array& c) { c.set(0, 1e6); });
+  contestant.variants.front().name = "wrong way";
+  contestant.variants.push_back(forger("", [](Array&) {}).variants.front());
+  contestant.variants.push_back({"refused way", [](std::shared_ptr<const Operands>) -> weft::Run {
+                                   throw RuntimeError("not supported");
+                                 }});
+  const CaseResult result = measured(products, {contestant}, quick());
+  EXPECT_EQ(result.entries[0].variant, "way");
+  EXPECT_TRUE(result.entries[0].timed());
+  EXPECT_TRUE(result.entries[0].reason.empty());
+}
+
+TEST(Bench, CopiesAreKernelsOfTheirOwn) {
+  std::vector<Contestant> contestants{forger("library", [](Array&) {})};
+  const Suite suite = parse_suite(products, "s.json");
+  const Libraries libraries(Device::cpu());
+  for (const Contestant& weft :
+       contestants_of(suite, Device::cpu(), target_named("cpu"), libraries, {recipes().front()}))
+    contestants.push_back(weft);
+  const CaseResult result = measured(products, contestants, quick(3));
+  EXPECT_EQ(result.copies, 3);
+  for (const Entry& entry : result.entries) EXPECT_TRUE(entry.timed()) << entry.name << ": " << entry.reason;
+  EXPECT_THROW(measured(products, contestants, {0, 1}), UserError);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,125 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/measure/suite.h>
+
+namespace weft {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const std::string products = R"({
+ "suite": "small",
+ "what": "ignored",
+ "dtype": "f32",
+ "sparsity": [0.9, 0.95],
+ "n_scale": [1, 32],
+ "problems": [
+  {"id": 1, "net": "rn50", "M": 64, "K": 256, "N": 49, "h200_us": {"cublas": 7.8}},
+  {"id": 7, "net": "rn50", "M": 512, "K": 2048, "N": 50}
+ ]
+})";
+
+std::string error_of(const std::string& text) {
+  try {
+    parse_suite(text, "s.json");
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+TEST(Suite, Products) {
+  const Suite suite = parse_suite(products, "s.json");
+  EXPECT_EQ(suite.name, "small");
+  EXPECT_EQ(suite.dtype, DType::f32);
+  EXPECT_THAT(suite.sparsity, ElementsAre(0.9, 0.95));
+  EXPECT_THAT(suite.batch, ElementsAre(1, 32));
+  ASSERT_EQ(suite.problems.size(), 2U);
+  EXPECT_EQ(suite.problems[1].id, "7");
+  EXPECT_EQ(suite.problems[1].label, "rn50");
+  EXPECT_EQ(suite.problems[1].k, 2048);
+  EXPECT_FALSE(suite.is_convolution());
+}
+
+TEST(Suite, ConvolutionsWithAndWithoutStrideAndPad) {
+  const Suite suite =
+      parse_suite(R"({"suite": "c", "dtype": "f16", "sparsity": [0.75], "batch": [4], "problems": [
+    {"layer": "a", "C": 64, "F": 32, "H": 56, "W": 28, "R": 3, "S": 1},
+    {"layer": "b", "C": 8, "F": 16, "H": 56, "W": 56, "R": 3, "S": 3, "stride": 2, "pad": 0}]})",
+                  "c.json");
+  const Convolution& first = *suite.problems[0].convolution;
+  EXPECT_THAT(first.pad, ElementsAre(1, 0));
+  EXPECT_THAT(first.stride, ElementsAre(1, 1));
+  EXPECT_EQ(suite.problems[0].id, "1");
+  EXPECT_EQ(suite.problems[0].k, 64 * 3);
+  EXPECT_EQ(suite.problems[0].n, 56 * 28);
+  EXPECT_THAT(suite.problems[1].convolution->output(), ElementsAre(27, 27));
+  const auto cases = cases_of(suite);
+  ASSERT_EQ(cases.size(), 2U);
+  EXPECT_EQ(cases[0].problem.convolution->batch, 4);
+  EXPECT_EQ(cases[0].problem.n, 4 * 56 * 28);
+}
+
+TEST(Suite, CasesAreEveryCombination) {
+  const Suite suite = parse_suite(products, "s.json");
+  const auto all = cases_of(suite);
+  ASSERT_EQ(all.size(), 8U);
+  EXPECT_EQ(all.back().problem.n, 1600);
+  EXPECT_EQ(all.back().batch, 32);
+  EXPECT_EQ(all.back().sparsity, 0.95);
+  const auto some = cases_of(suite, {{"7"}, {0.8}, {2}});
+  ASSERT_EQ(some.size(), 1U);
+  EXPECT_EQ(some[0].problem.n, 100);
+  EXPECT_EQ(some[0].sparsity, 0.8);
+  EXPECT_THROW(cases_of(suite, {{"2"}, {}, {}}), UserError);
+  EXPECT_THROW(cases_of(suite, {{}, {1.0}, {}}), UserError);
+  EXPECT_THROW(cases_of(suite, {{}, {}, {0}}), UserError);
+}
+
+TEST(Suite, ErrorsNameFieldAndLine) {
+  EXPECT_THAT(error_of(replaced(products, "\"M\": 512", "\"M\": -512")),
+              AllOf(HasSubstr("s.json, line 9"), HasSubstr("field \"M\": -512"), HasSubstr("from 1 to")));
+  EXPECT_THAT(error_of(replaced(products, ", \"N\": 50", "")),
+              AllOf(HasSubstr("s.json, line 9"), HasSubstr("field \"N\": it is missing")));
+  EXPECT_THAT(error_of(replaced(products, "[0.9, 0.95]", "[0.9,\n 1.5]")),
+              AllOf(HasSubstr("line 6"), HasSubstr("field \"sparsity\": 1.5")));
+  EXPECT_THAT(error_of(replaced(products, "\"f32\"", "\"f8\"")),
+              AllOf(HasSubstr("line 4"), HasSubstr("\"f8\""), HasSubstr("bf16")));
+  EXPECT_THAT(error_of(replaced(products, "\"id\": 7", "\"id\": 1")),
+              AllOf(HasSubstr("line 9"), HasSubstr("a second time")));
+  EXPECT_THAT(error_of(replaced(products, "\"id\": 7", "\"M\": 3")),
+              AllOf(HasSubstr("line 9"), HasSubstr("field \"M\" twice")));
+  EXPECT_THAT(error_of(replaced(products, "\"M\": 512", "\"C\": 512")),
+              AllOf(HasSubstr("line 9"), HasSubstr("field \"F\"")));
+  EXPECT_THAT(error_of(replaced(products, "[1, 32]", "[]")),
+              AllOf(HasSubstr("line 6"), HasSubstr("n_scale")));
+  EXPECT_THAT(error_of(replaced(products, "\"sparsity\"", "\"patterns\"")),
+              HasSubstr("field \"sparsity\": it is missing"));
+  EXPECT_THAT(error_of(replaced(products, "64, \"K\"", "64.5, \"K\"")), HasSubstr("field \"M\": 64.5"));
+  EXPECT_THAT(error_of(replaced(products, "\"M\": 64", "\"M\": 18446744073709551615")),
+              HasSubstr("field \"M\""));
+}
+
+TEST(Suite, OtherTextsAreRefused) {
+  EXPECT_THAT(error_of(""), HasSubstr("no JSON"));
+  EXPECT_THAT(error_of("[]"), HasSubstr("no object"));
+  EXPECT_THAT(error_of("{\n\n]"), HasSubstr("line 3"));
+  EXPECT_THAT(error_of(products.substr(0, products.size() / 2)), HasSubstr("no JSON"));
+  EXPECT_THAT(error_of(std::string(100000, '[')), HasSubstr("at most 16 levels"));
+  EXPECT_THROW(read_suite("no such file"), RuntimeError);
+}
+
+TEST(Suite, AFilterLargerThanItsImageIsRefused) {
+  EXPECT_THAT(error_of(R"({"suite": "c", "dtype": "f32", "sparsity": [0.5], "problems": [
+    {"C": 1, "F": 1, "H": 2, "W": 9, "R": 3, "S": 3, "pad": 0}]})"),
+              AllOf(HasSubstr("line 2"), HasSubstr("a filter of 3"), HasSubstr("padded image, 2")));
+}
+
+}  // namespace
+}  // namespace weft
