@@ -80,6 +80,37 @@ TEST(Steps, Convolution) {
   test::expect_golden("steps/convolution_gpu.txt", story(s));
 }
 
+/// A block of four rows for each warp, two columns for each thread, the last of them outside of B.
+Schedule baked_schedule(Extent columns) {
+  auto s = test::spmm_schedule("sm_80", formats::csr(), columns);
+  s.split(m = 4, n = 64)
+      .split(n.inner = 32)
+      .reorder(n.outer, m.outer, n.inner.inner, m.inner, k, n.inner.outer)
+      .bind(m.outer, block_y)
+      .bind(n.outer, block_x)
+      .bind(n.inner.inner, lane)
+      .bake_values(m.inner, code_bytes = 26 * 1024);
+  return s;
+}
+
+TEST(Steps, BakedValuesAreConstantsOfTheProgram) {
+  test::expect_golden("steps/baked_gpu.txt", ir::print(baked_schedule(Extent(100)).program()));
+}
+
+TEST(Steps, ABakedScheduleRoundTripsThroughJson) {
+  const auto s = baked_schedule(Extent::any("N"));
+  auto replayed = test::spmm_schedule("sm_80", formats::csr(), Extent::any("N"));
+  for (const Step& step : steps_of_json(s.json())) replayed.apply(step);
+  EXPECT_EQ(ir::print(s.program()), ir::print(replayed.program()));
+  EXPECT_EQ(s.steps().back().cpp(), ".bake_values(m.inner, code_bytes = 26624)");
+}
+
+TEST(Steps, BakedConvolutionsKeepTheConditionsOfTheBorder) {
+  auto s = test::convolution_schedule("sm_80");
+  s.split(f = 3).bind(f.outer, block_x).bind(q, lane).bake_values(f.inner);
+  test::expect_golden("steps/baked_convolution.txt", ir::print(s.program()));
+}
+
 TEST(Steps, AScheduleRoundTripsThroughJson) {
   auto s = test::spmm_schedule("sm_80", formats::csr(), Extent::any("N"));
   s.split(m = knob("rows", {2, 4, 8}), n = 32).bind(m.outer, block_x).bind(n.inner, lane);
