@@ -76,13 +76,16 @@ void print_summary(const std::vector<CaseResult>& results, const std::vector<Con
   for (const std::string& reason : reasons_of(results)) fmt::print("no time: {}\n", reason);
 }
 
-bool any_wrong(const std::vector<CaseResult>& results) {
+int exit_code_of(const std::vector<CaseResult>& results) {
+  int code = exit_ok;
   for (const CaseResult& result : results) {
     for (const Entry& entry : result.entries) {
-      if (entry.kind == ContestantKind::weft && entry.wrong) return true;
+      if (entry.kind == ContestantKind::weft && entry.wrong) return exit_mismatch;
     }
+    // A recipe may not fit a problem; that none ran means that something failed.
+    if (best_of_weft(result) == nullptr) code = exit_failed;
   }
-  return false;
+  return code;
 }
 
 int run(BenchVerb options) {
@@ -109,7 +112,7 @@ int run(BenchVerb options) {
                verdict_of(result));
   }
   print_summary(results, contestants);
-  return any_wrong(results) ? exit_mismatch : exit_ok;
+  return exit_code_of(results);
 }
 
 }  // namespace
