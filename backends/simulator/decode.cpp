@@ -443,7 +443,8 @@ class Decoder {
       const Row row = code_.operands[operation.first + i];
       if (wanted == 0 || wanted == found || row == no_row || (row & constant_row) != 0) continue;
       if (wanted == 4 && found < 4) continue;
-      refuse(instruction, fmt::format("{} with a register of {} bytes as operand {}", instruction.text(), found, i + 1),
+      refuse(instruction,
+             fmt::format("{} with a register of {} bytes as operand {}", instruction.text(), found, i + 1),
              wanted == 1 ? "a predicate" : fmt::format("one of {}", wanted));
     }
   }

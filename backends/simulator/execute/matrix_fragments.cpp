@@ -8,8 +8,7 @@
 // run-time is not ready when it does.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__linux__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define WEFT_FOR_SEVERAL_PROCESSORS \
-  __attribute__((target_clones("avx512f", "avx2", "default")))
+#define WEFT_FOR_SEVERAL_PROCESSORS __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define WEFT_FOR_SEVERAL_PROCESSORS
 #endif
