@@ -229,8 +229,17 @@ void Emitter::of(const ir::Allocate& s) {
   const ir::Buffer& buffer = *s.buffer;
   const auto shared = shared_.find(&buffer);
   frame_.buffers[&buffer] = shared != shared_.end() ? shared->second : local_array(buffer);
+  if (capabilities_.gpu && buffer.scope == ir::Scope::registers) clear_registers(frame_.buffers[&buffer]);
   statement(s.body);
   frame_.buffers.erase(&buffer);
+}
+
+/// LLVM reads registers ahead of the condition under which they are written. The value does not matter there,
+/// but one that was never written is what a checker of the kernel reports.
+void Emitter::clear_registers(const Storage& storage) {
+  const auto* array = llvm::cast<llvm::AllocaInst>(storage.pointer);
+  const auto bytes = array->getAllocationSize(module_.getDataLayout());
+  builder_.CreateMemSet(storage.pointer, builder_.getInt8(0), bytes->getFixedValue(), array->getAlign());
 }
 
 Emitter::Storage Emitter::local_array(const ir::Buffer& buffer) {

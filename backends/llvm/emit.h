@@ -93,6 +93,7 @@ class Emitter {
   void of(const ir::Let& s);
   void of(const ir::Copy& s);
   void of(const ir::Barrier& s);
+  void clear_registers(const Storage& storage);
   Storage local_array(const ir::Buffer& buffer);
   void branch(llvm::Value* condition, const std::function<void()>& then,
               const std::function<void()>& otherwise);

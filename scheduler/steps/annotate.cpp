@@ -231,10 +231,52 @@ std::optional<Reason> require_own_workspaces(const ir::Program& program, const s
   return std::nullopt;
 }
 
+/// True when a register of the buffer is chosen by the loop.
+bool chooses_register(const Stmt& body, const ir::BufferRef& buffer, const std::string& name) {
+  bool found = false;
+  const auto look = [&](const ir::BufferRef& used, const std::vector<ir::Expr>& indices) {
+    found = found || (used == buffer && std::any_of(indices.begin(), indices.end(),
+                                                    [&](const ir::Expr& e) { return ir::uses(e, name); }));
+  };
+  ir::visit(
+      body,
+      [&](const Stmt& s) {
+        if (const auto* store = s.as<ir::Store>()) look(store->buffer, store->indices);
+      },
+      [&](const ir::Expr& e) {
+        if (const auto* load = e.as<ir::Load>()) look(load->buffer, load->indices);
+      });
+  return found;
+}
+
+/// Precondition 12: registers that the iterations choose are used nowhere else. Iterations become threads,
+/// and threads have registers of their own.
+std::optional<Reason> require_own_registers(const ir::Program& program, const std::string& name) {
+  const Stmt rest = change_loops(program.body, name, [](const ir::For&) { return Stmt(); });
+  if (!rest.defined()) return std::nullopt;
+  const auto loops = find_loops(program.body, name);
+  std::optional<Reason> refused;
+  ir::visit(rest, [&](const Stmt& s) {
+    const auto* allocation = s.as<ir::Allocate>();
+    if (allocation == nullptr || refused || allocation->buffer->scope != ir::Scope::registers) return;
+    const ir::BufferRef& buffer = allocation->buffer;
+    const bool chosen = std::any_of(loops.begin(), loops.end(), [&](const ir::For* loop) {
+      return chooses_register(loop->body, buffer, name);
+    });
+    if (!chosen || !ir::uses(allocation->body, buffer)) return;
+    refused = Reason{
+        12, fmt::format("registers of {} are used inside {} and outside of it", buffer->name, name),
+        fmt::format("a loop around every use of {}: bind {} before it is written out", buffer->name, name),
+        buffer->name};
+  });
+  return refused;
+}
+
 /// bind(x, axis): the blocks, warps, lanes or threads of a launch share the iterations. Preconditions: 1, 2,
 /// 4 as above; 3 warp, lane and thread loops have a constant extent that fits the target; 5 the target is a
 /// GPU; 6 no loop of the nest has that axis; 10 as above; 7 thread does not mix with warp and lane; 8 block
-/// loops stand outside; 9 the axis is one of the six; 11 a workspace that the loop uses is used nowhere else.
+/// loops stand outside; 9 the axis is one of the six; 11 a workspace that the loop uses is used nowhere else;
+/// 12 neither are registers that it chooses.
 StepResult apply_bind(const ir::Program& program, const Step& step, const StepContext& context) {
   const std::string& name = word_of(step.arguments.at(0));
   const std::string& word = word_of(step.arguments.at(1));
@@ -249,6 +291,7 @@ StepResult apply_bind(const ir::Program& program, const Step& step, const StepCo
   if (auto refused = require_independent(name, context)) return *refused;
   if (auto refused = check_axis(program, name, *axis, context.target)) return *refused;
   if (auto refused = require_own_workspaces(program, name)) return *refused;
+  if (auto refused = require_own_registers(program, name)) return *refused;
   return marked(program, name, *axis, context.step);
 }
 

@@ -106,9 +106,10 @@ Step random_step(const Schedule& schedule, std::mt19937_64& random) {
   const auto loop = [&] { return loops.empty() ? std::string("m") : any_of(random, loops); };
   const auto factor = [&] { return any_of<std::int64_t>(random, {1, 2, 3, 4, 5, 8, 16, 32, 64}); };
   static const std::vector<std::string> on_cpu{"split",  "split",     "tile",     "reorder", "reorder",
-                                               "unroll", "vectorize", "parallel", "stage"};
-  static const std::vector<std::string> on_gpu{"split",     "split", "tile", "reorder", "reorder", "unroll",
-                                               "vectorize", "bind",  "bind", "bind",    "stage"};
+                                               "unroll", "vectorize", "parallel", "stage",   "bake_values"};
+  static const std::vector<std::string> on_gpu{"split",   "split",  "tile",      "reorder",
+                                               "reorder", "unroll", "vectorize", "bind",
+                                               "bind",    "bind",   "stage",     "bake_values"};
   const std::string name = any_of(random, schedule.target().is_gpu() ? on_gpu : on_cpu);
   Step step{name, {}, {}};
   if (name == "split") {

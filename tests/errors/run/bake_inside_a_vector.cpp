@@ -1,0 +1,14 @@
+// expect: n.inner around it is vectorized
+// expect: .bake_values(
+// expect: program spmm
+#include "illegal_program.h"
+#include "illegal_schedule.h"
+
+using namespace weft;
+using namespace weft::tests;
+
+WEFT_ILLEGAL_PROGRAM(bake_inside_a_vector) {
+  auto s = spmm_schedule("cpu");
+  s.split(m = 4, n = 32).reorder(n.inner, m.inner).vectorize(n.inner);
+  s.bake_values(m.inner);  // here
+}
