@@ -325,8 +325,8 @@ StepResult apply_bake_values(const ir::Program& program, const Step& step, const
     code_bytes = *number;
   }
   const Operand* sparse = context.algorithm.sparse_operand();
-  const Reason no_weights{3, "the program reads no weights",
-                          "an algorithm with weights that are not baked yet", loop};
+  Reason no_weights{3, "the program reads no weights", "an algorithm with weights that are not baked yet",
+                    loop};
   if (auto missing = require_loop(program, loop)) return *missing;
   if (sparse == nullptr || context.weights == nullptr) return no_weights;
   const KnownWeights weights(program, sparse->name, *context.weights);

@@ -17,6 +17,11 @@ Mask address_lanes(int count) {
   return count == 4 ? all_lanes : (Mask{1} << rows_of_matrix * count) - 1;
 }
 
+/// Which of the addresses is that of a matrix's row.
+std::size_t address_of_row(int matrix, int row) {
+  return static_cast<std::size_t>(matrix) * rows_of_matrix + static_cast<std::size_t>(row);
+}
+
 /// The element of a matrix that half `i` of a lane's register holds: row and column.
 template <bool is_transposed>
 std::pair<int, int> element_of_lane(int lane, int i) {
@@ -34,8 +39,7 @@ void load(Warp& warp, const Operation& operation) {
   for (int which = 0; which < count; ++which) {
     std::array<std::array<std::uint16_t, 8>, rows_of_matrix> values{};
     for (int row = 0; row < rows_of_matrix; ++row)
-      if (const std::byte* source = from[static_cast<std::size_t>(which * rows_of_matrix + row)];
-          source != nullptr)
+      if (const std::byte* source = from[address_of_row(which, row)]; source != nullptr)
         std::memcpy(values[static_cast<std::size_t>(row)].data(), source, row_bytes);
     if (warp.is_sink(operation, static_cast<std::size_t>(which))) continue;
     auto* const to = warp.result<std::uint32_t>(operation, static_cast<std::size_t>(which));
@@ -58,12 +62,12 @@ void store(Warp& warp, const Operation& operation) {
   const Pointers to = warp.reach(operation, operation.space, addresses.data(), address_lanes(count),
                                  row_bytes, Access::write);
   for (int which = 0; which < count; ++which) {
-    const auto* const from = warp.source<std::uint32_t>(operation, static_cast<std::size_t>(1 + which));
+    const auto* const from = warp.source<std::uint32_t>(operation, 1 + static_cast<std::size_t>(which));
     for (int lane = 0; lane < lanes; ++lane)
       for (int i = 0; i < 2; ++i) {
         const auto [row, column] = element_of_lane<is_transposed>(lane, i);
         const auto half = static_cast<std::uint16_t>(from[lane] >> 16 * i);
-        std::byte* const target = to[static_cast<std::size_t>(which * rows_of_matrix + row)];
+        std::byte* const target = to[address_of_row(which, row)];
         if (target != nullptr) std::memcpy(target + 2 * column, &half, sizeof half);
       }
   }

@@ -176,20 +176,21 @@ void add_product(const Shape& shape, const RowsOfA<std::int32_t>& a, const Posit
 
 void add_fused_product(const Shape& shape, const RowsOfA<double>& a, const BlockOfB<double>& b,
                        BlockOfD<double>& d) {
-  for (int row = 0; row < shape.rows; ++row)
-    for (int column = 0; column < columns_of_block; ++column) {
-      double& sum = d[static_cast<std::size_t>(row * columns_of_block + column)];
+  for (int row = 0; row < shape.rows; ++row) {
+    const double* const stored = a.data() + row * most_stored;
+    double* const sums = d.data() + row * columns_of_block;
+    for (int column = 0; column < columns_of_block; ++column)
       for (int k = 0; k < shape.inner; ++k)
-        sum = std::fma(a[static_cast<std::size_t>(row * most_stored + k)],
-                       b[static_cast<std::size_t>(k * columns_of_block + column)], sum);
-    }
+        sums[column] = std::fma(stored[k], b.data()[k * columns_of_block + column], sums[column]);
+  }
 }
 
 namespace {
 
 /// Where accumulator `i` of a lane stands in its block.
 constexpr std::size_t place(int lane, int i) {
-  return static_cast<std::size_t>((lane / 4 + 8 * (i / 2)) * columns_of_block + lane % 4 * 2 + i % 2);
+  const int row = lane / 4 + 8 * (i / 2), column = lane % 4 * 2 + i % 2;
+  return static_cast<std::size_t>(row) * columns_of_block + static_cast<std::size_t>(column);
 }
 
 }  // namespace

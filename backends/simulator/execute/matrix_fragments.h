@@ -99,7 +99,7 @@ void read_b(const Warp& warp, const Operation& operation, std::size_t first, con
     Number<element>* const to = b.data() + 4 * r * in_register * columns_of_block;
     for (int k = 0; k < 4 * in_register; ++k) {
       for (int group = 0; group < 8; ++group)
-        to[k * columns_of_block + group] = numbers[static_cast<std::size_t>(group * 4 * in_register + k)];
+        to[k * columns_of_block + group] = numbers.data()[group * 4 * in_register + k];
     }
   }
 }

@@ -127,7 +127,8 @@ void load(Warp& warp, const Operation& operation) {
         warp.result<std::uint64_t>(operation, element)[lane] =
             static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
       } else if (width == 4) {
-        warp.result<std::uint32_t>(operation, element)[lane] = static_cast<std::uint32_t>(value);
+        warp.result<std::uint32_t>(operation, element)[lane] =
+            static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
       } else {
         warp.result<std::uint32_t>(operation, element)[lane] =
             static_cast<std::uint32_t>(value) & ((1U << 8 * width) - 1);

@@ -92,7 +92,8 @@ bool has_values(const std::vector<ptx::Operand>& elements, bool accepts_sink) {
   for (const ptx::Operand& element : elements) {
     const bool is_value = element.kind == Kind::reg || element.kind == Kind::integer ||
                           element.kind == Kind::real || element.kind == Kind::special;
-    if (!is_value && !(accepts_sink && element.kind == Kind::sink)) return false;
+    const bool is_sink = accepts_sink && element.kind == Kind::sink;
+    if (!is_value && !is_sink) return false;
   }
   return true;
 }

@@ -126,8 +126,8 @@ inline double odd_sum(double a, double b) {
   const double sum = a + b;
   const double part = sum - a;
   const double error = (a - (sum - part)) + (b - part);
-  // Not so for zero and for NaN, which comes of infinities.
-  if (!(error < 0 || error > 0)) return sum;
+  // Nothing was lost, or infinities leave nothing to round.
+  if (error == 0 || std::isnan(error)) return sum;
   auto bits = std::bit_cast<std::uint64_t>(sum);
   if ((bits & 1) == 0) bits += (error > 0) == (sum > 0) ? 1 : ~std::uint64_t{0};
   return std::bit_cast<double>(bits);

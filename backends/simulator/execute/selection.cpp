@@ -202,9 +202,9 @@ void run_testp(Warp& warp, const Operation& operation) {
 Handler choose_testp(const Instruction& instruction, Operation& operation) {
   constexpr std::string_view names[] = {"finite", "infinite", "number", "notanumber", "normal", "subnormal"};
   if (!has_sources(instruction) || operation.count != 2 || instruction.modifiers.size() != 2) return nullptr;
-  for (std::uint16_t i = 0; i < std::size(names); ++i) {
+  for (std::size_t i = 0; i < std::size(names); ++i) {
     if (!instruction.has(names[i])) continue;
-    operation.variant = i;
+    operation.variant = static_cast<std::uint16_t>(i);
     operation.lane_bytes = {1, lane_bytes_of(operation.type)};
     if (operation.type == Type::f32) return run_testp<Single>;
     if (operation.type == Type::f64) return run_testp<Double>;

@@ -52,7 +52,8 @@ void perform(Warp& warp, const Issue& issue) {
   BlockOfB<T> b;
   BlockOfD<T> d;
   for (int block = 0; block < blocks; ++block) {
-    const auto first = static_cast<std::size_t>(block * registers_of(sum, shape.rows));
+    const auto first =
+        static_cast<std::size_t>(block) * static_cast<std::size_t>(registers_of(sum, shape.rows));
     from.read<b_type>(block, b.data(), 1, columns_of_block);
     if (issue.adds)
       start_sums<sum>(warp, operation, first, shape.rows, d);

@@ -20,20 +20,21 @@ Constant integer(std::uint64_t bits, bool is_unsigned) {
 
 std::uint64_t digits_to_bits(const Token& token, std::string_view digits, int base) {
   std::uint64_t bits = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, bits, base);
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bits, base);
   if (error == std::errc::result_out_of_range) {
     fail_at(token.line, token.shown(), "an integer of at most 64 bits");
   }
-  if (error != std::errc() || stop != end) fail_at(token.line, token.shown(), literals);
+  if (error != std::errc() || stop != digits.data() + digits.size())
+    fail_at(token.line, token.shown(), literals);
   return bits;
 }
 
 Constant real_literal(const Token& token) {
   double value = 0;
-  const char* const end = token.text.data() + token.text.size();
-  const auto [stop, error] = std::from_chars(token.text.data(), end, value);
-  if (error != std::errc() || stop != end) fail_at(token.line, token.shown(), literals);
+  const std::string_view digits = token.text;
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || stop != digits.data() + digits.size())
+    fail_at(token.line, token.shown(), literals);
   return {std::bit_cast<std::uint64_t>(value), false, true, false};
 }
 
