@@ -83,7 +83,10 @@ SharedMemory shared_memory_of(const ThreadProgram& program) {
   return bytes > most_static_shared_bytes ? SharedMemory{0, bytes} : SharedMemory{bytes, 0};
 }
 
-std::string emit_ptx(const ThreadProgram& program, const Target& target) {
+std::string emit_ptx(const ThreadProgram& program, const Target& target, const StageObserver& observer) {
+  const auto finished = [&](std::string_view stage) {
+    if (observer) observer(stage);
+  };
   check_target(program, target);
   initialize();
   const bool huge = emitted_size(program.program.body) > huge_program;
@@ -102,8 +105,12 @@ std::string emit_ptx(const ThreadProgram& program, const Target& target) {
   const Emitted emitted = Emitter(module, program, capabilities).emit();
   annotate(module, *emitted.entry, program.launch.threads);
   check_module(module);
+  finished("emit");
   optimize(module, *machine, huge ? 1 : 2);
-  return assembly_of(module, *machine);
+  finished("optimize");
+  std::string ptx = assembly_of(module, *machine);
+  finished("generate");
+  return ptx;
 }
 
 }  // namespace weft::llvm_backend

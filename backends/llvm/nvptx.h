@@ -5,15 +5,20 @@
 #include <weft/scheduler/target.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 
 namespace weft::llvm_backend {
+
+/// Told at the end of each stage of emit_ptx which one it was: "emit", "optimize", "generate".
+using StageObserver = std::function<void(std::string_view stage)>;
 
 /// PTX with one entry, called as the program, whose parameters are the buffers, workspaces, scalars and
 /// extents in the program's order; extents and integers are index_bits wide, addresses must be multiples
 /// of 16. The text depends on nothing but the arguments. UserError when the target is no GPU or lacks an
 /// instruction that the program calls.
-std::string emit_ptx(const ThreadProgram& program, const Target& target);
+std::string emit_ptx(const ThreadProgram& program, const Target& target, const StageObserver& observer = {});
 
 /// How the shared memory of the kernel is asked for.
 struct SharedMemory {
