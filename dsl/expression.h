@@ -55,7 +55,7 @@ struct SumOf {};
 struct BrokenSum {};
 
 template <class... Parts>
-inline constexpr bool has_broken_part = (has_broken_part<Parts> || ...);
+inline constexpr bool has_broken_part = std::disjunction_v<std::bool_constant<has_broken_part<Parts>>...>;
 template <class Part>
 inline constexpr bool has_broken_part<Part> =
     std::same_as<Part, BrokenSum> || std::same_as<Part, BrokenAccess>;

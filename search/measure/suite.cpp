@@ -18,6 +18,11 @@ constexpr std::size_t most_bytes = 16U << 20U;
 // A product of three extents fits 63 bits.
 constexpr std::int64_t most_extent = (std::int64_t{1} << 20) - 1;
 
+/// Not so for what is no number either.
+bool is_sparsity(double share) {
+  return share >= 0 && share < 1;
+}
+
 /// Fields of one file, read by name.
 class SuiteReader {
  public:
@@ -96,7 +101,7 @@ class SuiteReader {
     std::vector<double> all;
     const Json& list = list_of(root, "sparsity");
     for (std::size_t i = 0; i < list.size(); ++i) {
-      if (!list[i].is_number() || !(list[i].get<double>() >= 0 && list[i].get<double>() < 1))
+      if (!list[i].is_number() || !is_sparsity(list[i].get<double>()))
         refuse(fmt::format("/sparsity/{}", i), "sparsity", list[i].dump(), "a number from 0 to below 1");
       all.push_back(list[i].get<double>());
     }
@@ -195,7 +200,7 @@ void check(const Suite& suite, const SuiteSelection& selection) {
           {"the suite has no such problem", suite.name, id, fmt::format("{}", fmt::join(known, ", "))});
   }
   for (const double sparsity : selection.sparsity) {
-    if (!(sparsity >= 0 && sparsity < 1))
+    if (!is_sparsity(sparsity))
       throw UserError({"a sparsity cannot be", suite.name, fmt::format("{}", sparsity), "from 0 to below 1"});
   }
   for (const std::int64_t batch : selection.batch) {

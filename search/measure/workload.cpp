@@ -6,6 +6,7 @@
 #include <weft/search/measure/workload.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace weft {
@@ -28,7 +29,7 @@ std::vector<std::int64_t> shape_of(const Algorithm& algorithm, const std::string
 /// The same for a problem wherever it stands: a number of its shape and sparsity.
 std::uint64_t seed_of(const SuiteProblem& problem, double sparsity) {
   std::uint64_t seed = 17;
-  for (const std::int64_t part : {problem.m, problem.k, static_cast<std::int64_t>(sparsity * 1e6 + 0.5)})
+  for (const std::int64_t part : {problem.m, problem.k, std::int64_t{std::llround(sparsity * 1e6)}})
     seed = seed * 1000003 + static_cast<std::uint64_t>(part);
   return seed;
 }

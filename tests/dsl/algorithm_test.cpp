@@ -86,11 +86,11 @@ TEST(AlgorithmTest, ScalarsAndTheOldOutput) {
 
 TEST(AlgorithmTest, OperandsComeInTheOrderOfTheirFirstUse) {
   const Matrices t;
-  const Algorithm algorithm_ =
+  const Algorithm biased =
       algorithm("biased", t.C(m, n) = t.bias(m) * t.bias(m) - sum(k, t.B(k, n) * t.A(m, k)));
-  EXPECT_EQ(algorithm_.text(), "C[m, n] = bias[m] * bias[m] - sum(k, B[k, n] * A[m, k])");
-  EXPECT_THAT(names_of_operands(algorithm_), ElementsAre("bias", "B", "A", "C"));
-  EXPECT_EQ(algorithm_.factors[0].operand, 1U);
+  EXPECT_EQ(biased.text(), "C[m, n] = bias[m] * bias[m] - sum(k, B[k, n] * A[m, k])");
+  EXPECT_THAT(names_of_operands(biased), ElementsAre("bias", "B", "A", "C"));
+  EXPECT_EQ(biased.factors[0].operand, 1U);
 }
 
 TEST(AlgorithmTest, ATensorThatIsTwiceAFactorIsOneOperand) {

@@ -92,9 +92,9 @@ PrintedProgram staged(const char* name, const Target& target, std::int64_t colum
 PrintedProgram convolution(const Target& target) {
   const Tensor<f32, 4, sparse> W("W", {8, 4, 3, 3});
   const Tensor<f32, 4> I("I", {2, 4, 15, 17}), O("O", {2, 8, 8, 17});
-  const Algorithm algorithm_ = algorithm(
+  const Algorithm strided_convolution = algorithm(
       "convolution", O(b, f, p, q) = relu(sum(c, r, s, W(f, c, r, s) * I(b, c, 2 * p + r - 1, q + s - 1))));
-  auto plan = schedule(algorithm_, weights(formats::csr(), DType::f32, {8, 4, 3, 3}), target);
+  auto plan = schedule(strided_convolution, weights(formats::csr(), DType::f32, {8, 4, 3, 3}), target);
   plan.split(q = 32).bind(b, block_z).bind(f, block_y).bind(p, block_x).bind(q.inner, lane);
   return printed("convolution", plan);
 }

@@ -93,9 +93,10 @@ TEST(DeviceMemory, MovesAndEmptiness) {
   const auto address = a.address();
   DeviceMemory b = std::move(a);
   EXPECT_EQ(b.address(), address);
+  const DeviceMemory& left_behind = b;
   a = std::move(b);
   EXPECT_EQ(a.to_vector<char>(), std::vector<char>{'x'});
-  EXPECT_EQ(b.bytes(), 0U);
+  EXPECT_EQ(left_behind.bytes(), 0U);
 
   DeviceMemory none(Device::cpu(), 0);
   EXPECT_EQ(none.address(), 0U);

@@ -157,7 +157,8 @@ EXPORT int cuMemsetD8Async(unsigned long long, unsigned char, std::size_t bytes,
   spend(40);
   return 0;
 }
-EXPORT int cuModuleLoadDataEx(void** module, const void* image, unsigned count, int* options, void** values) {
+EXPORT int cuModuleLoadDataEx(void** module, const void* image, unsigned count, const int* options,
+                              void** values) {
   const bool refused = std::strstr(static_cast<const char*>(image), "refuse me") != nullptr;
   for (unsigned i = 0; i < count; ++i) {
     constexpr int info_log = 3;

@@ -11,7 +11,6 @@ namespace weft::simulator::ptx {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using Kind = Operand::Kind;
 
 const std::string head = ".version 8.3\n.target sm_90a\n.address_size 64\n";

@@ -148,12 +148,12 @@ std::string instruction_of(const Case& test) {
 class Registers {
  public:
   explicit Registers(int words_of_lane) : words_of_lane_(words_of_lane) {
-    words.resize(static_cast<std::size_t>(lanes * words_of_lane));
+    words.resize(static_cast<std::size_t>(words_of_lane) * lanes);
   }
   void set(int lane, int first_word, int element_bytes, int index, std::uint64_t bits) {
     const int at = first_word * 4 + index * element_bytes;
     for (int byte = 0; byte < element_bytes; ++byte)
-      words[static_cast<std::size_t>(lane * words_of_lane_ + (at + byte) / 4)] |=
+      words.data()[lane * words_of_lane_ + (at + byte) / 4] |=
           static_cast<std::uint32_t>(bits >> 8 * byte & 0xFF) << 8 * ((at + byte) % 4);
   }
   std::vector<std::uint32_t> words;
@@ -210,8 +210,7 @@ MatrixKernel multiply_kernel(const Case& test, std::uint32_t seed) {
       double products = 0;
       for (int k = 0; k < stored; ++k)
         products +=
-            a.value(at.row, k) *
-            b.value(is_sparse ? positions[static_cast<std::size_t>(at.row * stored + k)] : k, at.column);
+            a.value(at.row, k) * b.value(is_sparse ? positions.data()[at.row * stored + k] : k, at.column);
       kernel.expected.push_back(accumulated(test.d, c.value(at.row, at.column), products, test.saturates));
     }
   }

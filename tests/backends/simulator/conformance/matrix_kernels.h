@@ -41,9 +41,7 @@ double accumulated(Type result, double start, double products, bool saturates);
 struct Sparsity {
   /// Of 16 rows from `first_row` of a larger matrix on; `selector` as the instruction has it.
   Sparsity(Type type, int inner, int selector, Draw& draw);
-  int position(int row, int stored) const {
-    return positions[static_cast<std::size_t>(row * inner_ / 2 + stored)];
-  }
+  int position(int row, int stored) const { return positions.data()[row * inner_ / 2 + stored]; }
 
   std::vector<std::uint32_t> metadata;
   std::vector<int> positions;

@@ -79,7 +79,7 @@ MatrixKernel load_kernel(int count, bool is_transposed, std::uint32_t seed) {
   for (int lane = 0; lane < lanes; ++lane)
     for (int i = 0; i < count; ++i) {
       const auto row = [&](int which) {
-        return tile.words.data() + tile.rows[static_cast<std::size_t>(i * 8 + which)] * words_of_row;
+        return tile.words.data() + tile.rows.data()[i * 8 + which] * words_of_row;
       };
       const int along = lane / 4, across = lane % 4 * 2;
       const std::uint32_t low = is_transposed ? half_of(row(across), along) : half_of(row(along), across);
@@ -113,7 +113,7 @@ MatrixKernel store_kernel(int count, bool is_transposed, std::uint32_t seed) {
         const std::uint32_t value = half_of(tile.words.data() + lane * words_of_row + i, half);
         const int along = lane / 4, across = lane % 4 * 2 + half;
         const int row = is_transposed ? across : along, column = is_transposed ? along : across;
-        const int at = tile.rows[static_cast<std::size_t>(i * 8 + row)] * words_of_row + column / 2;
+        const int at = tile.rows.data()[i * 8 + row] * words_of_row + column / 2;
         stored[static_cast<std::size_t>(at)] |= value << 16 * (column % 2);
       }
   for (const std::uint32_t word : stored) kernel.expected.push_back(as_element(word));

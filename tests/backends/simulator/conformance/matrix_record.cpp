@@ -9,9 +9,8 @@
 
 #include "matrix_golden.h"
 
+namespace weft::simulator::testing {
 namespace {
-
-using namespace weft::simulator::testing;
 
 int record(const std::string& path, const std::string& device_name) {
   const weft::Device device =
@@ -35,6 +34,7 @@ int record(const std::string& path, const std::string& device_name) {
 }
 
 }  // namespace
+}  // namespace weft::simulator::testing
 
 int main(int count, char** words) {
   if (count < 2) {
@@ -42,7 +42,7 @@ int main(int count, char** words) {
     return 2;
   }
   try {
-    return record(words[1], count > 2 ? words[2] : "cuda");
+    return weft::simulator::testing::record(words[1], count > 2 ? words[2] : "cuda");
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';
     return 1;

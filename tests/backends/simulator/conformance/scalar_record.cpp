@@ -9,9 +9,8 @@
 
 #include "scalar_golden.h"
 
+namespace weft::simulator::scalar_tests {
 namespace {
-
-using namespace weft::simulator::scalar_tests;
 
 int record(const std::string& path, const std::string& device_name) {
   const weft::Device device =
@@ -30,6 +29,7 @@ int record(const std::string& path, const std::string& device_name) {
 }
 
 }  // namespace
+}  // namespace weft::simulator::scalar_tests
 
 int main(int count, char** words) {
   if (count < 2) {
@@ -37,7 +37,7 @@ int main(int count, char** words) {
     return 2;
   }
   try {
-    return record(words[1], count > 2 ? words[2] : "cuda");
+    return weft::simulator::scalar_tests::record(words[1], count > 2 ? words[2] : "cuda");
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';
     return 1;

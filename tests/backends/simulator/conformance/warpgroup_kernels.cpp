@@ -144,10 +144,12 @@ Prepared prepare(const Case& test, std::uint32_t seed) {
   result.words_c = rows * test.columns / threads * bytes_of(test.d) / 4;
   result.words_a = test.a_in_registers ? 4 : 0;
   result.words = result.words_c + result.words_a + 1;
-  result.input.resize(static_cast<std::size_t>(result.shared_bytes / 4 + threads * result.words));
+  const int input_words = result.shared_bytes / 4 + threads * result.words;
+  result.input.resize(static_cast<std::size_t>(input_words));
   for (std::uint32_t& word : result.input) word = draw.word();
   const auto at_register = [&](int thread, int word, int byte) {
-    return static_cast<std::size_t>(result.shared_bytes + (thread * result.words + word) * 4 + byte);
+    const int at = result.shared_bytes + (thread * result.words + word) * 4 + byte;
+    return static_cast<std::size_t>(at);
   };
   std::vector<int> position(static_cast<std::size_t>(rows * stored));
   for (int warp = 0; warp < rows / 16; ++warp) {
@@ -181,8 +183,7 @@ Prepared prepare(const Case& test, std::uint32_t seed) {
       double products = 0;
       for (int k = 0; k < stored; ++k)
         products +=
-            a.value(row, k) *
-            b.value(column, test.selector >= 0 ? position[static_cast<std::size_t>(row * stored + k)] : k);
+            a.value(row, k) * b.value(column, test.selector >= 0 ? position.data()[row * stored + k] : k);
       result.expected.push_back(
           accumulated(test.d, test.adds ? c.value(row, column) : 0, sign * products, test.saturates));
     }

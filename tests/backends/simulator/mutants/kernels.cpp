@@ -16,7 +16,7 @@ using Integers = std::vector<int>;
 
 Integers random_integers(std::mt19937_64& random, std::size_t count, int most) {
   Integers values(count);
-  const auto range = static_cast<std::uint64_t>(2 * most + 1);
+  const auto range = 2 * static_cast<std::uint64_t>(most) + 1;
   for (int& value : values) value = static_cast<int>(random() % range) - most;
   return values;
 }
