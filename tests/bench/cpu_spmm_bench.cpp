@@ -143,12 +143,8 @@ class Summary : public benchmark::ConsoleReporter {
   std::map<std::string, double> times_;
 };
 
-}  // namespace
-}  // namespace weft::bench
-
-int main(int argc, char** argv) {
-  using namespace weft;
-  using namespace weft::bench;
+/// Each shape's problem, with the contestants that can run it.
+std::vector<std::unique_ptr<Problem>> add_contestants() {
   std::vector<std::unique_ptr<Problem>> problems;
   for (const Shape& shape : shapes()) {
     auto problem = std::make_unique<Problem>();
@@ -168,6 +164,14 @@ int main(int argc, char** argv) {
     }
     problems.push_back(std::move(problem));
   }
+  return problems;
+}
+
+}  // namespace
+}  // namespace weft::bench
+
+int main(int argc, char** argv) {
+  const auto problems = weft::bench::add_contestants();
   // Rounds in random order unless the command line says otherwise.
   std::vector<std::string> words{argv[0], "--benchmark_enable_random_interleaving=true",
                                  "--benchmark_repetitions=15", "--benchmark_min_time=0.01"};
@@ -177,7 +181,7 @@ int main(int argc, char** argv) {
   int count = static_cast<int>(pointers.size());
   pointers.push_back(nullptr);
   benchmark::Initialize(&count, pointers.data());
-  Summary summary;
+  weft::bench::Summary summary;
   benchmark::RunSpecifiedBenchmarks(&summary);
   for (const auto& problem : problems) summary.print_problem(*problem);
   summary.print();

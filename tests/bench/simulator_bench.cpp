@@ -44,15 +44,18 @@ void add(const char* name, SimulatedKernel (*make)()) {
   }
 }
 
-}  // namespace
-}  // namespace weft::bench
-
-int main(int argc, char** argv) {
-  using namespace weft::bench;
+void add_kernels() {
   add("tiled_product", tiled_product);
   add("sparse_gather", sparse_gather);
   add("copy", copy);
   add("matrix_loop", matrix_loop);
+}
+
+}  // namespace
+}  // namespace weft::bench
+
+int main(int argc, char** argv) {
+  weft::bench::add_kernels();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   benchmark::RunSpecifiedBenchmarks();

@@ -33,9 +33,10 @@ std::vector<GeneratedMatrix> generated_matrices() {
   std::vector<GeneratedMatrix> result;
   for (const double density : {0.0, 0.02, 0.1, 0.5, 1.0}) {
     for (const auto& [rows, columns] : {std::pair{1, 1}, {1, 9}, {9, 1}, {17, 33}, {64, 147}, {130, 31}}) {
+      const int seed = rows * 1000 + columns;
       result.push_back(
           {std::to_string(rows) + " x " + std::to_string(columns) + " at " + std::to_string(density),
-           random_matrix(rows, columns, density, static_cast<std::uint64_t>(rows * 1000 + columns))});
+           random_matrix(rows, columns, density, static_cast<std::uint64_t>(seed))});
     }
   }
   for (const DType dtype :

@@ -24,6 +24,7 @@ int run(const std::uint8_t* data, std::size_t size, Parse&& parse) {
   try {
     parse(std::as_bytes(std::span(data, size)));
   } catch (const UserError&) {
+    return 0;
   }
   return 0;
 }

@@ -17,19 +17,16 @@
 #include <deque>
 #include <exception>
 
+namespace weft::mutants {
 namespace {
-
-using namespace weft;
-using namespace weft::mutants;
 
 constexpr unsigned seconds_to_run = 60;
 enum Status { right = 0, wrong = 1, failed = 2 };
 
 const Mutant& mutant_named(const std::string& kernel, const std::string& name) {
-  const auto found = std::ranges::find_if(weft::mutants::mutants(), [&](const Mutant& mutant) {
-    return mutant.kernel == kernel && mutant.name == name;
-  });
-  if (found == weft::mutants::mutants().end())
+  const auto found = std::ranges::find_if(
+      mutants(), [&](const Mutant& mutant) { return mutant.kernel == kernel && mutant.name == name; });
+  if (found == mutants().end())
     throw UserError({"choosing a mutant of " + kernel, {}, "no '" + name + "'", "a name that --list prints"});
   return *found;
 }
@@ -60,7 +57,7 @@ TensorMap encode(const Device& device, const MapOfMatrix& map, std::uint64_t add
 
 int list() {
   for (const Kernel& kernel : kernels()) std::printf("%s\n", kernel.name);
-  for (const Mutant& mutant : weft::mutants::mutants())
+  for (const Mutant& mutant : mutants())
     if (!mutant.may_hang)
       std::printf("%s\t%s\t%s\n", mutant.kernel, mutant.name,
                   mutant.is_equivalent ? "equivalent" : mutant.expected);
@@ -89,36 +86,40 @@ int run(const Kernel& kernel, const std::string& ptx, std::uint64_t seed) {
   return is_right ? right : wrong;
 }
 
+int run_command(std::vector<std::string> words) {
+  if (words.size() == 1 && words[0] == "--list") return list();
+  const bool only_prints = !words.empty() && words[0] == "--ptx";
+  if (only_prints) words.erase(words.begin());
+  if (words.size() < 2 || words.size() > 4) {
+    std::fprintf(
+        stderr,
+        "usage: gpu_mutants --list\n"
+        "       gpu_mutants [--ptx] FOLDER KERNEL [MUTANT [SEED]]   MUTANT '-' for the kernel itself;\n"
+        "                                                     --ptx prints its text instead\n"
+        "0: right, 1: wrong, 2: an error; ends itself after %u seconds\n",
+        seconds_to_run);
+    return failed;
+  }
+  const Kernel& kernel = kernel_named(words[1]);
+  std::string ptx = read_ptx(words[0], words[1]);
+  if (words.size() > 2 && words[2] != "-") ptx = mutate(ptx, mutant_named(words[1], words[2]));
+  if (only_prints) {
+    std::fputs(ptx.c_str(), stdout);
+    return right;
+  }
+  const std::uint64_t seed = words.size() > 3 ? std::strtoull(words[3].c_str(), nullptr, 10) : 0;
+  alarm(seconds_to_run);
+  return run(kernel, ptx, seed);
+}
+
 }  // namespace
+}  // namespace weft::mutants
 
 int main(int count, char** arguments) {
   try {
-    std::vector<std::string> words(arguments + 1, arguments + count);
-    if (words.size() == 1 && words[0] == "--list") return list();
-    const bool only_prints = !words.empty() && words[0] == "--ptx";
-    if (only_prints) words.erase(words.begin());
-    if (words.size() < 2 || words.size() > 4) {
-      std::fprintf(
-          stderr,
-          "usage: gpu_mutants --list\n"
-          "       gpu_mutants [--ptx] FOLDER KERNEL [MUTANT [SEED]]   MUTANT '-' for the kernel itself;\n"
-          "                                                     --ptx prints its text instead\n"
-          "0: right, 1: wrong, 2: an error; ends itself after %u seconds\n",
-          seconds_to_run);
-      return failed;
-    }
-    const Kernel& kernel = kernel_named(words[1]);
-    std::string ptx = read_ptx(words[0], words[1]);
-    if (words.size() > 2 && words[2] != "-") ptx = mutate(ptx, mutant_named(words[1], words[2]));
-    if (only_prints) {
-      std::fputs(ptx.c_str(), stdout);
-      return right;
-    }
-    const std::uint64_t seed = words.size() > 3 ? std::strtoull(words[3].c_str(), nullptr, 10) : 0;
-    alarm(seconds_to_run);
-    return run(kernel, ptx, seed);
+    return weft::mutants::run_command({arguments + 1, arguments + count});
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
-    return failed;
+    return weft::mutants::failed;
   }
 }
