@@ -32,8 +32,9 @@ struct ArgumentName {
   Argument operator=(Integer number) const {
     return {std::string(name), static_cast<std::int64_t>(number)};
   }
+  Argument operator=(KnobChoice choice) const { return {std::string(name), std::move(choice)}; }
 };
-inline constexpr ArgumentName at{"at"}, code_bytes{"code_bytes"};
+inline constexpr ArgumentName at{"at"}, code_bytes{"code_bytes"}, groups{"groups"};
 
 /// A first argument that remembers where the user wrote it.
 template <class T>
@@ -88,6 +89,11 @@ class Schedule {
   /// `.stage(B, shared, at = n.outer)`: what an iteration of n.outer reads of B is copied first.
   Schedule& stage(Placed<std::string> tensor, Word scope, const Argument& place) {
     return apply({"stage", {{{}, tensor.value}, {{}, std::string(scope.text)}, place}, tensor.place});
+  }
+  /// `.split_k(k, groups = 8)`: groups share what is summed over k, each with sums of its own, which are
+  /// added up through shared memory. The loop over the groups is called "k.group"; bind it to warps.
+  Schedule& split_k(Placed<LoopName> loop, const Argument& number) {
+    return apply({"split_k", {argument(loop.value), number}, loop.place});
   }
   /// `.bake_values(m.inner)`: values and coordinates of the weights become constants of the program, for each
   /// block of the rows that m.inner runs over.

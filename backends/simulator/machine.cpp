@@ -309,8 +309,9 @@ void Machine::check_results_in_flight(Warp& warp, const Operation& operation) {
   }
 }
 
-/// Lanes whose copy is of something that somebody wrote: a copy of what nobody wrote is still that, and a
-/// selection is what it selects.
+/// Lanes whose copy is of something that somebody wrote: a copy of what nobody wrote is still that, a
+/// selection is what it selects, and one part that somebody wrote makes a whole: compilers pack pairs to use
+/// one of them.
 Mask Machine::defined_copies(Warp& warp, const Operation& operation) {
   const Row* operand = code_.operands.data() + operation.first;
   const auto written = [&](std::size_t which) {
@@ -323,8 +324,9 @@ Mask Machine::defined_copies(Warp& warp, const Operation& operation) {
     return defined & written(operation.results + 2U) &
            ((first & written(operation.results)) | (~first & written(operation.results + 1U)));
   }
-  for (std::size_t i = operation.results; i < operation.count; ++i) defined &= written(i);
-  return defined;
+  Mask parts = 0;
+  for (std::size_t i = operation.results; i < operation.count; ++i) parts |= written(i);
+  return defined & parts;
 }
 
 void Machine::step(Warp& warp, const Operation& operation) {

@@ -56,7 +56,8 @@ class Verifier {
     check(s.extent);
     require(variables_.insert(s.name).second, "loop " + s.name + " stands inside a loop of that name");
     const bool single = is_bound(s.kind) || s.kind == LoopKind::vectorized;
-    if (single)
+    // Nested warp loops share the warps.
+    if (single && s.kind != LoopKind::warp)
       require(kinds_.insert(s.kind).second, std::string(name_of(s.kind)) + " occurs twice in a nest");
     (*this)(s.body);
     if (single) kinds_.erase(s.kind);

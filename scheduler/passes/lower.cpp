@@ -95,6 +95,8 @@ ThreadProgram lower(const ir::Program& program, const Target& target, const Pass
     pipeline.run("make_registers_private", passes::make_registers_private);
     pipeline.run("let_one_thread_write",
                  [&](ir::Program p) { return passes::let_one_thread_write(std::move(p), threads); });
+    // While a copy is not yet stores of threads.
+    pipeline.run("order_exchanges", passes::order_exchanges);
     pipeline.run("lower_copies", [&](ir::Program p) { return passes::lower_copies(std::move(p), threads); });
     pipeline.run("map_threads",
                  [&](ir::Program p) { return passes::map_threads(std::move(p), threads, result.launch); });

@@ -14,18 +14,31 @@ using ir::Expr;
 using ir::LoopKind;
 using ir::Stmt;
 
-/// The longest loop of each axis, as a number.
-std::int64_t longest(const ir::Program& program, LoopKind axis) {
-  std::int64_t extent = 0;
-  ir::visit(program.body, [&](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    if (loop == nullptr || loop->kind != axis) return;
-    const std::int64_t* value = ir::integer_value(loop->extent);
-    internal_check(value != nullptr,
-                   "loop " + loop->name + " is bound to a thread axis without a constant extent");
-    extent = std::max(extent, *value);
-  });
-  return extent;
+std::int64_t extent_of(const ir::For& loop) {
+  const std::int64_t* value = ir::integer_value(loop.extent);
+  internal_check(value != nullptr,
+                 "loop " + loop.name + " is bound to a thread axis without a constant extent");
+  return *value;
+}
+
+/// How many warps, lanes or threads the loops of an axis need; nested ones multiply. 0: there is none.
+std::int64_t needed(const Stmt& stmt, LoopKind axis) {
+  std::int64_t most = 0;
+  if (!stmt.defined()) return most;
+  if (const auto* loop = stmt.as<ir::For>()) {
+    const std::int64_t inside = needed(loop->body, axis);
+    return loop->kind == axis ? extent_of(*loop) * std::max<std::int64_t>(inside, 1) : inside;
+  }
+  if (const auto* s = stmt.as<ir::Block>()) {
+    for (const Stmt& child : s->statements) most = std::max(most, needed(child, axis));
+  } else if (const auto* condition = stmt.as<ir::If>()) {
+    most = std::max(needed(condition->then, axis), needed(condition->otherwise, axis));
+  } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
+    most = needed(allocation->body, axis);
+  } else if (const auto* let = stmt.as<ir::Let>()) {
+    most = needed(let->body, axis);
+  }
+  return most;
 }
 
 /// The extent of the block loops of one axis; they must agree, because they share one grid.
@@ -45,59 +58,75 @@ Expr grid_extent(const ir::Program& program, LoopKind axis) {
   return extent.defined() ? extent : ir::integer(1);
 }
 
-/// The index of a bound loop, and the number of iterations that the launch offers it (0: exactly its own).
-struct Place {
-  Expr index;
-  std::int64_t offered = 0;
+Expr thread_index() {
+  return ir::call("thread", DType::i64, {});
+}
+
+/// Those of a block that share what stands here: `number` tells which of `count` of them is at work.
+struct Team {
+  Expr number;
+  std::int64_t count = 1;
 };
 
-Place place_of(LoopKind axis, std::int64_t threads) {
-  const Expr thread = ir::call("thread", DType::i64, {});
-  switch (axis) {
-    case LoopKind::warp:
-      return {thread / ir::integer(32), (threads + 31) / 32};
-    case LoopKind::lane:
-      return {threads > 32 ? thread % ir::integer(32) : thread, 32};
-    case LoopKind::thread:
-      return {thread, threads};
-    default:
-      return {ir::call(std::string(ir::name_of(axis)), DType::i64, {}), 0};
-  }
+Team warps_of_block(std::int64_t threads) {
+  return {thread_index() / ir::integer(32), (threads + 31) / 32};
 }
 
-Stmt mapped(const ir::For& loop, std::int64_t threads) {
-  const auto [index, offered] = place_of(loop.kind, threads);
-  Stmt body = loop.body;
-  if (offered > 0 && offered > *ir::integer_value(loop.extent)) {
-    body = ir::if_then(ir::variable(loop.name) < loop.begin + loop.extent, body);
-  }
-  return ir::let(loop.name, index + loop.begin, body);
+Team lanes_of_warp(std::int64_t threads) {
+  return {threads > 32 ? thread_index() % ir::integer(32) : thread_index(), 32};
 }
 
-/// Adds conditions to stores that stand inside no loop over some part of the block's threads.
-class SingleWriter {
+/// What a warp loop makes of the warps that share it: each of its iterations gets `each` of them.
+struct Shares {
+  std::int64_t each = 1;
+  Expr iteration;
+  Team inside;
+};
+
+Shares shares_of(const ir::For& loop, const Team& warps) {
+  const std::int64_t each = std::max<std::int64_t>(needed(loop.body, LoopKind::warp), 1);
+  return {each,
+          each == 1 ? warps.number : warps.number / ir::integer(each),
+          {each == 1 ? ir::integer(0) : warps.number % ir::integer(each), each}};
+}
+
+bool holds_barrier(const Stmt& stmt) {
+  bool found = false;
+  if (stmt.defined())
+    ir::visit(stmt, [&](const Stmt& s) { found = found || s.as<ir::Barrier>() != nullptr; });
+  return found;
+}
+
+/// The statement where the condition holds; barriers are reached by all threads.
+Stmt where(const Expr& condition, const Stmt& stmt) {
+  if (!holds_barrier(stmt)) return ir::if_then(condition, stmt);
+  if (const auto* s = stmt.as<ir::For>()) {
+    ir::For loop = *s;
+    loop.body = where(condition, s->body);
+    return ir::for_loop(std::move(loop));
+  }
+  if (const auto* s = stmt.as<ir::Block>()) {
+    std::vector<Stmt> statements;
+    for (const Stmt& child : s->statements) statements.push_back(where(condition, child));
+    return ir::block(std::move(statements));
+  }
+  if (const auto* s = stmt.as<ir::If>())
+    return ir::if_then(s->condition, where(condition, s->then),
+                       s->otherwise.defined() ? where(condition, s->otherwise) : Stmt());
+  if (const auto* s = stmt.as<ir::Allocate>()) return ir::allocate(s->buffer, where(condition, s->body));
+  if (const auto* s = stmt.as<ir::Let>()) return ir::let(s->name, s->value, where(condition, s->body));
+  return stmt;
+}
+
+/// Bound loops become Lets, outermost first: how many warps an iteration gets depends on the loops inside.
+class Mapping {
  public:
-  explicit SingleWriter(std::int64_t threads) : threads_(threads) {}
+  explicit Mapping(std::int64_t threads) : threads_(threads) {}
 
-  Stmt operator()(const Stmt& stmt, bool by_warp, bool by_lane) const {
+  Stmt operator()(const Stmt& stmt, const Team& warps) const {
     if (!stmt.defined()) return stmt;
-    const auto inside = [&](const Stmt& child) { return (*this)(child, by_warp, by_lane); };
-    if (const auto* s = stmt.as<ir::For>()) {
-      ir::For loop = *s;
-      const bool thread = s->kind == LoopKind::thread;
-      loop.body = (*this)(s->body, by_warp || thread || s->kind == LoopKind::warp,
-                          by_lane || thread || s->kind == LoopKind::lane);
-      return ir::for_loop(std::move(loop));
-    }
-    if (const auto* s = stmt.as<ir::Store>()) {
-      if (s->buffer->scope == ir::Scope::registers) return stmt;
-      Expr writes = ir::boolean(true);
-      if (!by_warp && threads_ > 32)
-        writes = writes && place_of(LoopKind::warp, threads_).index < ir::integer(1);
-      if (!by_lane && threads_ > 1)
-        writes = writes && place_of(LoopKind::lane, threads_).index < ir::integer(1);
-      return ir::if_then(writes, stmt);
-    }
+    const auto inside = [&](const Stmt& child) { return (*this)(child, warps); };
+    if (const auto* s = stmt.as<ir::For>()) return of(*s, warps);
     if (const auto* s = stmt.as<ir::Block>()) {
       std::vector<Stmt> statements;
       for (const Stmt& child : s->statements) statements.push_back(inside(child));
@@ -111,20 +140,81 @@ class SingleWriter {
   }
 
  private:
+  Stmt of(const ir::For& loop, const Team& warps) const {
+    if (loop.kind == LoopKind::warp) {
+      const Shares shares = shares_of(loop, warps);
+      return bound(loop, shares.iteration, (warps.count + shares.each - 1) / shares.each,
+                   (*this)(loop.body, shares.inside));
+    }
+    const Stmt body = (*this)(loop.body, warps);
+    if (loop.kind == LoopKind::lane) return bound(loop, lanes_of_warp(threads_).number, 32, body);
+    if (loop.kind == LoopKind::thread) return bound(loop, thread_index(), threads_, body);
+    if (ir::is_block(loop.kind))
+      return ir::let(loop.name, ir::call(std::string(ir::name_of(loop.kind)), DType::i64, {}) + loop.begin,
+                     body);
+    ir::For changed = loop;
+    changed.body = body;
+    return ir::for_loop(std::move(changed));
+  }
+
+  /// The index as the loop's variable, with a condition where more of them come than the loop has iterations.
+  static Stmt bound(const ir::For& loop, const Expr& index, std::int64_t offered, Stmt body) {
+    if (offered > extent_of(loop)) body = where(ir::variable(loop.name) < loop.begin + loop.extent, body);
+    return ir::let(loop.name, index + loop.begin, body);
+  }
+
   std::int64_t threads_;
+};
+
+/// Adds conditions to stores that stand inside no loop over some part of the block's threads.
+class SingleWriter {
+ public:
+  /// `warps` and `lanes` reach the statement together.
+  Stmt operator()(const Stmt& stmt, const Team& warps, const Team& lanes) const {
+    if (!stmt.defined()) return stmt;
+    const auto inside = [&](const Stmt& child) { return (*this)(child, warps, lanes); };
+    if (const auto* s = stmt.as<ir::For>()) {
+      ir::For loop = *s;
+      const bool thread = s->kind == LoopKind::thread;
+      loop.body = (*this)(s->body,
+                          thread                      ? Team{}
+                          : s->kind == LoopKind::warp ? shares_of(*s, warps).inside
+                                                      : warps,
+                          thread || s->kind == LoopKind::lane ? Team{} : lanes);
+      return ir::for_loop(std::move(loop));
+    }
+    if (const auto* s = stmt.as<ir::Store>()) {
+      if (s->buffer->scope == ir::Scope::registers) return stmt;
+      Expr writes = ir::boolean(true);
+      if (warps.count > 1) writes = writes && warps.number < ir::integer(1);
+      if (lanes.count > 1) writes = writes && lanes.number < ir::integer(1);
+      return ir::if_then(writes, stmt);
+    }
+    if (const auto* s = stmt.as<ir::Block>()) {
+      std::vector<Stmt> statements;
+      for (const Stmt& child : s->statements) statements.push_back(inside(child));
+      return ir::block(std::move(statements));
+    }
+    if (const auto* s = stmt.as<ir::If>())
+      return ir::if_then(s->condition, inside(s->then), inside(s->otherwise));
+    if (const auto* s = stmt.as<ir::Allocate>()) return ir::allocate(s->buffer, inside(s->body));
+    if (const auto* s = stmt.as<ir::Let>()) return ir::let(s->name, s->value, inside(s->body));
+    return stmt;
+  }
 };
 
 }  // namespace
 
 std::int64_t threads_of(const ir::Program& program) {
-  const std::int64_t warps = longest(program, LoopKind::warp);
-  const std::int64_t lanes = longest(program, LoopKind::lane);
+  const std::int64_t warps = needed(program.body, LoopKind::warp);
+  const std::int64_t lanes = needed(program.body, LoopKind::lane);
   const std::int64_t by_warps = warps > 0 ? warps * 32 : lanes > 0 ? 32 : 0;
-  return std::max<std::int64_t>({by_warps, longest(program, LoopKind::thread), 1});
+  return std::max<std::int64_t>({by_warps, needed(program.body, LoopKind::thread), 1});
 }
 
 ir::Program let_one_thread_write(ir::Program program, std::int64_t threads) {
-  program.body = SingleWriter{threads}(program.body, false, false);
+  program.body =
+      SingleWriter{}(program.body, warps_of_block(threads), threads > 1 ? lanes_of_warp(threads) : Team{});
   return program;
 }
 
@@ -132,12 +222,7 @@ ir::Program map_threads(ir::Program program, std::int64_t threads, Launch& launc
   launch.grid = {grid_extent(program, LoopKind::block_x), grid_extent(program, LoopKind::block_y),
                  grid_extent(program, LoopKind::block_z)};
   launch.threads = threads;
-  ir::Rewriter rewriter;
-  rewriter.on_stmt = [&](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    return loop != nullptr && ir::is_bound(loop->kind) ? mapped(*loop, threads) : s;
-  };
-  program.body = rewriter(program.body);
+  program.body = Mapping{threads}(program.body, warps_of_block(threads));
   return program;
 }
 

@@ -22,6 +22,9 @@ std::int64_t threads_of(const ir::Program& program);
 /// A store to memory that no warp, lane or thread loop holds would be done by every thread; one of them does
 /// it.
 ir::Program let_one_thread_write(ir::Program program, std::int64_t threads);
+/// Barriers between what threads store to an array in shared memory and what others read of it. Copies have
+/// their own.
+ir::Program order_exchanges(ir::Program program);
 /// Bound loops become Lets of block and thread indices, with a condition where an axis is longer than the
 /// loop. Fills grid and threads of the launch.
 ir::Program map_threads(ir::Program program, std::int64_t threads, Launch& launch);

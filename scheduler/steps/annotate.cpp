@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/grouped_sum.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
 
 namespace weft::steps {
 namespace {
@@ -53,12 +56,18 @@ std::optional<Reason> require_independent(const std::string& name, const StepCon
                 "a loop over an index of the output", name};
 }
 
-/// Precondition 10: no copy into shared memory inside, which all iterations would have to make together.
+/// Precondition 10: no copy into shared memory inside, which all iterations would have to make together, nor
+/// sums that groups hand over there.
 std::optional<Reason> require_no_copy(const ir::Program& program, const std::string& name) {
   const auto loops = find_loops(program.body, name);
-  const bool held =
-      std::any_of(loops.begin(), loops.end(), [](const ir::For* loop) { return holds_copy(loop->body); });
-  if (!held) return std::nullopt;
+  const auto any = [&](bool (*holds)(const Stmt&)) {
+    return std::any_of(loops.begin(), loops.end(), [&](const ir::For* loop) { return holds(loop->body); });
+  };
+  if (any(holds_exchange)) {
+    return Reason{10, fmt::format("sums of groups are handed over inside {}", name),
+                  fmt::format("{} bound or vectorized before split_k", name), name};
+  }
+  if (!any(holds_copy)) return std::nullopt;
   return Reason{10, fmt::format("a copy into shared memory stands inside {}", name),
                 "a loop around the computation alone: stage at a loop outside " + name, name};
 }
@@ -192,10 +201,9 @@ std::optional<Reason> check_axis(const ir::Program& program, const std::string& 
     if (loop == nullptr || refused || loop->name == name) return;
     const bool nested =
         stands_inside(program.body, name, loop->name) || stands_inside(program.body, loop->name, name);
-    if (loop->kind == axis && nested) {
-      refused =
-          Reason{6, fmt::format("{} is bound to {} already", loop->name, ir::name_of(axis)),
-                 "one loop of a nest for each of block_x, block_y, block_z, warp, lane, thread", loop->name};
+    if (loop->kind == axis && nested && axis != LoopKind::warp) {
+      refused = Reason{6, fmt::format("{} is bound to {} already", loop->name, ir::name_of(axis)),
+                       "one loop of a nest for each of block_x, block_y, block_z, lane, thread", loop->name};
     }
     const bool mixed =
         (axis == LoopKind::thread && (loop->kind == LoopKind::warp || loop->kind == LoopKind::lane)) ||
@@ -272,11 +280,59 @@ std::optional<Reason> require_own_registers(const ir::Program& program, const st
   return refused;
 }
 
+/// For each warp loop the ways it is nested with others: those around it, then those inside.
+using WarpNests = std::map<std::string, std::set<std::vector<std::string>>>;
+
+void collect_warp_nests(const Stmt& stmt, std::vector<std::string>& around, WarpNests& nests) {
+  if (!stmt.defined()) return;
+  const auto inside = [&](const Stmt& child) { collect_warp_nests(child, around, nests); };
+  if (const auto* s = stmt.as<ir::For>()) {
+    if (s->kind != LoopKind::warp) return inside(s->body);
+    // Those inside decide how many warps an iteration gets.
+    std::vector<std::string> nest = around;
+    nest.emplace_back("/");
+    ir::visit(s->body, [&](const Stmt& child) {
+      const auto* loop = child.as<ir::For>();
+      if (loop != nullptr && loop->kind == LoopKind::warp &&
+          std::find(nest.begin(), nest.end(), loop->name) == nest.end())
+        nest.push_back(loop->name);
+    });
+    nests[s->name].insert(nest);
+    around.push_back(s->name);
+    inside(s->body);
+    around.pop_back();
+  } else if (const auto* block = stmt.as<ir::Block>()) {
+    for (const Stmt& child : block->statements) inside(child);
+  } else if (const auto* condition = stmt.as<ir::If>()) {
+    inside(condition->then);
+    inside(condition->otherwise);
+  } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
+    inside(allocation->body);
+  } else if (const auto* let = stmt.as<ir::Let>()) {
+    inside(let->body);
+  }
+}
+
+/// Precondition 6 of nested warp loops: a warp has the same iteration wherever the loop stands.
+std::optional<Reason> require_same_warps(const ir::Program& program) {
+  std::vector<std::string> around;
+  WarpNests nests;
+  collect_warp_nests(program.body, around, nests);
+  for (const auto& [name, places] : nests) {
+    if (places.size() == 1) continue;
+    return Reason{6,
+                  fmt::format("{} would be nested with other warp loops in one place than in another", name),
+                  "warp loops that are nested alike wherever they stand", name};
+  }
+  return std::nullopt;
+}
+
 /// bind(x, axis): the blocks, warps, lanes or threads of a launch share the iterations. Preconditions: 1, 2,
 /// 4 as above; 3 warp, lane and thread loops have a constant extent that fits the target; 5 the target is a
-/// GPU; 6 no loop of the nest has that axis; 10 as above; 7 thread does not mix with warp and lane; 8 block
-/// loops stand outside; 9 the axis is one of the six; 11 a workspace that the loop uses is used nowhere else;
-/// 12 neither are registers that it chooses.
+/// GPU; 6 no loop of the nest has that axis, warp excepted, whose loops share the warps among them; 10 as
+/// above; 7 thread does not mix with warp and lane; 8 block loops stand outside, and are none over groups; 9
+/// the axis is one of the six; 11 a workspace that the loop uses is used nowhere else; 12 neither are
+/// registers that it chooses.
 StepResult apply_bind(const ir::Program& program, const Step& step, const StepContext& context) {
   const std::string& name = word_of(step.arguments.at(0));
   const std::string& word = word_of(step.arguments.at(1));
@@ -288,11 +344,19 @@ StepResult apply_bind(const ir::Program& program, const Step& step, const StepCo
     return Reason{5, "the target is " + context.target.name,
                   "a GPU target; on the CPU, parallel(" + name + ")", name};
   }
-  if (auto refused = require_independent(name, context)) return *refused;
+  if (is_group_loop(name) && ir::is_block(*axis)) {
+    return Reason{8, fmt::format("groups of {} hand their sums over in shared memory", name),
+                  "warp: the groups of one block", name};
+  }
+  if (!is_group_loop(name)) {
+    if (auto refused = require_independent(name, context)) return *refused;
+  }
   if (auto refused = check_axis(program, name, *axis, context.target)) return *refused;
   if (auto refused = require_own_workspaces(program, name)) return *refused;
   if (auto refused = require_own_registers(program, name)) return *refused;
-  return marked(program, name, *axis, context.step);
+  ir::Program result = marked(program, name, *axis, context.step);
+  if (auto refused = require_same_warps(result)) return *refused;
+  return result;
 }
 
 }  // namespace

@@ -44,11 +44,11 @@ class Baking {
     auto found = baked_nest(program_, weights_, context_, loop_);
     if (auto* refused = std::get_if<Reason>(&found)) return *refused;
     nest_ = std::get<BakedNest>(std::move(found));
-    wider_ = ir::make_buffer(nest_.sum->name, nest_.sum->dtype, nest_.sum->scope, nest_.sum->access, [&] {
-      std::vector<Expr> shape{ir::integer(nest_.extent)};
-      shape.insert(shape.end(), nest_.sum->shape.begin(), nest_.sum->shape.end());
-      return shape;
-    }());
+    if (nest_.groups) {
+      nest_.selectors.push_back(nest_.groups->group);
+      wider_parts_ = with_rows(nest_.groups->parts, 1);
+    }
+    wider_ = with_rows(nest_.sum, 0);
     KnownWeights::Variables block;
     const Stmt tree = select(0, block);
     if (refused_) return *refused_;
@@ -62,6 +62,13 @@ class Baking {
 
  private:
   Reason other_shape(const std::string& found) const { return other_shape_than_baked(found, loop_); }
+
+  /// The buffer with a dimension for the rows in front of dimension `place`.
+  ir::BufferRef with_rows(const ir::BufferRef& buffer, std::ptrdiff_t place) const {
+    std::vector<Expr> shape = buffer->shape;
+    shape.insert(shape.begin() + place, ir::integer(nest_.extent));
+    return ir::make_buffer(buffer->name, buffer->dtype, buffer->scope, buffer->access, std::move(shape));
+  }
 
   /// A balanced tree of conditions on the numbers of the block, its leaves the blocks' entries.
   Stmt select(std::size_t next, KnownWeights::Variables& block) {
@@ -88,15 +95,45 @@ class Baking {
   }
 
   Stmt leaf(const KnownWeights::Variables& block) {
+    if (!nest_.groups) return written(entries_of(block));
+    const std::string& name = nest_.groups->group.name;
+    const std::int64_t group = block.at(name);
+    KnownWeights::Variables rows = block;
+    rows.erase(name);
+    // The groups of a block follow one another.
+    if (!of_groups_ || of_groups_->first != rows) of_groups_.emplace(rows, entries_of(rows));
+    const std::vector<Entry>& all = of_groups_->second;
+    const std::int64_t* groups = ir::integer_value(nest_.groups->group.extent);
+    const auto count = static_cast<std::int64_t>(all.size());
+    const std::int64_t share = (count + *groups - 1) / *groups;
+    const auto begin = all.begin() + std::min(count, group * share);
+    return written({begin, all.begin() + std::min(count, (group + 1) * share)});
+  }
+
+  /// The entries of a block of rows, in order of their columns.
+  std::vector<Entry> entries_of(const KnownWeights::Variables& block) {
     std::vector<Entry> entries;
     KnownWeights::Variables variables = block;
+    const std::int64_t groups = nest_.groups ? *ir::integer_value(nest_.groups->group.extent) : 1;
     for (std::int64_t row = 0; row < nest_.extent && !refused_; ++row) {
       variables[loop_] = nest_.begin + row;
       std::vector<Expr> conditions;
-      if (hold(nest_.of_row, variables, conditions)) collect(0, row, conditions, variables, entries);
+      if (!hold(nest_.of_row, variables, conditions)) continue;
+      for (std::int64_t group = 0; group < groups; ++group) {
+        if (nest_.groups) variables[nest_.groups->group.name] = group;
+        collect(0, row, conditions, variables, entries);
+      }
     }
     std::stable_sort(entries.begin(), entries.end(),
                      [](const Entry& a, const Entry& b) { return a.column < b.column; });
+    std::int64_t loads = 0;
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      loads += i == 0 || entries[i].column != entries[i - 1].column ? 1 : 0;
+    check_size(static_cast<std::int64_t>(entries.size()), loads, block);
+    return entries;
+  }
+
+  Stmt written(const std::vector<Entry>& entries) const {
     std::vector<Stmt> statements;
     for (std::size_t i = 0; i < entries.size();) {
       std::size_t end = i;
@@ -106,8 +143,6 @@ class Baking {
                  statements);
       i = end;
     }
-    check_size(static_cast<std::int64_t>(entries.size()), static_cast<std::int64_t>(statements.size()),
-               block);
     return ir::block(std::move(statements));
   }
 
@@ -258,40 +293,70 @@ class Baking {
     return replaced;
   }
 
-  /// Index [row, …] of the wider buffer in place of […] of one row's.
+  /// Indices [row, …] of the sums of all rows in place of […] of one row's, and the same of their parts.
   Stmt of_all_rows(const Stmt& stmt) const {
-    const auto extended = [&](const std::vector<Expr>& indices) {
-      std::vector<Expr> result{ir::variable(loop_) - nest_.begin};
-      result.insert(result.end(), indices.begin(), indices.end());
-      return result;
+    const auto wider = [&](const ir::BufferRef& buffer, std::vector<Expr>& indices) {
+      const bool is_part = nest_.groups && buffer == nest_.groups->parts;
+      if (buffer != nest_.sum && !is_part) return buffer;
+      indices.insert(indices.begin() + (is_part ? 1 : 0), ir::variable(loop_) - nest_.begin);
+      return is_part ? wider_parts_ : wider_;
     };
     ir::Rewriter rewriter;
     rewriter.on_expr = [&](const Expr& e) {
       const auto* load = e.as<ir::Load>();
-      return load != nullptr && load->buffer == nest_.sum ? ir::load(wider_, extended(load->indices)) : e;
+      if (load == nullptr) return e;
+      std::vector<Expr> indices = load->indices;
+      const ir::BufferRef buffer = wider(load->buffer, indices);
+      return buffer == load->buffer ? e : ir::load(buffer, std::move(indices));
     };
     rewriter.on_stmt = [&](const Stmt& s) {
       const auto* store = s.as<ir::Store>();
-      if (store == nullptr || store->buffer != nest_.sum) return s;
-      return ir::store(wider_, extended(store->indices), store->value, store->accumulate);
+      if (store == nullptr) return s;
+      std::vector<Expr> indices = store->indices;
+      const ir::BufferRef buffer = wider(store->buffer, indices);
+      return buffer == store->buffer ? s
+                                     : ir::store(buffer, std::move(indices), store->value, store->accumulate);
     };
     return rewriter(stmt);
   }
 
+  static Stmt under(const std::vector<Expr>& conditions, Stmt body) {
+    for (auto condition = conditions.rbegin(); condition != conditions.rend(); ++condition)
+      body = ir::if_then(*condition, body);
+    return body;
+  }
+
   Stmt each_row(const std::vector<Stmt>& statements) const {
     ir::For loop = nest_.rows;
-    Stmt body = of_all_rows(ir::block(statements));
-    for (auto condition = nest_.of_row.rbegin(); condition != nest_.of_row.rend(); ++condition)
-      body = ir::if_then(*condition, body);
     loop.step = context_.step;
-    loop.body = std::move(body);
+    loop.body = under(nest_.of_row, of_all_rows(ir::block(statements)));
     return ir::for_loop(std::move(loop));
   }
 
   Stmt written_out(const Stmt& tree) const {
     Chain chain{nest_.around, nest_.outside, {}};
     chain.core = ir::allocate(wider_, ir::block({each_row(nest_.first), tree, each_row(nest_.last)}));
+    if (nest_.groups) chain.core = in_groups(chain.core);
     return rebuild(std::move(chain));
+  }
+
+  /// Groups take turns with the rows of the result.
+  Stmt in_groups(const Stmt& sums) const {
+    const ir::For& group = nest_.groups->group;
+    const std::int64_t groups = *ir::integer_value(group.extent);
+    const std::string share = loop_ + ".share";
+    const Expr row = ir::variable(share) * ir::integer(groups) + ir::variable(group.name);
+    Stmt result = under(nest_.of_row, of_all_rows(nest_.result));
+    result = ir::substitute(result, {{loop_, row + ir::integer(nest_.begin)}});
+    if (nest_.extent % groups != 0) result = ir::if_then(row < ir::integer(nest_.extent), result);
+    result = ir::for_loop({share, ir::integer(0), ir::integer((nest_.extent + groups - 1) / groups),
+                           ir::LoopKind::serial, context_.step, result});
+    ir::For own = group;
+    own.body = under(nest_.of_thread, sums);
+    ir::For last = group;
+    last.body = under(nest_.of_thread, result);
+    return ir::allocate(wider_parts_,
+                        ir::block({ir::for_loop(std::move(own)), ir::for_loop(std::move(last))}));
   }
 
   const ir::Program& program_;
@@ -300,8 +365,10 @@ class Baking {
   std::string loop_;
   std::int64_t code_bytes_;
   BakedNest nest_;
-  std::int64_t entries_ = 0;  ///< of the blocks written out so far
-  ir::BufferRef wider_;
+  std::int64_t entries_ = 0;   ///< of the blocks written out so far
+  ir::BufferRef wider_;        ///< the sums of all rows
+  ir::BufferRef wider_parts_;  ///< of a split sum
+  std::optional<std::pair<KnownWeights::Variables, std::vector<Entry>>> of_groups_;  ///< of the block at hand
   std::optional<Reason> refused_;
 };
 
@@ -309,12 +376,14 @@ class Baking {
 /// block becomes constants. For each block of rows: for each column of the weight with an entry, in order,
 /// what is read of the dense operand, once, and then the addition to the sum of every row with an entry in
 /// that column. Sums are registers, one a row and column of a thread. First values and results stay loops
-/// over the rows. A balanced tree of conditions on the number of the block chooses. Explicit zeros that the
-/// format stores stay; nothing is rounded. Preconditions: 1 the loop exists; 2 it stands in one place, is
-/// serial or unrolled, and has a constant range; 3 the program reads bound weights; 4 inside it stand first
-/// values, the loop over stored entries, and results; 5 loops that choose the rows have constant ranges; 6 no
-/// vectorized loop stands around the sum; 7 the code of each block is within `code_bytes` where that is
-/// given, and all blocks together hold at most 200,000 entries times columns of a thread.
+/// over the rows. Where the sum is split to groups, each gets an equal share of the entries in that order,
+/// and the groups share the rows of the result. A balanced tree of conditions on the number of the block
+/// chooses. Explicit zeros that the format stores stay; nothing is rounded. Preconditions: 1 the loop exists;
+/// 2 it stands in one place, is serial or unrolled, and has a constant range; 3 the program reads bound
+/// weights; 4 inside it stand first values, the loop over stored entries, and results; 5 loops that choose
+/// the rows have constant ranges; 6 no vectorized loop stands around the sum; 7 the code of each block is
+/// within `code_bytes` where that is given, and all blocks together hold at most 200,000 entries times
+/// columns of a thread.
 StepResult apply_bake_values(const ir::Program& program, const Step& step, const StepContext& context) {
   const std::string& loop = word_of(step.arguments.at(0));
   std::int64_t code_bytes = 0;

@@ -100,6 +100,10 @@ class NestFinder {
     }
     for (Expr& condition : chain.conditions)
       (ir::uses(condition, loop_) ? nest_.of_row : nest_.outside).push_back(std::move(condition));
+    nest_.groups = grouped_sum_of(chain.core);
+    if (nest_.groups) {
+      if (auto refused = enter_groups(chain)) return *refused;
+    }
     const auto* allocation = chain.core.as<ir::Allocate>();
     if (allocation == nullptr || allocation->buffer->scope != ir::Scope::registers)
       return other_shape("the sums are not in registers");
@@ -117,6 +121,24 @@ class NestFinder {
       if (auto refused = take_sum_apart(stmt)) return refused;
     }
     if (!found) return other_shape(fmt::format("nothing inside {} reads the weights", loop_));
+    return std::nullopt;
+  }
+
+  /// The chain goes on to the sum of one group.
+  std::optional<Reason> enter_groups(Chain& chain) {
+    GroupedSum& groups = *nest_.groups;
+    if (ir::integer_value(groups.group.extent) == nullptr)
+      return other_shape(
+          fmt::format("{} has {} iterations", groups.group.name, ir::print(groups.group.extent)));
+    chain = chain_of(groups.own);
+    const Chain result = chain_of(groups.result);
+    if (!chain.loops.empty() || !result.loops.empty())
+      return other_shape(fmt::format("a loop directly inside {}", groups.group.name));
+    for (const Expr& condition : chain.conditions)
+      (ir::uses(condition, loop_) ? nest_.of_row : nest_.of_thread).push_back(condition);
+    nest_.result = result.core;
+    groups.own = {};
+    groups.result = {};
     return std::nullopt;
   }
 

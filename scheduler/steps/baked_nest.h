@@ -2,9 +2,11 @@
 #pragma once
 
 #include <weft/scheduler/step.h>
+#include <weft/scheduler/steps/grouped_sum.h>
 #include <weft/scheduler/steps/known_weights.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -27,6 +29,9 @@ struct BakedNest {
   std::vector<ir::Expr> place;         ///< where in `sum`
   ir::Expr position;                   ///< of the entry in `values`
   std::vector<ir::For> selectors;      ///< loops around the rows that choose the block; constant ranges
+  std::optional<GroupedSum> groups;    ///< where the sum is split: its loop and parts; own and result unset
+  std::vector<ir::Expr> of_thread;     ///< of a split sum: conditions inside the loops over its groups
+  ir::Stmt result;                     ///< of a split sum: what follows, for one row
   std::int64_t copies = 1;             ///< times that an entry is written out: columns of a thread
 };
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/grouped_sum.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
 #include <weft/scheduler/steps/reorder.h>
@@ -118,9 +119,9 @@ class Reorder {
             fmt::format("a constant number: split {} first and move {}.inner", loop.name, loop.name),
             loop.name};
       }
-      if (holds_copy(chain.core)) {
+      if (holds_copy(chain.core) || holds_exchange(chain.core)) {
         return Reason{6, fmt::format("{} would move past a copy into shared memory", loop.name),
-                      "reorder before stage", loop.name};
+                      "reorder before stage and split_k", loop.name};
       }
     }
     return std::nullopt;

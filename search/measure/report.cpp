@@ -136,13 +136,13 @@ std::vector<MeanLine> means_of(const std::vector<CaseResult>& results) {
     std::string worst_id;
   };
   // Batch, sparsity, then the place of the contestant, so that the lines come in the order of the table.
-  std::map<std::tuple<std::int64_t, double, std::size_t>, Group> groups;
+  std::map<std::tuple<std::int64_t, double, std::size_t>, Group> by_contestant;
   for (const CaseResult& result : results) {
     const Entry* ours = best_of_weft(result);
     for (std::size_t i = 0; i < result.entries.size(); ++i) {
       const Entry& other = result.entries[i];
       if (ours == nullptr || !other.timed() || other.kind == ContestantKind::weft) continue;
-      Group& group = groups[{result.chosen.batch, result.chosen.sparsity, i}];
+      Group& group = by_contestant[{result.chosen.batch, result.chosen.sparsity, i}];
       const double r = ratio(other, *ours);
       if (group.ratios.empty() || r < *std::min_element(group.ratios.begin(), group.ratios.end()))
         group.worst_id = result.chosen.problem.id;
@@ -150,7 +150,7 @@ std::vector<MeanLine> means_of(const std::vector<CaseResult>& results) {
     }
   }
   std::vector<MeanLine> lines;
-  for (const auto& [key, group] : groups) {
+  for (const auto& [key, group] : by_contestant) {
     const auto& [batch, sparsity, place] = key;
     const CaseResult* any = nullptr;
     for (const CaseResult& result : results) {

@@ -105,11 +105,12 @@ Step random_step(const Schedule& schedule, std::mt19937_64& random) {
   const auto loops = steps::loop_names(schedule.program().body);
   const auto loop = [&] { return loops.empty() ? std::string("m") : any_of(random, loops); };
   const auto factor = [&] { return any_of<std::int64_t>(random, {1, 2, 3, 4, 5, 8, 16, 32, 64}); };
-  static const std::vector<std::string> on_cpu{"split",  "split",     "tile",     "reorder", "reorder",
-                                               "unroll", "vectorize", "parallel", "stage",   "bake_values"};
-  static const std::vector<std::string> on_gpu{"split",   "split",  "tile",      "reorder",
-                                               "reorder", "unroll", "vectorize", "bind",
-                                               "bind",    "bind",   "stage",     "bake_values"};
+  static const std::vector<std::string> on_cpu{"split",   "split",   "tile",       "reorder",
+                                               "reorder", "unroll",  "vectorize",  "parallel",
+                                               "stage",   "split_k", "bake_values"};
+  static const std::vector<std::string> on_gpu{"split",  "split",     "tile",       "reorder", "reorder",
+                                               "unroll", "vectorize", "bind",       "bind",    "bind",
+                                               "stage",  "split_k",   "bake_values"};
   const std::string name = any_of(random, schedule.target().is_gpu() ? on_gpu : on_cpu);
   Step step{name, {}, {}};
   if (name == "split") {
@@ -119,6 +120,11 @@ Step random_step(const Schedule& schedule, std::mt19937_64& random) {
   } else if (name == "reorder") {
     const std::int64_t count = between(random, 2, 4);
     for (std::int64_t i = 0; i < count; ++i) step.arguments.push_back({{}, loop()});
+  } else if (name == "bake_values") {
+    // Compilers take seconds for tens of thousands of statements.
+    step.arguments = {{{}, loop()}, {"code_bytes", std::int64_t{2048}}};
+  } else if (name == "split_k") {
+    step.arguments = {{{}, loop()}, {"groups", factor()}};
   } else if (name == "bind") {
     static const std::vector<std::string> axes{"block_x", "block_y", "block_z", "warp", "lane", "thread"};
     step.arguments = {{{}, loop()}, {{}, any_of(random, axes)}};

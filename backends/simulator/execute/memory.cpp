@@ -137,6 +137,15 @@ void load(Warp& warp, const Operation& operation) {
   }
 }
 
+template <class Lane>
+void store_lanes(const Warp& warp, const Lane* values, const Pointers& to, std::size_t element,
+                 std::size_t bytes) {
+  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+    if (to[lane] != nullptr) std::memcpy(to[lane] + element * bytes, &values[lane], bytes);
+  }
+}
+
 template <class S>
 void store(Warp& warp, const Operation& operation) {
   const std::array<std::uint64_t, lanes> addresses = warp.addresses(operation, 0);
@@ -145,10 +154,11 @@ void store(Warp& warp, const Operation& operation) {
       warp.reach(operation, operation.space, addresses.data(), warp.active(), bytes, Access::write);
   for (std::size_t element = 0; element < operation.elements; ++element) {
     using Lane = std::conditional_t<sizeof(S) <= 4, std::uint32_t, S>;
-    const Lane* values = warp.source<Lane>(operation, 1 + element);
-    for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-      const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
-      if (to[lane] != nullptr) std::memcpy(to[lane] + element * sizeof(S), &values[lane], sizeof(S));
+    // A register may be wider than what is stored of it.
+    if (sizeof(S) <= 4 && warp.operand_bytes(operation, 1 + element) == 8) {
+      store_lanes(warp, warp.source<std::uint64_t>(operation, 1 + element), to, element, sizeof(S));
+    } else {
+      store_lanes(warp, warp.source<Lane>(operation, 1 + element), to, element, sizeof(S));
     }
   }
   if (operation.variant != plain) publish(warp, operation.variant, addresses.data(), false);

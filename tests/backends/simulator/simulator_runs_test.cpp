@@ -189,5 +189,31 @@ TEST(BadPtx, RecursionIsRefused) {
                  "recursion");
 }
 
+TEST(SimulatedMachine, StoresTheLowPartOfAWiderRegister) {
+  const Outcome outcome = run_ptx(framed(R"(
+  mad.wide.u32 %l3, %r1, 4, %l2;
+  cvt.u64.u32 %l4, %r1;
+  add.u64 %l4, %l4, 0x7000000010000;
+  mov.u32 %r2, 0;
+  st.global.u32 [%l3], %r2;
+  st.global.u16 [%l3], %l4;
+)"));
+  EXPECT_TRUE(outcome.report.findings.empty()) << outcome.report.text();
+  for (std::uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(outcome.out[lane], lane);
+}
+
+TEST(SimulatedMachine, OneWrittenPartMakesAPair) {
+  const Outcome outcome = run_ptx(framed(R"(
+  mad.wide.u32 %l3, %r1, 4, %l2;
+  cvt.u16.u32 %h1, %r1;
+  mov.b32 %r2, {%h1, %h2};
+  mov.b32 {%h3, %h4}, %r2;
+  cvt.u32.u16 %r3, %h3;
+  st.global.u32 [%l3], %r3;
+)"));
+  EXPECT_TRUE(outcome.report.findings.empty()) << outcome.report.text();
+  for (std::uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(outcome.out[lane], lane);
+}
+
 }  // namespace
 }  // namespace weft::simulator::machine_tests

@@ -1,5 +1,5 @@
 // expect: f is bound to thread already
-// expect: one loop of a nest for each of block_x, block_y, block_z, warp, lane, thread
+// expect: one loop of a nest for each of block_x, block_y, block_z, lane, thread
 // expect: program conv2d
 #include "illegal_program.h"
 #include "illegal_schedule.h"

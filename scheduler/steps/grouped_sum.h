@@ -1,0 +1,32 @@
+// A sum that groups of threads share: what split_k makes, and what bake_values takes apart again.
+#pragma once
+
+#include <weft/scheduler/ir/program.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace weft::steps {
+
+/// Each group of iterations keeps sums of its own and leaves them in `parts`, in shared memory; afterwards the
+/// first group adds them up.
+struct GroupedSum {
+  ir::BufferRef parts;  ///< [group, …]
+  ir::For group;        ///< body unset
+  ir::Stmt own;         ///< inside the loop over the groups: a group's own sums, left in `parts`
+  ir::Stmt result;      ///< what becomes of all parts, once
+};
+
+/// Loops over groups are called after the loop of the sum: "k.group".
+inline constexpr std::string_view group_suffix = ".group";
+bool is_group_loop(const std::string& name);
+
+/// allocate parts { for group { own }, for group { if group < 1 { result } } }
+ir::Stmt statement_of(const GroupedSum& sum);
+/// The grouped sum that the statement is, if it is one.
+std::optional<GroupedSum> grouped_sum_of(const ir::Stmt& stmt);
+/// True when threads hand values to one another through shared memory inside, which all of them have to reach.
+bool holds_exchange(const ir::Stmt& stmt);
+
+}  // namespace weft::steps

@@ -1,0 +1,283 @@
+// split_k: the iterations of a sum are dealt to groups, each with sums of its own.
+#include <fmt/format.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/grouped_sum.h>
+#include <weft/scheduler/steps/list.h>
+#include <weft/scheduler/steps/loops.h>
+
+#include <algorithm>
+#include <set>
+
+namespace weft::steps {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+constexpr std::int64_t most_groups = 1024;
+
+/// first values, the sum, results: what stands inside the allocation of the sum's registers.
+struct Sum {
+  ir::BufferRef buffer;
+  std::vector<Stmt> first, last;
+  Stmt update;
+};
+
+class Splitting {
+ public:
+  Splitting(const ir::Program& program, std::string loop, Expr groups, int step)
+      : program_(program), loop_(std::move(loop)), groups_(std::move(groups)), step_(step) {}
+
+  StepResult operator()() {
+    if (auto refused = find_sum()) return *refused;
+    if (auto refused = find_around()) return *refused;
+    ir::Program result = program_;
+    if (outermost_.empty()) {
+      ir::Rewriter rewriter;
+      rewriter.on_stmt = [&](const Stmt& s) { return is_sum(s) ? split({{}, {}, s}) : s; };
+      result.body = rewriter(program_.body);
+    } else {
+      result.body = change_loops(program_.body, outermost_, [&](const ir::For& loop) {
+        Chain chain = chain_of(ir::for_loop(loop));
+        return is_sum(chain.core) ? split(std::move(chain)) : ir::for_loop(loop);
+      });
+    }
+    return result;
+  }
+
+ private:
+  bool is_sum(const Stmt& stmt) const {
+    const auto* allocation = stmt.as<ir::Allocate>();
+    return allocation != nullptr && allocation->buffer == sum_.buffer;
+  }
+
+  /// Precondition 4.
+  std::optional<Reason> find_sum() {
+    const auto refuse = [&](const std::string& found) {
+      return Reason{4, found,
+                    fmt::format("registers that receive zero, a sum over {}, and then results", loop_), loop_};
+    };
+    std::optional<Reason> refused;
+    ir::visit(program_.body, [&](const Stmt& s) {
+      const auto* allocation = s.as<ir::Allocate>();
+      if (allocation == nullptr || allocation->buffer->scope != ir::Scope::registers) return;
+      const auto* block = allocation->body.as<ir::Block>();
+      if (block == nullptr || !adds_to(allocation->body, allocation->buffer)) return;
+      Sum sum{allocation->buffer, {}, {}, {}};
+      for (const Stmt& child : block->statements) {
+        if (find_loop(child, loop_) != nullptr) {
+          sum.update = child;
+        } else {
+          (sum.update.defined() ? sum.last : sum.first).push_back(child);
+        }
+      }
+      sum_ = std::move(sum);
+    });
+    if (sum_.buffer == nullptr || sum_.first.empty() || sum_.last.empty())
+      return refuse(fmt::format("{} adds to no sum in registers", loop_));
+    for (const Stmt& stmt : sum_.first) {
+      ir::visit(stmt, [&](const Stmt& s) {
+        const auto* store = s.as<ir::Store>();
+        const auto* value = store == nullptr ? nullptr : store->value.as<ir::Constant>();
+        if (store != nullptr && (store->buffer != sum_.buffer || value == nullptr || value->real != 0))
+          refused = refuse(fmt::format("{} before the sum", ir::print(s)));
+      });
+    }
+    return refused;
+  }
+
+  bool adds_to(const Stmt& body, const ir::BufferRef& buffer) const {
+    bool found = false;
+    for (const ir::For* loop : find_loops(body, loop_)) {
+      ir::visit(loop->body, [&](const Stmt& s) {
+        const auto* store = s.as<ir::Store>();
+        found = found || (store != nullptr && store->buffer == buffer && store->accumulate);
+      });
+    }
+    return found;
+  }
+
+  /// Which loops stand around the sum, and the outermost of those that hold nothing else. Preconditions 5, 6.
+  std::optional<Reason> find_around() {
+    std::optional<Reason> refused;
+    walk(program_.body, refused);
+    return refused;
+  }
+
+  bool walk(const Stmt& stmt, std::optional<Reason>& refused) {
+    if (!stmt.defined()) return false;
+    if (is_sum(stmt)) return true;
+    if (const auto* loop = stmt.as<ir::For>()) {
+      if (!walk(loop->body, refused)) return false;
+      if (loop->kind == ir::LoopKind::vectorized) {
+        refused = Reason{5, fmt::format("{} around the sum is vectorized", loop->name),
+                         "split_k before that loop is vectorized, or the loop inside the sum", loop->name};
+      }
+      if (ir::is_within_block(loop->kind)) threads_.push_back(*loop);
+      if (is_sum(chain_of(stmt).core)) outermost_ = loop->name;
+      return true;
+    }
+    if (const auto* condition = stmt.as<ir::If>()) {
+      if (!walk(condition->then, refused) && !walk(condition->otherwise, refused)) return false;
+      if (!is_sum(chain_of(stmt).core)) conditions_around_.push_back(condition->condition);
+      return true;
+    }
+    if (const auto* block = stmt.as<ir::Block>()) {
+      return std::any_of(block->statements.begin(), block->statements.end(),
+                         [&](const Stmt& child) { return walk(child, refused); });
+    }
+    if (const auto* allocation = stmt.as<ir::Allocate>()) return walk(allocation->body, refused);
+    if (const auto* let = stmt.as<ir::Let>()) return walk(let->body, refused);
+    return false;
+  }
+
+  bool depends_on_thread(const Expr& expr) const {
+    return std::any_of(threads_.begin(), threads_.end(),
+                       [&](const ir::For& loop) { return ir::uses(expr, loop.name); });
+  }
+
+ public:
+  /// Precondition 6, once the loops around are known.
+  std::optional<Reason> require_common_conditions() const {
+    for (const Expr& condition : conditions_around_) {
+      if (!depends_on_thread(condition)) continue;
+      return Reason{6, fmt::format("only threads with {} reach the sum", ir::print(condition)),
+                    "a sum that all threads of the block reach: stage into registers after split_k", loop_};
+    }
+    return std::nullopt;
+  }
+
+ private:
+  Stmt split(Chain chain) const {
+    std::vector<Expr> of_threads;
+    std::erase_if(chain.conditions, [&](const Expr& condition) {
+      if (!depends_on_thread(condition)) return false;
+      of_threads.push_back(condition);
+      return true;
+    });
+    const auto guarded = [&](Stmt body) {
+      for (auto condition = of_threads.rbegin(); condition != of_threads.rend(); ++condition)
+        body = ir::if_then(*condition, body);
+      return body;
+    };
+    GroupedSum grouped;
+    grouped.group = {loop_ + std::string(group_suffix), ir::integer(0), groups_, ir::LoopKind::serial, step_, {}};
+    std::vector<Expr> shape{groups_};
+    shape.insert(shape.end(), sum_.buffer->shape.begin(), sum_.buffer->shape.end());
+    for (auto loop = threads_.rbegin(); loop != threads_.rend(); ++loop) shape.push_back(loop->extent);
+    grouped.parts = ir::make_buffer(sum_.buffer->name + ".parts", sum_.buffer->dtype, ir::Scope::shared,
+                                    ir::Access::read_write, shape);
+    grouped.own = guarded(own_sum(grouped));
+    grouped.result = guarded(total(grouped));
+    chain.core = statement_of(grouped);
+    return rebuild(std::move(chain));
+  }
+
+  /// Where a thread keeps the part of a sum that a group has: lanes beside one another.
+  std::vector<Expr> place(const Expr& group, const std::vector<Expr>& indices) const {
+    std::vector<Expr> result{group};
+    result.insert(result.end(), indices.begin(), indices.end());
+    for (auto loop = threads_.rbegin(); loop != threads_.rend(); ++loop)
+      result.push_back(ir::variable(loop->name) - loop->begin);
+    return result;
+  }
+
+  /// The statements of the first values, with another statement for each element of the sum.
+  std::vector<Stmt> each_element(const std::function<Stmt(const std::vector<Expr>&)>& make) const {
+    ir::Rewriter rewriter;
+    rewriter.on_stmt = [&](const Stmt& s) {
+      const auto* store = s.as<ir::Store>();
+      return store == nullptr ? s : make(store->indices);
+    };
+    std::vector<Stmt> statements;
+    for (const Stmt& stmt : sum_.first) statements.push_back(rewriter(stmt));
+    return statements;
+  }
+
+  Stmt own_sum(const GroupedSum& grouped) const {
+    const Expr group = ir::variable(grouped.group.name);
+    std::vector<Stmt> statements = sum_.first;
+    statements.push_back(change_loops(sum_.update, loop_, [&](const ir::For& loop) {
+      // Equal shares, the last group gets what is left.
+      const Expr share = ir::ceil_divide(loop.extent, groups_);
+      const Expr skipped = ir::minimum(loop.extent, group * share);
+      ir::For part = loop;
+      part.begin = loop.begin + skipped;
+      part.extent = ir::minimum(share, loop.extent - skipped);
+      return ir::for_loop(std::move(part));
+    }));
+    for (Stmt& stmt : each_element([&](const std::vector<Expr>& indices) {
+           return ir::store(grouped.parts, place(group, indices), ir::load(sum_.buffer, indices));
+         }))
+      statements.push_back(std::move(stmt));
+    return ir::allocate(sum_.buffer, ir::block(std::move(statements)));
+  }
+
+  Stmt total(const GroupedSum& grouped) const {
+    const auto all = ir::make_buffer(sum_.buffer->name + ".all", sum_.buffer->dtype, ir::Scope::registers,
+                                     ir::Access::read_write, sum_.buffer->shape);
+    const std::string part = loop_ + ".part";
+    std::vector<Stmt> statements = each_element([&](const std::vector<Expr>& indices) {
+      const Stmt add = ir::store(all, indices,
+                                 ir::load(grouped.parts, place(ir::variable(part), indices)), true);
+      return ir::block({ir::store(all, indices, ir::constant(all->dtype, 0)),
+                        ir::for_loop({part, ir::integer(0), groups_, ir::LoopKind::serial, step_, add})});
+    });
+    for (const Stmt& stmt : sum_.last) statements.push_back(ir::replace_buffer(stmt, sum_.buffer, all));
+    return ir::allocate(all, ir::block(std::move(statements)));
+  }
+
+  const ir::Program& program_;
+  std::string loop_;
+  Expr groups_;
+  int step_;
+  Sum sum_;
+  std::string outermost_;         ///< loop of the chain that ends in the sum; empty: no loop
+  std::vector<ir::For> threads_;  ///< warp, lane and thread loops around the sum, innermost first
+  std::vector<Expr> conditions_around_;
+};
+
+/// split_k(k, groups = 8): the iterations of the loop over what is summed are dealt to groups in order, equal
+/// shares to all but the last, and a loop `k.group` over the groups appears, to be bound to warps. Each group
+/// adds up registers of its own and leaves them in shared memory; then the first group adds the parts of all
+/// groups in order and goes on with the result. Where weights are baked afterwards, bake_values deals the
+/// entries of a block of rows by columns, and all groups share the rows of the result. Preconditions: 1 the
+/// loop exists; 2 it stands in one place and is serial; 3 it is summed over; 4 its sum is in registers that
+/// start as zero; 5 no loop around the sum is vectorized; 6 all threads of a block reach the sum: conditions on
+/// threads stand directly around it; 7 the number of groups is 1 to 1024.
+StepResult apply_split_k(const ir::Program& program, const Step& step, const StepContext& context) {
+  const std::string& loop = word_of(step.arguments.at(0));
+  const Argument& number = step.arguments.at(1);
+  const auto* count = std::get_if<std::int64_t>(&number.value);
+  if (number.name != "groups" || std::holds_alternative<std::string>(number.value) ||
+      (count != nullptr && (*count < 1 || *count > most_groups)))
+    return Reason{7, step.cpp(), fmt::format("groups = a number from 1 to {}", most_groups), loop};
+  if (auto missing = require_loop(program, loop)) return *missing;
+  if (is_output_loop(loop, context.algorithm) || is_group_loop(loop))
+    return Reason{3, fmt::format("iterations of {} give different results", loop),
+                  "a loop over what is summed; split deals the iterations of other loops", loop};
+  const auto loops = find_loops(program.body, loop);
+  if (loops.size() > 1)
+    return Reason{2, fmt::format("{} stands in {} places", loop, loops.size()), "one place", loop};
+  if (loops.front()->kind != ir::LoopKind::serial)
+    return Reason{2, fmt::format("{} is {}", loop, ir::name_of(loops.front()->kind)),
+                  "a loop that is still serial", loop};
+  for (const std::string& name : loop_names(program.body)) {
+    if (is_group_loop(name))
+      return Reason{2, fmt::format("the sum is split to {} already", name), "a sum that is not split", name};
+  }
+  ir::Program changed = program;
+  Splitting splitting(program, loop, factor_of(changed, number), context.step);
+  StepResult result = splitting();
+  if (std::holds_alternative<Reason>(result)) return result;
+  if (auto refused = splitting.require_common_conditions()) return *refused;
+  std::get<ir::Program>(result).knobs = changed.knobs;
+  return result;
+}
+
+}  // namespace
+
+const StepKind split_k{"split_k", ".split_k(k, groups = 8)", 2, 2, apply_split_k};
+
+}  // namespace weft::steps

@@ -1,0 +1,135 @@
+// Sums that groups of threads share: right by their meaning, as PTX and as CUDA source's twin, for any count.
+#include <gtest/gtest.h>
+#include <weft/backends/kernel.h>
+#include <weft/backends/simulator/device.h>
+#include <weft/dsl/errors.h>
+#include <weft/dsl/index.h>
+#include <weft/formats/random.h>
+#include <weft/formats/synthetic.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/search/problems.h>
+#include <weft/search/verify.h>
+
+namespace weft {
+namespace {
+
+WEFT_INDEX(m);
+WEFT_INDEX(n);
+WEFT_INDEX(k);
+
+struct Shape {
+  std::int64_t rows, inner, columns;
+};
+
+std::shared_ptr<const SparseTensor> weights_of(const Shape& shape, double sparsity, const Format& format) {
+  return std::make_shared<const SparseTensor>(
+      pack(synthetic_layer({.rows = shape.rows, .columns = shape.inner, .sparsity = sparsity, .seed = 4}), format));
+}
+
+void expect_right(const Schedule& schedule, const Shape& shape) {
+  SCOPED_TRACE(schedule.cpp() + "\n" + ir::print(schedule.program()));
+  std::map<std::string, Array> arrays{{"B", random_array(DType::f32, {shape.inner, shape.columns}, 3)},
+                                      {"C", random_array(DType::f32, {shape.rows, shape.columns}, 4)},
+                                      {"bias", random_array(DType::f32, {shape.rows}, 5)}};
+  Arguments arguments;
+  for (const Operand& operand : schedule.algorithm().operands) {
+    if (operand.storage != Storage::sparse) arguments.tensors[operand.name] = &arrays.at(operand.name);
+  }
+  for (const std::string& scalar : schedule.algorithm().scalars) arguments.scalars[scalar] = -1.5;
+  for (const bool by_meaning : {true, false}) {
+    KernelOptions options;
+    options.by_meaning = by_meaning;
+    options.assemble = false;
+    const Kernel kernel = compile(schedule, options);
+    for (const std::uint64_t seed : {1, 2}) {
+      const Device device = by_meaning ? Device::cpu() : Device::simulator("sm_80");
+      if (!by_meaning) simulator::options(device).launch.seed = seed;
+      const Verification verification = verify(kernel, device, arguments);
+      EXPECT_TRUE(verification.passed) << verification.text();
+      if (by_meaning) break;
+    }
+  }
+}
+
+TEST(SplitK, AnyNumberOfGroupsInEveryFormat) {
+  for (const Shape& shape : {Shape{9, 37, 33}, Shape{1, 1, 1}, Shape{4, 60, 70}}) {
+    for (const Format& format : {formats::csr(), formats::ell(), formats::dense()}) {
+      for (const std::int64_t count : {1, 2, 3, 8, 31}) {
+        Epilogue epilogue;
+        epilogue.alpha = epilogue.beta = epilogue.bias = true;
+        epilogue.activation = Activation::relu;
+        Schedule s =
+            schedule(spmm_algorithm(shape.rows, shape.inner, shape.columns, DType::f32, epilogue),
+                     weights_of(shape, 0.7, format), target_named("sm_80"));
+        s.split(m = 4, n = 32)
+            .reorder(m.outer, n.outer, n.inner, m.inner)
+            .bind(m.outer, block_y)
+            .bind(n.outer, block_x)
+            .bind(n.inner, lane)
+            .split_k(k, groups = count)
+            .bind("k.group", warp);
+        expect_right(s, shape);
+      }
+    }
+  }
+}
+
+TEST(SplitK, BakedEntriesAreDealtByColumns) {
+  struct Case {
+    Shape shape;
+    double sparsity;
+    std::int64_t rows, warps, columns, count;
+  };
+  for (const Case& each : {Case{{9, 37, 33}, 0.7, 4, 1, 1, 3}, Case{{1, 1, 1}, 0, 1, 1, 1, 2},
+                           Case{{21, 60, 70}, 0.8, 8, 1, 2, 4}, Case{{13, 40, 49}, 0.9, 16, 1, 1, 16},
+                           Case{{6, 9, 31}, 1.0, 4, 1, 1, 2}, Case{{40, 64, 65}, 0.8, 5, 2, 1, 4}}) {
+    for (const bool open : {false, true}) {
+      Epilogue epilogue;
+      epilogue.alpha = epilogue.beta = epilogue.bias = true;
+      epilogue.activation = Activation::relu;
+      const Algorithm algorithm =
+          spmm_algorithm(each.shape.rows, each.shape.inner, open ? Extent::any("N") : Extent(each.shape.columns),
+                         DType::f32, epilogue);
+      Schedule s =
+          schedule(algorithm, weights_of(each.shape, each.sparsity, formats::csr()), target_named("sm_80"));
+      s.split(m = each.rows * each.warps, n = 32 * each.columns)
+          .split(m.inner = each.rows)
+          .split(n.inner = 32)
+          .reorder(n.outer, m.outer, m.inner.outer, n.inner.inner, m.inner.inner, k, n.inner.outer)
+          .bind(n.outer, block_x)
+          .bind(m.outer, block_y)
+          .bind(n.inner.inner, lane);
+      if (each.warps > 1) s.bind(m.inner.outer, warp);
+      s.split_k(k, groups = each.count).bind("k.group", warp);
+      if (each.rows < 16) expect_right(s, each.shape);
+      s.bake_values(m.inner.inner);
+      expect_right(s, each.shape);
+    }
+  }
+}
+
+TEST(SplitK, ColumnsInsideTheSum) {
+  const Shape shape{7, 50, 100};
+  Schedule s = schedule(spmm_algorithm(7, 50, Extent::any("N"), DType::f32), weights_of(shape, 0.8, formats::csr()),
+                        target_named("sm_80"));
+  s.split(n = 64).split(n.inner = 32).reorder(m, n.outer, n.inner.inner, k, n.inner.outer);
+  s.bind(m, block_y).bind(n.outer, block_x).bind(n.inner.inner, lane).split_k(k, groups = 4);
+  expect_right(s, shape);
+  s.bind("k.group", warp);
+  expect_right(s, shape);
+}
+
+TEST(SplitK, OnTheCpu) {
+  const Shape shape{7, 50, 30};
+  Schedule s = schedule(spmm_algorithm(7, 50, 30, DType::f32), weights_of(shape, 0.8, formats::csr()),
+                        target_named("cpu"));
+  s.split_k(k, groups = 3);
+  KernelOptions options;
+  Array b = random_array(DType::f32, {50, 30}, 3), c(DType::f32, {7, 30});
+  const Verification verification =
+      verify(compile(s, options), Device::cpu(), Arguments{{{"B", &b}, {"C", &c}}, {}});
+  EXPECT_TRUE(verification.passed) << verification.text();
+}
+
+}  // namespace
+}  // namespace weft
