@@ -257,8 +257,8 @@ std::uint32_t dot_product(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
   using Wide =
       std::conditional_t<count == 4, A, std::conditional_t<std::is_signed_v<A>, std::int16_t, std::uint16_t>>;
   for (int i = 0; i < count; ++i) {
-    const auto x = static_cast<std::int32_t>(static_cast<Wide>(a >> (i * width)));
-    const auto y = static_cast<std::int32_t>(static_cast<B>(b >> ((i + first_byte) * 8)));
+    const auto x = static_cast<Wide>(a >> (i * width));
+    const auto y = static_cast<B>(b >> ((i + first_byte) * 8));
     c += static_cast<std::uint32_t>(x * y);
   }
   return c;
