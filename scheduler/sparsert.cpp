@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
 #include <weft/scheduler/default_schedule.h>
 #include <weft/scheduler/sparsert.h>
 
@@ -7,10 +9,19 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t most_entries = 30'000;  ///< compiled in a few seconds, and code that caches still feed
-constexpr std::int64_t entries_of_block = 300;
-constexpr std::int64_t most_rows = 64;  ///< accumulators of a thread
-constexpr std::int64_t default_threads = 32;
+// Of code: measured on an H200.
+constexpr std::int64_t most_entries = 120'000;     ///< compiled in seconds
+constexpr std::int64_t entries_in_caches = 6'600;  ///< of instructions, read by all processors
+constexpr std::int64_t few_columns = 512;          ///< read so seldom that it does not matter
+constexpr std::int64_t most_rows = 64;             ///< accumulators of a thread
+constexpr std::int64_t least_rows = 8;
+constexpr std::int64_t baked_threads = 32;
+constexpr std::int64_t wanted_blocks = 96;  ///< most of the processors have one then
+constexpr std::int64_t entries_of_group = 150;
+constexpr std::int64_t most_groups = 16;
+// Of entries in memory.
+constexpr std::int64_t streaming_threads = 1024, row_per_warp_threads = 128;
+constexpr std::int64_t columns_of_lane = 2;
 
 /// The loops of C[row, column] = sum of A[row, k] B[k, column]; empty names where the algorithm is something
 /// else.
@@ -37,35 +48,168 @@ ProductLoops product_loops(const Algorithm& algorithm) {
   return found.rows.empty() ? ProductLoops{} : found;
 }
 
-std::int64_t rows_of_block(const SparseTensor& weights, std::int64_t rows) {
-  const double a_row = std::max(1.0, static_cast<double>(weights.array("values").size()) /
-                                         static_cast<double>(std::max<std::int64_t>(rows, 1)));
-  const auto wanted =
-      static_cast<std::uint64_t>(std::max(1.0, static_cast<double>(entries_of_block) / a_row));
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::bit_floor(wanted)), 8, most_rows);
+/// The loop over what is summed, as csr's program calls it: after all its indices.
+std::string sum_loop(const Algorithm& algorithm) {
+  std::string name;
+  for (const IndexVariable& index : algorithm.indices) {
+    if (index.reduction) name += (name.empty() ? "" : "_") + index.name;
+  }
+  return name;
 }
+
+Extent extent_of(const Algorithm& algorithm, const std::string& index) {
+  for (const TensorAccess& factor : algorithm.factors) {
+    const Operand& operand = algorithm.operands[factor.operand];
+    for (std::size_t i = 0; i < factor.indices.size(); ++i) {
+      const std::string* name = factor.indices[i].plain();
+      if (name != nullptr && *name == index) return operand.shape[i];
+    }
+  }
+  throw InternalError("no factor has the index " + index);
+}
+
+/// The factor that the weights are multiplied with.
+std::size_t dense_operand(const Algorithm& algorithm) {
+  for (const TensorAccess& factor : algorithm.factors) {
+    if (algorithm.operands[factor.operand].storage != Storage::sparse) return factor.operand;
+  }
+  throw InternalError("a product without a dense factor");
+}
+
+std::int64_t pieces(std::int64_t whole, std::int64_t part) {
+  return (whole + part - 1) / part;
+}
+
+/// As many rows as leave every processor a block: a row read of B then serves the most entries.
+std::int64_t rows_of_block(std::int64_t rows, std::int64_t column_blocks) {
+  std::int64_t chosen = most_rows;
+  while (chosen > least_rows && pieces(rows, chosen) * column_blocks < wanted_blocks) chosen /= 2;
+  return chosen;
+}
+
+std::int64_t groups_of_block(std::int64_t entries) {
+  const auto wanted = static_cast<std::uint64_t>(std::max<std::int64_t>(1, entries / entries_of_group));
+  return std::min<std::int64_t>(most_groups, static_cast<std::int64_t>(std::bit_ceil(wanted)));
+}
+
+class Recipe {
+ public:
+  Recipe(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+         const ProductLoops& loops, const SparseRtKnobs& knobs)
+      : loops_(loops),
+        knobs_(knobs),
+        sum_(sum_loop(algorithm)),
+        dense_(dense_operand(algorithm)),
+        extent_(algorithm.sparse_operand()->shape.front().value),
+        columns_(extent_of(algorithm, loops.columns)),
+        schedule_(std::move(algorithm), std::move(weights), target) {}
+
+  Schedule operator()() {
+    const SparseRtForm form = knobs_.form == SparseRtForm::chosen ? choose() : knobs_.form;
+    if (form == SparseRtForm::baked) {
+      bake();
+    } else {
+      stream(form == SparseRtForm::streaming);
+    }
+    return std::move(schedule_);
+  }
+
+ private:
+  std::int64_t stored() const {
+    return static_cast<std::int64_t>(schedule_.weights()->array("values").size());
+  }
+
+  std::int64_t bytes_of_panel(std::int64_t columns) const {
+    const Operand& dense = schedule_.algorithm().operands[dense_];
+    std::int64_t elements = 1;
+    for (const Extent& extent : dense.shape) {
+      if (extent.is_static() && !(extent == columns_)) elements *= extent.value;
+    }
+    return elements * columns * static_cast<std::int64_t>(size_of(dense.dtype));
+  }
+
+  SparseRtForm choose() const {
+    const bool few = columns_.is_static() && columns_.value <= few_columns;
+    if (stored() <= entries_in_caches || (few && stored() <= most_entries)) return SparseRtForm::baked;
+    return bytes_of_panel(32 * columns_of_lane) <= schedule_.target().shared_bytes_per_block
+               ? SparseRtForm::streaming
+               : SparseRtForm::row_per_warp;
+  }
+
+  void bake() {
+    const std::int64_t threads = knobs_.threads > 0 ? knobs_.threads : baked_threads;
+    // A size known only at launch is taken for a long one.
+    const std::int64_t count = columns_.is_static() ? pieces(columns_.value, threads) : wanted_blocks;
+    const std::int64_t rows = knobs_.rows > 0 ? knobs_.rows : rows_of_block(extent_, count);
+    const std::int64_t of_block = stored() / std::max<std::int64_t>(1, pieces(extent_, rows));
+    const std::int64_t share = knobs_.groups > 0 ? knobs_.groups : groups_of_block(of_block);
+    if (share > 1 && threads % 32 != 0)
+      throw UserError({"groups of sparsert share whole warps", schedule_.algorithm().name,
+                       fmt::format("{} threads", threads), "a multiple of 32"});
+    const LoopName row_blocks(loops_.rows + ".outer"), row(loops_.rows + ".inner");
+    const LoopName column_blocks(loops_.columns + ".outer"), column(loops_.columns + ".inner");
+    schedule_.split(LoopFactor{LoopName(loops_.rows), rows}, LoopFactor{LoopName(loops_.columns), threads});
+    if (share == 1) {
+      schedule_.reorder(row_blocks, column_blocks, column, row)
+          .bind(row_blocks, block_y)
+          .bind(column_blocks, block_x)
+          .bind(column, thread)
+          .bake_values(row);
+      return;
+    }
+    const LoopName warps(column.text() + ".outer"), lanes(column.text() + ".inner");
+    schedule_.split(LoopFactor{column, 32})
+        .reorder(row_blocks, column_blocks, warps, lanes, row)
+        .bind(row_blocks, block_y)
+        .bind(column_blocks, block_x)
+        .bind(warps, warp)
+        .bind(lanes, lane)
+        .split_k(LoopName(sum_), groups = share)
+        .bind(LoopName(sum_ + ".group"), warp)
+        .bake_values(row);
+  }
+
+  void stream(bool panel) {
+    const std::int64_t wanted = panel ? streaming_threads : row_per_warp_threads;
+    const std::int64_t threads = knobs_.threads > 0 ? knobs_.threads : wanted;
+    const std::int64_t columns = knobs_.columns > 0 ? knobs_.columns : columns_of_lane;
+    const std::int64_t warps = std::max<std::int64_t>(1, threads / 32);
+    // One block for all rows reads the panel once.
+    const std::int64_t rows = knobs_.rows > 0 ? knobs_.rows : panel ? pieces(extent_, warps) : 1;
+    const LoopName row_blocks(loops_.rows + ".outer"), column_blocks(loops_.columns + ".outer");
+    const LoopName row_warps(loops_.rows + ".inner.outer"), row(loops_.rows + ".inner.inner");
+    const LoopName lanes(loops_.columns + ".inner.outer"), column(loops_.columns + ".inner.inner");
+    schedule_
+        .split(LoopFactor{LoopName(loops_.rows), rows * warps},
+               LoopFactor{LoopName(loops_.columns), 32 * columns})
+        .split(LoopFactor{LoopName(loops_.rows + ".inner"), rows})
+        .split(LoopFactor{LoopName(loops_.columns + ".inner"), columns})
+        .reorder(column_blocks, row_blocks, row_warps, lanes, row, LoopName(sum_), column)
+        .bind(column_blocks, block_x)
+        .bind(row_blocks, block_y);
+    if (panel) schedule_.stage(schedule_.algorithm().operands[dense_].name, shared, at = row_blocks);
+    schedule_.bind(row_warps, warp).bind(lanes, lane);
+    if (columns > 1) schedule_.vectorize(column);
+  }
+
+  ProductLoops loops_;
+  SparseRtKnobs knobs_;
+  std::string sum_;
+  std::size_t dense_;
+  std::int64_t extent_;
+  Extent columns_;
+  Schedule schedule_;
+};
 
 }  // namespace
 
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const SparseRtKnobs& knobs) {
   const ProductLoops loops = product_loops(algorithm);
-  const bool fits = target.is_gpu() && weights != nullptr && !loops.columns.empty() &&
-                    weights->format().name == "csr" && weights->array("values").size() <= most_entries;
+  const bool fits =
+      target.is_gpu() && weights != nullptr && !loops.columns.empty() && weights->format().name == "csr";
   if (!fits) return default_schedule(std::move(algorithm), std::move(weights), target);
-  const std::int64_t extent = algorithm.sparse_operand()->shape.front().value;
-  const std::int64_t rows = knobs.rows > 0 ? knobs.rows : rows_of_block(*weights, extent);
-  const std::int64_t threads = knobs.threads > 0 ? knobs.threads : default_threads;
-  Schedule result(std::move(algorithm), std::move(weights), target);
-  const LoopName row_blocks(loops.rows + ".outer"), row(loops.rows + ".inner");
-  const LoopName column_blocks(loops.columns + ".outer"), column(loops.columns + ".inner");
-  result.split(LoopFactor{LoopName(loops.rows), rows}, LoopFactor{LoopName(loops.columns), threads})
-      .reorder(row_blocks, column_blocks, column, row)
-      .bind(row_blocks, block_y)
-      .bind(column_blocks, block_x)
-      .bind(column, thread)
-      .bake_values(row);
-  return result;
+  return Recipe(std::move(algorithm), std::move(weights), target, loops, knobs)();
 }
 
 }  // namespace weft

@@ -4,19 +4,37 @@
 
 #include <weft/scheduler/schedule.h>
 
+#include <cstdint>
+#include <memory>
+
 namespace weft {
+
+/// Where the entries are while the kernel runs.
+enum class SparseRtForm : std::uint8_t {
+  chosen,        ///< the recipe chooses
+  baked,         ///< constants of the code
+  streaming,     ///< read from memory; the rows of B that a block needs lie in shared memory
+  row_per_warp,  ///< read from memory, and B too
+};
 
 /// How the recipe cuts the output; 0 leaves a number to it.
 struct SparseRtKnobs {
-  std::int64_t rows = 0;     ///< of a block: its accumulators, a register each
-  std::int64_t threads = 0;  ///< of a block: its columns
+  SparseRtForm form = SparseRtForm::chosen;
+  std::int64_t rows = 0;     ///< of a block where baked: its accumulators, a register each; else of a warp
+  std::int64_t threads = 0;  ///< of a block, those of other groups left out
+  std::int64_t groups =
+      0;  ///< baked: groups of threads that share the sum over k; 1: each thread adds all of it
+  std::int64_t columns = 0;  ///< of a lane where not baked; baked code has one column a thread
 };
 
 /// Wang, SparseRT: Accelerating Unstructured Sparsity on GPUs for Deep Learning Inference, PACT 2020, section
 /// 3: a block takes some rows and one column a thread; the values and coordinates of its rows are constants
-/// of its code. For GPUs and a product with one row and one column index (SpMM, linear layers) of up to
-/// 30,000 stored entries; everything else gets default_schedule. Rows are chosen so that a block's code holds
-/// about 300 entries, which stays in the instruction caches.
+/// of its code, which groups of threads share by non-zeros. The recipe takes as many rows a block as leave 96
+/// blocks, and groups of about 150 entries. Code that is read for many columns has to fit the instruction
+/// caches: beyond 6,600 entries and 512 columns the entries are read from memory, a row a warp at a time, for
+/// columns of B that lie in shared memory where all of k fits, and in global memory where it does not. For
+/// GPUs, weights in csr, and a product with one row and one column index (SpMM, linear layers); everything
+/// else gets default_schedule. UserError for groups of threads that are no whole warps.
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const SparseRtKnobs& knobs = {});
 

@@ -9,8 +9,8 @@
 
 namespace weft::steps {
 
-/// Each group of iterations keeps sums of its own and leaves them in `parts`, in shared memory; afterwards the
-/// first group adds them up.
+/// Each group of iterations keeps sums of its own and leaves them in `parts`, in shared memory; afterwards
+/// the first group adds them up.
 struct GroupedSum {
   ir::BufferRef parts;  ///< [group, …]
   ir::For group;        ///< body unset
@@ -26,7 +26,8 @@ bool is_group_loop(const std::string& name);
 ir::Stmt statement_of(const GroupedSum& sum);
 /// The grouped sum that the statement is, if it is one.
 std::optional<GroupedSum> grouped_sum_of(const ir::Stmt& stmt);
-/// True when threads hand values to one another through shared memory inside, which all of them have to reach.
+/// True when threads hand values to one another through shared memory inside, which all of them have to
+/// reach.
 bool holds_exchange(const ir::Stmt& stmt);
 
 }  // namespace weft::steps

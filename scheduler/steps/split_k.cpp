@@ -56,7 +56,8 @@ class Splitting {
   std::optional<Reason> find_sum() {
     const auto refuse = [&](const std::string& found) {
       return Reason{4, found,
-                    fmt::format("registers that receive zero, a sum over {}, and then results", loop_), loop_};
+                    fmt::format("registers that receive zero, a sum over {}, and then results", loop_),
+                    loop_};
     };
     std::optional<Reason> refused;
     ir::visit(program_.body, [&](const Stmt& s) {
@@ -162,7 +163,8 @@ class Splitting {
       return body;
     };
     GroupedSum grouped;
-    grouped.group = {loop_ + std::string(group_suffix), ir::integer(0), groups_, ir::LoopKind::serial, step_, {}};
+    grouped.group = {
+        loop_ + std::string(group_suffix), ir::integer(0), groups_, ir::LoopKind::serial, step_, {}};
     std::vector<Expr> shape{groups_};
     shape.insert(shape.end(), sum_.buffer->shape.begin(), sum_.buffer->shape.end());
     for (auto loop = threads_.rbegin(); loop != threads_.rend(); ++loop) shape.push_back(loop->extent);
@@ -219,8 +221,8 @@ class Splitting {
                                      ir::Access::read_write, sum_.buffer->shape);
     const std::string part = loop_ + ".part";
     std::vector<Stmt> statements = each_element([&](const std::vector<Expr>& indices) {
-      const Stmt add = ir::store(all, indices,
-                                 ir::load(grouped.parts, place(ir::variable(part), indices)), true);
+      const Stmt add =
+          ir::store(all, indices, ir::load(grouped.parts, place(ir::variable(part), indices)), true);
       return ir::block({ir::store(all, indices, ir::constant(all->dtype, 0)),
                         ir::for_loop({part, ir::integer(0), groups_, ir::LoopKind::serial, step_, add})});
     });
@@ -244,8 +246,8 @@ class Splitting {
 /// groups in order and goes on with the result. Where weights are baked afterwards, bake_values deals the
 /// entries of a block of rows by columns, and all groups share the rows of the result. Preconditions: 1 the
 /// loop exists; 2 it stands in one place and is serial; 3 it is summed over; 4 its sum is in registers that
-/// start as zero; 5 no loop around the sum is vectorized; 6 all threads of a block reach the sum: conditions on
-/// threads stand directly around it; 7 the number of groups is 1 to 1024.
+/// start as zero; 5 no loop around the sum is vectorized; 6 all threads of a block reach the sum: conditions
+/// on threads stand directly around it; 7 the number of groups is 1 to 1024.
 StepResult apply_split_k(const ir::Program& program, const Step& step, const StepContext& context) {
   const std::string& loop = word_of(step.arguments.at(0));
   const Argument& number = step.arguments.at(1);

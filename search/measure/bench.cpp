@@ -1,13 +1,30 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/measure/bench.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <limits>
+#include <thread>
 
 namespace weft {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+/// Compilers are processes and threads of their own, so as many as there are cores run at once.
+void run_together(const std::vector<std::function<void()>>& work) {
+  std::atomic<std::size_t> next{0};
+  const auto take_turns = [&] {
+    for (std::size_t i = next++; i < work.size(); i = next++) work[i]();
+  };
+  std::vector<std::thread> threads;
+  const std::size_t count =
+      std::min<std::size_t>(work.size(), std::max(1U, std::thread::hardware_concurrency()));
+  for (std::size_t i = 1; i < count; ++i) threads.emplace_back(take_turns);
+  take_turns();
+  for (std::thread& thread : threads) thread.join();
+}
 
 /// One contestant on every copy of the workload.
 struct Prepared {
@@ -81,6 +98,11 @@ class Measurement {
     const Variant* best = nullptr;
     std::vector<Run> runs;
     double best_time = std::numeric_limits<double>::infinity();
+    std::vector<std::function<void()>> builds;
+    for (const Variant& variant : contestant.variants) {
+      if (variant.build) builds.emplace_back([&variant, this] { variant.build(*workloads_.front()); });
+    }
+    run_together(builds);
     for (const Variant& variant : contestant.variants) {
       try {
         const auto begin = Clock::now();
@@ -92,6 +114,7 @@ class Measurement {
           continue;
         }
         const double microseconds = contestant.variants.size() > 1 ? quick_time(run) : 0;
+        if (contestant.variants.size() > 1) entry.tried.emplace_back(variant.name, microseconds);
         if (microseconds >= best_time) continue;
         best = &variant;
         best_time = microseconds;
@@ -112,6 +135,10 @@ class Measurement {
 
   bool prepare_others(const Contestant& contestant, const Variant& best, std::vector<Run>& runs,
                       Entry& entry) {
+    std::vector<std::function<void()>> builds;
+    for (std::size_t copy = 1; copy < operands_.size() && best.build; ++copy)
+      builds.emplace_back([&best, copy, this] { best.build(*workloads_[copy]); });
+    run_together(builds);
     for (std::size_t copy = 1; copy < operands_.size(); ++copy) {
       try {
         runs.push_back(best.prepare(operands_[copy]));

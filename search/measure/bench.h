@@ -6,6 +6,7 @@
 #include <weft/search/measure/contestants.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weft {
@@ -21,6 +22,8 @@ struct Entry {
   ContestantKind kind = ContestantKind::weft;
   DenseType arithmetic = DenseType::f32;
   std::string variant;  ///< the fastest of its ways
+  /// Every way that was right, with the microseconds of a few samples; empty where there is one way.
+  std::vector<std::pair<std::string, double>> tried;
   Check check;
   Timing timing;               ///< one launch; count 0 where it was not timed
   double prepare_seconds = 0;  ///< from the workload to the first launch, compiling included

@@ -3,6 +3,10 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/measure/contestants.h>
 
+#include <exception>
+#include <map>
+#include <mutex>
+
 namespace weft {
 namespace {
 
@@ -39,7 +43,7 @@ Run library_run(const SharedOperands& operands, std::function<void(StreamHandle)
 }
 
 Variant cublas_variant(const Dense& cublas, DenseType type) {
-  return {"gemm", [&cublas, type](SharedOperands operands) {
+  return {"gemm", {}, [&cublas, type](SharedOperands operands) {
             const SuiteProblem& p = operands->workload().problem;
             const DenseProblem product{p.m, p.n, p.k, type, DenseLayout::row_major};
             const std::uint64_t a = operands->dense_weights();
@@ -52,7 +56,7 @@ Variant cublas_variant(const Dense& cublas, DenseType type) {
 }
 
 Variant cusparse_variant(const Cusparse& cusparse, DenseType type, std::string_view algorithm) {
-  return {std::string(algorithm), [&cusparse, type, algorithm](SharedOperands operands) {
+  return {std::string(algorithm), {}, [&cusparse, type, algorithm](SharedOperands operands) {
             const SuiteProblem& p = operands->workload().problem;
             const CsrProduct product{p.m,
                                      p.n,
@@ -91,6 +95,7 @@ DenseConvolution dense_convolution(const Operands& operands, DenseType type, boo
 
 Variant cudnn_variant(const Cudnn& cudnn, DenseType type, std::string_view algorithm, bool last) {
   return {fmt::format("{} {}", last ? "nhwc" : "nchw", algorithm),
+          {},
           [&cudnn, type, algorithm, last](SharedOperands operands) {
             const Cudnn::Product prepared =
                 cudnn.prepare(dense_convolution(*operands, type, last), algorithm);
@@ -128,9 +133,49 @@ Contestant cusparse_contestant(const Libraries& libraries, DenseType type) {
   return contestant;
 }
 
-Run weft_run(const Recipe& recipe, const Target& target, const SharedOperands& operands) {
+/// Kernels by workload, compiled at most once each.
+class Kernels {
+ public:
+  Kernels(MakeSchedule schedule, const Target& target) : schedule_(std::move(schedule)), target_(target) {}
+
+  void build(const Workload& workload) {
+    std::optional<Kernel> kernel;
+    std::exception_ptr failure;
+    try {
+      kernel = compile(schedule_(workload, target_));
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    built_[&workload] = {std::move(kernel), failure};
+  }
+
+  /// Takes the kernel out: it belongs to whoever runs it.
+  Kernel take(const Workload& workload) {
+    std::unique_lock lock(mutex_);
+    if (built_.count(&workload) == 0) {
+      lock.unlock();
+      build(workload);
+      lock.lock();
+    }
+    const Built built = std::move(built_.extract(&workload).mapped());
+    if (built.failure) std::rethrow_exception(built.failure);
+    return *built.kernel;
+  }
+
+ private:
+  struct Built {
+    std::optional<Kernel> kernel;
+    std::exception_ptr failure;
+  };
+  MakeSchedule schedule_;
+  const Target& target_;
+  std::mutex mutex_;
+  std::map<const Workload*, Built> built_;
+};
+
+Run weft_run(const Kernel& kernel, const SharedOperands& operands) {
   const Workload& workload = operands->workload();
-  const Kernel kernel = compile(recipe.schedule(workload, target));
   Array b = *workload.b;
   Array c = workload.empty_output();
   Arguments arguments;
@@ -144,6 +189,14 @@ Run weft_run(const Recipe& recipe, const Target& target, const SharedOperands& o
   return {[bound](StreamHandle stream) { bound.launch(stream); }, [bound] { bound.poison_output(); }, output};
 }
 
+Variant weft_variant(const std::string& name, const MakeSchedule& schedule, const Target& target) {
+  const auto kernels = std::make_shared<Kernels>(schedule, target);
+  return {name, [kernels](const Workload& workload) { kernels->build(workload); },
+          [kernels](const SharedOperands& operands) {
+            return weft_run(kernels->take(operands->workload()), operands);
+          }};
+}
+
 }  // namespace
 
 Libraries::Libraries(const Device& device)
@@ -153,7 +206,8 @@ Libraries::Libraries(const Device& device)
       cudnn(Cudnn::open(device, &no_cudnn)) {}
 
 std::vector<Contestant> contestants_of(const Suite& suite, const Device& device, const Target& target,
-                                       const Libraries& libraries, const std::vector<Recipe>& recipes) {
+                                       const Libraries& libraries, const std::vector<Recipe>& recipes,
+                                       bool sweep) {
   std::vector<Contestant> all;
   const DenseType own = arithmetic_of(suite.dtype);
   if (device.is_cuda()) {
@@ -163,9 +217,11 @@ std::vector<Contestant> contestants_of(const Suite& suite, const Device& device,
   }
   for (const Recipe& recipe : recipes) {
     Contestant contestant{"weft " + recipe.name, ContestantKind::weft, own, {}, {}};
-    contestant.variants.push_back({recipe.name, [recipe, &target](SharedOperands operands) {
-                                     return weft_run(recipe, target, operands);
-                                   }});
+    contestant.variants.push_back(weft_variant("chosen", recipe.schedule, target));
+    if (sweep) {
+      for (const RecipePoint& point : recipe.sweep)
+        contestant.variants.push_back(weft_variant(point.name, point.schedule, target));
+    }
     all.push_back(std::move(contestant));
   }
   return all;

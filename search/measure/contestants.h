@@ -25,6 +25,9 @@ struct Run {
 /// One of the ways that a contestant has: an algorithm of a library.
 struct Variant {
   std::string name;
+  /// What has to be done before `prepare` and needs no device; that of many variants runs at the same time.
+  /// What it throws, `prepare` throws again.
+  std::function<void(const Workload&)> build;
   /// Throws UserError or RuntimeError where this way cannot compute the workload.
   std::function<Run(std::shared_ptr<const Operands>)> prepare;
 };
@@ -53,8 +56,10 @@ struct Libraries {
 
 /// The contestants of a suite: the dense product at the precision of the weights first, which is what the
 /// others are compared with, then TF32 where the weights are f32, then cuSPARSE, then each of weft's recipes.
-/// On a device without the libraries weft's alone. `libraries` must outlive the result.
+/// On a device without the libraries weft's alone. With `sweep` a recipe enters with all points of its knobs.
+/// `libraries` must outlive the result.
 std::vector<Contestant> contestants_of(const Suite& suite, const Device& device, const Target& target,
-                                       const Libraries& libraries, const std::vector<Recipe>& recipes);
+                                       const Libraries& libraries, const std::vector<Recipe>& recipes,
+                                       bool sweep = false);
 
 }  // namespace weft

@@ -10,11 +10,20 @@
 
 namespace weft {
 
-/// A recipe chooses its own format. InfeasibleError or UserError where it does not fit a workload: the table
-/// then has an empty cell with the reason.
+/// A schedule of a workload. It chooses its own format. InfeasibleError or UserError where it does not fit a
+/// workload: the table then has an empty cell with the reason.
+using MakeSchedule = std::function<Schedule(const Workload& workload, const Target& target)>;
+
+/// One point of a recipe's knobs.
+struct RecipePoint {
+  std::string name;  ///< "rows 32, threads 64, groups 8"
+  MakeSchedule schedule;
+};
+
 struct Recipe {
-  std::string name;  ///< "default"
-  std::function<Schedule(const Workload& workload, const Target& target)> schedule;
+  std::string name;                ///< "default"
+  MakeSchedule schedule;           ///< with the knobs that it chooses itself
+  std::vector<RecipePoint> sweep;  ///< every point worth trying; empty: it has no knobs
 };
 
 /// All of them. A new recipe is one line here.

@@ -53,6 +53,7 @@ std::string in_one_line(const std::string& text) {
 Json json_of(const Entry& entry) {
   Json json{{"name", entry.name}};
   if (!entry.variant.empty()) json["variant"] = entry.variant;
+  for (const auto& [name, microseconds] : entry.tried) json["tried"][name] = microseconds;
   if (entry.timed()) {
     json["us"] = {{"median", entry.timing.median},     {"minimum", entry.timing.minimum},
                   {"p95", entry.timing.percentile_95}, {"n", entry.timing.count},

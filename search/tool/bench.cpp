@@ -23,6 +23,7 @@ struct BenchVerb {
   SuiteSelection selection;
   BenchOptions bench;
   bool cold = false;
+  bool sweep = false;
 };
 
 /// Lines appended as they are measured, so that a run that is stopped loses nothing.
@@ -99,7 +100,8 @@ int run(BenchVerb options) {
   const Libraries libraries(device);
   const BenchPlace place = place_of(suite, device, target, libraries, options);
   for (const std::string& version : place.libraries) fmt::print(stderr, "{}\n", version);
-  const std::vector<Contestant> contestants = contestants_of(suite, device, target, libraries, recipes());
+  const std::vector<Contestant> contestants =
+      contestants_of(suite, device, target, libraries, recipes(), options.sweep);
   std::vector<CaseResult> results;
   for (const SuiteCase& chosen : cases) {
     results.push_back(measure(suite, chosen, real, device, contestants, options.bench));
@@ -141,6 +143,8 @@ void add_bench(CLI::App& app, Action& action) {
       ->capture_default_str();
   verb->add_flag("--cold", options->cold,
                  "eight kernels with other weights take turns, so that code is cold");
+  verb->add_flag("--sweep", options->sweep,
+                 "try every point of the recipes' knobs, and time the fastest that is right");
   verb->add_option("--json", options->json, "append one JSON line a case to this file");
   verb->callback([options, &action] { action = [options] { return run(*options); }; });
 }

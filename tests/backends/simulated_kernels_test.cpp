@@ -113,10 +113,12 @@ TEST(SimulatedKernels, ByLlvm) {
   }
 }
 
-void check_baked(const Case& each, const SparseRtKnobs& knobs) {
+void check_sparsert(const Case& each, const SparseRtKnobs& knobs) {
   const auto weights = std::make_shared<const SparseTensor>(pack(each.weights, formats::csr()));
   const Schedule schedule = sparsert(each.algorithm, weights, target_named("sm_80"), knobs);
-  EXPECT_NE(schedule.cpp().find("bake_values"), std::string::npos) << schedule.cpp();
+  const bool in_code = knobs.form == SparseRtForm::chosen || knobs.form == SparseRtForm::baked;
+  EXPECT_EQ(schedule.cpp().find("bake_values") != std::string::npos, in_code) << schedule.cpp();
+  EXPECT_EQ(schedule.cpp().find("stage(") != std::string::npos, knobs.form == SparseRtForm::streaming);
   KernelOptions options;
   options.assemble = false;
   const Kernel kernel = compile(schedule, options);
@@ -134,8 +136,23 @@ TEST(SimulatedKernels, WithWeightsInTheCode) {
   all.alpha = all.beta = all.bias = true;
   all.activation = Activation::relu;
   for (const std::int64_t columns : {1, 2, 7, 31, 33, 49, 65}) {
-    check_baked(product(DType::f32, 13, 37, columns, 0.8), {});
-    check_baked(product(DType::f32, 70, 20, columns, 0.95, all), {.rows = 16, .threads = 64});
+    check_sparsert(product(DType::f32, 13, 37, columns, 0.8), {});
+    check_sparsert(product(DType::f32, 70, 20, columns, 0.95, all), {.rows = 16, .threads = 64, .groups = 1});
+    check_sparsert(product(DType::f32, 70, 40, columns, 0.9, all), {.rows = 16, .threads = 64, .groups = 4});
+  }
+}
+
+TEST(SimulatedKernels, WithWeightsInMemory) {
+  Epilogue all;
+  all.alpha = all.beta = all.bias = true;
+  all.activation = Activation::relu;
+  for (const std::int64_t columns : {1, 31, 49, 65, 130, 200}) {
+    for (const SparseRtForm form : {SparseRtForm::streaming, SparseRtForm::row_per_warp}) {
+      for (const std::int64_t of_lane : {1, 2, 4}) {
+        check_sparsert(product(DType::f32, 21, 37, columns, 0.8, all),
+                       {.form = form, .rows = 3, .threads = 128, .columns = of_lane});
+      }
+    }
   }
 }
 

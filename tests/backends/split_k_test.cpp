@@ -23,7 +23,8 @@ struct Shape {
 
 std::shared_ptr<const SparseTensor> weights_of(const Shape& shape, double sparsity, const Format& format) {
   return std::make_shared<const SparseTensor>(
-      pack(synthetic_layer({.rows = shape.rows, .columns = shape.inner, .sparsity = sparsity, .seed = 4}), format));
+      pack(synthetic_layer({.rows = shape.rows, .columns = shape.inner, .sparsity = sparsity, .seed = 4}),
+           format));
 }
 
 void expect_right(const Schedule& schedule, const Shape& shape) {
@@ -58,9 +59,8 @@ TEST(SplitK, AnyNumberOfGroupsInEveryFormat) {
         Epilogue epilogue;
         epilogue.alpha = epilogue.beta = epilogue.bias = true;
         epilogue.activation = Activation::relu;
-        Schedule s =
-            schedule(spmm_algorithm(shape.rows, shape.inner, shape.columns, DType::f32, epilogue),
-                     weights_of(shape, 0.7, format), target_named("sm_80"));
+        Schedule s = schedule(spmm_algorithm(shape.rows, shape.inner, shape.columns, DType::f32, epilogue),
+                              weights_of(shape, 0.7, format), target_named("sm_80"));
         s.split(m = 4, n = 32)
             .reorder(m.outer, n.outer, n.inner, m.inner)
             .bind(m.outer, block_y)
@@ -88,8 +88,8 @@ TEST(SplitK, BakedEntriesAreDealtByColumns) {
       epilogue.alpha = epilogue.beta = epilogue.bias = true;
       epilogue.activation = Activation::relu;
       const Algorithm algorithm =
-          spmm_algorithm(each.shape.rows, each.shape.inner, open ? Extent::any("N") : Extent(each.shape.columns),
-                         DType::f32, epilogue);
+          spmm_algorithm(each.shape.rows, each.shape.inner,
+                         open ? Extent::any("N") : Extent(each.shape.columns), DType::f32, epilogue);
       Schedule s =
           schedule(algorithm, weights_of(each.shape, each.sparsity, formats::csr()), target_named("sm_80"));
       s.split(m = each.rows * each.warps, n = 32 * each.columns)
@@ -110,8 +110,8 @@ TEST(SplitK, BakedEntriesAreDealtByColumns) {
 
 TEST(SplitK, ColumnsInsideTheSum) {
   const Shape shape{7, 50, 100};
-  Schedule s = schedule(spmm_algorithm(7, 50, Extent::any("N"), DType::f32), weights_of(shape, 0.8, formats::csr()),
-                        target_named("sm_80"));
+  Schedule s = schedule(spmm_algorithm(7, 50, Extent::any("N"), DType::f32),
+                        weights_of(shape, 0.8, formats::csr()), target_named("sm_80"));
   s.split(n = 64).split(n.inner = 32).reorder(m, n.outer, n.inner.inner, k, n.inner.outer);
   s.bind(m, block_y).bind(n.outer, block_x).bind(n.inner.inner, lane).split_k(k, groups = 4);
   expect_right(s, shape);

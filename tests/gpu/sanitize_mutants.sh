@@ -1,32 +1,41 @@
 #!/bin/sh
 # What compute-sanitizer says of the kernels of the simulator's mutation test, and of some mutants, beside what the
 # simulator says. Fails when a tool reports a correct kernel, or when no tool reports one of the mutants.
-# usage: sanitize_mutants.sh GPU_MUTANTS [FOLDER_OF_PTX]
+# usage: sanitize_mutants.sh GPU_MUTANTS [FOLDER_OF_PTX [KERNELS_AT_A_TIME]]
 set -u
 program=$1
 folder=${2:-$(dirname "$0")/../backends/simulator/mutants}
+jobs=${3:-4}
 sanitizer=${COMPUTE_SANITIZER:-compute-sanitizer}
 tools="memcheck racecheck synccheck initcheck"
-failures=0
+found=$(mktemp -d) || exit 2
+trap 'rm -rf "$found"' EXIT
+number=0
 
 # Errors, or hazards of shared memory; "?" where the tool did not come to its end.
 count() {
   text=$(timeout 120 "$sanitizer" --tool "$1" --print-limit 1 "$program" "$folder" "$2" "$3" 2>&1)
-  number=$(printf '%s\n' "$text" |
+  reported=$(printf '%s\n' "$text" |
     sed -n -e 's/.*RACECHECK SUMMARY: \([0-9]*\) hazard.*/\1/p' -e 's/.*ERROR SUMMARY: \([0-9]*\) error.*/\1/p' |
     tail -n 1)
-  printf '%s' "${number:-?}"
+  printf '%s' "${reported:-?}"
 }
 
-# kernel, mutant or "-", what the simulator says
+# kernel, mutant or "-", what the simulator says; the line goes to a file of its own
 examine() {
+  number=$((number + 1))
+  examine_one "$@" >"$found/$(printf '%03d' "$number")" </dev/null &
+  [ $((number % jobs)) -ne 0 ] || wait
+}
+
+examine_one() {
   line=""
   reported=0
   unknown=0
   for tool in $tools; do
-    number=$(count "$tool" "$1" "$2")
-    line="$line $tool $number"
-    case $number in
+    reports=$(count "$tool" "$1" "$2")
+    line="$line $tool $reports"
+    case $reports in
       0) ;;
       '?') unknown=1 ;;
       *) reported=1 ;;
@@ -39,16 +48,13 @@ examine() {
   elif [ $reported = 0 ]; then
     verdict=DIFFERS
   fi
-  [ $verdict = agrees ] || failures=$((failures + 1))
   printf '%s / %s | simulator: %s | GPU: %s |%s | %s\n' "$1" "$2" "$3" "$result" "$line" "$verdict"
 }
 
-list=$("$program" --list) || exit 2
-printf '%s\n' "$list" | grep -v "$(printf '\t')" >"${TMPDIR:-/tmp}/kernels.$$"
-while read -r kernel; do
-  examine "$kernel" - clean </dev/null
-done <"${TMPDIR:-/tmp}/kernels.$$"
-rm -f "${TMPDIR:-/tmp}/kernels.$$"
+"$program" --list >"$found/list" || exit 2
+for kernel in $(grep -v "$(printf '\t')" "$found/list"); do
+  examine "$kernel" - clean
+done
 
 # Bugs of the kinds that these tools look for; most of the others they do not see.
 examine tile_product "no barrier" race
@@ -63,5 +69,8 @@ examine split_sum "a row too many" "out of bounds"
 examine split_sum "no barrier after the flag" race
 examine split_sum "all blocks add the parts" "unwritten memory"
 examine named_barriers "reads a place before" "out of bounds"
+wait
+cat "$found"/[0-9]*
+failures=$(cat "$found"/[0-9]* | grep -c 'DIFFERS$')
 echo "$failures differ"
 [ "$failures" = 0 ]

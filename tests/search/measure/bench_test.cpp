@@ -31,7 +31,7 @@ BenchOptions quick(int copies = 1) {
 Contestant forger(const std::string& name, std::function<void(Array&)> change) {
   Contestant contestant{name, ContestantKind::dense, DenseType::f32, {}, {}};
   contestant.variants.push_back(
-      {"way", [change](std::shared_ptr<const Operands> operands) {
+      {"way", {}, [change](std::shared_ptr<const Operands> operands) {
          const Workload& workload = operands->workload();
          const SparseTensor weights = pack(workload.matrix, formats::csr());
          Array b = *workload.b;
@@ -99,7 +99,7 @@ TEST(Bench, OfSeveralWaysOneThatIsRightIsTaken) {
   Contestant contestant = forger("library", [](Array& c) { c.set(0, 1e6); });
   contestant.variants.front().name = "wrong way";
   contestant.variants.push_back(forger("", [](Array&) {}).variants.front());
-  contestant.variants.push_back({"refused way", [](std::shared_ptr<const Operands>) -> weft::Run {
+  contestant.variants.push_back({"refused way", {}, [](std::shared_ptr<const Operands>) -> weft::Run {
                                    throw RuntimeError("not supported");
                                  }});
   const CaseResult result = measured(products, {contestant}, quick());
