@@ -76,7 +76,7 @@ Expr larger(const Expr& a, const Expr& b) {
 Expr axis_extent(const Stmt& stmt, LoopKind axis) {
   if (!stmt.defined()) return {};
   if (const auto* loop = stmt.as<ir::For>()) {
-    const Expr inside = axis_extent(loop->body, axis);
+    Expr inside = axis_extent(loop->body, axis);
     if (loop->kind != axis) return inside;
     return inside.defined() ? times(loop->extent, inside) : loop->extent;
   }
