@@ -1,10 +1,18 @@
 #include <llvm/ADT/SmallString.h>
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/OptBisect.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <weft/backends/llvm/codegen.h>
 #include <weft/dsl/errors.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
 
 namespace weft::llvm_backend {
 
@@ -23,36 +31,76 @@ void check_module(const llvm::Module& module) {
   }
 }
 
+namespace {
+
+/// The analyses that passes ask for, known to one another.
+struct Analyses {
+  explicit Analyses(llvm::PassBuilder& builder) {
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(graphs);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, graphs, modules);
+  }
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+};
+
+/// Leaves out what the code generator looks for in vain where addresses are already a base and a constant:
+/// together these passes take longer than choosing the instructions.
+class StraightLineGate : public llvm::OptPassGate {
+ public:
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) override {
+    static constexpr std::array<std::string_view, 3> without{
+        "GPU Load and Store Vectorizer", "Nary reassociation", "Straight line strength reduction"};
+    return std::ranges::find(without, std::string_view(pass)) == without.end();
+  }
+  bool isEnabled() const override { return true; }
+};
+
+}  // namespace
+
 void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = true;
   tuning.SLPVectorization = level >= 3;
   llvm::PassBuilder builder(&machine, tuning);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graphs;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  Analyses analyses(builder);
   const auto name = level <= 0   ? llvm::OptimizationLevel::O0
                     : level == 1 ? llvm::OptimizationLevel::O1
                     : level == 2 ? llvm::OptimizationLevel::O2
                                  : llvm::OptimizationLevel::O3;
   llvm::ModulePassManager passes =
       level <= 0 ? builder.buildO0DefaultPipeline(name) : builder.buildPerModuleDefaultPipeline(name);
-  passes.run(module, modules);
+  passes.run(module, analyses.modules);
 }
 
-std::string assembly_of(llvm::Module& module, llvm::TargetMachine& machine) {
+void optimize_straight_line(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::PassBuilder builder(&machine);
+  Analyses analyses(builder);
+  llvm::FunctionPassManager line;
+  line.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  line.addPass(llvm::EarlyCSEPass());
+  line.addPass(llvm::SimplifyCFGPass());
+  llvm::ModulePassManager passes;
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(line)));
+  passes.run(module, analyses.modules);
+}
+
+std::string assembly_of(llvm::Module& module, llvm::TargetMachine& machine, Code code) {
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager passes;
   internal_check(!machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile),
                  "LLVM has no printer of assembly for " + module.getTargetTriple());
+  StraightLineGate gate;
+  llvm::LLVMContext& context = module.getContext();
+  llvm::OptPassGate& before = context.getOptPassGate();
+  if (code == Code::straight_line) context.setOptPassGate(gate);
   passes.run(module);
+  context.setOptPassGate(before);
   return text.str().str();
 }
 

@@ -28,6 +28,7 @@ struct Capabilities {
   bool bfloat_conversions = false;       ///< f32 -> bf16 likewise
   bool wide_vectors = false;             ///< 512-bit vectors pay
   int most_lanes = 64;                   ///< of one vector value; longer vectorized loops are cut
+  bool constants_apart = false;          ///< addresses are a base, and then a constant distance from it
   std::int64_t argument_alignment = 16;  ///< bytes that every buffer argument is aligned to
 };
 
@@ -140,6 +141,7 @@ class Emitter {
   llvm::Value* stored_sum(llvm::Value* before, llvm::Value* added, DType dtype);
   const Storage& storage_of(const ir::Buffer& buffer) const;
   Access access_of(const ir::Expr& offset) const;
+  llvm::Value* pointer_from_base(const ir::Buffer& buffer, const ir::Expr& offset);
   llvm::Value* pointer_to(const ir::Buffer& buffer, const ir::Expr& offset);
   llvm::Value* read(const ir::Buffer& buffer, const ir::Expr& offset);
   void write(const ir::Buffer& buffer, const ir::Expr& offset, llvm::Value* stored);

@@ -3,6 +3,7 @@
 #include <weft/dsl/errors.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::llvm_backend {
 
@@ -58,7 +59,24 @@ ir::Expr Emitter::in_first_lane(const ir::Expr& offset) const {
                         {{lanes_->variable, ir::variable(first_lane_of(lanes_->variable))}});
 }
 
+/// Null where the offset has no constant part to set apart, or a part is negative: what is left without the
+/// constant could be more than index_bits hold.
+llvm::Value* Emitter::pointer_from_base(const ir::Buffer& buffer, const ir::Expr& offset) {
+  ir::Substitution constants = known_;
+  std::erase_if(constants, [](const auto& known) { return ir::integer_value(known.second) == nullptr; });
+  ir::Linear sum = ir::linear(constants.empty() ? offset : ir::substitute(offset, constants));
+  const bool rising = std::ranges::all_of(sum.terms, [](const auto& term) { return term.coefficient > 0; });
+  if (sum.constant <= 0 || sum.terms.empty() || !rising) return nullptr;
+  const auto distance = static_cast<std::uint64_t>(std::exchange(sum.constant, 0));
+  llvm::Type* element = storage_type(buffer.dtype);
+  llvm::Value* base = builder_.CreateGEP(element, storage_of(buffer).pointer, value(sum.expr()));
+  return builder_.CreateConstGEP1_64(element, base, distance);
+}
+
 llvm::Value* Emitter::pointer_to(const ir::Buffer& buffer, const ir::Expr& offset) {
+  if (capabilities_.constants_apart && !lanes_ && buffer.scope == ir::Scope::global) {
+    if (llvm::Value* pointer = pointer_from_base(buffer, offset)) return pointer;
+  }
   llvm::Value* index = value(offset);
   // Pointers of lanes that do not run may lie anywhere.
   const bool inside = !lanes_ || (lanes_->mask == nullptr && !is_vector(index));

@@ -15,8 +15,10 @@
 namespace weft::llvm_backend {
 namespace {
 
-/// Straight-line programs beyond this are compiled with less effort: there is nothing to find in them.
+/// Programs beyond this are compiled with less effort.
 constexpr std::int64_t huge_program = 20'000;
+/// So are those without loops beyond this: there is nothing to find in a straight line.
+constexpr std::int64_t long_straight_line = 4'000;
 
 void initialize() {
   static std::once_flag once;
@@ -63,6 +65,15 @@ std::unique_ptr<llvm::TargetMachine> machine_for(const Target& target, llvm::Cod
   return machine;
 }
 
+bool has_loops(const ir::Stmt& stmt) {
+  bool found = false;
+  ir::visit(stmt, [&](const ir::Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    found = found || (loop != nullptr && loop->kind != ir::LoopKind::unrolled);
+  });
+  return found;
+}
+
 void annotate(llvm::Module& module, llvm::Function& kernel, std::int64_t threads) {
   llvm::LLVMContext& context = module.getContext();
   llvm::NamedMDNode* annotations = module.getOrInsertNamedMetadata("nvvm.annotations");
@@ -89,7 +100,9 @@ std::string emit_ptx(const ThreadProgram& program, const Target& target, const S
   };
   check_target(program, target);
   initialize();
-  const bool huge = emitted_size(program.program.body) > huge_program;
+  const std::int64_t size = emitted_size(program.program.body);
+  const bool straight_line = size > long_straight_line && !has_loops(program.program.body);
+  const bool huge = straight_line || size > huge_program;
   // Never None: moves would appear between instructions that ptxas wants to see side by side.
   const auto machine =
       machine_for(target, huge ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Default);
@@ -102,13 +115,18 @@ std::string emit_ptx(const ThreadProgram& program, const Target& target, const S
   capabilities.sm = target.sm;
   capabilities.bfloat_conversions = target.sm >= 80;
   capabilities.most_lanes = 8;
+  capabilities.constants_apart = straight_line;
   const Emitted emitted = Emitter(module, program, capabilities).emit();
   annotate(module, *emitted.entry, program.launch.threads);
   check_module(module);
   finished("emit");
-  optimize(module, *machine, huge ? 1 : 2);
+  if (straight_line) {
+    optimize_straight_line(module, *machine);
+  } else {
+    optimize(module, *machine, huge ? 1 : 2);
+  }
   finished("optimize");
-  std::string ptx = assembly_of(module, *machine);
+  std::string ptx = assembly_of(module, *machine, straight_line ? Code::straight_line : Code::any);
   finished("generate");
   return ptx;
 }

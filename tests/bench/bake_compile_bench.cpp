@@ -1,6 +1,6 @@
 // Seconds of each stage between pruned weights and machine code when the weights are baked into the code:
 //   bake_compile_bench [--sparsity 0.9] [--rows 32] [--threads 32] [--repeat 3] [--passes] [--cpu]
-//                      [--keep folder] [MxK …]
+//                      [--ptx-only] [--keep folder] [MxK …]
 // The machine code is made where there is a ptxas. Best of the repeats, and what the PTX consists of. With
 // --cpu, the processor's time of all threads and processes in place of the clock's, for a busy machine. The
 // folder receives PTX and cubin.
@@ -37,7 +37,8 @@ struct Options {
   int repeat = 3;
   bool passes = false;  ///< each pass on its own line
   bool cpu = false;     ///< the processor's time
-  std::string folder;   ///< for PTX and cubin; empty for none
+  bool ptx_only = false;
+  std::string folder;  ///< for PTX and cubin; empty for none
   std::vector<Shape> shapes;
 };
 
@@ -110,7 +111,7 @@ Result compile_once(const std::shared_ptr<const SparseTensor>& weights, const Sh
   stages.end("passes");
   result.ptx = llvm_backend::emit_ptx(lowered, target,
                                       [&](std::string_view stage) { stages.end(std::string(stage)); });
-  if (cuda::can_assemble()) {
+  if (!options.ptx_only && cuda::can_assemble()) {
     cuda::AssembleOptions assemble;
     assemble.architecture = target.name;
     result.assembled = cuda::assemble(result.ptx, assemble);
@@ -221,6 +222,8 @@ Options options_of(const std::vector<std::string>& words) {
       options.passes = true;
     } else if (word == "--keep") {
       options.folder = next();
+    } else if (word == "--ptx-only") {
+      options.ptx_only = true;
     } else if (word == "--cpu") {
       options.cpu = true;
     } else {
