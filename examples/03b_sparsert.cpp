@@ -1,7 +1,8 @@
 // Lesson 3b: the weights as instructions.
 //
-// Wang's SparseRT (PACT 2020) compiles the pruned weights of a layer into the code of its kernel. This lesson makes
-// that kernel in four steps, and runs every stage: by its meaning on the CPU, and as PTX in the simulator.
+// Wang's SparseRT (PACT 2020) compiles the pruned weights of a layer into the code of its kernel. This lesson
+// makes that kernel in four steps, and runs every stage: by its meaning on the CPU, and as PTX in the
+// simulator.
 
 #include <weft/backends/simulator/device.h>
 #include <weft/weft.h>
@@ -53,8 +54,8 @@ int main() {
   const WeightMatrix weights = synthetic_layer({.rows = rows, .columns = inner, .sparsity = 0.8, .seed = 11});
   const std::int64_t entries = weights.stored();
 
-  // Figure 1: each block computes a tile of the output. In this generic sparse product every entry costs two loads, for
-  // its value and its column, before the one of B can even start.
+  // Figure 1: each block computes a tile of the output. In this generic sparse product every entry costs two
+  // loads, for its value and its column, before the one of B can even start.
   Schedule s = schedule(layer, pack(weights, formats::csr()), target_named("sm_80"));
   s.split(m = 4, n = 32)
       .reorder(m.outer, n.outer, n.inner, m.inner)
@@ -64,15 +65,15 @@ int main() {
   show("a block takes four rows, a lane one column", s);
   if (!is_right(s)) return 1;
 
-  // Figure 3a: groups of threads share the sum of a tile, each with registers of its own; shared memory brings them
-  // together.
+  // Figure 3a: groups of threads share the sum of a tile, each with registers of its own; shared memory
+  // brings them together.
   s.split_k(k, groups = 2).bind("k.group", warp);
   show("two warps share what is summed over k", s);
   if (!is_right(s)) return 1;
 
-  // Figure 3b and the paper's "compact" transformation: the entries become constants of the code. The columns of the
-  // weights go outside and the rows inside, so that one load of B serves every row that needs it, and every group
-  // except the last gets the same number of non-zeros.
+  // Figure 3b and the paper's "compact" transformation: the entries become constants of the code. The columns
+  // of the weights go outside and the rows inside, so that one load of B serves every row that needs it, and
+  // every group except the last gets the same number of non-zeros.
   s.bake_values(m.inner);
   show("values and columns are constants, and the arrays of A are gone", s);
   if (!is_right(s)) return 1;

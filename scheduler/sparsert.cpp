@@ -92,6 +92,71 @@ std::int64_t groups_of_block(std::int64_t entries) {
   return std::min<std::int64_t>(most_groups, static_cast<std::int64_t>(std::bit_ceil(wanted)));
 }
 
+/// The loops of a convolution of one image or several, channels first or last; empty names where the
+/// algorithm is something else.
+struct ConvolutionLoops {
+  std::string batch, filters, lines, pixels;
+};
+
+ConvolutionLoops convolution_loops(const Algorithm& algorithm) {
+  const Operand* sparse = algorithm.sparse_operand();
+  if (sparse == nullptr || sparse->shape.size() != 4) return {};
+  std::string filters;
+  for (const TensorAccess& factor : algorithm.factors) {
+    if (&algorithm.operands[factor.operand] != sparse) continue;
+    const std::string* name = factor.indices.front().plain();
+    if (name != nullptr) filters = *name;
+  }
+  std::vector<std::string> others;
+  bool found = false;
+  for (const IndexVariable& index : algorithm.indices) {
+    if (index.reduction) continue;
+    found = found || index.name == filters;
+    if (index.name != filters) others.push_back(index.name);
+  }
+  return found && others.size() == 3 ? ConvolutionLoops{others[0], filters, others[1], others[2]}
+                                     : ConvolutionLoops{};
+}
+
+/// A lane has one pixel of one to 32 columns of several lines; further columns go to further warps.
+/// Coordinates are constants of the code, so that a read of the image costs no arithmetic but at its border.
+Schedule convolution(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+                     const ConvolutionLoops& loops, const SparseRtKnobs& knobs) {
+  const auto extent = [&](const std::string& name) {
+    for (const IndexVariable& index : algorithm.indices) {
+      if (index.name == name) return index.extent.value;
+    }
+    throw InternalError("no index is called " + name);
+  };
+  const std::int64_t filters = algorithm.sparse_operand()->shape.front().value;
+  const std::int64_t column_warps = pieces(extent(loops.pixels), 32);
+  const std::int64_t columns = pieces(extent(loops.pixels), column_warps);
+  const std::int64_t lines = std::max<std::int64_t>(1, 32 / columns);
+  const std::int64_t blocks = pieces(extent(loops.lines), lines) * extent(loops.batch);
+  const std::int64_t rows = knobs.rows > 0 ? knobs.rows : rows_of_block(filters, blocks);
+  const auto stored = static_cast<std::int64_t>(weights->array("values").size());
+  const std::int64_t of_block = stored / std::max<std::int64_t>(1, pieces(filters, rows));
+  const std::int64_t share = knobs.groups > 0 ? knobs.groups : groups_of_block(of_block);
+  const std::string sum = sum_loop(algorithm);
+  const LoopName line_blocks(loops.lines + ".outer"), line(loops.lines + ".inner");
+  const LoopName warps(loops.pixels + ".outer"), column(loops.pixels + ".inner");
+  const LoopName row_blocks(loops.filters + ".outer"), row(loops.filters + ".inner");
+  Schedule result(std::move(algorithm), std::move(weights), target);
+  result
+      .split(LoopFactor{LoopName(loops.filters), rows}, LoopFactor{LoopName(loops.lines), lines},
+             LoopFactor{LoopName(loops.pixels), columns})
+      .reorder(LoopName(loops.batch), row_blocks, line_blocks, warps, line, column, row)
+      .bind(LoopName(loops.batch), block_z)
+      .bind(row_blocks, block_y)
+      .bind(line_blocks, block_x)
+      .bind(warps, warp)
+      .bind(line, lane)
+      .bind(column, lane);
+  if (share > 1) result.split_k(LoopName(sum), groups = share).bind(LoopName(sum + ".group"), warp);
+  result.bake_values(row);
+  return result;
+}
+
 class Recipe {
  public:
   Recipe(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
@@ -205,10 +270,13 @@ class Recipe {
 
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const SparseRtKnobs& knobs) {
+  if (!target.is_gpu() || weights == nullptr || weights->format().name != "csr")
+    return default_schedule(std::move(algorithm), std::move(weights), target);
+  const ConvolutionLoops of_image = convolution_loops(algorithm);
+  if (!of_image.filters.empty() && weights->array("values").size() <= most_entries)
+    return convolution(std::move(algorithm), std::move(weights), target, of_image, knobs);
   const ProductLoops loops = product_loops(algorithm);
-  const bool fits =
-      target.is_gpu() && weights != nullptr && !loops.columns.empty() && weights->format().name == "csr";
-  if (!fits) return default_schedule(std::move(algorithm), std::move(weights), target);
+  if (loops.columns.empty()) return default_schedule(std::move(algorithm), std::move(weights), target);
   return Recipe(std::move(algorithm), std::move(weights), target, loops, knobs)();
 }
 

@@ -22,8 +22,7 @@ struct SparseRtKnobs {
   SparseRtForm form = SparseRtForm::chosen;
   std::int64_t rows = 0;     ///< of a block where baked: its accumulators, a register each; else of a warp
   std::int64_t threads = 0;  ///< of a block, those of other groups left out
-  std::int64_t groups =
-      0;  ///< baked: groups of threads that share the sum over k; 1: each thread adds all of it
+  std::int64_t groups = 0;   ///< baked: of threads that share the sum over k; 1: each adds all of it
   std::int64_t columns = 0;  ///< of a lane where not baked; baked code has one column a thread
 };
 
@@ -32,9 +31,11 @@ struct SparseRtKnobs {
 /// of its code, which groups of threads share by non-zeros. The recipe takes as many rows a block as leave 96
 /// blocks, and groups of about 150 entries. Code that is read for many columns has to fit the instruction
 /// caches: beyond 6,600 entries and 512 columns the entries are read from memory, a row a warp at a time, for
-/// columns of B that lie in shared memory where all of k fits, and in global memory where it does not. For
-/// GPUs, weights in csr, and a product with one row and one column index (SpMM, linear layers); everything
-/// else gets default_schedule. UserError for groups of threads that are no whole warps.
+/// columns of B that lie in shared memory where all of k fits, and in global memory where it does not. A
+/// convolution has one pixel a lane (section 4): coordinates of the filter are constants too. For GPUs,
+/// weights in csr, and a product with one row and one column index (SpMM, linear layers) or a convolution of
+/// up to 250,000 stored entries; everything else gets default_schedule. UserError for groups of threads that
+/// are no whole warps.
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const SparseRtKnobs& knobs = {});
 

@@ -56,8 +56,8 @@ class Verifier {
     check(s.extent);
     require(variables_.insert(s.name).second, "loop " + s.name + " stands inside a loop of that name");
     const bool single = is_bound(s.kind) || s.kind == LoopKind::vectorized;
-    // Nested warp loops share the warps.
-    if (single && s.kind != LoopKind::warp)
+    // Nested warp, lane and thread loops share those of a block.
+    if (single && !is_within_block(s.kind))
       require(kinds_.insert(s.kind).second, std::string(name_of(s.kind)) + " occurs twice in a nest");
     (*this)(s.body);
     if (single) kinds_.erase(s.kind);

@@ -68,26 +68,47 @@ struct Team {
   std::int64_t count = 1;
 };
 
-Team warps_of_block(std::int64_t threads) {
-  return {thread_index() / ir::integer(32), (threads + 31) / 32};
-}
+/// Who shares a statement: the warps of a block and the lanes of each, or all threads of a block alike.
+struct Teams {
+  Team warps, lanes, threads;
 
-Team lanes_of_warp(std::int64_t threads) {
-  return {threads > 32 ? thread_index() % ir::integer(32) : thread_index(), 32};
-}
+  static Teams of_block(std::int64_t threads) {
+    const Expr thread = thread_index();
+    return {{thread / ir::integer(32), (threads + 31) / 32},
+            {threads > 32 ? thread % ir::integer(32) : thread, threads > 1 ? 32 : 1},
+            {thread, threads}};
+  }
+  Team& of(LoopKind kind) {
+    return kind == LoopKind::warp ? warps : kind == LoopKind::lane ? lanes : threads;
+  }
+  /// Whoever stands inside the loop: each iteration has a part of the team.
+  Teams inside(const ir::For& loop) const;
+};
 
-/// What a warp loop makes of the warps that share it: each of its iterations gets `each` of them.
+/// What a warp, lane or thread loop makes of those who share it: each of its iterations gets `each` of them.
 struct Shares {
   std::int64_t each = 1;
   Expr iteration;
   Team inside;
 };
 
-Shares shares_of(const ir::For& loop, const Team& warps) {
-  const std::int64_t each = std::max<std::int64_t>(needed(loop.body, LoopKind::warp), 1);
+Shares shares_of(const ir::For& loop, const Team& team) {
+  const std::int64_t each = std::max<std::int64_t>(needed(loop.body, loop.kind), 1);
   return {each,
-          each == 1 ? warps.number : warps.number / ir::integer(each),
-          {each == 1 ? ir::integer(0) : warps.number % ir::integer(each), each}};
+          each == 1 ? team.number : team.number / ir::integer(each),
+          {each == 1 ? ir::integer(0) : team.number % ir::integer(each), each}};
+}
+
+Teams Teams::inside(const ir::For& loop) const {
+  Teams result = *this;
+  if (!ir::is_within_block(loop.kind)) return result;
+  result.of(loop.kind) = shares_of(loop, result.of(loop.kind)).inside;
+  // Threads are warps and lanes at once: one team is left of both.
+  if (loop.kind == LoopKind::thread) {
+    result.warps = Team{};
+    result.lanes = result.threads;
+  }
+  return result;
 }
 
 bool holds_barrier(const Stmt& stmt) {
@@ -121,12 +142,10 @@ Stmt where(const Expr& condition, const Stmt& stmt) {
 /// Bound loops become Lets, outermost first: how many warps an iteration gets depends on the loops inside.
 class Mapping {
  public:
-  explicit Mapping(std::int64_t threads) : threads_(threads) {}
-
-  Stmt operator()(const Stmt& stmt, const Team& warps) const {
+  Stmt operator()(const Stmt& stmt, const Teams& teams) const {
     if (!stmt.defined()) return stmt;
-    const auto inside = [&](const Stmt& child) { return (*this)(child, warps); };
-    if (const auto* s = stmt.as<ir::For>()) return of(*s, warps);
+    const auto inside = [&](const Stmt& child) { return (*this)(child, teams); };
+    if (const auto* s = stmt.as<ir::For>()) return of(*s, teams);
     if (const auto* s = stmt.as<ir::Block>()) {
       std::vector<Stmt> statements;
       for (const Stmt& child : s->statements) statements.push_back(inside(child));
@@ -140,15 +159,13 @@ class Mapping {
   }
 
  private:
-  Stmt of(const ir::For& loop, const Team& warps) const {
-    if (loop.kind == LoopKind::warp) {
-      const Shares shares = shares_of(loop, warps);
-      return bound(loop, shares.iteration, (warps.count + shares.each - 1) / shares.each,
-                   (*this)(loop.body, shares.inside));
+  Stmt of(const ir::For& loop, Teams teams) const {
+    const Stmt body = (*this)(loop.body, teams.inside(loop));
+    if (ir::is_within_block(loop.kind)) {
+      const Team& team = teams.of(loop.kind);
+      const Shares shares = shares_of(loop, team);
+      return bound(loop, shares.iteration, (team.count + shares.each - 1) / shares.each, body);
     }
-    const Stmt body = (*this)(loop.body, warps);
-    if (loop.kind == LoopKind::lane) return bound(loop, lanes_of_warp(threads_).number, 32, body);
-    if (loop.kind == LoopKind::thread) return bound(loop, thread_index(), threads_, body);
     if (ir::is_block(loop.kind))
       return ir::let(loop.name, ir::call(std::string(ir::name_of(loop.kind)), DType::i64, {}) + loop.begin,
                      body);
@@ -162,32 +179,26 @@ class Mapping {
     if (offered > extent_of(loop)) body = where(ir::variable(loop.name) < loop.begin + loop.extent, body);
     return ir::let(loop.name, index + loop.begin, body);
   }
-
-  std::int64_t threads_;
 };
 
 /// Adds conditions to stores that stand inside no loop over some part of the block's threads.
 class SingleWriter {
  public:
-  /// `warps` and `lanes` reach the statement together.
-  Stmt operator()(const Stmt& stmt, const Team& warps, const Team& lanes) const {
+  /// `teams` reach the statement together.
+  Stmt operator()(const Stmt& stmt, const Teams& teams) const {
     if (!stmt.defined()) return stmt;
-    const auto inside = [&](const Stmt& child) { return (*this)(child, warps, lanes); };
+    const auto inside = [&](const Stmt& child) { return (*this)(child, teams); };
     if (const auto* s = stmt.as<ir::For>()) {
       ir::For loop = *s;
-      const bool thread = s->kind == LoopKind::thread;
-      loop.body = (*this)(s->body,
-                          thread                      ? Team{}
-                          : s->kind == LoopKind::warp ? shares_of(*s, warps).inside
-                                                      : warps,
-                          thread || s->kind == LoopKind::lane ? Team{} : lanes);
+      loop.body = (*this)(s->body, teams.inside(*s));
       return ir::for_loop(std::move(loop));
     }
     if (const auto* s = stmt.as<ir::Store>()) {
       if (s->buffer->scope == ir::Scope::registers) return stmt;
       Expr writes = ir::boolean(true);
-      if (warps.count > 1) writes = writes && warps.number < ir::integer(1);
-      if (lanes.count > 1) writes = writes && lanes.number < ir::integer(1);
+      for (const Team& team : {teams.warps, teams.lanes}) {
+        if (team.count > 1) writes = writes && team.number < ir::integer(1);
+      }
       return ir::if_then(writes, stmt);
     }
     if (const auto* s = stmt.as<ir::Block>()) {
@@ -213,8 +224,7 @@ std::int64_t threads_of(const ir::Program& program) {
 }
 
 ir::Program let_one_thread_write(ir::Program program, std::int64_t threads) {
-  program.body =
-      SingleWriter{}(program.body, warps_of_block(threads), threads > 1 ? lanes_of_warp(threads) : Team{});
+  program.body = SingleWriter{}(program.body, Teams::of_block(threads));
   return program;
 }
 
@@ -222,7 +232,7 @@ ir::Program map_threads(ir::Program program, std::int64_t threads, Launch& launc
   launch.grid = {grid_extent(program, LoopKind::block_x), grid_extent(program, LoopKind::block_y),
                  grid_extent(program, LoopKind::block_z)};
   launch.threads = threads;
-  program.body = Mapping{threads}(program.body, warps_of_block(threads));
+  program.body = Mapping{}(program.body, Teams::of_block(threads));
   return program;
 }
 

@@ -201,9 +201,9 @@ std::optional<Reason> check_axis(const ir::Program& program, const std::string& 
     if (loop == nullptr || refused || loop->name == name) return;
     const bool nested =
         stands_inside(program.body, name, loop->name) || stands_inside(program.body, loop->name, name);
-    if (loop->kind == axis && nested && axis != LoopKind::warp) {
+    if (loop->kind == axis && nested && ir::is_block(axis)) {
       refused = Reason{6, fmt::format("{} is bound to {} already", loop->name, ir::name_of(axis)),
-                       "one loop of a nest for each of block_x, block_y, block_z, lane, thread", loop->name};
+                       "one loop of a nest for each of block_x, block_y, block_z", loop->name};
     }
     const bool mixed =
         (axis == LoopKind::thread && (loop->kind == LoopKind::warp || loop->kind == LoopKind::lane)) ||
@@ -280,20 +280,20 @@ std::optional<Reason> require_own_registers(const ir::Program& program, const st
   return refused;
 }
 
-/// For each warp loop the ways it is nested with others: those around it, then those inside.
-using WarpNests = std::map<std::string, std::set<std::vector<std::string>>>;
+/// For each loop of an axis the ways it is nested with others of it: those around it, then those inside.
+using Nests = std::map<std::string, std::set<std::vector<std::string>>>;
 
-void collect_warp_nests(const Stmt& stmt, std::vector<std::string>& around, WarpNests& nests) {
+void collect_nests(const Stmt& stmt, LoopKind axis, std::vector<std::string>& around, Nests& nests) {
   if (!stmt.defined()) return;
-  const auto inside = [&](const Stmt& child) { collect_warp_nests(child, around, nests); };
+  const auto inside = [&](const Stmt& child) { collect_nests(child, axis, around, nests); };
   if (const auto* s = stmt.as<ir::For>()) {
-    if (s->kind != LoopKind::warp) return inside(s->body);
-    // Those inside decide how many warps an iteration gets.
+    if (s->kind != axis) return inside(s->body);
+    // Those inside decide how many warps, lanes or threads an iteration gets.
     std::vector<std::string> nest = around;
     nest.emplace_back("/");
     ir::visit(s->body, [&](const Stmt& child) {
       const auto* loop = child.as<ir::For>();
-      if (loop != nullptr && loop->kind == LoopKind::warp &&
+      if (loop != nullptr && loop->kind == axis &&
           std::find(nest.begin(), nest.end(), loop->name) == nest.end())
         nest.push_back(loop->name);
     });
@@ -313,25 +313,27 @@ void collect_warp_nests(const Stmt& stmt, std::vector<std::string>& around, Warp
   }
 }
 
-/// Precondition 6 of nested warp loops: a warp has the same iteration wherever the loop stands.
-std::optional<Reason> require_same_warps(const ir::Program& program) {
+/// Precondition 6 of nested warp, lane and thread loops: a thread has the same iteration wherever the loop
+/// stands.
+std::optional<Reason> require_same_threads(const ir::Program& program, LoopKind axis) {
   std::vector<std::string> around;
-  WarpNests nests;
-  collect_warp_nests(program.body, around, nests);
+  Nests nests;
+  if (!ir::is_block(axis)) collect_nests(program.body, axis, around, nests);
   for (const auto& [name, places] : nests) {
     if (places.size() == 1) continue;
     return Reason{6,
-                  fmt::format("{} would be nested with other warp loops in one place than in another", name),
-                  "warp loops that are nested alike wherever they stand", name};
+                  fmt::format("{} would be nested with other {} loops in one place than in another", name,
+                              ir::name_of(axis)),
+                  fmt::format("{} loops that are nested alike wherever they stand", ir::name_of(axis)), name};
   }
   return std::nullopt;
 }
 
 /// bind(x, axis): the blocks, warps, lanes or threads of a launch share the iterations. Preconditions: 1, 2,
 /// 4 as above; 3 warp, lane and thread loops have a constant extent that fits the target; 5 the target is a
-/// GPU; 6 no loop of the nest has that axis, warp excepted, whose loops share the warps among them; 10 as
-/// above; 7 thread does not mix with warp and lane; 8 block loops stand outside, and are none over groups; 9
-/// the axis is one of the six; 11 a workspace that the loop uses is used nowhere else; 12 neither are
+/// GPU; 6 no loop of the nest has that block axis; nested warp, lane or thread loops share what there is; 10
+/// as above; 7 thread does not mix with warp and lane; 8 block loops stand outside, and are none over groups;
+/// 9 the axis is one of the six; 11 a workspace that the loop uses is used nowhere else; 12 neither are
 /// registers that it chooses.
 StepResult apply_bind(const ir::Program& program, const Step& step, const StepContext& context) {
   const std::string& name = word_of(step.arguments.at(0));
@@ -355,7 +357,7 @@ StepResult apply_bind(const ir::Program& program, const Step& step, const StepCo
   if (auto refused = require_own_workspaces(program, name)) return *refused;
   if (auto refused = require_own_registers(program, name)) return *refused;
   ir::Program result = marked(program, name, *axis, context.step);
-  if (auto refused = require_same_warps(result)) return *refused;
+  if (auto refused = require_same_threads(result, *axis)) return *refused;
   return result;
 }
 

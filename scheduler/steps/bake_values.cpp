@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/baked_nest.h>
+#include <weft/scheduler/steps/clamped_read.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace weft::steps {
 namespace {
@@ -13,7 +15,7 @@ namespace {
 using ir::Expr;
 using ir::Stmt;
 
-constexpr std::int64_t most_entries = 200'000;     ///< written out in one program, each for every column
+constexpr std::int64_t most_entries = 300'000;     ///< written out in one program, each for every column
 constexpr std::int64_t bytes_of_instruction = 16;  ///< of a GPU
 
 /// One stored entry of a block: sum[row] += value, or += factor * shared.
@@ -252,12 +254,31 @@ class Baking {
       const Expr value = shared.defined() ? entry->value * ir::variable(name, shared.dtype()) : entry->value;
       updates.push_back(ir::store(wider_, place, value, true));
     }
+    const bool finite = std::all_of(begin, end, [](const Entry& entry) {
+      const auto* value = entry.value.template as<ir::Constant>();
+      return value != nullptr && std::isfinite(value->real);
+    });
+    Expr counts;
     Chain chain{nest_.columns, {}, {}};
     for (const Expr& condition : begin->conditions) {
-      if (!shared.defined() || !without_condition(condition, shared)) chain.conditions.push_back(condition);
+      if (shared.defined() && without_condition(condition, shared)) continue;
+      if (shared.defined() && finite && clamp_reads(condition, shared)) {
+        counts = counts.defined() ? counts && condition : condition;
+      } else {
+        chain.conditions.push_back(condition);
+      }
     }
     const Stmt body = ir::block(std::move(updates));
-    chain.core = shared.defined() ? ir::let(name, shared, body) : body;
+    if (!counts.defined()) {
+      chain.core = shared.defined() ? ir::let(name, shared, body) : body;
+    } else {
+      // Zero outside of the image changes no sum, and a branch for each column would cost more than selecting
+      // it.
+      const std::string read = nest_.sum->name + ".read";
+      const Expr chosen =
+          ir::select(counts, ir::variable(read, shared.dtype()), ir::constant(shared.dtype(), 0));
+      chain.core = ir::let(read, shared, ir::let(name, chosen, body));
+    }
     return rebuild(std::move(chain));
   }
 
@@ -382,7 +403,7 @@ class Baking {
 /// 2 it stands in one place, is serial or unrolled, and has a constant range; 3 the program reads bound
 /// weights; 4 inside it stand first values, the loop over stored entries, and results; 5 loops that choose
 /// the rows have constant ranges; 6 no vectorized loop stands around the sum; 7 the code of each block is
-/// within `code_bytes` where that is given, and all blocks together hold at most 200,000 entries times
+/// within `code_bytes` where that is given, and all blocks together hold at most 300,000 entries times
 /// columns of a thread.
 StepResult apply_bake_values(const ir::Program& program, const Step& step, const StepContext& context) {
   const std::string& loop = word_of(step.arguments.at(0));

@@ -142,6 +142,37 @@ TEST(SimulatedKernels, WithWeightsInTheCode) {
   }
 }
 
+TEST(SimulatedKernels, ConvolutionsWithWeightsInTheCode) {
+  Convolution square, wide, last, sparse_steps, points, border;
+  square.image = {9, 9};
+  square.filter = {3, 3};
+  square.pad = {1, 1};
+  wide = square;
+  wide.image = {7, 40};
+  wide.batch = 2;
+  last = square;
+  last.image = {11, 12};
+  last.pad = {4, 0};
+  last.stride = {3, 1};
+  last.layout = ImageLayout::nhwc;
+  sparse_steps = square;
+  sparse_steps.image = {13, 9};
+  sparse_steps.pad = sparse_steps.stride = sparse_steps.dilation = {2, 2};
+  sparse_steps.batch = 3;
+  points.image = {5, 6};
+  points.stride = {2, 3};
+  border.image = {4, 70};
+  border.filter = {2, 5};
+  border.pad = {3, 6};
+  border.dilation = {1, 3};
+  for (Convolution each : {square, wide, last, sparse_steps, points, border}) {
+    each.channels = 3;
+    each.filters = 10;
+    for (const std::int64_t shares : {0, 1, 3})
+      check_sparsert(convolution(DType::f32, each), {.rows = 4, .groups = shares});
+  }
+}
+
 TEST(SimulatedKernels, WithWeightsInMemory) {
   Epilogue all;
   all.alpha = all.beta = all.bias = true;

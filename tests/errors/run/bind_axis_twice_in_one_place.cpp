@@ -1,5 +1,5 @@
-// expect: f is bound to thread already
-// expect: one loop of a nest for each of block_x, block_y, block_z, lane, thread
+// expect: f would be nested with other thread loops in one place than in another
+// expect: thread loops that are nested alike wherever they stand
 // expect: program conv2d
 #include "illegal_program.h"
 #include "illegal_schedule.h"

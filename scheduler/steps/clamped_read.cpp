@@ -1,0 +1,64 @@
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/clamped_read.h>
+
+#include <vector>
+
+namespace weft::steps {
+namespace {
+
+using ir::Expr;
+
+/// `index`, or what clamping made of it.
+bool holds(const Expr& expr, const Expr& index) {
+  if (ir::same(expr, index)) return true;
+  const auto* clamp = expr.as<ir::Binary>();
+  return clamp != nullptr &&
+         (clamp->op == ir::BinaryOperator::minimum || clamp->op == ir::BinaryOperator::maximum) &&
+         holds(clamp->left, index);
+}
+
+/// The comparisons 0 <= x and x < constant of a conjunction; false where it holds anything else.
+bool collect_bounds(const Expr& condition, std::vector<Expr>& bounds) {
+  const auto* both = condition.as<ir::Binary>();
+  if (both == nullptr) return false;
+  if (both->op == ir::BinaryOperator::logical_and)
+    return collect_bounds(both->left, bounds) && collect_bounds(both->right, bounds);
+  if (is_float(both->left.dtype())) return false;
+  const std::int64_t* left = ir::integer_value(both->left);
+  const bool is_lower = both->op == ir::BinaryOperator::less_equal && left != nullptr && *left == 0;
+  const bool is_upper = both->op == ir::BinaryOperator::less && ir::integer_value(both->right) != nullptr;
+  if (is_lower || is_upper) bounds.push_back(condition);
+  return is_lower || is_upper;
+}
+
+}  // namespace
+
+bool clamp_reads(const Expr& condition, Expr& value) {
+  std::vector<Expr> bounds;
+  if (!collect_bounds(condition, bounds)) return false;
+  Expr clamped = value;
+  for (const Expr& bound : bounds) {
+    const auto* compare = bound.as<ir::Binary>();
+    const bool is_lower = compare->op == ir::BinaryOperator::less_equal;
+    const Expr& index = is_lower ? compare->right : compare->left;
+    bool found = false;
+    ir::Rewriter rewriter;
+    rewriter.on_expr = [&](const Expr& e) {
+      const auto* load = e.as<ir::Load>();
+      if (load == nullptr || load->buffer->scope != ir::Scope::global) return e;
+      std::vector<Expr> indices = load->indices;
+      for (Expr& each : indices) {
+        if (!holds(each, index)) continue;
+        found = true;
+        each = is_lower ? ir::maximum(each, ir::integer(0)) : ir::minimum(each, compare->right - 1);
+      }
+      return ir::load(load->buffer, std::move(indices));
+    };
+    clamped = rewriter(clamped);
+    if (!found) return false;
+  }
+  value = clamped;
+  return true;
+}
+
+}  // namespace weft::steps
