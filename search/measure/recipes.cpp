@@ -28,6 +28,8 @@ Schedule sparsert_recipe(const Workload& workload, const Target& target) {
 Schedule sparsert_point(const Workload& workload, const Target& target, const SparseRtKnobs& knobs) {
   const SuiteProblem& p = workload.problem;
   const auto pieces = [](std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; };
+  // The recipe gives convolutions one width of its own.
+  const bool other_width = p.convolution.has_value() && knobs.threads != 32;
   const std::int64_t blocks = pieces(p.m, knobs.rows) * pieces(p.n, knobs.threads);
   const std::int64_t warps = blocks * knobs.groups * knobs.threads / 32;
   const std::int64_t entries = workload.matrix.stored() / pieces(p.m, knobs.rows) / knobs.groups;
@@ -35,7 +37,7 @@ Schedule sparsert_point(const Workload& workload, const Target& target, const Sp
   constexpr std::int64_t least_entries = 24, most_entries = 900;
   const bool idle = blocks < least_blocks || warps < least_warps;
   const bool trifle = knobs.groups > 1 && entries < least_entries;
-  if (idle || trifle || entries > most_entries || (knobs.rows > 8 && knobs.rows >= 2 * p.m))
+  if (other_width || idle || trifle || entries > most_entries || (knobs.rows > 8 && knobs.rows >= 2 * p.m))
     throw InfeasibleError({"a point of sparsert is not worth trying", p.id,
                            fmt::format("{} blocks, {} warps, {} entries a group", blocks, warps, entries),
                            fmt::format("{} blocks, {} warps, {} to {} entries", least_blocks, least_warps,
@@ -46,9 +48,9 @@ Schedule sparsert_point(const Workload& workload, const Target& target, const Sp
 Schedule streaming_point(const Workload& workload, const Target& target, const SparseRtKnobs& knobs) {
   constexpr std::int64_t least_columns = 1024;  // fewer leave most processors without a block
   const SuiteProblem& p = workload.problem;
-  if (knobs.form == SparseRtForm::streaming && p.n < least_columns)
+  if (p.convolution.has_value() || (knobs.form == SparseRtForm::streaming && p.n < least_columns))
     throw InfeasibleError({"a point of sparsert is not worth trying", p.id, fmt::format("{} columns", p.n),
-                           fmt::format("at least {}", least_columns)});
+                           fmt::format("a product with at least {}", least_columns)});
   return sparsert(workload.algorithm, in_csr(workload), target, knobs);
 }
 
