@@ -35,9 +35,18 @@ Schedule sparsert_point(const Workload& workload, const Target& target, const Sp
   const std::int64_t entries = workload.matrix.stored() / pieces(p.m, knobs.rows) / knobs.groups;
   constexpr std::int64_t least_blocks = 60, least_warps = 260;
   constexpr std::int64_t least_entries = 24, most_entries = 900;
+  // Many entries take long to compile, so fewer points of them are tried.
+  constexpr std::int64_t many = 10'000, fewest_entries_of_many = 60, most_entries_of_many = 420;
+  const bool dull =
+      workload.matrix.stored() > many && (knobs.groups * knobs.threads < 256 ||
+                                          entries < fewest_entries_of_many || entries > most_entries_of_many);
   const bool idle = blocks < least_blocks || warps < least_warps;
   const bool trifle = knobs.groups > 1 && entries < least_entries;
-  if (other_width || idle || trifle || entries > most_entries || (knobs.rows > 8 && knobs.rows >= 2 * p.m))
+  constexpr std::int64_t wide = 128, wide_columns = 1024, most_blocks = 520, most_rows = 64;
+  const bool too_wide = knobs.threads >= wide && p.n < wide_columns;
+  const bool too_small = blocks > most_blocks && knobs.rows < most_rows;
+  if (other_width || too_wide || too_small || dull || idle || trifle || entries > most_entries ||
+      (knobs.rows > 8 && knobs.rows >= 2 * p.m))
     throw InfeasibleError({"a point of sparsert is not worth trying", p.id,
                            fmt::format("{} blocks, {} warps, {} entries a group", blocks, warps, entries),
                            fmt::format("{} blocks, {} warps, {} to {} entries", least_blocks, least_warps,
@@ -59,7 +68,7 @@ std::vector<RecipePoint> sparsert_points() {
   for (const std::int64_t rows : {8, 16, 32, 64}) {
     for (const std::int64_t threads : {32, 64, 128, 256}) {
       for (const std::int64_t groups : {1, 2, 4, 8, 16}) {
-        if (groups * threads > 512) continue;
+        if (groups * threads > 1024) continue;
         const SparseRtKnobs knobs{
             .form = SparseRtForm::baked, .rows = rows, .threads = threads, .groups = groups};
         points.push_back({fmt::format("baked, rows {}, threads {}, groups {}", rows, threads, groups),

@@ -3,6 +3,7 @@
 #include <weft/formats/io/read.h>
 #include <weft/formats/random.h>
 #include <weft/scheduler/default_schedule.h>
+#include <weft/scheduler/sparsert.h>
 #include <weft/search/tool/options.h>
 
 #include <CLI/CLI.hpp>
@@ -156,6 +157,8 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
       ->capture_default_str();
   app.add_option("--c", options.c, "the old output, for --beta");
   app.add_option("--seed", options.seed, "of values that a pattern file lacks")->capture_default_str();
+  app.add_option("--recipe", options.recipe, "default, or sparsert: weights compiled into the code of a GPU")
+      ->capture_default_str();
   app.add_option("--schedule", options.schedule, "a schedule.json to use in place of the default");
 }
 
@@ -234,6 +237,10 @@ Problem make_problem(const ProblemOptions& options) {
 }
 
 Schedule schedule_of(const Problem& problem, const ProblemOptions& options, const Target& target) {
+  if (options.recipe == "sparsert" && options.schedule.empty())
+    return sparsert(problem.algorithm, problem.weights, target);
+  if (options.recipe != "default" && options.recipe != "sparsert")
+    throw UserError({"there is no such recipe", "--recipe", options.recipe, "default or sparsert"});
   if (options.schedule.empty()) return default_schedule(problem.algorithm, problem.weights, target);
   std::ifstream file(options.schedule, std::ios::binary);
   if (!file) throw RuntimeError("cannot read " + options.schedule);

@@ -39,6 +39,7 @@ struct ProblemOptions {
   std::string c;
   std::uint64_t seed = 1;
   std::string schedule;
+  std::string recipe = "default";
 };
 
 /// Adds the flags of a problem to a verb.
@@ -65,7 +66,8 @@ struct Problem {
 /// that do not fit together.
 Problem make_problem(const ProblemOptions& options);
 
-/// The schedule of a problem for a target: from --schedule, else the default one.
+/// The schedule of a problem for a target: from --schedule, else that of --recipe. UserError for a recipe
+/// that there is not.
 Schedule schedule_of(const Problem& problem, const ProblemOptions& options, const Target& target);
 
 /// The target for a device: "cpu", or the newest that the device runs.
