@@ -83,6 +83,28 @@ TEST(Bench, ARecipeThatDoesNotFitSaysWhy) {
   EXPECT_THAT(sparsert->reason, HasSubstr("does not fit the target"));
 }
 
+TEST(Bench, ASweepTriesPointsAndTimesTheFastest) {
+  const char* text = R"({"suite": "sweep", "dtype": "f32", "sparsity": [0.9],
+                         "problems": [{"id": 1, "M": 64, "K": 64, "N": 640}]})";
+  const Suite suite = parse_suite(text, "s.json");
+  const Device device = Device::simulator("sm_80");
+  const Target& target = target_named("sm_80");
+  const Libraries libraries(device);
+  const auto contestants = contestants_of(suite, device, target, libraries, recipes(), true);
+  const SuiteCase chosen = cases_of(suite, {}).front();
+  const CaseResult result = measure(suite, chosen, RealWeights(), device, contestants, quick());
+  const Entry* ours = timed_entry(result, "weft sparsert");
+  ASSERT_NE(ours, nullptr) << result.entries.back().reason;
+  EXPECT_GT(ours->tried.size(), 3U);
+  double least = ours->tried.front().second;
+  for (const auto& [name, microseconds] : ours->tried) least = std::min(least, microseconds);
+  const auto taken = std::find_if(ours->tried.begin(), ours->tried.end(),
+                                  [&](const auto& point) { return point.first == ours->variant; });
+  ASSERT_NE(taken, ours->tried.end());
+  EXPECT_EQ(taken->second, least);
+  EXPECT_TRUE(timed_entry(result, "weft default")->tried.empty()) << "it has no knobs";
+}
+
 TEST(Bench, WhoIsWrongIsNotTimed) {
   const auto contestants =
       std::vector{forger("right", [](Array&) {}), forger("wrong", [](Array& c) { c.set(c.size() - 1, 1e6); }),
