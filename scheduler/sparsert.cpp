@@ -15,7 +15,8 @@ constexpr std::int64_t entries_in_caches = 6'600;  ///< of instructions, read by
 constexpr std::int64_t few_columns = 512;          ///< read so seldom that it does not matter
 constexpr std::int64_t most_rows = 64;             ///< accumulators of a thread
 constexpr std::int64_t least_rows = 8;
-constexpr std::int64_t baked_threads = 32;
+constexpr std::int64_t baked_threads = 32, wide_threads = 128;
+constexpr std::int64_t plenty_of_columns = 20'000;
 constexpr std::int64_t wanted_blocks = 96;  ///< most of the processors have one then
 constexpr std::int64_t entries_of_group = 150;
 constexpr std::int64_t most_groups = 16;
@@ -202,12 +203,15 @@ class Recipe {
   }
 
   void bake() {
-    const std::int64_t threads = knobs_.threads > 0 ? knobs_.threads : baked_threads;
+    // Where there are columns for every warp that a device holds, sharing sums gains nothing.
+    const bool plenty = columns_.is_static() && columns_.value >= plenty_of_columns;
+    const std::int64_t wanted = plenty ? wide_threads : baked_threads;
+    const std::int64_t threads = knobs_.threads > 0 ? knobs_.threads : wanted;
     // A size known only at launch is taken for a long one.
     const std::int64_t count = columns_.is_static() ? pieces(columns_.value, threads) : wanted_blocks;
     const std::int64_t rows = knobs_.rows > 0 ? knobs_.rows : rows_of_block(extent_, count);
     const std::int64_t of_block = stored() / std::max<std::int64_t>(1, pieces(extent_, rows));
-    const std::int64_t share = knobs_.groups > 0 ? knobs_.groups : groups_of_block(of_block);
+    const std::int64_t share = knobs_.groups > 0 ? knobs_.groups : plenty ? 1 : groups_of_block(of_block);
     if (share > 1 && threads % 32 != 0)
       throw UserError({"groups of sparsert share whole warps", schedule_.algorithm().name,
                        fmt::format("{} threads", threads), "a multiple of 32"});

@@ -19,6 +19,11 @@ else()
   set(programs pack)
 endif()
 
+# Libraries with a sanitizer in them link only into programs that have it too.
+if(SANITIZE)
+  list(APPEND how -DCMAKE_CXX_FLAGS=-fsanitize=${SANITIZE} -DCMAKE_EXE_LINKER_FLAGS=-fsanitize=${SANITIZE})
+endif()
+
 # Without optimization: what is tested is that it builds, not its speed.
 run(${CMAKE_COMMAND} -G ${GENERATOR} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/build ${how} -DCMAKE_BUILD_TYPE=Debug
     -DCMAKE_CXX_FLAGS_DEBUG=-O0 -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_C_COMPILER=${C_COMPILER}
