@@ -24,33 +24,34 @@ Schedule sparsert_recipe(const Workload& workload, const Target& target) {
   return sparsert(workload.algorithm, in_csr(workload), target);
 }
 
-/// Points that leave most of the device idle, or have a trifle or too much code a group, are not tried.
-Schedule sparsert_point(const Workload& workload, const Target& target, const SparseRtKnobs& knobs) {
+/// Why a point is not tried: most of the device would idle, a group would have a trifle or too much of the
+/// code, or another point does the same better. Nothing where it is tried.
+std::string dullness(const Workload& workload, const SparseRtKnobs& knobs) {
   const SuiteProblem& p = workload.problem;
   const auto pieces = [](std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; };
-  // The recipe gives convolutions one width of its own.
-  const bool other_width = p.convolution.has_value() && knobs.threads != 32;
-  const std::int64_t blocks = pieces(p.m, knobs.rows) * pieces(p.n, knobs.threads);
+  const std::int64_t row_blocks = pieces(p.m, knobs.rows);
+  const std::int64_t blocks = row_blocks * pieces(p.n, knobs.threads);
   const std::int64_t warps = blocks * knobs.groups * knobs.threads / 32;
-  const std::int64_t entries = workload.matrix.stored() / pieces(p.m, knobs.rows) / knobs.groups;
-  constexpr std::int64_t least_blocks = 60, least_warps = 260;
-  constexpr std::int64_t least_entries = 24, most_entries = 900;
+  const std::int64_t entries = workload.matrix.stored() / row_blocks / knobs.groups;
+  if (p.convolution.has_value() && knobs.threads != 32) return "convolutions have one width";
+  if (blocks < 60) return fmt::format("{} blocks", blocks);
+  if (warps < 260) return fmt::format("{} warps", warps);
+  if (entries > 900) return fmt::format("{} entries a group", entries);
+  if (knobs.groups > 1 && entries < 24) return fmt::format("{} entries a group", entries);
+  if (knobs.rows > 8 && knobs.rows >= 2 * p.m) return "more rows than there are";
+  if (knobs.rows < 64 && blocks > 520) return fmt::format("{} blocks of few rows", blocks);
+  if (knobs.threads >= 128 && p.n < 1024) return "wide blocks for few columns";
   // Many entries take long to compile, so fewer points of them are tried.
-  constexpr std::int64_t many = 10'000, fewest_entries_of_many = 60, most_entries_of_many = 420;
-  const bool dull =
-      workload.matrix.stored() > many && (knobs.groups * knobs.threads < 256 ||
-                                          entries < fewest_entries_of_many || entries > most_entries_of_many);
-  const bool idle = blocks < least_blocks || warps < least_warps;
-  const bool trifle = knobs.groups > 1 && entries < least_entries;
-  constexpr std::int64_t wide = 128, wide_columns = 1024, most_blocks = 520, most_rows = 64;
-  const bool too_wide = knobs.threads >= wide && p.n < wide_columns;
-  const bool too_small = blocks > most_blocks && knobs.rows < most_rows;
-  if (other_width || too_wide || too_small || dull || idle || trifle || entries > most_entries ||
-      (knobs.rows > 8 && knobs.rows >= 2 * p.m))
-    throw InfeasibleError({"a point of sparsert is not worth trying", p.id,
-                           fmt::format("{} blocks, {} warps, {} entries a group", blocks, warps, entries),
-                           fmt::format("{} blocks, {} warps, {} to {} entries", least_blocks, least_warps,
-                                       least_entries, most_entries)});
+  if (workload.matrix.stored() <= 10'000) return {};
+  if (knobs.groups * knobs.threads < 256) return "few threads for much code";
+  return entries < 60 || entries > 420 ? fmt::format("{} entries a group", entries) : std::string();
+}
+
+Schedule sparsert_point(const Workload& workload, const Target& target, const SparseRtKnobs& knobs) {
+  const std::string dull = dullness(workload, knobs);
+  if (!dull.empty())
+    throw InfeasibleError({"a point of sparsert is not worth trying", workload.problem.id, dull,
+                           "points that keep the device busy with code that its caches feed"});
   return sparsert(workload.algorithm, in_csr(workload), target, knobs);
 }
 
