@@ -10,8 +10,8 @@ namespace weft::llvm_backend {
 
 llvm::Value* Emitter::of(const ir::Call& e) {
   const Instruction& row = instruction(e.instruction);
-  internal_check(e.arguments.size() == row.operands.size(),
-                 "a call of " + e.instruction + " with the wrong operands");
+  if (e.arguments.size() != row.operands.size())
+    internal_check(false, "a call of " + e.instruction + " with the wrong operands");
   std::vector<llvm::Value*> arguments;
   bool vector = false;
   for (const ir::Expr& argument : e.arguments) {
@@ -36,7 +36,8 @@ llvm::Value* Emitter::of(const ir::Call& e) {
 llvm::Value* Emitter::intrinsic_call(std::string_view name, const std::vector<llvm::Value*>& arguments,
                                      DType result) {
   const llvm::Intrinsic::ID id = llvm::Function::lookupIntrinsicID(llvm::StringRef(name.data(), name.size()));
-  internal_check(id != llvm::Intrinsic::not_intrinsic, "LLVM has no intrinsic " + std::string(name));
+  if (id == llvm::Intrinsic::not_intrinsic)
+    internal_check(false, "LLVM has no intrinsic " + std::string(name));
   std::vector<llvm::Type*> overload;
   if (llvm::Intrinsic::isOverloaded(id)) overload.push_back(arguments.at(0)->getType());
   llvm::Value* computed = builder_.CreateIntrinsic(id, overload, arguments);

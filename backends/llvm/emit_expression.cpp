@@ -75,15 +75,16 @@ llvm::Value* Emitter::of(const ir::Constant& e) {
     case DType::boolean:
       return builder_.getInt1(e.integer != 0);
     default:
-      internal_check(program_.index_bits == 64 || (e.integer >= INT32_MIN && e.integer <= INT32_MAX),
-                     "the constant " + std::to_string(e.integer) + " needs 64-bit indices");
+      if (program_.index_bits == 32 && (e.integer < INT32_MIN || e.integer > INT32_MAX))
+        internal_check(false, "the constant " + std::to_string(e.integer) + " needs 64-bit indices");
       return llvm::ConstantInt::getSigned(index_type_, e.integer);
   }
 }
 
 llvm::Value* Emitter::of(const ir::Variable& e) {
   const auto found = frame_.variables.find(e.name);
-  internal_check(found != frame_.variables.end(), "variable " + e.name + " is used outside its scope");
+  if (found == frame_.variables.end())
+    internal_check(false, "variable " + e.name + " is used outside its scope");
   return found->second;
 }
 

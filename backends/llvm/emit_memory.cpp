@@ -34,7 +34,8 @@ llvm::Value* Emitter::stored_sum(llvm::Value* before, llvm::Value* added, DType 
 
 const Emitter::Storage& Emitter::storage_of(const ir::Buffer& buffer) const {
   const auto found = frame_.buffers.find(&buffer);
-  internal_check(found != frame_.buffers.end(), "buffer " + buffer.name + " is used where it does not live");
+  if (found == frame_.buffers.end())
+    internal_check(false, "buffer " + buffer.name + " is used where it does not live");
   return found->second;
 }
 

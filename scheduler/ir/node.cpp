@@ -54,9 +54,10 @@ Expr variable(std::string name, DType dtype) {
   return make(Variable{std::move(name), dtype});
 }
 
+// Texts of complaints are made when there is something to complain of: making one takes longer than a node.
 Expr load(BufferRef buffer, std::vector<Expr> indices) {
-  internal_check(indices.size() == buffer->shape.size(),
-                 "a load of " + buffer->name + " with the wrong rank");
+  if (indices.size() != buffer->shape.size())
+    internal_check(false, "a load of " + buffer->name + " with the wrong rank");
   return make(Load{std::move(buffer), std::move(indices)});
 }
 
@@ -68,9 +69,9 @@ Expr unary(UnaryOperator op, Expr operand) {
 }
 
 Expr binary(BinaryOperator op, Expr left, Expr right) {
-  internal_check(left.dtype() == right.dtype(),
-                 "operands of different types: " + std::string(name_of(left.dtype())) + " and " +
-                     std::string(name_of(right.dtype())));
+  if (left.dtype() != right.dtype())
+    internal_check(false, "operands of different types: " + std::string(name_of(left.dtype())) + " and " +
+                              std::string(name_of(right.dtype())));
   if (Expr folded = fold(op, left, right); folded.defined()) return folded;
   return make(Binary{op, std::move(left), std::move(right)});
 }
@@ -113,8 +114,8 @@ Stmt for_loop(For loop) {
 }
 
 Stmt store(BufferRef buffer, std::vector<Expr> indices, Expr value, bool accumulate) {
-  internal_check(indices.size() == buffer->shape.size(),
-                 "a store to " + buffer->name + " with the wrong rank");
+  if (indices.size() != buffer->shape.size())
+    internal_check(false, "a store to " + buffer->name + " with the wrong rank");
   return make_stmt(Store{std::move(buffer), std::move(indices), std::move(value), accumulate});
 }
 

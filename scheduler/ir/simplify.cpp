@@ -170,8 +170,23 @@ class Simplifier {
   Simplifier(Ranges variables, ShortLoops short_loops)
       : variables_(std::move(variables)), remove_(short_loops == ShortLoops::remove) {}
 
+  /// The commonest kinds are seen to here: of a written-out program there are hundreds of thousands.
   Expr operator()(const Expr& expr) {
-    if (expr.defined() && (expr.as<Constant>() != nullptr || expr.as<Variable>() != nullptr)) return expr;
+    if (!expr.defined() || expr.as<Constant>() != nullptr || expr.as<Variable>() != nullptr) return expr;
+    if (const auto* e = expr.as<Load>()) {
+      const auto indices = changed(e->indices);
+      return indices ? load(e->buffer, *indices) : expr;
+    }
+    if (const auto* e = expr.as<Call>()) {
+      const auto arguments = changed(e->arguments);
+      return arguments ? call(e->instruction, e->dtype, *arguments) : expr;
+    }
+    if (const auto* e = expr.as<Binary>()) {
+      const Expr left = (*this)(e->left);
+      const Expr right = (*this)(e->right);
+      const bool kept = left.identity() == e->left.identity() && right.identity() == e->right.identity();
+      return decide(kept ? expr : binary(e->op, left, right), variables_);
+    }
     Rewriter rewriter;
     rewriter.on_expr = [this](const Expr& e) { return decide(e, variables_); };
     return rewriter(expr);
@@ -186,6 +201,17 @@ class Simplifier {
   std::vector<Expr> all(const std::vector<Expr>& exprs) {
     std::vector<Expr> result;
     for (const Expr& expr : exprs) result.push_back((*this)(expr));
+    return result;
+  }
+
+  /// The simplified expressions, if any differs from what it was.
+  std::optional<std::vector<Expr>> changed(const std::vector<Expr>& exprs) {
+    std::optional<std::vector<Expr>> result;
+    for (std::size_t i = 0; i < exprs.size(); ++i) {
+      Expr simple = (*this)(exprs[i]);
+      if (!result && simple.identity() != exprs[i].identity()) result = exprs;
+      if (result) (*result)[i] = std::move(simple);
+    }
     return result;
   }
 
@@ -209,14 +235,9 @@ class Simplifier {
   // here.
   Stmt statement(const Store& s, const Stmt& stmt) {
     Expr value = (*this)(s.value);
-    bool kept = value.identity() == s.value.identity();
-    std::vector<Expr> indices;
-    indices.reserve(s.indices.size());
-    for (const Expr& index : s.indices) {
-      indices.push_back((*this)(index));
-      kept = kept && indices.back().identity() == index.identity();
-    }
-    return kept ? stmt : store(s.buffer, std::move(indices), std::move(value), s.accumulate);
+    const auto indices = changed(s.indices);
+    const bool kept = !indices && value.identity() == s.value.identity();
+    return kept ? stmt : store(s.buffer, indices ? *indices : s.indices, std::move(value), s.accumulate);
   }
   Stmt statement(const Block& s, const Stmt& stmt) {
     std::vector<Stmt> statements;
@@ -228,10 +249,18 @@ class Simplifier {
     }
     return kept ? stmt : block(std::move(statements));
   }
-  Stmt statement(const If& s, const Stmt&) {
-    return if_then((*this)(s.condition), (*this)(s.then), (*this)(s.otherwise));
+  Stmt statement(const If& s, const Stmt& stmt) {
+    const Expr condition = (*this)(s.condition);
+    const Stmt then = (*this)(s.then);
+    const Stmt otherwise = (*this)(s.otherwise);
+    const bool kept = condition.identity() == s.condition.identity() &&
+                      then.identity() == s.then.identity() && otherwise.identity() == s.otherwise.identity();
+    return kept ? stmt : if_then(condition, then, otherwise);
   }
-  Stmt statement(const Allocate& s, const Stmt&) { return allocate(s.buffer, (*this)(s.body)); }
+  Stmt statement(const Allocate& s, const Stmt& stmt) {
+    const Stmt body = (*this)(s.body);
+    return body.identity() == s.body.identity() ? stmt : allocate(s.buffer, body);
+  }
   Stmt statement(const Let& s, const Stmt& stmt) {
     const Expr value = (*this)(s.value);
     if (integer_value(value) != nullptr || value.as<Variable>() != nullptr) {

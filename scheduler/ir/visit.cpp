@@ -1,5 +1,7 @@
 #include <weft/scheduler/ir/visit.h>
 
+#include <algorithm>
+
 namespace weft::ir {
 namespace {
 
@@ -79,7 +81,7 @@ std::vector<Expr> Rewriter::all(const std::vector<Expr>& exprs) const {
 }
 
 Expr Rewriter::operator()(const Expr& expr) const {
-  if (!expr.defined()) return expr;
+  if (!expr.defined() || !on_expr) return expr;
   const auto rebuilt = [&]() -> Expr {
     return std::visit(overloaded{
                           [&](const Constant&) { return expr; },
@@ -118,7 +120,7 @@ Expr Rewriter::operator()(const Expr& expr) const {
                       },
                       expr.node().kind());
   }();
-  return on_expr ? on_expr(rebuilt) : rebuilt;
+  return on_expr(rebuilt);
 }
 
 Stmt Rewriter::operator()(const Stmt& stmt) const {
@@ -227,22 +229,64 @@ Stmt replace_buffer(const Stmt& stmt, const BufferRef& from, const BufferRef& to
   return rewriter(stmt);
 }
 
+namespace {
+
+/// Whether a variable occurs; unlike visit, the search ends where it is found.
+class Occurrence {
+ public:
+  explicit Occurrence(const std::string& name) : name_(name) {}
+
+  bool in(const Expr& expr) const {
+    if (!expr.defined()) return false;
+    return std::visit(
+        overloaded{
+            [](const Constant&) { return false; },
+            [&](const Variable& e) { return e.name == name_; },
+            [&](const Load& e) { return in(e.indices); },
+            [&](const Unary& e) { return in(e.operand); },
+            [&](const Binary& e) { return in(e.left) || in(e.right); },
+            [&](const Select& e) { return in(e.condition) || in(e.when_true) || in(e.when_false); },
+            [&](const Cast& e) { return in(e.operand); },
+            [&](const Call& e) { return in(e.arguments); },
+        },
+        expr.node().kind());
+  }
+
+  bool in(const Stmt& stmt) const {
+    if (!stmt.defined()) return false;
+    return std::visit(
+        overloaded{
+            [&](const For& s) { return in(s.begin) || in(s.extent) || in(s.body); },
+            [&](const Store& s) { return in(s.indices) || in(s.value); },
+            [&](const Block& s) {
+              return std::any_of(s.statements.begin(), s.statements.end(),
+                                 [&](const Stmt& child) { return in(child); });
+            },
+            [&](const If& s) { return in(s.condition) || in(s.then) || in(s.otherwise); },
+            [&](const Allocate& s) { return in(s.body); },
+            [&](const Let& s) { return in(s.value) || in(s.body); },
+            [&](const Copy& s) { return in(s.destination_begin) || in(s.source_begin) || in(s.extents); },
+            [](const Barrier&) { return false; },
+        },
+        stmt.node().kind());
+  }
+
+ private:
+  bool in(const std::vector<Expr>& exprs) const {
+    return std::any_of(exprs.begin(), exprs.end(), [&](const Expr& expr) { return in(expr); });
+  }
+
+  const std::string& name_;
+};
+
+}  // namespace
+
 bool uses(const Expr& expr, const std::string& name) {
-  bool found = false;
-  visit(expr, [&](const Expr& e) {
-    const auto* v = e.as<Variable>();
-    found = found || (v != nullptr && v->name == name);
-  });
-  return found;
+  return Occurrence(name).in(expr);
 }
 
 bool uses(const Stmt& stmt, const std::string& name) {
-  bool found = false;
-  visit(stmt, {}, [&](const Expr& e) {
-    const auto* v = e.as<Variable>();
-    found = found || (v != nullptr && v->name == name);
-  });
-  return found;
+  return Occurrence(name).in(stmt);
 }
 
 bool uses(const Stmt& stmt, const BufferRef& buffer) {

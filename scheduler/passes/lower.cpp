@@ -8,6 +8,7 @@
 #include <weft/scheduler/resources.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -20,8 +21,14 @@ class Pipeline {
 
   template <class Pass>
   Pipeline& run(std::string_view name, Pass&& pass) {
-    program_ = ir::simplify(pass(std::move(program_)), ir::ShortLoops::remove);
-    ir::verify(program_);
+    // What a pass gives back as it was has been seen to after the pass before.
+    const ir::Stmt before = std::exchange(simple_, {});
+    program_ = pass(std::move(program_));
+    if (before.identity() != program_.body.identity() || !before.defined()) {
+      program_ = ir::simplify(std::move(program_), ir::ShortLoops::remove);
+      ir::verify(program_);
+    }
+    simple_ = program_.body;
     if (observer_) observer_(name, program_);
     return *this;
   }
@@ -30,6 +37,7 @@ class Pipeline {
 
  private:
   ir::Program program_;
+  ir::Stmt simple_;  ///< the body after the last pass
   const PassObserver& observer_;
 };
 

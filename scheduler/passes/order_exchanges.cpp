@@ -54,6 +54,12 @@ Stmt ordered(const Stmt& stmt, bool repeats) {
 }  // namespace
 
 ir::Program order_exchanges(ir::Program program) {
+  bool shares = false;
+  ir::visit(program.body, [&](const Stmt& s) {
+    const auto* allocation = s.as<ir::Allocate>();
+    shares = shares || (allocation != nullptr && allocation->buffer->scope == ir::Scope::shared);
+  });
+  if (!shares) return program;
   program.body = ordered(program.body, false);
   return program;
 }

@@ -78,9 +78,10 @@ std::vector<Expr> kept(const std::vector<Expr>& exprs, const std::vector<bool>& 
   return result;
 }
 
-Stmt privatised(const ir::Allocate& allocation, const std::set<std::string>& threads) {
+Stmt privatised(const Stmt& stmt, const ir::Allocate& allocation, const std::set<std::string>& threads) {
   const ir::BufferRef& buffer = allocation.buffer;
   const std::vector<bool> dropped = private_dimensions(allocation.body, buffer, threads);
+  if (std::ranges::find(dropped, true) == dropped.end()) return stmt;
   const auto narrow = ir::make_buffer(buffer->name, buffer->dtype, buffer->scope, buffer->access,
                                       kept(buffer->shape, dropped), buffer->non_negative);
   ir::Rewriter rewriter;
@@ -104,7 +105,7 @@ ir::Program make_registers_private(ir::Program program) {
   rewriter.on_stmt = [&](const Stmt& s) {
     const auto* allocation = s.as<ir::Allocate>();
     if (allocation == nullptr || allocation->buffer->scope != ir::Scope::registers) return s;
-    return privatised(*allocation, threads);
+    return privatised(s, *allocation, threads);
   };
   program.body = rewriter(program.body);
   return program;
