@@ -34,16 +34,25 @@ struct Prepared {
 
 class Measurement {
  public:
-  Measurement(const Device& device, const BenchOptions& options) : device_(device), options_(options) {}
-
-  CaseResult run(const Suite& suite, const SuiteCase& chosen, const RealWeights& real,
-                 const std::vector<Contestant>& contestants) {
+  Measurement(const Suite& suite, const SuiteCase& chosen, const RealWeights& real, const Device& device,
+              const BenchOptions& options)
+      : suite_(suite), chosen_(chosen), device_(device), options_(options) {
     make_copies(make_workload(chosen, suite.dtype, real));
-    const Workload& first = *workloads_.front();
-    CaseResult result{
-        chosen,          suite.dtype, first.source, first.matrix.stored(), first.matrix.sparsity(), 0,
-        options_.copies, {}};
-    if (device_.is_cuda()) result.limit = limit_microseconds(first, ceilings_of(suite.dtype));
+  }
+
+  const Workload& workload() const { return *workloads_.front(); }
+
+  CaseResult run(const std::vector<Contestant>& contestants) {
+    const Workload& first = workload();
+    CaseResult result{chosen_,
+                      suite_.dtype,
+                      first.source,
+                      first.matrix.stored(),
+                      first.matrix.sparsity(),
+                      0,
+                      options_.copies,
+                      {}};
+    if (device_.is_cuda()) result.limit = limit_microseconds(first, ceilings_of(suite_.dtype));
     for (const Contestant& contestant : contestants) {
       Entry entry;
       entry.name = contestant.name;
@@ -98,11 +107,6 @@ class Measurement {
     const Variant* best = nullptr;
     std::vector<Run> runs;
     double best_time = std::numeric_limits<double>::infinity();
-    std::vector<std::function<void()>> builds;
-    for (const Variant& variant : contestant.variants) {
-      if (variant.build) builds.emplace_back([&variant, this] { variant.build(*workloads_.front()); });
-    }
-    run_together(builds);
     for (const Variant& variant : contestant.variants) {
       try {
         const auto begin = Clock::now();
@@ -178,6 +182,8 @@ class Measurement {
     }
   }
 
+  const Suite& suite_;
+  const SuiteCase& chosen_;
   const Device& device_;
   const BenchOptions& options_;
   std::vector<std::unique_ptr<Workload>> workloads_;
@@ -186,13 +192,51 @@ class Measurement {
   std::vector<Prepared> prepared_;
 };
 
+/// What every way of every contestant needs on every case, the longest first.
+std::vector<std::function<void()>> builds_of(const std::vector<std::unique_ptr<Measurement>>& measurements,
+                                             const std::vector<Contestant>& contestants) {
+  std::vector<const Workload*> workloads;
+  for (const auto& measurement : measurements) workloads.push_back(&measurement->workload());
+  std::stable_sort(workloads.begin(), workloads.end(), [](const Workload* a, const Workload* b) {
+    return a->matrix.stored() > b->matrix.stored();
+  });
+  std::vector<std::function<void()>> builds;
+  for (const Workload* workload : workloads) {
+    for (const Contestant& contestant : contestants) {
+      for (const Variant& variant : contestant.variants) {
+        if (variant.build) builds.emplace_back([&variant, workload] { variant.build(*workload); });
+      }
+    }
+  }
+  return builds;
+}
+
 }  // namespace
+
+std::vector<CaseResult> measure(const Suite& suite, const std::vector<SuiteCase>& cases,
+                                const RealWeights& real, const Device& device,
+                                const std::vector<Contestant>& contestants, const BenchOptions& options,
+                                const BenchProgress& progress) {
+  if (options.rounds < 1 || options.copies < 1)
+    throw UserError({"a measurement cannot be", {}, "no round or no copy", "at least one of each"});
+  std::vector<std::unique_ptr<Measurement>> measurements;
+  for (const SuiteCase& chosen : cases)
+    measurements.push_back(std::make_unique<Measurement>(suite, chosen, real, device, options));
+  const auto builds = builds_of(measurements, contestants);
+  if (progress.started) progress.started(builds.size());
+  run_together(builds);
+  std::vector<CaseResult> results;
+  for (auto& measurement : measurements) {
+    results.push_back(measurement->run(contestants));
+    measurement.reset();
+    if (progress.finished) progress.finished(results.back());
+  }
+  return results;
+}
 
 CaseResult measure(const Suite& suite, const SuiteCase& chosen, const RealWeights& real, const Device& device,
                    const std::vector<Contestant>& contestants, const BenchOptions& options) {
-  if (options.rounds < 1 || options.copies < 1)
-    throw UserError({"a measurement cannot be", {}, "no round or no copy", "at least one of each"});
-  return Measurement(device, options).run(suite, chosen, real, contestants);
+  return measure(suite, std::vector<SuiteCase>{chosen}, real, device, contestants, options).front();
 }
 
 }  // namespace weft

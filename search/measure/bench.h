@@ -5,6 +5,7 @@
 #include <weft/search/measure/checker.h>
 #include <weft/search/measure/contestants.h>
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,8 +46,21 @@ struct CaseResult {
   std::vector<Entry> entries;
 };
 
-/// Measures one case. A contestant that cannot, or is wrong, is left out of the timing and says why; of a
-/// contestant with several ways the fastest that is right is timed. RuntimeError when the device fails.
+/// Who wants to know how far a measurement is.
+struct BenchProgress {
+  std::function<void(std::size_t kernels)> started;
+  std::function<void(const CaseResult&)> finished;
+};
+/// Measures the cases of a suite. What needs no device, the compiling of weft's kernels above all, is done
+/// first, for all cases at the same time. A contestant that cannot, or is wrong, is left out of the timing
+/// and says why; of a contestant with several ways the fastest that is right is timed. `started` hears how
+/// many kernels are compiled, `finished` each result, in the order of the cases. RuntimeError when the device
+/// fails.
+std::vector<CaseResult> measure(const Suite& suite, const std::vector<SuiteCase>& cases,
+                                const RealWeights& real, const Device& device,
+                                const std::vector<Contestant>& contestants, const BenchOptions& options,
+                                const BenchProgress& progress = {});
+/// The same of one case.
 CaseResult measure(const Suite& suite, const SuiteCase& chosen, const RealWeights& real, const Device& device,
                    const std::vector<Contestant>& contestants, const BenchOptions& options);
 

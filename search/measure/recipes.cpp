@@ -43,7 +43,10 @@ std::string dullness(const Workload& workload, const SparseRtKnobs& knobs) {
   if (knobs.threads >= 128 && p.n < 1024) return "wide blocks for few columns";
   // Many entries take long to compile, so fewer points of them are tried.
   if (workload.matrix.stored() <= 10'000) return {};
+  if (workload.matrix.stored() > 150'000) return "minutes of compiling for one point";
+  const bool very_many = workload.matrix.stored() > 40'000;
   if (knobs.groups * knobs.threads < 256) return "few threads for much code";
+  if (very_many && knobs.groups * knobs.threads != 512) return "another number of threads than 512";
   return entries < 60 || entries > 420 ? fmt::format("{} entries a group", entries) : std::string();
 }
 

@@ -102,17 +102,21 @@ int run(BenchVerb options) {
   for (const std::string& version : place.libraries) fmt::print(stderr, "{}\n", version);
   const std::vector<Contestant> contestants =
       contestants_of(suite, device, target, libraries, recipes(), options.sweep);
-  std::vector<CaseResult> results;
-  for (const SuiteCase& chosen : cases) {
-    results.push_back(measure(suite, chosen, real, device, contestants, options.bench));
-    const CaseResult& result = results.back();
+  std::size_t number = 0;
+  BenchProgress progress;
+  progress.started = [&](std::size_t kernels) {
+    fmt::print(stderr, "compiling up to {} kernels for {} cases\n", kernels, cases.size());
+  };
+  progress.finished = [&](const CaseResult& result) {
     log.add(json_line(result, place));
     const Entry* ours = best_of_weft(result);
-    fmt::print(stderr, "[{}/{}] {} {}x{}x{} {:.1f} % ({}): {}{}\n", results.size(), cases.size(),
-               chosen.problem.id, chosen.problem.m, chosen.problem.k, chosen.problem.n, 100 * result.sparsity,
-               result.source, ours != nullptr ? text_of_microseconds(ours->timing.median) + ", " : "",
-               verdict_of(result));
-  }
+    const SuiteProblem& problem = result.chosen.problem;
+    fmt::print(stderr, "[{}/{}] {} {}x{}x{} {:.1f} % ({}): {}{}\n", ++number, cases.size(), problem.id,
+               problem.m, problem.k, problem.n, 100 * result.sparsity, result.source,
+               ours != nullptr ? text_of_microseconds(ours->timing.median) + ", " : "", verdict_of(result));
+  };
+  const std::vector<CaseResult> results =
+      measure(suite, cases, real, device, contestants, options.bench, progress);
   print_summary(results, contestants);
   return exit_code_of(results);
 }
