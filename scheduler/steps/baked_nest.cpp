@@ -102,7 +102,7 @@ class NestFinder {
       (ir::uses(condition, loop_) ? nest_.of_row : nest_.outside).push_back(std::move(condition));
     nest_.groups = grouped_sum_of(chain.core);
     if (nest_.groups) {
-      if (auto refused = enter_groups(chain)) return *refused;
+      if (auto refused = enter_groups(chain)) return refused;
     }
     const auto* allocation = chain.core.as<ir::Allocate>();
     if (allocation == nullptr || allocation->buffer->scope != ir::Scope::registers)
