@@ -51,9 +51,6 @@ void make_gpu_code(Kernel::State& state, const Dump& dump) {
   if (!state.options.assemble || !cuda::can_assemble()) return;
   cuda::AssembleOptions options;
   options.architecture = target.name;
-  const bool ordered =
-      state.options.emitter == Emitter::llvm && llvm_backend::is_ordered_by_emitter(state.lowered);
-  if (ordered) options.optimization = 1;
   const cuda::Assembled assembled = cuda::assemble(state.ptx, options);
   state.cubin = assembled.cubin;
   state.resources = resources_of(assembled.report);

@@ -53,14 +53,8 @@ struct Analyses {
 class StraightLineGate : public llvm::OptPassGate {
  public:
   bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) override {
-    static constexpr std::array<std::string_view, 7> without{
-        "GPU Load and Store Vectorizer",
-        "Nary reassociation",
-        "Straight line strength reduction",
-        "Early CSE",
-        "CodeGen Prepare",
-        "Constant Hoisting",
-        "Split GEPs to a variadic base and a constant offset for better CSE"};
+    static constexpr std::array<std::string_view, 3> without{
+        "GPU Load and Store Vectorizer", "Nary reassociation", "Straight line strength reduction"};
     return std::ranges::find(without, std::string_view(pass)) == without.end();
   }
   bool isEnabled() const override { return true; }

@@ -5,7 +5,6 @@
 #include <llvm/Target/TargetOptions.h>
 #include <weft/backends/llvm/codegen.h>
 #include <weft/backends/llvm/emit.h>
-#include <weft/backends/llvm/load_ahead.h>
 #include <weft/backends/llvm/nvptx.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/instructions.h>
@@ -20,13 +19,6 @@ namespace {
 constexpr std::int64_t huge_program = 20'000;
 /// So are those without loops beyond this: there is nothing to find in a straight line.
 constexpr std::int64_t long_straight_line = 4'000;
-/// And the assembler takes their loads as they stand beyond this, some 15,000 entries of baked weights.
-constexpr std::int64_t very_long_straight_line = 100'000;
-
-constexpr std::int64_t registers_of_multiprocessor = 65'536;
-constexpr std::int64_t most_registers = 255;   ///< of a thread
-constexpr std::int64_t other_registers = 24;   ///< for addresses and what the assembler needs
-constexpr std::int64_t most_loads_ahead = 24;  ///< enough for the latency of a load at one warp a scheduler
 
 void initialize() {
   static std::once_flag once;
@@ -82,21 +74,6 @@ bool has_loops(const ir::Stmt& stmt) {
   return found;
 }
 
-/// Sums stay in registers; what they leave free can hold loads that are under way.
-unsigned loads_ahead(const ThreadProgram& program) {
-  std::int64_t sums = 0;
-  ir::visit(program.program.body, [&](const ir::Stmt& s) {
-    const auto* allocation = s.as<ir::Allocate>();
-    if (allocation == nullptr || allocation->buffer->scope != ir::Scope::registers) return;
-    std::int64_t elements = 1;
-    for (const ir::Expr& extent : allocation->buffer->shape) elements *= *ir::integer_value(extent);
-    sums += elements;
-  });
-  const std::int64_t all = std::min(
-      most_registers, registers_of_multiprocessor / std::max<std::int64_t>(program.launch.threads, 1));
-  return static_cast<unsigned>(std::clamp<std::int64_t>(all - other_registers - sums, 0, most_loads_ahead));
-}
-
 void annotate(llvm::Module& module, llvm::Function& kernel, std::int64_t threads) {
   llvm::LLVMContext& context = module.getContext();
   llvm::NamedMDNode* annotations = module.getOrInsertNamedMetadata("nvvm.annotations");
@@ -111,11 +88,6 @@ void annotate(llvm::Module& module, llvm::Function& kernel, std::int64_t threads
 }
 
 }  // namespace
-
-bool is_ordered_by_emitter(const ThreadProgram& program) {
-  return emitted_size(program.program.body) > very_long_straight_line && !has_loops(program.program.body) &&
-         loads_ahead(program) == most_loads_ahead;
-}
 
 SharedMemory shared_memory_of(const ThreadProgram& program) {
   const std::int64_t bytes = program.launch.shared_bytes;
@@ -150,7 +122,6 @@ std::string emit_ptx(const ThreadProgram& program, const Target& target, const S
   finished("emit");
   if (straight_line) {
     optimize_straight_line(module, *machine);
-    load_ahead(module, loads_ahead(program));
   } else {
     optimize(module, *machine, huge ? 1 : 2);
   }

@@ -20,10 +20,6 @@ using StageObserver = std::function<void(std::string_view stage)>;
 /// instruction that the program calls.
 std::string emit_ptx(const ThreadProgram& program, const Target& target, const StageObserver& observer = {});
 
-/// True when emit_ptx has put the loads of a long straight line ahead of their uses and the line is so long
-/// that an assembler should not take the time to look for a better order.
-bool is_ordered_by_emitter(const ThreadProgram& program);
-
 /// How the shared memory of the kernel is asked for.
 struct SharedMemory {
   std::int64_t static_bytes = 0;   ///< declared in the PTX

@@ -109,30 +109,6 @@ TEST(BakedKernels, OddShapesHaveTheBitsOfTheProgramTheyCameFrom) {
   }
 }
 
-// Long enough for the short way through LLVM, where loads move ahead of arithmetic.
-TEST(BakedKernels, LongStraightLinesHaveTheBitsOfTheProgramTheyCameFrom) {
-  Epilogue epilogue;
-  epilogue.beta = true;
-  const WeightMatrix matrix = synthetic_layer({.rows = 40, .columns = 150, .sparsity = 0.8, .seed = 7});
-  const auto weights = std::make_shared<const SparseTensor>(pack(matrix, formats::csr()));
-  for (const std::int64_t columns : {33, 64}) {
-    const Algorithm algorithm = spmm_algorithm(40, 150, columns, DType::f32, epilogue);
-    const Knobs knobs{.rows = 16, .columns = columns > 33 ? 2 : 1};
-    const Schedule baked = scheduled(algorithm, weights, knobs, true);
-    expect_same_bits(scheduled(algorithm, weights, knobs, false), baked,
-                     {{"B", random_array(DType::f32, {150, columns}, 3)},
-                      {"C", random_array(DType::f32, {40, columns}, 4)}},
-                     {{"beta", -2}});
-    const std::string ptx = compiled(baked, false).ptx();
-    const std::string before = ptx.substr(0, ptx.find("fma.rn.f32"));
-    std::size_t loads = 0;
-    for (std::size_t at = before.find("ld.global"); at != std::string::npos;
-         at = before.find("ld.global", at + 1))
-      ++loads;
-    EXPECT_GE(loads, 24U) << "loads stand where their values are used";
-  }
-}
-
 TEST(BakedKernels, EveryFormatWithRowsOutermost) {
   const WeightMatrix matrix = synthetic_layer({.rows = 14, .columns = 22, .sparsity = 0.7, .seed = 6});
   const Algorithm algorithm = spmm_algorithm(14, 22, 40, DType::f32);

@@ -114,7 +114,6 @@ Result compile_once(const std::shared_ptr<const SparseTensor>& weights, const Sh
   if (!options.ptx_only && cuda::can_assemble()) {
     cuda::AssembleOptions assemble;
     assemble.architecture = target.name;
-    if (llvm_backend::is_ordered_by_emitter(lowered)) assemble.optimization = 1;
     result.assembled = cuda::assemble(result.ptx, assemble);
     stages.end("ptxas");
   }
