@@ -105,7 +105,22 @@ TEST(Steps, ABakedScheduleRoundTripsThroughJson) {
   EXPECT_EQ(s.steps().back().cpp(), ".bake_values(m.inner, code_bytes = 26624)");
 }
 
-TEST(Steps, BakedConvolutionsKeepTheConditionsOfTheBorder) {
+TEST(Steps, GroupsShareASum) {
+  auto s = test::spmm_schedule("sm_80");
+  s.split(m = 4, n = 32).bind(m.outer, block_y).bind(n.outer, block_x).bind(n.inner, lane);
+  s.split_k(k, groups = 3).bind("k.group", warp);
+  test::expect_golden("steps/split_k_gpu.txt", ir::print(s.program()));
+}
+
+TEST(Steps, BakedEntriesAreDealtToGroups) {
+  auto s = test::spmm_schedule("sm_80");
+  s.split(m = 4, n = 32).reorder(m.outer, n.outer, n.inner, m.inner);
+  s.bind(m.outer, block_y).bind(n.outer, block_x).bind(n.inner, lane);
+  s.split_k(k, groups = 3).bind("k.group", warp).bake_values(m.inner);
+  test::expect_golden("steps/baked_groups.txt", ir::print(s.program()));
+}
+
+TEST(Steps, BakedConvolutionsClampTheReadsOfTheBorder) {
   auto s = test::convolution_schedule("sm_80");
   s.split(f = 3).bind(f.outer, block_x).bind(q, lane).bake_values(f.inner);
   test::expect_golden("steps/baked_convolution.txt", ir::print(s.program()));

@@ -198,6 +198,10 @@ constexpr Kernel table[] = {
     {"split_sum", {{5, 1, 1}, {64, 1, 1}, 0}, split_sum},
     {"cluster_exchange", {{6, 1, 1}, {64, 1, 1}, 0}, cluster_exchange},
     {"named_barriers", {{1, 1, 1}, {128, 1, 1}, 0}, named_barriers},
+    // The same order in forms that compute-sanitizer's racecheck follows.
+    {"named_barriers_synced", {{1, 1, 1}, {128, 1, 1}, 0}, named_barriers},
+    {"barrier_ring_of_lanes", {{1, 1, 1}, {96, 1, 1}, 0}, barrier_ring},
+    {"flags_beside_barriers", {{1, 1, 1}, {64, 1, 1}, 0}, flags},
     {"flags", {{1, 1, 1}, {64, 1, 1}, 0}, flags},
 };
 
