@@ -5,21 +5,27 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 
 namespace weft {
 namespace {
 
-// Of code: measured on an H200.
-constexpr std::int64_t most_entries = 120'000;     ///< compiled in seconds
-constexpr std::int64_t entries_in_caches = 6'600;  ///< of instructions, read by all processors
-constexpr std::int64_t few_columns = 512;          ///< read so seldom that it does not matter
-constexpr std::int64_t most_rows = 64;             ///< accumulators of a thread
+// Of code: measured on an H200 (docs/measurements.md).
+constexpr std::int64_t most_entries = 250'000;  ///< compiled in a minute
+constexpr std::int64_t entries_in_caches =
+    60'000;                                ///< beyond, code read for many columns is slower than data
+constexpr std::int64_t few_columns = 512;  ///< read so seldom that it does not matter
+constexpr std::int64_t most_rows = 64;     ///< accumulators of a thread
 constexpr std::int64_t least_rows = 8;
-constexpr std::int64_t baked_threads = 32, wide_threads = 128;
-constexpr std::int64_t plenty_of_columns = 20'000;
-constexpr std::int64_t wanted_blocks = 96;  ///< most of the processors have one then
-constexpr std::int64_t entries_of_group = 150;
-constexpr std::int64_t most_groups = 16;
+constexpr std::int64_t processors = 132;
+constexpr double bytes_of_instruction = 16;
+constexpr double bytes_of_latency = 20'000;  ///< of code that could be read while a block starts and ends
+constexpr std::int64_t most_threads = 512;   ///< of all groups of a block
+constexpr std::int64_t entries_of_group = 150, entries_of_group_of_many_columns = 400;
+constexpr std::int64_t plenty_of_columns = 5'000;  ///< every processor has several blocks
+constexpr std::int64_t most_groups = 16, most_groups_of_image = 8;
+constexpr std::int64_t wanted_blocks = 96;  ///< of images: most of the processors have one then
 // Of entries in memory.
 constexpr std::int64_t streaming_threads = 1024, row_per_warp_threads = 128;
 constexpr std::int64_t columns_of_lane = 2;
@@ -88,9 +94,44 @@ std::int64_t rows_of_block(std::int64_t rows, std::int64_t column_blocks) {
   return chosen;
 }
 
-std::int64_t groups_of_block(std::int64_t entries) {
-  const auto wanted = static_cast<std::uint64_t>(std::max<std::int64_t>(1, entries / entries_of_group));
-  return std::min<std::int64_t>(most_groups, static_cast<std::int64_t>(std::bit_ceil(wanted)));
+std::int64_t groups_of_block(std::int64_t entries, std::int64_t of_group, std::int64_t most) {
+  const auto wanted = static_cast<std::uint64_t>(std::max<std::int64_t>(1, entries / of_group));
+  return std::min<std::int64_t>(most, static_cast<std::int64_t>(std::bit_ceil(wanted)));
+}
+
+/// A block of more rows than there are would keep registers for nothing.
+std::int64_t rows_of_few(std::int64_t rows) {
+  return static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(1, rows))));
+}
+
+/// Rows and columns of a block of baked code.
+struct Cut {
+  std::int64_t rows = most_rows;
+  std::int64_t threads = 64;
+};
+
+/// The processors read code at a rate, the code of a block is a multiply-add for each entry and a load for
+/// each column of the weights that the block has an entry in, and blocks come in waves.
+Cut cheapest_cut(std::int64_t rows, std::int64_t columns, const SparseTensor& weights) {
+  const auto stored = static_cast<double>(weights.array("values").size());
+  const auto inner = static_cast<double>(weights.columns());
+  const double density = stored / std::max(1.0, static_cast<double>(rows) * inner);
+  Cut best;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int64_t of_block = least_rows; of_block <= most_rows; of_block *= 2) {
+    for (const std::int64_t threads : {32, 64}) {
+      const double loads = inner * (1 - std::pow(1 - density, static_cast<double>(of_block)));
+      const double entries = stored / static_cast<double>(std::max<std::int64_t>(1, pieces(rows, of_block)));
+      const std::int64_t blocks = pieces(rows, of_block) * pieces(columns, threads);
+      const double cost = static_cast<double>(pieces(blocks, processors)) *
+                          (bytes_of_latency + bytes_of_instruction * (entries + loads));
+      if (cost >= least) continue;
+      least = cost;
+      best = {of_block, threads};
+    }
+  }
+  return best;
 }
 
 /// The loops of a convolution of one image or several, channels first or last; empty names where the
@@ -137,7 +178,8 @@ Schedule convolution(Algorithm algorithm, std::shared_ptr<const SparseTensor> we
   const std::int64_t rows = knobs.rows > 0 ? knobs.rows : rows_of_block(filters, blocks);
   const auto stored = static_cast<std::int64_t>(weights->array("values").size());
   const std::int64_t of_block = stored / std::max<std::int64_t>(1, pieces(filters, rows));
-  const std::int64_t share = knobs.groups > 0 ? knobs.groups : groups_of_block(of_block);
+  const std::int64_t share =
+      knobs.groups > 0 ? knobs.groups : groups_of_block(of_block, entries_of_group, most_groups_of_image);
   const std::string sum = sum_loop(algorithm);
   const LoopName line_blocks(loops.lines + ".outer"), line(loops.lines + ".inner");
   const LoopName warps(loops.pixels + ".outer"), column(loops.pixels + ".inner");
@@ -203,15 +245,15 @@ class Recipe {
   }
 
   void bake() {
-    // Where there are columns for every warp that a device holds, sharing sums gains nothing.
-    const bool plenty = columns_.is_static() && columns_.value >= plenty_of_columns;
-    const std::int64_t wanted = plenty ? wide_threads : baked_threads;
-    const std::int64_t threads = knobs_.threads > 0 ? knobs_.threads : wanted;
     // A size known only at launch is taken for a long one.
-    const std::int64_t count = columns_.is_static() ? pieces(columns_.value, threads) : wanted_blocks;
-    const std::int64_t rows = knobs_.rows > 0 ? knobs_.rows : rows_of_block(extent_, count);
+    const bool plenty = !columns_.is_static() || columns_.value >= plenty_of_columns;
+    const Cut cut = plenty ? Cut() : cheapest_cut(extent_, columns_.value, *schedule_.weights());
+    const std::int64_t rows = knobs_.rows > 0 ? knobs_.rows : std::min(cut.rows, rows_of_few(extent_));
+    const std::int64_t threads = knobs_.threads > 0 ? knobs_.threads : cut.threads;
     const std::int64_t of_block = stored() / std::max<std::int64_t>(1, pieces(extent_, rows));
-    const std::int64_t share = knobs_.groups > 0 ? knobs_.groups : plenty ? 1 : groups_of_block(of_block);
+    const std::int64_t of_group = plenty ? entries_of_group_of_many_columns : entries_of_group;
+    const std::int64_t most = std::clamp<std::int64_t>(most_threads / threads, 1, most_groups);
+    const std::int64_t share = knobs_.groups > 0 ? knobs_.groups : groups_of_block(of_block, of_group, most);
     if (share > 1 && threads % 32 != 0)
       throw UserError({"groups of sparsert share whole warps", schedule_.algorithm().name,
                        fmt::format("{} threads", threads), "a multiple of 32"});

@@ -28,14 +28,15 @@ struct SparseRtKnobs {
 
 /// Wang, SparseRT: Accelerating Unstructured Sparsity on GPUs for Deep Learning Inference, PACT 2020, section
 /// 3: a block takes some rows and one column a thread; the values and coordinates of its rows are constants
-/// of its code, which groups of threads share by non-zeros. The recipe takes as many rows a block as leave 96
-/// blocks, and groups of about 150 entries. Code that is read for many columns has to fit the instruction
-/// caches: beyond 6,600 entries and 512 columns the entries are read from memory, a row a warp at a time, for
-/// columns of B that lie in shared memory where all of k fits, and in global memory where it does not. A
-/// convolution has one pixel a lane (section 4): coordinates of the filter are constants too. For GPUs,
-/// weights in csr, and a product with one row and one column index (SpMM, linear layers) or a convolution of
-/// up to 250,000 stored entries; everything else gets default_schedule. UserError for groups of threads that
-/// are no whole warps.
+/// of its code, which groups of threads share by non-zeros. The recipe cuts the output so that the waves of
+/// blocks read the least code (an instruction for each entry, and one for each column of the weights that a
+/// block has an entry in), and makes groups of about 150 entries, 400 where there are thousands of columns.
+/// Code that is read for many columns has to fit the instruction caches: beyond 60,000 entries and 512
+/// columns the entries are read from memory, a row a warp at a time, for columns of B that lie in shared
+/// memory where all of k fits, and in global memory where it does not. A convolution has one pixel a lane
+/// (section 4): coordinates of the filter are constants too. For GPUs, weights in csr, and a product with one
+/// row and one column index (SpMM, linear layers) or a convolution of up to 250,000 stored entries;
+/// everything else gets default_schedule. UserError for groups of threads that are no whole warps.
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const SparseRtKnobs& knobs = {});
 
