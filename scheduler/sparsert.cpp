@@ -121,6 +121,8 @@ Cut cheapest_cut(std::int64_t rows, std::int64_t columns, const SparseTensor& we
   double least = std::numeric_limits<double>::infinity();
   for (std::int64_t of_block = least_rows; of_block <= most_rows; of_block *= 2) {
     for (const std::int64_t threads : {32, 64}) {
+      // Few columns in one wide block leave lanes idle.
+      if (threads >= columns && threads > 32) continue;
       const double loads = inner * (1 - std::pow(1 - density, static_cast<double>(of_block)));
       const double entries = stored / static_cast<double>(std::max<std::int64_t>(1, pieces(rows, of_block)));
       const std::int64_t blocks = pieces(rows, of_block) * pieces(columns, threads);
