@@ -6,7 +6,9 @@ namespace weft::steps {
 using ir::Stmt;
 
 bool is_group_loop(const std::string& name) {
-  return name.ends_with(group_suffix);
+  const std::size_t at = name.find(group_suffix);
+  return at != std::string::npos &&
+         (at + group_suffix.size() == name.size() || name[at + group_suffix.size()] == '.');
 }
 
 Stmt statement_of(const GroupedSum& sum) {

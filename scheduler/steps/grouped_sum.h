@@ -20,6 +20,7 @@ struct GroupedSum {
 
 /// Loops over groups are called after the loop of the sum: "k.group".
 inline constexpr std::string_view group_suffix = ".group";
+/// True for such a loop and for pieces of it.
 bool is_group_loop(const std::string& name);
 
 /// allocate parts { for group { own }, for group { if group < 1 { result } } }
