@@ -1,0 +1,127 @@
+// The recipe sparsert as PTX in the simulator: real matrices, all counts of groups, values that must not be read.
+#include <gtest/gtest.h>
+#include <weft/backends/kernel.h>
+#include <weft/backends/simulator/device.h>
+#include <weft/formats/io/read.h>
+#include <weft/formats/random.h>
+#include <weft/formats/synthetic.h>
+#include <weft/scheduler/sparsert.h>
+#include <weft/search/problems.h>
+#include <weft/search/verify.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <limits>
+
+namespace weft {
+namespace {
+
+using SharedWeights = std::shared_ptr<const SparseTensor>;
+
+SharedWeights in_csr(const WeightMatrix& matrix) {
+  return std::make_shared<const SparseTensor>(pack(matrix, formats::csr()));
+}
+
+Kernel compiled(const Algorithm& algorithm, const SharedWeights& weights, const SparseRtKnobs& knobs) {
+  KernelOptions options;
+  options.assemble = false;
+  return compile(sparsert(algorithm, weights, target_named("sm_80"), knobs), options);
+}
+
+void expect_right(const WeightMatrix& matrix, std::int64_t columns, const SparseRtKnobs& knobs) {
+  SCOPED_TRACE(matrix.origin + ", N = " + std::to_string(columns));
+  const Kernel kernel =
+      compiled(spmm_algorithm(matrix.rows, matrix.columns, columns, DType::f32), in_csr(matrix), knobs);
+  Array b = random_array(DType::f32, {matrix.columns, columns}, 7, RandomValues::uniform);
+  Array c(DType::f32, {matrix.rows, columns});
+  const Verification verification =
+      verify(kernel, Device::simulator("sm_80"), Arguments{{{"B", &b}, {"C", &c}}, {}});
+  EXPECT_TRUE(verification.passed) << verification.text() << "\n" << kernel.schedule().cpp();
+}
+
+TEST(SparseRt, RealMatrices) {
+  if (!std::filesystem::is_directory(WEFT_DATA_DIR)) {
+    std::cout << "[SKIP] there is no folder " WEFT_DATA_DIR << std::endl;
+    GTEST_SKIP();
+  }
+  constexpr std::int64_t most_entries = 5'000;  // compiled in a second
+  constexpr std::array<std::int64_t, 8> widths{1, 2, 7, 31, 33, 49, 63, 65};
+  std::size_t count = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(WEFT_DATA_DIR)) {
+    if (file.path().extension() != ".smtx") continue;
+    const WeightMatrix pattern = read(file.path().string());
+    if (pattern.stored() > most_entries) continue;
+    const WeightMatrix matrix = with_random_values(pattern, DType::f32, 5);
+    expect_right(matrix, widths[count % widths.size()], {});
+    expect_right(matrix, widths[(count + 3) % widths.size()], {.form = SparseRtForm::row_per_warp});
+    ++count;
+  }
+  std::cout << count << " matrices\n";
+  EXPECT_GT(count, 10U);
+}
+
+TEST(SparseRt, EveryCountOfGroups) {
+  const WeightMatrix matrix = synthetic_layer({.rows = 10, .columns = 17, .sparsity = 0.6, .seed = 8});
+  for (std::int64_t count = 1; count <= 17; ++count)
+    expect_right(matrix, 33, {.form = SparseRtForm::baked, .rows = 4, .threads = 32, .groups = count});
+}
+
+/// Columns of the weights without an entry: what lies there in B is nobody's business.
+TEST(SparseRt, WhatIsPrunedIsNotUsed) {
+  const WeightMatrix matrix =
+      from_coordinates(6, 8, {0, 0, 1, 3, 5, 5}, {1, 4, 4, 6, 1, 6}, random_array(DType::f32, {6}, 3), "by hand");
+  constexpr std::int64_t columns = 40;
+  Array b = random_array(DType::f32, {8, columns}, 7);
+  for (const std::int64_t pruned : {0, 2, 3, 5, 7}) {
+    for (std::int64_t n = 0; n < columns; ++n)
+      b.set(pruned * columns + n, n % 2 == 0 ? std::numeric_limits<double>::infinity() : std::nan(""));
+  }
+  for (const SparseRtKnobs& knobs :
+       {SparseRtKnobs{.rows = 4, .groups = 1}, SparseRtKnobs{.rows = 4, .groups = 3},
+        SparseRtKnobs{.form = SparseRtForm::streaming, .threads = 64},
+        SparseRtKnobs{.form = SparseRtForm::row_per_warp, .threads = 64}}) {
+    const Kernel kernel = compiled(spmm_algorithm(6, 8, columns, DType::f32), in_csr(matrix), knobs);
+    Array c(DType::f32, {6, columns});
+    for (std::int64_t i = 0; i < c.size(); ++i) c.set(i, std::nan(""));
+    kernel(Device::simulator("sm_80"), Arguments{{{"B", &b}, {"C", &c}}, {}});
+    for (std::int64_t i = 0; i < c.size(); ++i) ASSERT_TRUE(std::isfinite(c.get(i))) << kernel.schedule().cpp();
+    for (const std::int64_t empty : {2, 4}) {
+      for (std::int64_t n = 0; n < columns; ++n) EXPECT_EQ(c.get(empty * columns + n), 0);
+    }
+  }
+}
+
+/// Pixels beyond the border are nobody's; those at the border are read for it, and must not count.
+TEST(SparseRt, TheBorderOfAnImageDoesNotCount) {
+  Convolution c;
+  c.channels = 1;
+  c.filters = 2;
+  c.image = {5, 6};
+  c.filter = {3, 3};
+  c.pad = {1, 1};
+  // Both filters look at the pixel above and left alone.
+  WeightMatrix matrix = from_coordinates(2, 9, {0, 1}, {0, 0}, random_array(DType::f32, {2}, 3), "by hand");
+  matrix.shape = {2, 1, 3, 3};
+  Array b = random_array(DType::f32, {1, 1, 5, 6}, 7);
+  b.set(0, std::numeric_limits<double>::infinity());
+  const Kernel kernel = compiled(convolution_algorithm(c, DType::f32), in_csr(matrix), {});
+  Array out(DType::f32, {1, 2, 5, 6});
+  kernel(Device::simulator("sm_80"), Arguments{{{"B", &b}, {"C", &out}}, {}});
+  for (std::int64_t f = 0; f < 2; ++f) {
+    for (std::int64_t p = 0; p < 5; ++p) {
+      for (std::int64_t q = 0; q < 6; ++q) {
+        const double value = out.get((f * 5 + p) * 6 + q);
+        if (p == 0 || q == 0) {
+          EXPECT_EQ(value, 0) << p << ", " << q;
+        } else {
+          EXPECT_EQ(std::isinf(value), p == 1 && q == 1) << p << ", " << q;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft
