@@ -44,9 +44,9 @@ bool reads_inner_data(const Expr& index, const InnerLoops& loops) {
   return found;
 }
 
-/// The largest value of a term above its smallest, or undefined where the term is not a loop times a
-/// constant.
-Expr reach_of(const ir::Linear::Term& term, const InnerLoops& loops) {
+/// The smallest value of a term, and the largest above it; undefined where the term is not a loop times a
+/// constant, or the loop begins where another one inside says.
+Span reach_of(const ir::Linear::Term& term, const InnerLoops& loops) {
   if (term.coefficient < 0) return {};
   Expr scale = ir::integer(term.coefficient);
   Expr atom = term.atom;
@@ -57,13 +57,16 @@ Expr reach_of(const ir::Linear::Term& term, const InnerLoops& loops) {
   }
   const auto* v = atom.as<ir::Variable>();
   if (v == nullptr || loops.find(v->name) == loops.end()) return {};
-  return (loops.at(v->name).extent - 1) * scale;
+  const ir::For& loop = loops.at(v->name);
+  if (uses_any(loop.begin, loops)) return {};
+  return {loop.begin * scale, (loop.extent - 1) * scale};
 }
 
 Span span_of(const Expr& index, const Expr& whole, const InnerLoops& loops) {
   if (reads_inner_data(index, loops)) return {ir::integer(0), whole};
   ir::Linear outer;
   Expr extent = ir::integer(1);
+  Expr begin = ir::integer(0);
   const ir::Linear sum = ir::linear(index);
   outer.constant = sum.constant;
   for (const ir::Linear::Term& term : sum.terms) {
@@ -71,11 +74,12 @@ Span span_of(const Expr& index, const Expr& whole, const InnerLoops& loops) {
       outer.terms.push_back(term);
       continue;
     }
-    const Expr reach = reach_of(term, loops);
-    if (!reach.defined()) return {};
-    extent = extent + reach;
+    const Span reach = reach_of(term, loops);
+    if (!reach.extent.defined()) return {};
+    begin = begin + reach.begin;
+    extent = extent + reach.extent;
   }
-  return {outer.expr(), extent};
+  return {ir::linear(outer.expr() + begin).expr(), extent};
 }
 
 Stmt with_loads(const Stmt& body, const ir::BufferRef& buffer,

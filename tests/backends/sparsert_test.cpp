@@ -1,4 +1,5 @@
-// The recipe sparsert as PTX in the simulator: real matrices, all counts of groups, values that must not be read.
+// The recipe sparsert as PTX in the simulator: real matrices, all counts of groups, values that must not be
+// read.
 #include <gtest/gtest.h>
 #include <weft/backends/kernel.h>
 #include <weft/backends/simulator/device.h>
@@ -70,8 +71,8 @@ TEST(SparseRt, EveryCountOfGroups) {
 
 /// Columns of the weights without an entry: what lies there in B is nobody's business.
 TEST(SparseRt, WhatIsPrunedIsNotUsed) {
-  const WeightMatrix matrix =
-      from_coordinates(6, 8, {0, 0, 1, 3, 5, 5}, {1, 4, 4, 6, 1, 6}, random_array(DType::f32, {6}, 3), "by hand");
+  const WeightMatrix matrix = from_coordinates(6, 8, {0, 0, 1, 3, 5, 5}, {1, 4, 4, 6, 1, 6},
+                                               random_array(DType::f32, {6}, 3), "by hand");
   constexpr std::int64_t columns = 40;
   Array b = random_array(DType::f32, {8, columns}, 7);
   for (const std::int64_t pruned : {0, 2, 3, 5, 7}) {
@@ -86,7 +87,8 @@ TEST(SparseRt, WhatIsPrunedIsNotUsed) {
     Array c(DType::f32, {6, columns});
     for (std::int64_t i = 0; i < c.size(); ++i) c.set(i, std::nan(""));
     kernel(Device::simulator("sm_80"), Arguments{{{"B", &b}, {"C", &c}}, {}});
-    for (std::int64_t i = 0; i < c.size(); ++i) ASSERT_TRUE(std::isfinite(c.get(i))) << kernel.schedule().cpp();
+    for (std::int64_t i = 0; i < c.size(); ++i)
+      ASSERT_TRUE(std::isfinite(c.get(i))) << kernel.schedule().cpp();
     for (const std::int64_t empty : {2, 4}) {
       for (std::int64_t n = 0; n < columns; ++n) EXPECT_EQ(c.get(empty * columns + n), 0);
     }
