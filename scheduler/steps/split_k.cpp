@@ -32,6 +32,7 @@ class Splitting {
   StepResult operator()() {
     if (auto refused = find_sum()) return *refused;
     if (auto refused = find_around()) return *refused;
+    if (auto refused = require_common_conditions()) return *refused;
     ir::Program result = program_;
     if (outermost_.empty()) {
       ir::Rewriter rewriter;
@@ -138,7 +139,6 @@ class Splitting {
                        [&](const ir::For& loop) { return ir::uses(expr, loop.name); });
   }
 
- public:
   /// Precondition 6, once the loops around are known.
   std::optional<Reason> require_common_conditions() const {
     for (const Expr& condition : conditions_around_) {
@@ -149,7 +149,6 @@ class Splitting {
     return std::nullopt;
   }
 
- private:
   Stmt split(Chain chain) const {
     std::vector<Expr> of_threads;
     std::erase_if(chain.conditions, [&](const Expr& condition) {
@@ -270,10 +269,8 @@ StepResult apply_split_k(const ir::Program& program, const Step& step, const Ste
       return Reason{2, fmt::format("the sum is split to {} already", name), "a sum that is not split", name};
   }
   ir::Program changed = program;
-  Splitting splitting(program, loop, factor_of(changed, number), context.step);
-  StepResult result = splitting();
+  StepResult result = Splitting(program, loop, factor_of(changed, number), context.step)();
   if (std::holds_alternative<Reason>(result)) return result;
-  if (auto refused = splitting.require_common_conditions()) return *refused;
   std::get<ir::Program>(result).knobs = changed.knobs;
   return result;
 }
