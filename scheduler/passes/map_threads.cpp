@@ -3,6 +3,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/children.h>
 #include <weft/scheduler/passes/passes.h>
 
 #include <algorithm>
@@ -121,41 +122,15 @@ bool holds_barrier(const Stmt& stmt) {
 /// The statement where the condition holds; barriers are reached by all threads.
 Stmt where(const Expr& condition, const Stmt& stmt) {
   if (!holds_barrier(stmt)) return ir::if_then(condition, stmt);
-  if (const auto* s = stmt.as<ir::For>()) {
-    ir::For loop = *s;
-    loop.body = where(condition, s->body);
-    return ir::for_loop(std::move(loop));
-  }
-  if (const auto* s = stmt.as<ir::Block>()) {
-    std::vector<Stmt> statements;
-    for (const Stmt& child : s->statements) statements.push_back(where(condition, child));
-    return ir::block(std::move(statements));
-  }
-  if (const auto* s = stmt.as<ir::If>())
-    return ir::if_then(s->condition, where(condition, s->then),
-                       s->otherwise.defined() ? where(condition, s->otherwise) : Stmt());
-  if (const auto* s = stmt.as<ir::Allocate>()) return ir::allocate(s->buffer, where(condition, s->body));
-  if (const auto* s = stmt.as<ir::Let>()) return ir::let(s->name, s->value, where(condition, s->body));
-  return stmt;
+  return with_children(stmt, [&](const Stmt& child) { return where(condition, child); });
 }
 
 /// Bound loops become Lets, outermost first: how many warps an iteration gets depends on the loops inside.
 class Mapping {
  public:
   Stmt operator()(const Stmt& stmt, const Teams& teams) const {
-    if (!stmt.defined()) return stmt;
-    const auto inside = [&](const Stmt& child) { return (*this)(child, teams); };
-    if (const auto* s = stmt.as<ir::For>()) return of(*s, teams);
-    if (const auto* s = stmt.as<ir::Block>()) {
-      std::vector<Stmt> statements;
-      for (const Stmt& child : s->statements) statements.push_back(inside(child));
-      return ir::block(std::move(statements));
-    }
-    if (const auto* s = stmt.as<ir::If>())
-      return ir::if_then(s->condition, inside(s->then), inside(s->otherwise));
-    if (const auto* s = stmt.as<ir::Allocate>()) return ir::allocate(s->buffer, inside(s->body));
-    if (const auto* s = stmt.as<ir::Let>()) return ir::let(s->name, s->value, inside(s->body));
-    return stmt;
+    if (stmt.defined() && stmt.as<ir::For>() != nullptr) return of(*stmt.as<ir::For>(), teams);
+    return with_children(stmt, [&](const Stmt& child) { return (*this)(child, teams); });
   }
 
  private:
@@ -187,12 +162,6 @@ class SingleWriter {
   /// `teams` reach the statement together.
   Stmt operator()(const Stmt& stmt, const Teams& teams) const {
     if (!stmt.defined()) return stmt;
-    const auto inside = [&](const Stmt& child) { return (*this)(child, teams); };
-    if (const auto* s = stmt.as<ir::For>()) {
-      ir::For loop = *s;
-      loop.body = (*this)(s->body, teams.inside(*s));
-      return ir::for_loop(std::move(loop));
-    }
     if (const auto* s = stmt.as<ir::Store>()) {
       if (s->buffer->scope == ir::Scope::registers) return stmt;
       Expr writes = ir::boolean(true);
@@ -201,16 +170,9 @@ class SingleWriter {
       }
       return ir::if_then(writes, stmt);
     }
-    if (const auto* s = stmt.as<ir::Block>()) {
-      std::vector<Stmt> statements;
-      for (const Stmt& child : s->statements) statements.push_back(inside(child));
-      return ir::block(std::move(statements));
-    }
-    if (const auto* s = stmt.as<ir::If>())
-      return ir::if_then(s->condition, inside(s->then), inside(s->otherwise));
-    if (const auto* s = stmt.as<ir::Allocate>()) return ir::allocate(s->buffer, inside(s->body));
-    if (const auto* s = stmt.as<ir::Let>()) return ir::let(s->name, s->value, inside(s->body));
-    return stmt;
+    const auto* loop = stmt.as<ir::For>();
+    const Teams inside = loop != nullptr ? teams.inside(*loop) : teams;
+    return with_children(stmt, [&](const Stmt& child) { return (*this)(child, inside); });
   }
 };
 

@@ -1,4 +1,5 @@
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/children.h>
 #include <weft/scheduler/passes/passes.h>
 
 namespace weft::passes {
@@ -18,24 +19,12 @@ bool stores_to(const Stmt& stmt, const ir::BufferRef& buffer) {
 /// `repeats`: a loop that a block goes through several times stands around.
 Stmt ordered(const Stmt& stmt, bool repeats) {
   if (!stmt.defined()) return stmt;
-  if (const auto* s = stmt.as<ir::For>()) {
-    ir::For loop = *s;
-    loop.body = ordered(s->body, repeats || !ir::is_bound(s->kind));
-    return ir::for_loop(std::move(loop));
-  }
-  if (const auto* s = stmt.as<ir::Block>()) {
-    std::vector<Stmt> statements;
-    for (const Stmt& child : s->statements) statements.push_back(ordered(child, repeats));
-    return ir::block(std::move(statements));
-  }
-  if (const auto* s = stmt.as<ir::If>())
-    return ir::if_then(s->condition, ordered(s->then, repeats), ordered(s->otherwise, repeats));
-  if (const auto* s = stmt.as<ir::Let>()) return ir::let(s->name, s->value, ordered(s->body, repeats));
+  const auto* loop = stmt.as<ir::For>();
+  const bool inside = repeats || (loop != nullptr && !ir::is_bound(loop->kind));
   const auto* s = stmt.as<ir::Allocate>();
-  if (s == nullptr) return stmt;
-  const auto* block = s->body.as<ir::Block>();
-  if (s->buffer->scope != ir::Scope::shared || block == nullptr || !stores_to(s->body, s->buffer))
-    return ir::allocate(s->buffer, ordered(s->body, repeats));
+  const auto* block = s == nullptr ? nullptr : s->body.as<ir::Block>();
+  if (block == nullptr || s->buffer->scope != ir::Scope::shared || !stores_to(s->body, s->buffer))
+    return with_children(stmt, [&](const Stmt& child) { return ordered(child, inside); });
   std::vector<Stmt> statements;
   // What slower threads still read of the last time must not be overwritten.
   if (repeats) statements.push_back(ir::barrier());

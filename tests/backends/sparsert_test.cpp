@@ -44,8 +44,7 @@ void expect_right(const WeightMatrix& matrix, std::int64_t columns, const Sparse
 
 TEST(SparseRt, RealMatrices) {
   if (!std::filesystem::is_directory(WEFT_DATA_DIR)) {
-    std::cout << "[SKIP] there is no folder " WEFT_DATA_DIR << std::endl;
-    GTEST_SKIP();
+    GTEST_SKIP() << "there is no folder " WEFT_DATA_DIR;
   }
   constexpr std::int64_t most_entries = 5'000;  // compiled in a second
   constexpr std::array<std::int64_t, 8> widths{1, 2, 7, 31, 33, 49, 63, 65};
