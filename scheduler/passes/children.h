@@ -8,8 +8,8 @@
 
 namespace weft::passes {
 
-/// The statement with `change(child)` in place of each statement directly inside it. Statements without any, and
-/// undefined ones, are returned as they are.
+/// The statement with `change(child)` in place of each statement directly inside it. Statements without any,
+/// and undefined ones, are returned as they are.
 template <class Change>
 ir::Stmt with_children(const ir::Stmt& stmt, const Change& change) {
   if (!stmt.defined()) return stmt;
@@ -24,7 +24,8 @@ ir::Stmt with_children(const ir::Stmt& stmt, const Change& change) {
     return ir::block(std::move(statements));
   }
   if (const auto* s = stmt.as<ir::If>())
-    return ir::if_then(s->condition, change(s->then), s->otherwise.defined() ? change(s->otherwise) : ir::Stmt());
+    return ir::if_then(s->condition, change(s->then),
+                       s->otherwise.defined() ? change(s->otherwise) : ir::Stmt());
   if (const auto* s = stmt.as<ir::Allocate>()) return ir::allocate(s->buffer, change(s->body));
   if (const auto* s = stmt.as<ir::Let>()) return ir::let(s->name, s->value, change(s->body));
   return stmt;
