@@ -13,8 +13,8 @@ namespace {
 
 // Of code: measured on an H200 (docs/measurements.md).
 constexpr std::int64_t most_entries = 250'000;  ///< compiled in a minute
-constexpr std::int64_t entries_in_caches =
-    60'000;                                ///< beyond, code read for many columns is slower than data
+// Beyond, code that is read for many columns is slower than data.
+constexpr std::int64_t entries_in_caches = 60'000;
 constexpr std::int64_t few_columns = 512;  ///< read so seldom that it does not matter
 constexpr std::int64_t most_rows = 64;     ///< accumulators of a thread
 constexpr std::int64_t least_rows = 8;
@@ -64,15 +64,11 @@ std::string sum_loop(const Algorithm& algorithm) {
   return name;
 }
 
-Extent extent_of(const Algorithm& algorithm, const std::string& index) {
-  for (const TensorAccess& factor : algorithm.factors) {
-    const Operand& operand = algorithm.operands[factor.operand];
-    for (std::size_t i = 0; i < factor.indices.size(); ++i) {
-      const std::string* name = factor.indices[i].plain();
-      if (name != nullptr && *name == index) return operand.shape[i];
-    }
+Extent extent_of(const Algorithm& algorithm, const std::string& name) {
+  for (const IndexVariable& index : algorithm.indices) {
+    if (index.name == name) return index.extent;
   }
-  throw InternalError("no factor has the index " + index);
+  throw InternalError("no index is called " + name);
 }
 
 /// The factor that the weights are multiplied with.
@@ -137,7 +133,7 @@ Cut cheapest_cut(std::int64_t rows, std::int64_t columns, const SparseTensor& we
 }
 
 /// The loops of a convolution of one image or several, channels first or last; empty names where the
-/// algorithm is something else.
+/// algorithm is something else, has sizes known only at launch, or lines too long for the warps of a block.
 struct ConvolutionLoops {
   std::string batch, filters, lines, pixels;
 };
@@ -158,20 +154,19 @@ ConvolutionLoops convolution_loops(const Algorithm& algorithm) {
     found = found || index.name == filters;
     if (index.name != filters) others.push_back(index.name);
   }
-  return found && others.size() == 3 ? ConvolutionLoops{others[0], filters, others[1], others[2]}
-                                     : ConvolutionLoops{};
+  if (!found || others.size() != 3) return {};
+  for (const std::string& name : others) {
+    if (!extent_of(algorithm, name).is_static()) return {};
+  }
+  if (extent_of(algorithm, others[2]).value > most_threads) return {};
+  return {others[0], filters, others[1], others[2]};
 }
 
 /// A lane has one pixel of one to 32 columns of several lines; further columns go to further warps.
 /// Coordinates are constants of the code, so that a read of the image costs no arithmetic but at its border.
 Schedule convolution(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                      const ConvolutionLoops& loops, const SparseRtKnobs& knobs) {
-  const auto extent = [&](const std::string& name) {
-    for (const IndexVariable& index : algorithm.indices) {
-      if (index.name == name) return index.extent.value;
-    }
-    throw InternalError("no index is called " + name);
-  };
+  const auto extent = [&](const std::string& name) { return extent_of(algorithm, name).value; };
   const std::int64_t filters = algorithm.sparse_operand()->shape.front().value;
   const std::int64_t column_warps = pieces(extent(loops.pixels), 32);
   const std::int64_t columns = pieces(extent(loops.pixels), column_warps);
@@ -180,8 +175,10 @@ Schedule convolution(Algorithm algorithm, std::shared_ptr<const SparseTensor> we
   const std::int64_t rows = knobs.rows > 0 ? knobs.rows : rows_of_block(filters, blocks);
   const auto stored = static_cast<std::int64_t>(weights->array("values").size());
   const std::int64_t of_block = stored / std::max<std::int64_t>(1, pieces(filters, rows));
+  const std::int64_t most =
+      std::clamp<std::int64_t>(most_threads / (32 * column_warps), 1, most_groups_of_image);
   const std::int64_t share =
-      knobs.groups > 0 ? knobs.groups : groups_of_block(of_block, entries_of_group, most_groups_of_image);
+      knobs.groups > 0 ? knobs.groups : groups_of_block(of_block, entries_of_group, most);
   const std::string sum = sum_loop(algorithm);
   const LoopName line_blocks(loops.lines + ".outer"), line(loops.lines + ".inner");
   const LoopName warps(loops.pixels + ".outer"), column(loops.pixels + ".inner");

@@ -79,10 +79,9 @@ std::vector<Case> cases() {
   return made;
 }
 
-void check(const Case& each, const std::string& format, const std::string& target, Emitter emitter) {
-  const Schedule schedule = default_schedule(
-      each.algorithm, std::make_shared<const SparseTensor>(pack(each.weights, parse_format(format))),
-      target_named(target));
+/// Copies as late as they may come, and in some other order.
+void run_simulated(const Case& each, const Schedule& schedule, const std::string& target, Emitter emitter) {
+  SCOPED_TRACE(target + "\n" + schedule.cpp());
   KernelOptions options;
   options.emitter = emitter;
   options.assemble = false;
@@ -98,11 +97,18 @@ void check(const Case& each, const std::string& format, const std::string& targe
     simulator::options(device).launch.seed = 7;
     try {
       const Verification verification = verify(kernel, device, arguments);
-      EXPECT_TRUE(verification.passed) << format << " on " << target << ": " << verification.text();
+      EXPECT_TRUE(verification.passed) << verification.text();
     } catch (const RuntimeError& error) {
-      ADD_FAILURE() << format << " on " << target << ": " << error.what() << "\n" << kernel.ptx();
+      ADD_FAILURE() << error.what() << "\n" << kernel.ptx();
     }
   }
+}
+
+void check(const Case& each, const std::string& format, const std::string& target, Emitter emitter) {
+  const Schedule schedule = default_schedule(
+      each.algorithm, std::make_shared<const SparseTensor>(pack(each.weights, parse_format(format))),
+      target_named(target));
+  run_simulated(each, schedule, target, emitter);
 }
 
 TEST(SimulatedKernels, ByLlvm) {
@@ -119,16 +125,7 @@ void check_sparsert(const Case& each, const SparseRtKnobs& knobs) {
   const bool in_code = knobs.form == SparseRtForm::chosen || knobs.form == SparseRtForm::baked;
   EXPECT_EQ(schedule.cpp().find("bake_values") != std::string::npos, in_code) << schedule.cpp();
   EXPECT_EQ(schedule.cpp().find("stage(") != std::string::npos, knobs.form == SparseRtForm::streaming);
-  KernelOptions options;
-  options.assemble = false;
-  const Kernel kernel = compile(schedule, options);
-  Arguments arguments;
-  std::map<std::string, Array> arrays;
-  for (const auto& [name, shape] : each.shapes) arrays.emplace(name, random_array(each.dtype, shape, 3));
-  for (auto& [name, array] : arrays) arguments.tensors[name] = &array;
-  arguments.scalars = each.scalars;
-  const Verification verification = verify(kernel, Device::simulator("sm_80"), arguments);
-  EXPECT_TRUE(verification.passed) << verification.text() << "\n" << schedule.cpp();
+  run_simulated(each, schedule, "sm_80", Emitter::llvm);
 }
 
 TEST(SimulatedKernels, WithWeightsInTheCode) {
@@ -171,6 +168,24 @@ TEST(SimulatedKernels, ConvolutionsWithWeightsInTheCode) {
     for (const std::int64_t shares : {0, 1, 3})
       check_sparsert(convolution(DType::f32, each), {.rows = 4, .groups = shares});
   }
+}
+
+TEST(SimulatedKernels, ConvolutionsOfLongLines) {
+  Convolution c;
+  c.channels = 64;  // enough entries for several groups beside the warps of a line
+  c.filters = 3;
+  c.filter = {3, 3};
+  c.pad = {1, 1};
+  for (const std::int64_t width : {33, 300, 512}) {
+    c.image = {2, width};
+    check_sparsert(convolution(DType::f32, c), {.rows = 4});
+  }
+  // More than the warps of a block: the default schedule.
+  c.image = {2, 1100};
+  const Case long_line = convolution(DType::f32, c);
+  const auto weights = std::make_shared<const SparseTensor>(pack(long_line.weights, formats::csr()));
+  run_simulated(long_line, sparsert(long_line.algorithm, weights, target_named("sm_80"), {}), "sm_80",
+                Emitter::llvm);
 }
 
 TEST(SimulatedKernels, WithWeightsInMemory) {
