@@ -1,0 +1,29 @@
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/recipe_parts.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace weft {
+
+std::string sum_loop(const Algorithm& algorithm) {
+  std::string name;
+  for (const IndexVariable& index : algorithm.indices) {
+    if (index.reduction) name += (name.empty() ? "" : "_") + index.name;
+  }
+  return name;
+}
+
+Extent extent_of(const Algorithm& algorithm, const std::string& name) {
+  for (const IndexVariable& index : algorithm.indices) {
+    if (index.name == name) return index.extent;
+  }
+  throw InternalError("no index is called " + name);
+}
+
+std::int64_t groups_of_block(std::int64_t entries, std::int64_t of_group, std::int64_t most) {
+  const auto wanted = static_cast<std::uint64_t>(std::max<std::int64_t>(1, entries / of_group));
+  return std::min<std::int64_t>(most, static_cast<std::int64_t>(std::bit_ceil(wanted)));
+}
+
+}  // namespace weft

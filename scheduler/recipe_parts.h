@@ -1,0 +1,25 @@
+// What recipes ask of an algorithm, and the arithmetic that they cut it with.
+#pragma once
+
+#include <weft/dsl/algorithm.h>
+
+#include <cstdint>
+#include <string>
+
+namespace weft {
+
+/// The loop over what is summed, as csr's program calls it: after all its indices.
+std::string sum_loop(const Algorithm& algorithm);
+
+/// The extent of the algorithm's index of that name.
+Extent extent_of(const Algorithm& algorithm, const std::string& name);
+
+/// How many parts of that size hold the whole; the last may be smaller.
+constexpr std::int64_t pieces(std::int64_t whole, std::int64_t part) {
+  return (whole + part - 1) / part;
+}
+
+/// Groups of threads that share the entries of a block, about `of_group` each: a power of two, or `most`.
+std::int64_t groups_of_block(std::int64_t entries, std::int64_t of_group, std::int64_t most);
+
+}  // namespace weft
