@@ -157,7 +157,7 @@ std::vector<std::string> Kernel::write_to(const std::string& folder) const {
   write("schedule.json", state_->schedule.json() + "\n");
   write("explain.txt", explain());
   write("kernel.ptx", ptx());
-  write("kernel.cu", cuda_source());
+  if (source_statements(state_->lowered) <= most_source_statements) write("kernel.cu", cuda_source());
   write("kernel.cubin", state_->cubin);
   write("kernel.s", assembly());
   return names;

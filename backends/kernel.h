@@ -69,8 +69,9 @@ class Kernel {
 
   std::string program_text() const;  ///< tile level, for people
   std::string ptx() const;           ///< GPU targets: what LLVM emitted, or the compiler of the CUDA source
-  std::string cuda_source() const;   ///< GPU targets
-  std::string assembly() const;      ///< CPU target
+  /// GPU targets. UserError for programs that are too long for compilers of C++ (print_source.h).
+  std::string cuda_source() const;
+  std::string assembly() const;  ///< CPU target
   /// The same kernel with PTX that was edited by hand; without resources, and assembled where it is loaded.
   Kernel with_ptx(std::string ptx) const;
   /// GPU targets, where there was an assembler.
@@ -85,8 +86,9 @@ class Kernel {
   /// Runs once on host arrays: binds, launches, waits, copies the output back.
   void operator()(const Device& device, const Arguments& arguments) const;
 
-  /// program.txt, schedule.cpp, schedule.json, lowered.txt, and kernel.ptx, kernel.cu, kernel.cubin or
-  /// kernel.s as the target has them. Returns the file names. RuntimeError when the folder cannot be written.
+  /// program.txt, schedule.cpp, schedule.json, lowered.txt, and kernel.ptx, kernel.cu (where it is not too
+  /// long), kernel.cubin or kernel.s as the target has them. Returns the file names. RuntimeError when the
+  /// folder cannot be written.
   std::vector<std::string> write_to(const std::string& folder) const;
 
   struct State;  ///< of the implementation

@@ -5,6 +5,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/instructions.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/visit.h>
 
 namespace weft {
 namespace cuda {
@@ -16,6 +17,14 @@ void check(const ThreadProgram& program, const Target& target) {
   if (is_reserved(name)) {
     throw UserError(
         {"CUDA C++ has something else of the kernel's name", name, name, "another name for the algorithm"});
+  }
+  if (const std::int64_t statements = source_statements(program); statements > most_source_statements) {
+    throw UserError({"the kernel is too long for CUDA C++", name,
+                     fmt::format("{} statements, as when values are baked", statements),
+                     fmt::format("at most {}: compilers of C++ take time that grows with the square of a "
+                                 "straight line (1638 entries 1.1 s, 6554 entries 16 s). Emitter::llvm "
+                                 "(--emitter llvm) makes PTX of any length",
+                                 most_source_statements)});
   }
   ir::visit(program.program.body, {}, [&](const ir::Expr& e) {
     const auto* call = e.as<ir::Call>();
@@ -141,6 +150,12 @@ class SourcePrinter {
 
 }  // namespace
 }  // namespace cuda
+
+std::int64_t source_statements(const ThreadProgram& program) {
+  std::int64_t count = 0;
+  ir::visit(program.program.body, [&](const ir::Stmt& s) { count += s.as<ir::Store>() != nullptr ? 1 : 0; });
+  return count;
+}
 
 std::string print_cuda_source(const ThreadProgram& program, const Target& target,
                               const std::string& computes) {

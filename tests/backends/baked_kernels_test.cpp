@@ -10,8 +10,10 @@
 #include <weft/search/problems.h>
 #include <weft/search/verify.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 
 namespace weft {
@@ -239,6 +241,32 @@ TEST(BakedKernels, TextsHaveImmediatesAndNoWeights) {
   EXPECT_LE(count(kernel.ptx(), "ld.global"), 4 * 30);
   EXPECT_EQ(count(kernel.ptx(), ".local"), 0);
   EXPECT_EQ(count(kernel.cuda_source(), "A_values"), 0);
+}
+
+TEST(BakedKernels, LongOnesAreNoCudaSource) {
+  const auto weights = std::make_shared<const SparseTensor>(
+      pack(synthetic_layer({.rows = 64, .columns = 128, .sparsity = 0.45, .seed = 4}), formats::csr()));
+  const Kernel kernel =
+      compiled(scheduled(spmm_algorithm(64, 128, 64, DType::f32), weights, {.rows = 8}, true), false);
+  const auto expect_refused = [](const auto& call) {
+    try {
+      call();
+      ADD_FAILURE() << "no error";
+    } catch (const UserError& error) {
+      const std::string text = error.what();
+      EXPECT_NE(text.find("at most 4000"), std::string::npos) << text;
+      EXPECT_NE(text.find("Emitter::llvm"), std::string::npos) << text;
+    }
+  };
+  expect_refused([&] { (void)kernel.cuda_source(); });
+  KernelOptions options;
+  options.emitter = Emitter::cuda;
+  expect_refused([&] { compile(kernel.schedule(), options); });
+  const auto folder = std::filesystem::path(testing::TempDir()) / "long_baked_kernel";
+  const std::vector<std::string> names = kernel.write_to(folder.string());
+  EXPECT_EQ(std::ranges::find(names, "kernel.cu"), names.end());
+  EXPECT_NE(std::ranges::find(names, "kernel.ptx"), names.end());
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace
