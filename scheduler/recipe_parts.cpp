@@ -21,6 +21,13 @@ Extent extent_of(const Algorithm& algorithm, const std::string& name) {
   throw InternalError("no index is called " + name);
 }
 
+std::size_t dense_operand(const Algorithm& algorithm) {
+  for (const TensorAccess& factor : algorithm.factors) {
+    if (algorithm.operands[factor.operand].storage != Storage::sparse) return factor.operand;
+  }
+  throw InternalError("a product without a dense factor");
+}
+
 std::int64_t groups_of_block(std::int64_t entries, std::int64_t of_group, std::int64_t most) {
   const auto wanted = static_cast<std::uint64_t>(std::max<std::int64_t>(1, entries / of_group));
   return std::min<std::int64_t>(most, static_cast<std::int64_t>(std::bit_ceil(wanted)));

@@ -14,6 +14,9 @@ std::string sum_loop(const Algorithm& algorithm);
 /// The extent of the algorithm's index of that name.
 Extent extent_of(const Algorithm& algorithm, const std::string& name);
 
+/// The factor that the weights are multiplied with: its place among the operands.
+std::size_t dense_operand(const Algorithm& algorithm);
+
 /// How many parts of that size hold the whole; the last may be smaller.
 constexpr std::int64_t pieces(std::int64_t whole, std::int64_t part) {
   return (whole + part - 1) / part;

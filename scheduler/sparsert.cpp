@@ -56,14 +56,6 @@ ProductLoops product_loops(const Algorithm& algorithm) {
   return found.rows.empty() ? ProductLoops{} : found;
 }
 
-/// The factor that the weights are multiplied with.
-std::size_t dense_operand(const Algorithm& algorithm) {
-  for (const TensorAccess& factor : algorithm.factors) {
-    if (algorithm.operands[factor.operand].storage != Storage::sparse) return factor.operand;
-  }
-  throw InternalError("a product without a dense factor");
-}
-
 /// A block of more rows than there are would keep registers for nothing.
 std::int64_t rows_of_few(std::int64_t rows) {
   return static_cast<std::int64_t>(

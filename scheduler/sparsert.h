@@ -17,6 +17,13 @@ enum class SparseRtForm : std::uint8_t {
   row_per_warp,  ///< read from memory, and B too
 };
 
+/// Where baked code reads the image of a convolution.
+enum class SparseRtImage : std::uint8_t {
+  chosen,   ///< the recipe chooses
+  staged,   ///< a tile in shared memory: the lines that a block needs, zeros around the image
+  clamped,  ///< the image itself, at its border the pixel next to it, which does not count
+};
+
 /// How the recipe cuts the output; 0 leaves a number to it.
 struct SparseRtKnobs {
   SparseRtForm form = SparseRtForm::chosen;
@@ -24,6 +31,8 @@ struct SparseRtKnobs {
   std::int64_t threads = 0;  ///< of a block, those of other groups left out
   std::int64_t groups = 0;   ///< baked: of threads that share the sum over k; 1: each adds all of it
   std::int64_t columns = 0;  ///< of a lane where not baked; baked code has one column a thread
+  std::int64_t lines = 0;    ///< of the output of a convolution in a block
+  SparseRtImage image = SparseRtImage::chosen;
 };
 
 /// Wang, SparseRT: Accelerating Unstructured Sparsity on GPUs for Deep Learning Inference, PACT 2020, section

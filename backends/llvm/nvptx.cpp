@@ -17,8 +17,10 @@ namespace {
 
 /// Programs beyond this are compiled with less effort.
 constexpr std::int64_t huge_program = 20'000;
-/// So are those without loops beyond this: there is nothing to find in a straight line.
+/// So are those beyond this with next to nothing in loops, such as a copy into a tile: there is nothing to
+/// find in a straight line.
 constexpr std::int64_t long_straight_line = 4'000;
+constexpr std::int64_t little_in_loops = 1'000;
 
 void initialize() {
   static std::once_flag once;
@@ -65,13 +67,14 @@ std::unique_ptr<llvm::TargetMachine> machine_for(const Target& target, llvm::Cod
   return machine;
 }
 
-bool has_loops(const ir::Stmt& stmt) {
-  bool found = false;
+/// Statements inside loops, as far as they are not written out.
+std::int64_t size_in_loops(const ir::Stmt& stmt) {
+  std::int64_t size = 0;
   ir::visit(stmt, [&](const ir::Stmt& s) {
     const auto* loop = s.as<ir::For>();
-    found = found || (loop != nullptr && loop->kind != ir::LoopKind::unrolled);
+    if (loop != nullptr && loop->kind != ir::LoopKind::unrolled) size += emitted_size(loop->body);
   });
-  return found;
+  return size;
 }
 
 void annotate(llvm::Module& module, llvm::Function& kernel, std::int64_t threads) {
@@ -101,7 +104,8 @@ std::string emit_ptx(const ThreadProgram& program, const Target& target, const S
   check_target(program, target);
   initialize();
   const std::int64_t size = emitted_size(program.program.body);
-  const bool straight_line = size > long_straight_line && !has_loops(program.program.body);
+  const bool straight_line =
+      size > long_straight_line && size_in_loops(program.program.body) <= little_in_loops;
   const bool huge = straight_line || size > huge_program;
   // Never None: moves would appear between instructions that ptxas wants to see side by side.
   const auto machine =

@@ -5,6 +5,7 @@
 #include <weft/scheduler/steps/clamped_read.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
+#include <weft/scheduler/steps/padded_tile.h>
 
 #include <algorithm>
 #include <cmath>
@@ -51,6 +52,7 @@ class Baking {
       wider_parts_ = with_rows(nest_.groups->parts, 1);
     }
     wider_ = with_rows(nest_.sum, 0);
+    conditions_ = needed_conditions(program_, Coordinates(context_), nest_.conditions, nest_.value);
     KnownWeights::Variables block;
     const Stmt tree = select(0, block);
     if (refused_) return *refused_;
@@ -197,7 +199,7 @@ class Baking {
     Entry entry;
     entry.row = row;
     entry.conditions = around;
-    if (!hold(nest_.conditions, variables, entry.conditions)) return;
+    if (!hold(conditions_.needed, variables, entry.conditions)) return;
     const auto position = weights_.integer(nest_.position, variables);
     if (!position || *position < 0 || static_cast<std::size_t>(*position) >= weights_.columns().size()) {
       refused_ = other_shape("the position of an entry is not known from the weights");
@@ -205,6 +207,8 @@ class Baking {
     }
     entry.column = weights_.columns()[static_cast<std::size_t>(*position)];
     take_product(weights_.fold(nest_.value, variables), entry);
+    // Zero times what is not finite is not zero.
+    if (!is_finite(entry.value) && !hold(conditions_.of_padding, variables, entry.conditions)) return;
     entries.push_back(std::move(entry));
     const auto all = (entries_ + static_cast<std::int64_t>(entries.size())) * nest_.copies;
     if (all <= most_entries) return;
@@ -213,6 +217,11 @@ class Baking {
                fmt::format("more than {} entries to write out, each for {} columns of a thread",
                            most_entries / nest_.copies, nest_.copies),
                fmt::format("at most {} together: compilers take minutes for more", most_entries), loop_};
+  }
+
+  static bool is_finite(const Expr& value) {
+    const auto* constant = value.as<ir::Constant>();
+    return constant != nullptr && std::isfinite(constant->real);
   }
 
   static void take_product(const Expr& value, Entry& entry) {
@@ -254,10 +263,7 @@ class Baking {
       const Expr value = shared.defined() ? entry->value * ir::variable(name, shared.dtype()) : entry->value;
       updates.push_back(ir::store(wider_, place, value, true));
     }
-    const bool finite = std::all_of(begin, end, [](const Entry& entry) {
-      const auto* value = entry.value.template as<ir::Constant>();
-      return value != nullptr && std::isfinite(value->real);
-    });
+    const bool finite = std::all_of(begin, end, [](const Entry& entry) { return is_finite(entry.value); });
     Expr counts;
     Chain chain{nest_.columns, {}, {}};
     for (const Expr& condition : begin->conditions) {
@@ -386,9 +392,10 @@ class Baking {
   std::string loop_;
   std::int64_t code_bytes_;
   BakedNest nest_;
-  std::int64_t entries_ = 0;   ///< of the blocks written out so far
-  ir::BufferRef wider_;        ///< the sums of all rows
-  ir::BufferRef wider_parts_;  ///< of a split sum
+  NeededConditions conditions_;  ///< of the nest
+  std::int64_t entries_ = 0;     ///< of the blocks written out so far
+  ir::BufferRef wider_;          ///< the sums of all rows
+  ir::BufferRef wider_parts_;    ///< of a split sum
   std::optional<std::pair<KnownWeights::Variables, std::vector<Entry>>> of_groups_;  ///< of the block at hand
   std::optional<Reason> refused_;
 };
@@ -399,7 +406,9 @@ class Baking {
 /// that column. Sums are registers, one a row and column of a thread. First values and results stay loops
 /// over the rows. Where the sum is split to groups, each gets an equal share of the entries in that order,
 /// and the groups share the rows of the result. A balanced tree of conditions on the number of the block
-/// chooses. Explicit zeros that the format stores stay; nothing is rounded. Preconditions: 1 the loop exists;
+/// chooses. Explicit zeros that the format stores stay; nothing is rounded. Conditions that keep the reads of
+/// an image inside of it go where a staged tile holds zero outside, save around weights that are not finite.
+/// Preconditions: 1 the loop exists;
 /// 2 it stands in one place, is serial or unrolled, and has a constant range; 3 the program reads bound
 /// weights; 4 inside it stand first values, the loop over stored entries, and results; 5 loops that choose
 /// the rows have constant ranges; 6 no vectorized loop stands around the sum; 7 the code of each block is

@@ -6,6 +6,7 @@
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
+#include <weft/scheduler/steps/staged_region.h>
 
 #include <algorithm>
 #include <set>
@@ -28,58 +29,6 @@ std::vector<const ir::Load*> loads_of(const Stmt& body, const ir::BufferRef& buf
     if (load != nullptr && load->buffer == buffer) loads.push_back(load);
   });
   return loads;
-}
-
-/// Where a dimension of the region begins (in terms of outer loops) and how long it is; undefined extent: the
-/// index depends on data.
-struct Span {
-  Expr begin;
-  Expr extent;
-};
-
-bool reads_inner_data(const Expr& index, const InnerLoops& loops) {
-  bool found = false;
-  ir::visit(index,
-            [&](const Expr& e) { found = found || (e.as<ir::Load>() != nullptr && uses_any(e, loops)); });
-  return found;
-}
-
-/// The smallest value of a term, and the largest above it; undefined where the term is not a loop times a
-/// constant, or the loop begins where another one inside says.
-Span reach_of(const ir::Linear::Term& term, const InnerLoops& loops) {
-  if (term.coefficient < 0) return {};
-  Expr scale = ir::integer(term.coefficient);
-  Expr atom = term.atom;
-  if (const auto* product = atom.as<ir::Binary>();
-      product != nullptr && product->op == ir::BinaryOperator::multiply && !uses_any(product->right, loops)) {
-    scale = scale * product->right;
-    atom = product->left;
-  }
-  const auto* v = atom.as<ir::Variable>();
-  if (v == nullptr || loops.find(v->name) == loops.end()) return {};
-  const ir::For& loop = loops.at(v->name);
-  if (uses_any(loop.begin, loops)) return {};
-  return {loop.begin * scale, (loop.extent - 1) * scale};
-}
-
-Span span_of(const Expr& index, const Expr& whole, const InnerLoops& loops) {
-  if (reads_inner_data(index, loops)) return {ir::integer(0), whole};
-  ir::Linear outer;
-  Expr extent = ir::integer(1);
-  Expr begin = ir::integer(0);
-  const ir::Linear sum = ir::linear(index);
-  outer.constant = sum.constant;
-  for (const ir::Linear::Term& term : sum.terms) {
-    if (!uses_any(term.atom, loops)) {
-      outer.terms.push_back(term);
-      continue;
-    }
-    const Span reach = reach_of(term, loops);
-    if (!reach.extent.defined()) return {};
-    begin = begin + reach.begin;
-    extent = extent + reach.extent;
-  }
-  return {ir::linear(outer.expr() + begin).expr(), extent};
 }
 
 Stmt with_loads(const Stmt& body, const ir::BufferRef& buffer,
@@ -120,13 +69,34 @@ std::string tile_name(const ir::Program& program, const std::string& wanted) {
   return name;
 }
 
+/// Where neighbouring lanes read one element of neighbouring rows (the coordinates of the last dimension come
+/// from data, a loop over results steps through another), rows of an odd number of words lie in different
+/// banks.
+std::vector<Expr> shape_of_tile(const std::vector<Expr>& extents, const ir::Load& load,
+                                const InnerLoops& loops, const Algorithm& algorithm) {
+  std::vector<Expr> shape = extents;
+  const std::int64_t* last = extents.empty() ? nullptr : ir::integer_value(extents.back());
+  if (last == nullptr || *last % 2 != 0 || size_of(load.buffer->dtype) != 4) return shape;
+  const auto is_of_results = [&](const Expr& index) {
+    return std::any_of(loops.begin(), loops.end(), [&](const auto& entry) {
+      return ir::uses(index, entry.first) && is_output_loop(entry.first, algorithm);
+    });
+  };
+  bool data = false;
+  ir::visit(load.indices.back(), [&](const Expr& e) { data = data || e.as<ir::Load>() != nullptr; });
+  const bool rows = std::any_of(load.indices.begin(), load.indices.end() - 1, is_of_results);
+  if (data && rows && !is_of_results(load.indices.back())) shape.back() = ir::integer(*last + 1);
+  return shape;
+}
+
 std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& buffer,
-                                        const ir::Program& program, int step) {
+                                        const ir::Program& program, const StepContext& context) {
   const InnerLoops loops = inner_loops(body);
+  const Coordinates coordinates(context);
   std::vector<Span> region;
   for (const ir::Load* load : loads_of(body, buffer)) {
     for (std::size_t i = 0; i < load->indices.size(); ++i) {
-      const Span span = span_of(load->indices[i], buffer->shape[i], loops);
+      const Span span = span_of(load->indices[i], buffer->shape[i], loops, coordinates);
       if (!span.begin.defined() || !is_constant_extent(program, span.extent)) {
         return Reason{4,
                       fmt::format("the reads of {}[…, {}, …] do not fill a tile of constant size",
@@ -145,20 +115,23 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
   for (const Span& span : region) {
     if (auto refused = reads_later_tile(span.begin, body)) return *refused;
   }
-  ir::Copy copy{nullptr, {}, buffer, {}, {}, step};
+  ir::Copy copy{nullptr, {}, buffer, {}, {}, context.step};
   for (const Span& span : region) {
     copy.source_begin.push_back(span.begin);
     copy.destination_begin.emplace_back(0);
     copy.extents.push_back(span.extent);
   }
-  const auto tile =
-      ir::make_buffer(tile_name(program, buffer->name + ".shared"), buffer->dtype, ir::Scope::shared,
-                      ir::Access::read_write, copy.extents, buffer->non_negative);
+  const auto tile = ir::make_buffer(
+      tile_name(program, buffer->name + ".shared"), buffer->dtype, ir::Scope::shared, ir::Access::read_write,
+      shape_of_tile(copy.extents, *loads_of(body, buffer).front(), loops, context.algorithm),
+      buffer->non_negative);
   copy.destination = tile;
   const Stmt rest = with_loads(body, buffer, [&](const ir::Load& load) {
     std::vector<Expr> indices;
     for (std::size_t i = 0; i < load.indices.size(); ++i) {
-      indices.push_back(ir::linear(load.indices[i] - region[i].begin).expr());
+      const std::int64_t* extent = ir::integer_value(region[i].extent);
+      const bool alone = extent != nullptr && *extent == 1;
+      indices.push_back(alone ? ir::integer(0) : ir::linear(load.indices[i] - region[i].begin).expr());
     }
     return ir::load(tile, indices);
   });
@@ -328,9 +301,11 @@ std::optional<Reason> check_place(const ir::Program& program, const Request& req
 
 /// stage(T, shared | registers, at = loop): at the begin of each iteration of the loop, what the iteration
 /// reads of T is copied; the reads become reads of the copy. Where an index comes from data (a column
-/// number), the whole dimension is copied. Preconditions: 1 the loop exists; 2 the scope is shared or
-/// registers; 3 the loop's body reads T and T is an input; 4 the region has a constant size; 5 (shared) no
-/// warp, lane or thread loop stands around the copy.
+/// number), all places that it can take are copied, with zeros for those outside of T: the lines of a block
+/// of an image and those around them that a filter reaches; the whole dimension where nothing is known.
+/// Preconditions: 1 the loop exists; 2 the scope is shared or registers; 3 the loop's body reads T and T is
+/// an input; 4 the region has a constant size; 5 (shared) no warp, lane or thread loop stands around the
+/// copy.
 StepResult apply_stage(const ir::Program& program, const Step& step, const StepContext& context) {
   const Request request = request_of(step);
   if (auto refused = check_place(program, request)) return *refused;
@@ -346,7 +321,7 @@ StepResult apply_stage(const ir::Program& program, const Step& step, const StepC
       ir::For changed = loop;
       if (!loads_of(loop.body, buffer).empty() && !refused) {
         auto staged = behind_staged(loop.body, buffer, [&](const Stmt& body) {
-          return request.scope == "shared" ? stage_shared(body, buffer, program, context.step)
+          return request.scope == "shared" ? stage_shared(body, buffer, program, context)
                                            : stage_registers(body, buffer, program, context.step);
         });
         if (auto* reason = std::get_if<Reason>(&staged)) {
