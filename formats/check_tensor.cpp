@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <tuple>
 
 namespace weft {
@@ -26,6 +27,7 @@ class Checker {
   void run() {
     check_shape();
     check_sizes();
+    check_row_order();
     descend(0, {});
     if (!by_row_ && !by_column_) check_twice();
   }
@@ -96,6 +98,28 @@ class Checker {
     }
     check_size("values", positions, false);
     values_ = &tensor_.array("values");
+  }
+
+  /// Rows that are listed one by one: each once.
+  void check_row_order() {
+    const std::optional<std::string> name = tensor_.row_order();
+    if (!name) return;
+    const auto order = tensor_.array(*name).as<std::int32_t>();
+    if (static_cast<std::int64_t>(order.size()) != tensor_.rows())
+      refuse("array " + *name, fmt::format("{} rows", order.size()), fmt::format("{} rows", tensor_.rows()));
+    std::vector<std::int64_t> place(order.size(), -1);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const std::int32_t row = order[i];
+      if (row < 0 || row >= tensor_.rows())
+        refuse(fmt::format("{}[{}]", *name, i), fmt::format("row {}", row),
+               fmt::format("0 to {}", tensor_.rows() - 1));
+      std::int64_t& before = place[static_cast<std::size_t>(row)];
+      if (before >= 0)
+        refuse(fmt::format("{}[{}]", *name, i), fmt::format("row {} appears twice", row),
+               fmt::format("every row once; that one is {}[{}] already", *name, before));
+      before = static_cast<std::int64_t>(i);
+    }
+    has_row_order_ = true;
   }
 
   std::span<const std::int32_t> offsets_of(const std::string& name) const {
@@ -170,6 +194,9 @@ class Checker {
       if (values_->is_zero_bits(place.position)) return;
       refuse(where(depth - 1, place, "values", place.position), "a value other than +0 in padding", "+0");
     }
+    // A row that is listed once comes once.
+    if (has_row_order_ && place.row != last_row_) last_row_key_ = -1;
+    last_row_ = place.row;
     const std::int64_t row_key = place.row * tensor_.columns() + place.column;
     const std::int64_t column_key = place.column * tensor_.rows() + place.row;
     by_row_ = by_row_ && row_key > last_row_key_;
@@ -197,8 +224,10 @@ class Checker {
   const Array* values_ = nullptr;
   std::vector<std::span<const std::int32_t>> begin_;
   std::vector<std::span<const std::int32_t>> index_;
+  bool has_row_order_ = false;
   bool by_row_ = true;
   bool by_column_ = true;
+  std::int64_t last_row_ = -1;
   std::int64_t last_row_key_ = -1;
   std::int64_t last_column_key_ = -1;
 };

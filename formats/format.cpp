@@ -17,20 +17,28 @@ constexpr std::string_view spelling = "a name, and after a colon its parameters,
                    std::move(found), std::move(accepted)});
 }
 
+std::int64_t value_of(std::string_view text, std::string_view name, std::string_view value) {
+  if (name == "order") {
+    if (const auto order = row_order_named(value)) return static_cast<std::int64_t>(*order);
+    refuse(text, fmt::format("\"{}\" as a row order", value.substr(0, 100)),
+           "given, length, dealt or similar");
+  }
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error == std::errc() && end == value.data() + value.size()) return number;
+  refuse(text, fmt::format("\"{}\" as a value", value.substr(0, 100)), "a whole number below 2^63");
+}
+
 void parse_parameter(std::string_view text, std::string_view parameter, Format& format) {
   const std::size_t equals = parameter.find('=');
   if (equals == 0 || equals == std::string_view::npos) {
     refuse(text, fmt::format("\"{}\" where a parameter should stand", parameter.substr(0, 100)),
            std::string(spelling));
   }
-  const std::string_view number = parameter.substr(equals + 1);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-  if (error != std::errc() || end != number.data() + number.size()) {
-    refuse(text, fmt::format("\"{}\" as a value", number.substr(0, 100)), "a whole number below 2^63");
-  }
-  if (!format.parameters.emplace(parameter.substr(0, equals), value).second) {
-    refuse(text, fmt::format("{} twice", parameter.substr(0, equals)), "each parameter once");
+  const std::string_view name = parameter.substr(0, equals);
+  const std::int64_t value = value_of(text, name, parameter.substr(equals + 1));
+  if (!format.parameters.emplace(name, value).second) {
+    refuse(text, fmt::format("{} twice", name), "each parameter once");
   }
 }
 
@@ -40,7 +48,8 @@ std::string Format::text() const {
   std::string result = name;
   char separator = ':';
   for (const auto& [parameter, value] : parameters) {
-    result += fmt::format("{}{}={}", separator, parameter, value);
+    result += fmt::format("{}{}=", separator, parameter);
+    result += parameter == "order" ? name_of(static_cast<RowOrder>(value)) : std::to_string(value);
     separator = ',';
   }
   return result;

@@ -2,6 +2,7 @@
 // a program is built from (which rows, which columns, how a stored tile becomes operands).
 #pragma once
 
+#include <weft/formats/row_order.h>
 #include <weft/formats/weight_matrix.h>
 
 #include <cstdint>
@@ -18,6 +19,7 @@ class SparseTensor;
 /// A format with its parameters, before any weight is packed: "csr", "shfl_bw:V=64".
 struct Format {
   std::string name;
+  /// "order" is a RowOrder and is written as its name.
   std::map<std::string, std::int64_t> parameters;
 
   /// "shfl_bw:V=64": what parse_format reads.
@@ -36,16 +38,23 @@ struct NamedFormat {
 /// Every named format.
 std::span<const NamedFormat> named_formats();
 
-/// "csr", "ell", "shfl_bw:V=64". UserError that lists the formats when there is none of that name.
+/// "csr", "csr:order=dealt,rows=64", "shfl_bw:V=64". UserError that lists the formats when there is none of
+/// that name.
 Format parse_format(std::string_view text);
 
 namespace formats {
 
-Format dense();  ///< every element stored, zeros too, row-major
-Format csr();    ///< rows compressed: offsets by row, columns, values
-Format csc();    ///< columns compressed: offsets by column, rows, values
-Format coo();    ///< row, column, value of each entry, sorted by row
-Format ell();    ///< every row padded to the longest; column -1 in the padding
+/// How csr and ell lay out rows: `csr({.order = RowOrder::dealt, .rows = 64})`.
+struct RowOptions {
+  RowOrder order = RowOrder::given;
+  std::int64_t rows = 64;  ///< of a block, for the orders that ask: the rows that a thread block will take
+};
+
+Format dense();                              ///< every element stored, zeros too, row-major
+Format csr(const RowOptions& options = {});  ///< rows compressed: offsets by row, columns, values
+Format csc();                                ///< columns compressed: offsets by column, rows, values
+Format coo();                                ///< row, column, value of each entry, sorted by row
+Format ell(const RowOptions& options = {});  ///< every row padded to the longest; column -1 in the padding
 
 }  // namespace formats
 

@@ -92,6 +92,21 @@ std::size_t SparseTensor::bytes() const {
   return sum;
 }
 
+std::optional<std::string> SparseTensor::row_order() const {
+  const bool listed = levels_.size() > 1 && levels_[0].kind == LevelKind::dense &&
+                      levels_[0].dimension == Dimension::none && levels_[1].kind == LevelKind::singleton &&
+                      levels_[1].dimension == Dimension::row;
+  return listed ? std::optional(levels_[1].index) : std::nullopt;
+}
+
+std::size_t SparseTensor::row_levels() const {
+  const auto of_row = [](const Level& level) { return level.dimension == Dimension::row; };
+  std::size_t count = row_order() ? 2 : 0;
+  while (count < levels_.size() && of_row(levels_[count]) && levels_[count].kind == LevelKind::dense) ++count;
+  const auto rest = levels_.begin() + static_cast<std::ptrdiff_t>(count);
+  return std::any_of(rest, levels_.end(), of_row) ? 0 : count;
+}
+
 void SparseTensor::walk(const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& visit) const {
   const std::vector<ResolvedLevel> levels = resolved(*this);
   descend(levels, {}, visit);

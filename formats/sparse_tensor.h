@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,12 @@ class SparseTensor {
   const Array& array(const std::string& name) const;  ///< InternalError when there is none
   std::size_t bytes() const;                          ///< of all arrays together
 
+  /// The number of levels at the front that choose the row, all others staying inside one row; 0 where the
+  /// format does not store row by row (csc, coo).
+  std::size_t row_levels() const;
+  /// The array that tells which row is stored first, second, …: a permutation. Nothing where rows are stored
+  /// as they come.
+  std::optional<std::string> row_order() const;
   /// Calls `visit(row, column, position in values)` for every stored place, padding left out. What did not
   /// come from `pack` has to pass `check` first: walking trusts the arrays.
   void walk(const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& visit) const;
@@ -46,7 +53,7 @@ class SparseTensor {
   Array to_dense() const;
   /// Throws UserError that names the row, the array and the place when sizes do not fit together, when
   /// offsets decrease or leave the arrays, when a coordinate is out of range, when a place is stored twice,
-  /// or when the value of padding is not +0.
+  /// when a row order is no permutation, or when the value of padding is not +0.
   void check() const;
 
  private:

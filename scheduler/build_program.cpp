@@ -36,7 +36,8 @@ class Builder {
     check_weights();
     make_arguments();
     split_sparse_indices();
-    program_.body = rows_are_outermost() ? gather() : scatter();
+    row_levels_ = weights_ == nullptr ? 0 : weights_->row_levels();
+    program_.body = weights_ == nullptr || row_levels_ > 0 ? gather() : scatter();
     program_.name = algorithm_.name;
     return std::move(program_);
   }
@@ -92,9 +93,10 @@ class Builder {
   void make_sparse_arguments(const Operand& operand) {
     // Coordinates and positions are not, save the mark of padding; a tensor's check has made sure.
     const auto& levels = weights_->levels();
-    const bool padded =
-        std::any_of(levels.begin(), levels.end(), [](const Level& level) { return level.padded; });
     for (const auto& [name, array] : weights_->arrays()) {
+      const bool padded = std::any_of(levels.begin(), levels.end(), [&](const Level& level) {
+        return level.padded && level.index == name;
+      });
       std::vector<Expr> shape;
       for (const std::int64_t extent : array.shape()) shape.emplace_back(extent);
       arrays_[name] =
@@ -133,19 +135,6 @@ class Builder {
     }
   }
 
-  bool rows_are_outermost() const {
-    if (weights_ == nullptr) return true;
-    bool leading = true;
-    for (const Level& level : weights_->levels()) {
-      if (level.dimension != Dimension::row) {
-        leading = false;
-      } else if (!leading || level.kind != LevelKind::dense) {
-        return false;
-      }
-    }
-    return true;
-  }
-
   /// The index expressions that a row or column number stands for; the last index runs fastest.
   void bind_coordinate(const std::vector<std::string>& indices, const Expr& number) {
     Expr rest = number;
@@ -169,9 +158,10 @@ class Builder {
     std::vector<Expr> conditions;
   };
 
-  std::string loop_name(const Level& level, bool stored) {
-    const std::string base = joined(level.dimension == Dimension::row ? rows_ : columns_);
-    const std::string name = level.dimension == Dimension::row && stored ? base + ".stored" : base;
+  std::string loop_name(std::size_t number, bool stored) {
+    const bool of_row = number < row_levels_ || weights_->levels()[number].dimension == Dimension::row;
+    const std::string base = joined(of_row ? rows_ : columns_);
+    const std::string name = of_row && stored ? base + ".stored" : base;
     const int count = ++used_names_[name];
     return count == 1 ? name : name + "." + std::to_string(count);
   }
@@ -191,7 +181,7 @@ class Builder {
       return walk_levels(first + 1, last, walk, body);
     }
     const bool dense = level.kind == LevelKind::dense;
-    const std::string name = loop_name(level, !dense);
+    const std::string name = loop_name(first, !dense);
     const Expr variable = ir::variable(name);
     ir::For loop;
     loop.name = name;
@@ -240,29 +230,22 @@ class Builder {
       for (auto index = indices.rbegin(); index != indices.rend(); ++index) body = loop_over(*index, body);
       return body;
     }
-    std::size_t row_levels = 0;
-    while (row_levels < weights_->levels().size() &&
-           weights_->levels()[row_levels].dimension == Dimension::row) {
-      ++row_levels;
-    }
-    return gather_from(0, row_levels, Walk{}, sum, false);
+    return gather_from(0, Walk{}, sum, false);
   }
 
-  Stmt gather_from(std::size_t next, std::size_t row_levels, const Walk& walk, const ir::BufferRef& sum,
-                   bool rows_done) {
+  Stmt gather_from(std::size_t next, const Walk& walk, const ir::BufferRef& sum, bool rows_done) {
     const auto indices = output_indices();
-    if (next == indices.size()) return sum_of_row(walk, row_levels, sum);
-    if (!is_row(indices[next]))
-      return loop_over(indices[next], gather_from(next + 1, row_levels, walk, sum, rows_done));
-    if (rows_done) return gather_from(next + 1, row_levels, walk, sum, true);
-    return walk_levels(0, row_levels, walk, [&](const Walk& inner) {
+    if (next == indices.size()) return sum_of_row(walk, sum);
+    if (!is_row(indices[next])) return loop_over(indices[next], gather_from(next + 1, walk, sum, rows_done));
+    if (rows_done) return gather_from(next + 1, walk, sum, true);
+    return walk_levels(0, row_levels_, walk, [&](const Walk& inner) {
       bind_coordinate(rows_, inner.row);
-      return gather_from(next + 1, row_levels, inner, sum, true);
+      return gather_from(next + 1, inner, sum, true);
     });
   }
 
-  Stmt sum_of_row(const Walk& row, std::size_t row_levels, const ir::BufferRef& sum) {
-    Stmt update = walk_levels(row_levels, weights_->levels().size(), row, [&](const Walk& walk) {
+  Stmt sum_of_row(const Walk& row, const ir::BufferRef& sum) {
+    Stmt update = walk_levels(row_levels_, weights_->levels().size(), row, [&](const Walk& walk) {
       bind_coordinate(columns_, walk.column);
       return guarded(walk.conditions, ir::store(sum, {}, product(walk.position), true));
     });
@@ -412,6 +395,7 @@ class Builder {
   ir::Program program_;
   std::vector<ir::BufferRef> operands_;          ///< by operand; null for the sparse one
   std::map<std::string, ir::BufferRef> arrays_;  ///< of the sparse operand
+  std::size_t row_levels_ = 0;                   ///< of the weight; 0 where it is not stored row by row
   std::vector<std::string> rows_;
   std::vector<std::string> columns_;
   std::map<std::string, Expr> coordinate_;  ///< of each index of the algorithm, where the builder stands

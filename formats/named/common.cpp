@@ -26,6 +26,45 @@ void check_positions(const WeightMatrix& weights, const Format& format, std::int
                    fmt::format("at most {}: positions are i32", most)});
 }
 
+RowLayout::RowLayout(const WeightMatrix& weights, const Format& format) : given_(weights) {
+  const auto parameter = [&](const char* name, std::int64_t otherwise) {
+    const auto found = format.parameters.find(name);
+    return found == format.parameters.end() ? otherwise : found->second;
+  };
+  const auto order = static_cast<RowOrder>(parameter("order", 0));
+  const std::int64_t rows = parameter("rows", formats::RowOptions{}.rows);
+  if (parameter("order", 0) < 0 || parameter("order", 0) > static_cast<std::int64_t>(RowOrder::similar)) {
+    throw UserError({"a format has a row order that there is not", format.name,
+                     std::to_string(parameter("order", 0)), "given, length, dealt or similar"});
+  }
+  if (rows < 1) {
+    throw UserError({"blocks of rows have too few", format.text(), std::to_string(rows),
+                     "rows = the rows of a block, at least 1"});
+  }
+  if (order == RowOrder::given) return;
+  order_ = row_order(weights, order, rows);
+  ordered_ = with_row_order(weights, order_);
+}
+
+std::vector<Level> RowLayout::levels() const {
+  if (!ordered_) return {{.kind = LevelKind::dense, .dimension = Dimension::row, .extent = given_.rows}};
+  return {{.kind = LevelKind::dense, .dimension = Dimension::none, .extent = given_.rows},
+          {.kind = LevelKind::singleton, .dimension = Dimension::row, .begin = {}, .index = "row_order"}};
+}
+
+std::vector<SparseTensor::NamedArray> RowLayout::arrays() const {
+  if (!ordered_) return {};
+  return {{"row_order", Array::of(order_)}};
+}
+
+Format with_row_options(std::string name, const formats::RowOptions& options) {
+  Format format{std::move(name), {}};
+  if (options.order == RowOrder::given) return format;
+  format.parameters["order"] = static_cast<std::int64_t>(options.order);
+  if (options.order != RowOrder::by_length) format.parameters["rows"] = options.rows;
+  return format;
+}
+
 Array index_array(std::int64_t size) {
   return Array(DType::i32, {size});
 }

@@ -5,7 +5,10 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace weft::named {
 
@@ -15,6 +18,28 @@ void check_parameters(const Format& format, std::initializer_list<std::string_vi
 /// UserError when `positions` places cannot be numbered in i32. `what` says what is counted.
 void check_positions(const WeightMatrix& weights, const Format& format, std::int64_t positions,
                      std::string_view what);
+
+/// The rows of a weight in the order that a format's parameters "order" and "rows" ask for.
+class RowLayout {
+ public:
+  /// UserError when a parameter has a value that it cannot have.
+  RowLayout(const WeightMatrix& weights, const Format& format);
+  RowLayout(const RowLayout&) = delete;
+  RowLayout& operator=(const RowLayout&) = delete;
+
+  /// Its rows are those that are stored first, second, …
+  const WeightMatrix& weights() const { return ordered_ ? *ordered_ : given_; }
+  /// Levels that find the row, and the array that they name, to stand before a format's own.
+  std::vector<Level> levels() const;
+  std::vector<SparseTensor::NamedArray> arrays() const;
+
+ private:
+  const WeightMatrix& given_;
+  std::vector<std::int32_t> order_;  ///< empty: as given
+  std::optional<WeightMatrix> ordered_;
+};
+/// The parameters of a format that has a row order.
+Format with_row_options(std::string name, const formats::RowOptions& options);
 
 /// An i32 array of `size` elements.
 Array index_array(std::int64_t size);

@@ -1,4 +1,4 @@
-// CSR: offsets by row, then the columns and values of each row.
+// CSR: offsets by row, then the columns and values of each row, in the order in which rows are stored.
 #include <weft/formats/named/common.h>
 
 namespace weft {
@@ -8,14 +8,15 @@ NamedFormat csr();
 
 namespace {
 
-SparseTensor pack_csr(const WeightMatrix& weights, const Format& format) {
-  check_parameters(format, {});
-  check_positions(weights, format, weights.stored(), "entries");
-  std::vector<Level> levels{
-      {.kind = LevelKind::dense, .dimension = Dimension::row, .extent = weights.rows},
-      {.kind = LevelKind::compressed, .dimension = Dimension::column, .begin = "begin", .index = "column"},
-  };
-  std::vector<SparseTensor::NamedArray> arrays;
+SparseTensor pack_csr(const WeightMatrix& given, const Format& format) {
+  check_parameters(format, {"order", "rows"});
+  check_positions(given, format, given.stored(), "entries");
+  const RowLayout rows(given, format);
+  const WeightMatrix& weights = rows.weights();
+  std::vector<Level> levels = rows.levels();
+  levels.push_back(
+      {.kind = LevelKind::compressed, .dimension = Dimension::column, .begin = "begin", .index = "column"});
+  std::vector<SparseTensor::NamedArray> arrays = rows.arrays();
   arrays.push_back({"begin", row_offsets(weights)});
   arrays.push_back({"column", Array::of(weights.column)});
   arrays.push_back({"values", weights.values});
@@ -31,8 +32,8 @@ NamedFormat csr() {
 
 }  // namespace named
 
-Format formats::csr() {
-  return {"csr", {}};
+Format formats::csr(const RowOptions& options) {
+  return named::with_row_options("csr", options);
 }
 
 }  // namespace weft

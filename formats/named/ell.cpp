@@ -1,5 +1,5 @@
-// ELL: every row padded to the longest. Row r has the places r * width … r * width + width - 1; in those left
-// over the column is -1 and the value +0.
+// ELL: every row padded to the longest. The row that is stored as number r has the places r * width …
+// r * width + width - 1; in those left over the column is -1 and the value +0.
 #include <weft/formats/named/common.h>
 
 #include <algorithm>
@@ -19,8 +19,10 @@ std::int64_t longest_row(const WeightMatrix& weights) {
   return longest;
 }
 
-SparseTensor pack_ell(const WeightMatrix& weights, const Format& format) {
-  check_parameters(format, {});
+SparseTensor pack_ell(const WeightMatrix& given, const Format& format) {
+  check_parameters(format, {"order", "rows"});
+  const RowLayout rows(given, format);
+  const WeightMatrix& weights = rows.weights();
   const std::int64_t width = longest_row(weights);
   check_positions(weights, format, weights.rows * width, "places, every row being as long as the longest");
   Array column_array = index_array(weights.rows * width);
@@ -37,16 +39,14 @@ SparseTensor pack_ell(const WeightMatrix& weights, const Format& format) {
     }
   }
 
-  std::vector<Level> levels{
-      {.kind = LevelKind::dense, .dimension = Dimension::row, .extent = weights.rows},
-      {.kind = LevelKind::dense, .dimension = Dimension::none, .extent = width},
-      {.kind = LevelKind::singleton,
-       .dimension = Dimension::column,
-       .begin = {},
-       .index = "column",
-       .padded = true},
-  };
-  std::vector<SparseTensor::NamedArray> arrays;
+  std::vector<Level> levels = rows.levels();
+  levels.push_back({.kind = LevelKind::dense, .dimension = Dimension::none, .extent = width});
+  levels.push_back({.kind = LevelKind::singleton,
+                    .dimension = Dimension::column,
+                    .begin = {},
+                    .index = "column",
+                    .padded = true});
+  std::vector<SparseTensor::NamedArray> arrays = rows.arrays();
   arrays.push_back({"column", std::move(column_array)});
   arrays.push_back({"values", std::move(values)});
   return SparseTensor(format, weights.shape, weights.rows, weights.columns, std::move(levels),
@@ -61,8 +61,8 @@ NamedFormat ell() {
 
 }  // namespace named
 
-Format formats::ell() {
-  return {"ell", {}};
+Format formats::ell(const RowOptions& options) {
+  return named::with_row_options("ell", options);
 }
 
 }  // namespace weft

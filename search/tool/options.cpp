@@ -140,7 +140,9 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
   app.add_option("--tensor", options.tensor, "which tensor of the file");
   app.add_option("--n", options.n, "columns of the dense operand");
   app.add_option("--dtype", options.dtype, "f32, f16, bf16 or f64; the file's own where it is left out");
-  app.add_option("--format", options.format, "csr, csc, coo, ell, dense or auto")->capture_default_str();
+  app.add_option("--format", options.format,
+                 "csr, csc, coo, ell, dense or auto; csr and ell also as csr:order=dealt,rows=64")
+      ->capture_default_str();
   app.add_option("--filter", options.filter, "convolution: height x width of the filter, as 3x3");
   app.add_option("--image", options.image, "convolution: height x width of the image, as 56x56");
   app.add_option("--batch", options.batch, "convolution: images")->capture_default_str();
