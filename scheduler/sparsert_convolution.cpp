@@ -20,9 +20,10 @@ constexpr std::array<std::int64_t, 5> groups_tried{1, 2, 4, 8, 16};
 
 // What an H200 does in a clock, a processor (docs/measurements.md); only their ratios matter.
 constexpr std::int64_t processors = 132;
-constexpr double staged_bytes = 40;   ///< read into shared memory
-constexpr double code_bytes = 6.8;    ///< of code that is run through once
-constexpr double instructions = 2.4;  ///< issued for all warps
+constexpr double loads_under_way = 16, clocks_of_load = 800;  ///< of a thread that stages
+constexpr double staged_bytes = 40;                           ///< read into shared memory
+constexpr double code_bytes = 6.8;                            ///< of code that is run through once
+constexpr double instructions = 2.4;                          ///< issued for all warps
 constexpr double instructions_of_warp = 0.5;
 constexpr double latency = 1500;  ///< clocks in which a block starts and ends
 constexpr double bytes_of_instruction = 16;
@@ -106,7 +107,9 @@ class Image {
     const double reads = real(sums_) * (1 - std::pow(1 - density, real(cut.rows)));
     const double of_read = cut.staged ? instructions_of_staged_read : instructions_of_clamped_read;
     const double written = real(stored_) / real(row_blocks) + reads * of_read;
-    const double tile = cut.staged ? real(bytes_of_tile(cut)) / staged_bytes : 0;
+    const double asked = real(warps(cut) * cut.groups * lanes_of_warp * bytes_of_element_) * loads_under_way;
+    const double tile =
+        cut.staged ? real(bytes_of_tile(cut)) / std::min(staged_bytes, asked / clocks_of_load) : 0;
     const double code =
         std::max({written * bytes_of_instruction / code_bytes, written * real(warps(cut)) / instructions,
                   written / real(cut.groups) / instructions_of_warp});

@@ -75,7 +75,7 @@ llvm::Value* Emitter::pointer_from_base(const ir::Buffer& buffer, const ir::Expr
 }
 
 llvm::Value* Emitter::pointer_to(const ir::Buffer& buffer, const ir::Expr& offset) {
-  if (capabilities_.constants_apart && !lanes_ && buffer.scope == ir::Scope::global) {
+  if (capabilities_.constants_apart && !lanes_ && buffer.scope != ir::Scope::registers) {
     if (llvm::Value* pointer = pointer_from_base(buffer, offset)) return pointer;
   }
   llvm::Value* index = value(offset);

@@ -104,8 +104,7 @@ std::string emit_ptx(const ThreadProgram& program, const Target& target, const S
   check_target(program, target);
   initialize();
   const std::int64_t size = emitted_size(program.program.body);
-  const bool straight_line =
-      size > long_straight_line && size_in_loops(program.program.body) <= little_in_loops;
+  const bool straight_line = size > long_straight_line && size_in_loops(program.program.body) * 4 <= size;
   const bool huge = straight_line || size > huge_program;
   // Never None: moves would appear between instructions that ptxas wants to see side by side.
   const auto machine =

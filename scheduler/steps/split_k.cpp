@@ -16,6 +16,7 @@ using ir::Expr;
 using ir::Stmt;
 
 constexpr std::int64_t most_groups = 1024;
+constexpr std::int64_t few_groups = 16;
 
 /// first values, the sum, results: what stands inside the allocation of the sum's registers.
 struct Sum {
@@ -219,6 +220,10 @@ class Splitting {
     const auto all = ir::make_buffer(sum_.buffer->name + ".all", sum_.buffer->dtype, ir::Scope::registers,
                                      ir::Access::read_write, sum_.buffer->shape);
     const std::string part = loop_ + ".part";
+    // Written out, the parts of a few groups are on their way together.
+    const std::int64_t* count = ir::integer_value(groups_);
+    const auto kind =
+        count != nullptr && *count <= few_groups ? ir::LoopKind::unrolled : ir::LoopKind::serial;
     std::vector<Stmt> statements = each_element([&](const std::vector<Expr>& indices) {
       const Stmt add =
           ir::store(all, indices, ir::load(grouped.parts, place(ir::variable(part), indices)), true);
