@@ -228,7 +228,7 @@ class Splitting {
       const Stmt add =
           ir::store(all, indices, ir::load(grouped.parts, place(ir::variable(part), indices)), true);
       return ir::block({ir::store(all, indices, ir::constant(all->dtype, 0)),
-                        ir::for_loop({part, ir::integer(0), groups_, ir::LoopKind::serial, step_, add})});
+                        ir::for_loop({part, ir::integer(0), groups_, kind, step_, add})});
     });
     for (const Stmt& stmt : sum_.last) statements.push_back(ir::replace_buffer(stmt, sum_.buffer, all));
     return ir::allocate(all, ir::block(std::move(statements)));
