@@ -8,6 +8,7 @@
 #include <weft/backends/llvm/nvptx.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/statistics.h>
+#include <weft/scheduler/balance.h>
 #include <weft/scheduler/ir/print.h>
 
 #include <filesystem>
@@ -130,6 +131,13 @@ std::string Kernel::explain() const {
     text += fmt::format("  launch    grid ({}, {}, {}), {} threads, {} bytes of shared memory\n",
                         ir::print(launch.grid[0]), ir::print(launch.grid[1]), ir::print(launch.grid[2]),
                         launch.threads, launch.shared_bytes);
+  }
+  if (const auto balance = balance_of(schedule)) {
+    text += fmt::format(
+        "  balance   {} blocks of rows, the fullest {:.2f} times the mean entries; {} groups of threads in "
+        "each, "
+        "{:.2f} times\n",
+        balance->blocks, balance->of_blocks, balance->groups, balance->of_groups);
   }
   if (const auto& resources = state_->resources) {
     text += fmt::format("  ptxas     {} registers, {} bytes spilled\n", resources->registers,

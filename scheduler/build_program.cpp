@@ -408,6 +408,17 @@ std::string array_buffer_name(const std::string& operand, const std::string& arr
   return operand + "." + array;
 }
 
+std::string row_loop_name(const Algorithm& algorithm) {
+  std::vector<std::string> rows;
+  for (const TensorAccess& factor : algorithm.factors) {
+    if (algorithm.operands[factor.operand].storage != Storage::sparse) continue;
+    for (const AffineIndex& index : factor.indices) {
+      if (!algorithm.index(*index.plain()).reduction) rows.push_back(*index.plain());
+    }
+  }
+  return joined(rows);
+}
+
 ir::Program build_program(const Algorithm& algorithm, const SparseTensor* weights) {
   return Builder(algorithm, weights).build();
 }

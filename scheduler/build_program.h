@@ -21,6 +21,10 @@ namespace weft {
 /// element type is not that of the operand.
 ir::Program build_program(const Algorithm& algorithm, const SparseTensor* weights);
 
+/// The name of the loop over the rows of the sparse operand: its row indices, joined by "_". Empty where no
+/// operand is sparse.
+std::string row_loop_name(const Algorithm& algorithm);
+
 /// The name of the buffer that holds an array of the sparse operand: "A.begin".
 std::string array_buffer_name(const std::string& operand, const std::string& array);
 

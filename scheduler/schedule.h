@@ -34,7 +34,7 @@ struct ArgumentName {
   }
   Argument operator=(KnobChoice choice) const { return {std::string(name), std::move(choice)}; }
 };
-inline constexpr ArgumentName at{"at"}, code_bytes{"code_bytes"}, groups{"groups"};
+inline constexpr ArgumentName at{"at"}, code_bytes{"code_bytes"}, groups{"groups"}, parts{"parts"};
 
 /// A first argument that remembers where the user wrote it.
 template <class T>
@@ -89,6 +89,11 @@ class Schedule {
   /// `.stage(B, shared, at = n.outer)`: what an iteration of n.outer reads of B is copied first.
   Schedule& stage(Placed<std::string> tensor, Word scope, const Argument& place) {
     return apply({"stage", {{{}, tensor.value}, {{}, std::string(scope.text)}, place}, tensor.place});
+  }
+  /// `.balance(m, parts = 132)`: the rows of the weights, in the order in which they are stored, shared out
+  /// to parts of about the same number of entries: m.outer over the parts, m.inner over the rows of one.
+  Schedule& balance(Placed<LoopName> loop, const Argument& number) {
+    return apply({"balance", {argument(loop.value), number}, loop.place});
   }
   /// `.split_k(k, groups = 8)`: groups share what is summed over k, each with sums of its own, which are
   /// added up through shared memory. The loop over the groups is called "k.group"; bind it to warps.

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <weft/backends/cuda/name_values.h>
 #include <weft/backends/cuda/print_source.h>
 #include <weft/backends/cuda/source_statement.h>
@@ -49,7 +50,7 @@ class SourcePrinter {
   std::string print(const std::string& computes) {
     const std::string head = signature();
     const std::string body = Statements(names_, helpers_, expressions_, layout_).body(program_.program.body);
-    std::string result = comment(computes) + "\n" + helpers_.text() + head;
+    std::string result = comment(computes) + "\n" + helpers_.text() + constants() + head;
     if (layout_.is_dynamic) result += "  extern __shared__ __align__(16) unsigned char shared_memory[];\n";
     return result + body + "}\n";
   }
@@ -82,6 +83,23 @@ class SourcePrinter {
     for (std::size_t i = 0; i < parameters.size(); ++i)
       result += (i == 0 ? "\n    " : ",\n    ") + parameters[i];
     return result + ") {\n";
+  }
+
+  std::string constants() {
+    // More than that is no constant memory.
+    constexpr std::size_t most_bytes = 64 * 1024;
+    std::size_t bytes = 0;
+    for (const ir::ConstantBuffer& constant : program_.program.constants)
+      bytes += constant.numbers.size() * sizeof(std::int32_t);
+    std::string result;
+    for (const ir::ConstantBuffer& constant : program_.program.constants) {
+      result += wrapped(
+          fmt::format("static __{}__ const int {}[{}] = {{{}}};", bytes <= most_bytes ? "constant" : "device",
+                      expressions_.name_of(*constant.buffer), constant.numbers.size(),
+                      fmt::join(constant.numbers, ", ")),
+          0);
+    }
+    return result.empty() ? result : result + "\n";
   }
 
   /// "C[12][N]"

@@ -9,6 +9,8 @@ namespace weft::llvm_backend {
 namespace {
 
 constexpr unsigned shared_space = 3;
+constexpr unsigned constant_space = 4;
+constexpr std::size_t bytes_of_constant_space = 64 * 1024;
 constexpr std::int64_t shared_alignment = 16;
 /// Local arrays of the CPU beyond this are taken from the scratch memory of the call, so that a program never
 /// outgrows the stack of a thread.
@@ -85,6 +87,7 @@ llvm::Function* Emitter::emit_kernel() {
     frame_.runtime = function->getArg(next + 1);
   }
   builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function));
+  add_constants();
   if (capabilities_.gpu) add_shared_arrays();
   statement(program_.body);
   builder_.CreateRetVoid();
@@ -179,6 +182,23 @@ void Emitter::add_shared_arrays() {
     }
     shared_[buffer] = {pointer, shared_alignment};
     offset += bytes_of(*buffer);
+  }
+}
+
+void Emitter::add_constants() {
+  std::size_t bytes = 0;
+  for (const ir::ConstantBuffer& constant : program_.constants)
+    bytes += (constant.numbers.size() + 3) / 4 * 4 * sizeof(std::int32_t);
+  const unsigned space = !capabilities_.gpu ? 0 : bytes <= bytes_of_constant_space ? constant_space : 1;
+  for (const ir::ConstantBuffer& constant : program_.constants) {
+    auto* numbers = llvm::ConstantDataArray::get(
+        context_, llvm::ArrayRef(reinterpret_cast<const std::uint32_t*>(constant.numbers.data()),
+                                 constant.numbers.size()));
+    auto* array = new llvm::GlobalVariable(
+        module_, numbers->getType(), true, llvm::GlobalValue::InternalLinkage, numbers,
+        identifier(constant.buffer->name), nullptr, llvm::GlobalValue::NotThreadLocal, space);
+    array->setAlignment(llvm::Align(shared_alignment));
+    frame_.buffers[constant.buffer.get()] = {array, shared_alignment};
   }
 }
 

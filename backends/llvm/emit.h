@@ -84,6 +84,7 @@ class Emitter {
   llvm::Function* emit_kernel();
   llvm::Function* emit_cpu_entry(llvm::Function* kernel);
   void describe_arguments(llvm::Function* function);
+  void add_constants();
   void add_shared_arrays();
   void statement(const ir::Stmt& stmt);
   void of(const ir::For& s);

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 
@@ -96,6 +97,13 @@ std::string declaration(const Buffer& buffer) {
   return fmt::format("{}: {}[{}]", buffer.name, weft::name_of(buffer.dtype), list(buffer.shape));
 }
 
+/// "0, 4, 9, 15, 20, …, 64"
+std::string shortly(const std::vector<std::int32_t>& numbers) {
+  constexpr std::size_t shown = 5;
+  if (numbers.size() <= shown + 2) return fmt::format("{}", fmt::join(numbers, ", "));
+  return fmt::format("{}, …, {}", fmt::join(numbers.begin(), numbers.begin() + shown, ", "), numbers.back());
+}
+
 class Printer {
  public:
   explicit Printer(std::string marked) : marked_(std::move(marked)) {}
@@ -183,6 +191,9 @@ std::string print(const Program& program, const std::string& marked) {
     printer.line(1, fmt::format("knob {} in {{{}}}", knob.name, fmt::join(knob.values, ", ")));
   for (const BufferRef& workspace : program.workspaces)
     printer.line(1, "workspace " + declaration(*workspace));
+  for (const ConstantBuffer& constant : program.constants)
+    printer.line(1,
+                 fmt::format("constant {} = {}", declaration(*constant.buffer), shortly(constant.numbers)));
   printer.print(program.body, 1);
   return printer.take();
 }

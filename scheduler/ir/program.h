@@ -14,6 +14,12 @@ struct Knob {
   std::vector<std::int64_t> values;
 };
 
+/// Numbers that are part of the program: an i32 buffer in global memory that is only read.
+struct ConstantBuffer {
+  BufferRef buffer;  ///< of one dimension
+  std::vector<std::int32_t> numbers;
+};
+
 /// The only IR, one kernel. Back ends pass arguments in this order: buffers, scalars, extents.
 struct Program {
   std::string name;  ///< an identifier
@@ -21,9 +27,10 @@ struct Program {
       buffers;  ///< global memory, the dense operands, the arrays of the sparse one, outputs
   std::vector<BufferRef>
       workspaces;  ///< global memory that the caller lends, contents undefined before and after
-  std::vector<Variable> scalars;  ///< alpha, beta, …
-  std::vector<Variable> extents;  ///< i64 sizes known only at launch; each is at least 1
-  std::vector<Knob> knobs;        ///< open knobs; none may be left when the program is compiled
+  std::vector<ConstantBuffer> constants;  ///< no arguments: code carries them
+  std::vector<Variable> scalars;          ///< alpha, beta, …
+  std::vector<Variable> extents;          ///< i64 sizes known only at launch; each is at least 1
+  std::vector<Knob> knobs;                ///< open knobs; none may be left when the program is compiled
   /// Width of index arithmetic in generated code. With 32, a launch whose buffers hold 2^31 elements or more
   /// is refused.
   int index_bits = 32;

@@ -15,6 +15,15 @@ class Verifier {
   explicit Verifier(const Program& program) : program_(program) {
     for (const BufferRef& buffer : program.buffers) declare(buffer);
     for (const BufferRef& buffer : program.workspaces) declare(buffer);
+    for (const ConstantBuffer& constant : program.constants) {
+      declare(constant.buffer);
+      const Buffer& buffer = *constant.buffer;
+      const std::int64_t* extent = buffer.shape.size() == 1 ? integer_value(buffer.shape[0]) : nullptr;
+      require(extent != nullptr && *extent == static_cast<std::int64_t>(constant.numbers.size()) &&
+                  buffer.dtype == DType::i32 && buffer.access == Access::read &&
+                  buffer.scope == Scope::global,
+              "constant " + buffer.name + " is no i32 buffer of its numbers");
+    }
     for (const Variable& scalar : program.scalars) variables_.insert(scalar.name);
     for (const Variable& extent : program.extents) variables_.insert(extent.name);
     for (const Knob& knob : program.knobs) variables_.insert(knob.name);

@@ -59,7 +59,10 @@ class Baking {
     ir::Program result = program_;
     result.body = change_loops(program_.body, loop_, [&](const ir::For&) { return written_out(tree); });
     std::erase_if(result.buffers, [&](const ir::BufferRef& buffer) {
-      return weights_.holds(buffer) && !ir::uses(result.body, buffer);
+      if (!weights_.holds(buffer)) return false;
+      // Which rows of the output a block has, where rows are stored in an order of their own.
+      if (ir::uses(result.body, buffer)) result.constants.push_back({buffer, weights_.numbers_of(buffer)});
+      return true;
     });
     return result;
   }
@@ -406,14 +409,14 @@ class Baking {
 /// that column. Sums are registers, one a row and column of a thread. First values and results stay loops
 /// over the rows. Where the sum is split to groups, each gets an equal share of the entries in that order,
 /// and the groups share the rows of the result. A balanced tree of conditions on the number of the block
-/// chooses. Explicit zeros that the format stores stay; nothing is rounded. Conditions that keep the reads of
-/// an image inside of it go where a staged tile holds zero outside, save around weights that are not finite.
-/// Preconditions: 1 the loop exists;
-/// 2 it stands in one place, is serial or unrolled, and has a constant range; 3 the program reads bound
-/// weights; 4 inside it stand first values, the loop over stored entries, and results; 5 loops that choose
-/// the rows have constant ranges; 6 no vectorized loop stands around the sum; 7 the code of each block is
-/// within `code_bytes` where that is given, and all blocks together hold at most 300,000 entries times
-/// columns of a thread.
+/// chooses. A row order of the format becomes a constant of the program. Explicit zeros that the format
+/// stores stay; nothing is rounded. Conditions that keep the reads of an image inside of it go where a staged
+/// tile holds zero outside, save around weights that are not finite. Preconditions: 1 the loop exists; 2 it
+/// stands in one place, is serial or unrolled, and has a constant range; 3 the program reads bound weights; 4
+/// inside it stand first values, the loop over stored entries, and results; 5 loops that choose the rows have
+/// constant ranges; 6 no vectorized loop stands around the sum; 7 the code of each block is within
+/// `code_bytes` where that is given, and all blocks together hold at most 300,000 entries times columns of a
+/// thread.
 StepResult apply_bake_values(const ir::Program& program, const Step& step, const StepContext& context) {
   const std::string& loop = word_of(step.arguments.at(0));
   std::int64_t code_bytes = 0;

@@ -57,8 +57,13 @@ class NestFinder {
   std::optional<Reason> find_rows() {
     if (auto missing = require_loop(program_, loop_)) return missing;
     const auto refuse = [&](std::string found) {
+      const bool balanced = std::ranges::any_of(
+          program_.constants, [](const auto& constant) { return constant.buffer->name.ends_with(".parts"); });
       return Reason{2, std::move(found),
-                    "one serial loop over the rows of a block, around their sums: split the rows first",
+                    balanced ? "blocks of as many rows each: weights packed with a row order "
+                               "(csr:order=dealt,rows=64) and split instead of balance"
+                             : "one serial loop over the rows of a block, around their sums: split the rows "
+                               "first",
                     loop_};
     };
     const auto loops = find_loops(program_.body, loop_);
@@ -112,7 +117,7 @@ class NestFinder {
     if (block == nullptr) return other_shape("no result after the sum");
     bool found = false;
     for (const Stmt& stmt : block->statements) {
-      if (!weights_.is_read_by(stmt)) {
+      if (!weights_.are_read_by(stmt)) {
         (found ? nest_.last : nest_.first).push_back(stmt);
         continue;
       }

@@ -14,6 +14,8 @@ KnownWeights::KnownWeights(const ir::Program& program, const std::string& operan
       if (buffer->name == name) arrays_[buffer.get()] = &named.array;
     }
   }
+  for (const ir::ConstantBuffer& constant : program.constants)
+    constants_[constant.buffer.get()] = constant.numbers;
   values_ = &weights.array("values");
   columns_.assign(static_cast<std::size_t>(values_->size()), -1);
   weights.walk([&](std::int64_t, std::int64_t column, std::int64_t position) {
@@ -21,18 +23,27 @@ KnownWeights::KnownWeights(const ir::Program& program, const std::string& operan
   });
 }
 
-bool KnownWeights::is_read_by(const ir::Stmt& stmt) const {
+bool KnownWeights::are_read_by(const ir::Stmt& stmt) const {
   bool found = false;
   ir::visit(stmt, {}, [&](const Expr& e) {
     const auto* load = e.as<ir::Load>();
-    found = found || (load != nullptr && holds(load->buffer));
+    found = found || (load != nullptr && holds(load->buffer) && arrays_.at(load->buffer.get()) == values_);
   });
   return found;
 }
 
+std::vector<std::int32_t> KnownWeights::numbers_of(const ir::BufferRef& buffer) const {
+  const auto numbers = arrays_.at(buffer.get())->as<std::int32_t>();
+  return {numbers.begin(), numbers.end()};
+}
+
 Expr KnownWeights::element(const ir::Load& load) const {
-  const auto found = arrays_.find(load.buffer.get());
   const std::int64_t* index = load.indices.size() == 1 ? ir::integer_value(load.indices[0]) : nullptr;
+  if (const auto constant = constants_.find(load.buffer.get());
+      constant != constants_.end() && index != nullptr && *index >= 0 &&
+      *index < static_cast<std::int64_t>(constant->second.size()))
+    return ir::integer(constant->second[static_cast<std::size_t>(*index)]);
+  const auto found = arrays_.find(load.buffer.get());
   if (found == arrays_.end() || index == nullptr || *index < 0 || *index >= found->second->size()) return {};
   const DType type = load.buffer->dtype;
   return is_float(type) ? ir::constant(type, found->second->get(*index))

@@ -24,9 +24,13 @@ class KnownWeights {
   /// True when the program has none of the arrays: no operand is sparse, or its values are constants already.
   bool empty() const { return arrays_.empty(); }
   bool holds(const ir::BufferRef& buffer) const { return arrays_.count(buffer.get()) != 0; }
-  bool is_read_by(const ir::Stmt& stmt) const;
+  /// True where values of entries are read.
+  bool are_read_by(const ir::Stmt& stmt) const;
+  /// The numbers of an index array that the program has as a buffer.
+  std::vector<std::int32_t> numbers_of(const ir::BufferRef& buffer) const;
 
-  /// The expression with the variables and every element of the arrays that becomes known as numbers. Nothing
+  /// The expression with the variables and every element of the arrays, and of constants of the program, that
+  /// becomes known as numbers. Nothing
   /// is rounded: a value keeps its bits, and is widened to the type of its cast.
   ir::Expr fold(const ir::Expr& expr, const Variables& variables) const;
   /// The same as a number, or nothing where it does not become one.
@@ -41,6 +45,7 @@ class KnownWeights {
   ir::Expr element(const ir::Load& load) const;
 
   std::map<const ir::Buffer*, const Array*> arrays_;
+  std::map<const ir::Buffer*, std::vector<std::int32_t>> constants_;
   const Array* values_ = nullptr;
   std::vector<std::int64_t> columns_;
 };

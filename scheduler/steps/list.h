@@ -14,6 +14,7 @@ extern const StepKind vectorize;
 extern const StepKind parallel;
 extern const StepKind bind;
 extern const StepKind stage;
+extern const StepKind balance;
 extern const StepKind split_k;
 extern const StepKind bake_values;
 

@@ -1,0 +1,103 @@
+// balance: the stored rows shared out to parts of about the same number of entries.
+#include <fmt/format.h>
+#include <weft/scheduler/build_program.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/list.h>
+#include <weft/scheduler/steps/loops.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace weft::steps {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+constexpr std::int64_t most_parts = 65'535;  ///< the blocks along y or z of a launch
+
+/// What each stored row takes: an addition an entry, and a result.
+std::vector<std::int64_t> work_of_rows(const SparseTensor& weights) {
+  std::vector<std::int64_t> entries(static_cast<std::size_t>(weights.rows()), 0);
+  weights.walk(
+      [&](std::int64_t row, std::int64_t, std::int64_t) { ++entries[static_cast<std::size_t>(row)]; });
+  std::vector<std::int64_t> work(entries.size());
+  const auto order = weights.row_order();
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    const auto row = order ? static_cast<std::size_t>(weights.array(*order).as<std::int32_t>()[i]) : i;
+    work[i] = entries[row] + 1;
+  }
+  return work;
+}
+
+/// parts + 1 places: every part ends where the work before it comes nearest to its share.
+std::vector<std::int32_t> boundaries(const std::vector<std::int64_t>& work, std::int64_t parts) {
+  std::vector<std::int64_t> before(work.size() + 1, 0);
+  std::partial_sum(work.begin(), work.end(), before.begin() + 1);
+  std::vector<std::int32_t> result{0};
+  for (std::int64_t part = 1; part <= parts; ++part) {
+    const double wanted =
+        static_cast<double>(before.back()) * static_cast<double>(part) / static_cast<double>(parts);
+    auto found = std::ranges::lower_bound(before, wanted, {}, [](std::int64_t sum) { return double(sum); });
+    if (found == before.end()) --found;
+    if (found != before.begin() && wanted - double(found[-1]) < double(*found) - wanted) --found;
+    const auto place = static_cast<std::int32_t>(found - before.begin());
+    result.push_back(std::max(result.back(), place));
+  }
+  result.back() = static_cast<std::int32_t>(work.size());
+  return result;
+}
+
+/// balance(m, parts = P): the loop over the stored rows becomes m.outer over P parts and m.inner over the
+/// rows of a part, which follow one another; the boundaries, a constant of the program, give every part about
+/// the same number of entries (a row counts as one more, for its result). Preconditions: 1 the loop exists; 2
+/// it is the whole loop over the stored rows, serial; 3 the weights are stored row by row; 4 the number of
+/// parts is 1 to 65,535.
+StepResult apply_balance(const ir::Program& program, const Step& step, const StepContext& context) {
+  const std::string& name = word_of(step.arguments.at(0));
+  const Argument& number = step.arguments.at(1);
+  const auto* parts = std::get_if<std::int64_t>(&number.value);
+  if (number.name != "parts" || parts == nullptr || *parts < 1 || *parts > most_parts)
+    return Reason{4, step.cpp(), fmt::format("parts = a number from 1 to {}", most_parts), name};
+  if (auto missing = require_loop(program, name)) return *missing;
+  if (context.weights == nullptr || context.weights->row_levels() == 0) {
+    return Reason{3,
+                  context.weights == nullptr ? std::string("no operand is sparse")
+                                             : "weights in " + context.weights->format().text(),
+                  "weights that are stored row by row (csr, ell)", name};
+  }
+  for (const ir::For* loop : find_loops(program.body, name)) {
+    const std::int64_t* begin = ir::integer_value(loop->begin);
+    const std::int64_t* extent = ir::integer_value(loop->extent);
+    const bool whole =
+        begin != nullptr && *begin == 0 && extent != nullptr && *extent == context.weights->rows();
+    if (whole && name == row_loop_name(context.algorithm) && loop->kind == ir::LoopKind::serial) continue;
+    return Reason{2,
+                  fmt::format("{} is a {} loop over {} .. {}", name, ir::name_of(loop->kind),
+                              ir::print(loop->begin), ir::print(loop->begin + loop->extent)),
+                  fmt::format("{} before it is split or bound: the loop over the stored rows",
+                              row_loop_name(context.algorithm)),
+                  name};
+  }
+  const auto table = ir::make_buffer(name + ".parts", DType::i32, ir::Scope::global, ir::Access::read,
+                                     {ir::integer(*parts + 1)}, true);
+  ir::Program result = program;
+  result.constants.push_back({table, boundaries(work_of_rows(*context.weights), *parts)});
+  result.body = change_loops(program.body, name, [&](const ir::For& loop) {
+    const std::string outer = name + ".outer", inner = name + ".inner";
+    const Expr first = ir::load(table, {ir::variable(outer)});
+    const Expr last = ir::load(table, {ir::variable(outer) + 1});
+    const Stmt body = ir::substitute(loop.body, {{name, ir::variable(inner)}});
+    const ir::For rows{inner, first, last - first, ir::LoopKind::serial, context.step, body};
+    return ir::for_loop(
+        {outer, ir::integer(0), ir::integer(*parts), ir::LoopKind::serial, context.step, ir::for_loop(rows)});
+  });
+  return result;
+}
+
+}  // namespace
+
+const StepKind balance{"balance", ".balance(m, parts = 132)", 2, 2, apply_balance};
+
+}  // namespace weft::steps
