@@ -4,6 +4,7 @@
 #include <weft/scheduler/sparsert.h>
 #include <weft/search/measure/recipes.h>
 
+#include <algorithm>
 #include <memory>
 
 namespace weft {
@@ -24,16 +25,42 @@ Schedule sparsert_recipe(const Workload& workload, const Target& target) {
   return sparsert(workload.algorithm, in_csr(workload), target);
 }
 
+std::int64_t pieces(std::int64_t whole, std::int64_t part) {
+  return (whole + part - 1) / part;
+}
+
+/// The same for the points of a convolution.
+std::string dullness_of_image(const Workload& workload, const SparseRtKnobs& knobs) {
+  const SuiteProblem& p = workload.problem;
+  if (!p.convolution.has_value()) return "no convolution";
+  const std::int64_t lines = p.convolution->output()[0];
+  if (knobs.lines >= lines + 4) return "more lines than there are";
+  const std::int64_t row_blocks = pieces(p.m, knobs.rows);
+  const std::int64_t blocks = row_blocks * pieces(lines, std::max<std::int64_t>(1, knobs.lines));
+  const std::int64_t entries = workload.matrix.stored() / row_blocks / knobs.groups;
+  if (knobs.lines > 0 && (blocks < 50 || blocks > 420)) return fmt::format("{} blocks an image", blocks);
+  if (entries > 900) return fmt::format("{} entries a group", entries);
+  if (knobs.groups > 1 && entries < 24) return fmt::format("{} entries a group", entries);
+  return workload.matrix.stored() > 150'000 ? "minutes of compiling for one point" : std::string();
+}
+
+Schedule image_point(const Workload& workload, const Target& target, const SparseRtKnobs& knobs) {
+  const std::string dull = dullness_of_image(workload, knobs);
+  if (!dull.empty())
+    throw InfeasibleError({"a point of sparsert is not worth trying", workload.problem.id, dull,
+                           "convolutions whose blocks keep the device busy"});
+  return sparsert(workload.algorithm, in_csr(workload), target, knobs);
+}
+
 /// Why a point is not tried: most of the device would idle, a group would have a trifle or too much of the
 /// code, or another point does the same better. Nothing where it is tried.
 std::string dullness(const Workload& workload, const SparseRtKnobs& knobs) {
   const SuiteProblem& p = workload.problem;
-  const auto pieces = [](std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; };
+  if (p.convolution.has_value()) return "a convolution";
   const std::int64_t row_blocks = pieces(p.m, knobs.rows);
   const std::int64_t blocks = row_blocks * pieces(p.n, knobs.threads);
   const std::int64_t warps = blocks * knobs.groups * knobs.threads / 32;
   const std::int64_t entries = workload.matrix.stored() / row_blocks / knobs.groups;
-  if (p.convolution.has_value() && knobs.threads != 32) return "convolutions have one width";
   if (blocks < 60) return fmt::format("{} blocks", blocks);
   if (warps < 260) return fmt::format("{} warps", warps);
   if (entries > 900) return fmt::format("{} entries a group", entries);
@@ -67,8 +94,28 @@ Schedule streaming_point(const Workload& workload, const Target& target, const S
   return sparsert(workload.algorithm, in_csr(workload), target, knobs);
 }
 
+/// Lines of a staged tile; 0: none, the image itself is read.
+void add_image_points(std::vector<RecipePoint>& points) {
+  for (const std::int64_t rows : {2, 4, 8, 16, 32}) {
+    for (const std::int64_t lines : {0, 1, 2, 4, 8}) {
+      for (const std::int64_t groups : {1, 2, 4, 8}) {
+        if (lines == 0 && rows < 8) continue;
+        SparseRtKnobs knobs{.form = SparseRtForm::baked, .rows = rows, .groups = groups, .lines = lines};
+        knobs.image = lines == 0 ? SparseRtImage::clamped : SparseRtImage::staged;
+        points.push_back({lines == 0
+                              ? fmt::format("clamped, rows {}, groups {}", rows, groups)
+                              : fmt::format("staged, rows {}, lines {}, groups {}", rows, lines, groups),
+                          [knobs](const Workload& workload, const Target& target) {
+                            return image_point(workload, target, knobs);
+                          }});
+      }
+    }
+  }
+}
+
 std::vector<RecipePoint> sparsert_points() {
   std::vector<RecipePoint> points;
+  add_image_points(points);
   for (const std::int64_t rows : {8, 16, 32, 64}) {
     for (const std::int64_t threads : {32, 64, 128, 256}) {
       for (const std::int64_t groups : {1, 2, 4, 8, 16}) {
