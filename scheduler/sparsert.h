@@ -27,9 +27,10 @@ enum class SparseRtImage : std::uint8_t {
 /// How the recipe cuts the output; 0 leaves a number to it.
 struct SparseRtKnobs {
   SparseRtForm form = SparseRtForm::chosen;
-  std::int64_t rows = 0;     ///< of a block where baked: its accumulators, a register each; else of a warp
-  std::int64_t threads = 0;  ///< of a block, those of other groups left out
-  std::int64_t groups = 0;   ///< baked: of threads that share the sum over k; 1: each adds all of it
+  std::int64_t rows = 0;  ///< of a block where baked: its accumulators, a register each; else of a warp
+  std::int64_t threads =
+      0;                    ///< of a block, those of other groups left out; a convolution's follow from lines
+  std::int64_t groups = 0;  ///< baked: of threads that share the sum over k; 1: each adds all of it
   std::int64_t columns = 0;  ///< of a lane where not baked; baked code has one column a thread
   std::int64_t lines = 0;    ///< of the output of a convolution in a block
   SparseRtImage image = SparseRtImage::chosen;
@@ -43,9 +44,15 @@ struct SparseRtKnobs {
 /// Code that is read for many columns has to fit the instruction caches: beyond 60,000 entries and 512
 /// columns the entries are read from memory, a row a warp at a time, for columns of B that lie in shared
 /// memory where all of k fits, and in global memory where it does not. A convolution has one pixel a lane
-/// (section 4): coordinates of the filter are constants too. For GPUs, weights in csr, and a product with one
-/// row and one column index (SpMM, linear layers) or a convolution of up to 250,000 stored entries;
-/// everything else gets default_schedule. UserError for groups of threads that are no whole warps.
+/// (section 4): coordinates of the filter are constants too. The lines of the image that a block needs lie in
+/// shared memory, with zeros around the image, so that a read is one instruction; filters, lines and groups
+/// of a block are those of least cost (sparsert_convolution.cpp), and where no tile fits, or reading one
+/// costs more, reads go to the image itself, clamped at its border. Filters may be in groups of channels,
+/// W[g, f, c, r, s], of an image I[…, g, c, …]. For GPUs, weights in csr, and a product with one row and one
+/// column index (SpMM, linear layers) or a convolution of up to 250,000 stored entries, with or without a
+/// batch, channels first or last; everything else gets default_schedule. UserError for groups of threads that
+/// are no whole warps; InfeasibleError where knobs of a convolution ask for more warps or shared memory than
+/// there are.
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const SparseRtKnobs& knobs = {});
 

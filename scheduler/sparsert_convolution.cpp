@@ -16,18 +16,21 @@ constexpr std::int64_t lanes_of_warp = 32;
 constexpr std::int64_t most_pixels = 512;  ///< of a line: its warps share a block
 constexpr std::int64_t most_warps = 16;    ///< of all groups of a block
 constexpr std::array<std::int64_t, 6> rows_tried{2, 4, 8, 16, 32, 64};
+constexpr std::int64_t least_clamped_rows = 8;
 constexpr std::array<std::int64_t, 5> groups_tried{1, 2, 4, 8, 16};
 
-// What an H200 does in a clock, a processor (docs/measurements.md); only their ratios matter.
+// What a processor of an H200 does in a clock: the rate of code is measured, what a clamped read costs fits
+// three measured kernels, the others are assumed (docs/measurements.md). Only ratios matter.
 constexpr std::int64_t processors = 132;
-constexpr double loads_under_way = 16, clocks_of_load = 800;  ///< of a thread that stages
-constexpr double staged_bytes = 40;                           ///< read into shared memory
-constexpr double code_bytes = 6.8;                            ///< of code that is run through once
-constexpr double instructions = 2.4;                          ///< issued for all warps
+constexpr double loads_under_way = 16;  ///< of a thread
+constexpr double clocks_of_load = 800;  ///< from global memory
+constexpr double staged_bytes = 40;     ///< read into shared memory
+constexpr double code_bytes = 6.8;      ///< of code that is run through once
+constexpr double instructions = 2.4;    ///< issued for all warps
 constexpr double instructions_of_warp = 0.5;
 constexpr double latency = 1500;  ///< clocks in which a block starts and ends
 constexpr double bytes_of_instruction = 16;
-constexpr double instructions_of_staged_read = 1, instructions_of_clamped_read = 6;
+constexpr double instructions_of_staged_read = 1, instructions_of_clamped_read = 8;
 
 /// How a block of the output is cut: filters, lines, groups of warps that share the sum, and whether the
 /// lines of the image lie in shared memory.
@@ -62,6 +65,7 @@ class Image {
         continue;
       }
       bytes_of_element_ = static_cast<std::int64_t>(size_of(operand.dtype));
+      bytes_of_sum_ = static_cast<std::int64_t>(size_of(algorithm.accumulator));
       for (const AffineIndex& index : factor.indices) add_dimension(algorithm, index, loops);
     }
   }
@@ -73,23 +77,23 @@ class Image {
   /// Of one group of warps.
   std::int64_t warps(const Cut& cut) const { return pieces(cut.lines, lines_of_warp()) * column_warps_; }
 
-  /// Bytes of the lines of the image that a block reads; nothing where they are no tile.
+  /// Bytes of the lines of the image that a block reads, as `stage` lays them out.
   std::int64_t bytes_of_tile(const Cut& cut) const {
     std::int64_t bytes = bytes_of_element_;
     for (const ImageDimension& d : dimensions_) {
       const std::int64_t groups = std::max<std::int64_t>(1, cut.rows / filters_of_group_);
-      bytes *= d.of_line * (cut.lines - 1) + d.of_pixel * (columns_ * column_warps_ - 1) +
-               d.of_group * (groups - 1) + d.reach;
+      const std::int64_t extent = d.of_line * (cut.lines - 1) + d.of_pixel * (columns_ * column_warps_ - 1) +
+                                  d.of_group * (groups - 1) + d.reach;
+      const bool channels_last = &d == &dimensions_.back() && d.of_line == 0 && d.of_pixel == 0;
+      bytes *= channels_last ? extent / 2 * 2 + 1 : extent;
     }
     return bytes;
   }
 
   std::int64_t shared_bytes(const Cut& cut) const {
-    constexpr std::int64_t bytes_of_sum = 8;  // of f64; and room for the ends of arrays
-    const std::int64_t parts =
-        cut.groups > 1 ? cut.groups * cut.rows * warps(cut) * lanes_of_warp * bytes_of_sum / 2 : 0;
-    // Where channels come last, each pixel has a word more.
-    return (cut.staged ? bytes_of_tile(cut) * 9 / 8 : 0) + parts;
+    constexpr std::int64_t ends_of_arrays = 32;
+    const std::int64_t sums = cut.groups > 1 ? cut.groups * cut.rows * warps(cut) * lanes_of_warp : 0;
+    return (cut.staged ? bytes_of_tile(cut) : 0) + sums * bytes_of_sum_ + ends_of_arrays;
   }
 
   bool is_possible(const Cut& cut, const Target& target) const {
@@ -98,8 +102,10 @@ class Image {
            shared_bytes(cut) <= target.shared_bytes_per_block;
   }
 
-  /// Clocks of a processor, roughly: blocks come in waves; each reads its tile, then its code once, all
-  /// groups different code, and then adds up what the groups have.
+  /// Clocks of a processor, roughly: blocks come in waves; each reads its tile, then runs through its code
+  /// once, and then adds up what the groups have. Code is an instruction for each entry and some for each
+  /// column of the weights with an entry in the block. The rate at which it is read, or at which all warps
+  /// together or one of them issue it, or the loads of a clamped image bound it.
   double cost(const Cut& cut) const {
     const auto real = [](std::int64_t number) { return static_cast<double>(number); };
     const std::int64_t row_blocks = pieces(filters_, cut.rows);
@@ -110,9 +116,10 @@ class Image {
     const double asked = real(warps(cut) * cut.groups * lanes_of_warp * bytes_of_element_) * loads_under_way;
     const double tile =
         cut.staged ? real(bytes_of_tile(cut)) / std::min(staged_bytes, asked / clocks_of_load) : 0;
+    const double waited = cut.staged ? 0 : reads / real(cut.groups) / loads_under_way * clocks_of_load;
     const double code =
         std::max({written * bytes_of_instruction / code_bytes, written * real(warps(cut)) / instructions,
-                  written / real(cut.groups) / instructions_of_warp});
+                  written / real(cut.groups) / instructions_of_warp, waited});
     const double exchange = cut.groups > 1 ? real(2 * cut.groups * cut.rows * warps(cut)) : 0;
     const std::int64_t blocks = row_blocks * pieces(lines_, cut.lines) * images_;
     return real(pieces(blocks, processors)) * (latency + tile + code + exchange);
@@ -139,7 +146,7 @@ class Image {
 
   std::int64_t lines_, pixels_, images_, filters_, sums_, stored_, column_warps_, columns_;
   std::int64_t filters_of_group_ = 1;
-  std::int64_t bytes_of_element_ = 4;
+  std::int64_t bytes_of_element_ = 4, bytes_of_sum_ = 4;
   std::vector<ImageDimension> dimensions_;
   bool forward_ = true;  ///< later lines and pixels read later ones
 };
@@ -164,6 +171,8 @@ Cut cheapest_cut(const Image& image, const Target& target, const SparseRtKnobs& 
   for (const bool staged : {true, false}) {
     if (!allowed(static_cast<std::int64_t>(knobs.image), staged ? 1 : 2)) continue;
     for (const std::int64_t each : rows) {
+      // With fewer, no clamped kernel was measured.
+      if (!staged && knobs.rows == 0 && each < least_clamped_rows) continue;
       for (const std::int64_t line : lines) {
         for (const std::int64_t group : groups) try_cut({each, line, group, staged});
       }
