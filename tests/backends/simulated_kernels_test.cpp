@@ -126,8 +126,9 @@ void check_sparsert(const Case& each, const SparseRtKnobs& knobs) {
   const bool in_code = knobs.form == SparseRtForm::chosen || knobs.form == SparseRtForm::baked;
   EXPECT_EQ(schedule.cpp().find("bake_values") != std::string::npos, in_code) << schedule.cpp();
   // Whether an image is staged, the recipe decides by cost.
-  if (each.algorithm.sparse_operand()->shape.size() == 2)
+  if (each.algorithm.sparse_operand()->shape.size() == 2) {
     EXPECT_EQ(schedule.cpp().find("stage(") != std::string::npos, knobs.form == SparseRtForm::streaming);
+  }
   run_simulated(each, schedule, "sm_80", Emitter::llvm);
 }
 
