@@ -34,7 +34,8 @@ struct ArgumentName {
   }
   Argument operator=(KnobChoice choice) const { return {std::string(name), std::move(choice)}; }
 };
-inline constexpr ArgumentName at{"at"}, code_bytes{"code_bytes"}, groups{"groups"}, parts{"parts"};
+inline constexpr ArgumentName at{"at"}, chunk{"chunk"}, code_bytes{"code_bytes"}, depth{"depth"},
+    groups{"groups"}, parts{"parts"};
 
 /// A first argument that remembers where the user wrote it.
 template <class T>
@@ -95,6 +96,12 @@ class Schedule {
   Schedule& balance(Placed<LoopName> loop, const Argument& number) {
     return apply({"balance", {argument(loop.value), number}, loop.place});
   }
+  /// `.stage(B, shared, at = "k.chunk", depth = 4)`: into four buffers in turn, three iterations ahead, by
+  /// copies that go on while the threads compute (sm_80 and newer). The loop is serial or unrolled.
+  Schedule& stage(Placed<std::string> tensor, Word scope, const Argument& place, const Argument& buffers) {
+    return apply(
+        {"stage", {{{}, tensor.value}, {{}, std::string(scope.text)}, place, buffers}, tensor.place});
+  }
   /// `.split_k(k, groups = 8)`: groups share what is summed over k, each with sums of its own, which are
   /// added up through shared memory. The loop over the groups is called "k.group"; bind it to warps.
   Schedule& split_k(Placed<LoopName> loop, const Argument& number) {
@@ -106,8 +113,11 @@ class Schedule {
     return apply({"bake_values", {argument(rows.value)}, rows.place});
   }
   /// `.bake_values(m.inner, code_bytes = 26 * 1024)`: refused where the code of a block would be larger.
-  Schedule& bake_values(Placed<LoopName> rows, const Argument& most) {
-    return apply({"bake_values", {argument(rows.value), most}, rows.place});
+  /// `.bake_values(m.inner, chunk = 16)`: the code is cut at every 16 columns of the weights. A loop over the
+  /// pieces, called "k.chunk", stands around them, at which B can be staged. Both may be given.
+  template <class... Rest>
+  Schedule& bake_values(Placed<LoopName> rows, const Argument& first, const Rest&... rest) {
+    return apply({"bake_values", {argument(rows.value), first, rest...}, rows.place});
   }
 
   /// Any step, from a file or a search. Throws as the members do.

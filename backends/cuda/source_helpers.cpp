@@ -29,6 +29,35 @@ __device__ __forceinline__ void store_vector(T* to, const Vector<T, count>& elem
 
 )";
 
+constexpr std::string_view copy_function =
+    R"(// Starts a copy of an aligned run to shared memory; of zeros where it lies outside.
+template <int bytes>
+__device__ __forceinline__ void copy_async(void* to, const void* from, bool inside = true) {
+  const unsigned place = static_cast<unsigned>(__cvta_generic_to_shared(to));
+  const int read = inside ? bytes : 0;
+  if (bytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(place), "l"(from), "r"(read) : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(place), "l"(from), "n"(bytes), "r"(read)
+                 : "memory");
+  }
+}
+
+)";
+
+constexpr std::string_view group_functions = R"(// The copies started since the last group are a group.
+__device__ __forceinline__ void commit_copies() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+// Until no more than `pending` groups of this thread are under way.
+template <int pending>
+__device__ __forceinline__ void wait_for_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+}
+
+)";
+
 /// {0}: the index type.
 constexpr std::string_view divide_function = R"(// Rounded towards minus infinity; b is positive.
 __device__ __forceinline__ {0} floor_divide({0} a, {0} b) {{
@@ -75,6 +104,8 @@ std::string Helpers::text() const {
   if (has(Kind::vector)) result += vector_type;
   if (has(Kind::load_vector)) result += load_function;
   if (has(Kind::store_vector)) result += store_function;
+  if (has(Kind::copy_async)) result += copy_function;
+  if (has(Kind::copy_group)) result += group_functions;
   if (has(Kind::floor_divide)) result += fmt::format(divide_function, index);
   if (has(Kind::floor_remainder)) result += fmt::format(remainder_function, index);
   if (has(Kind::minimum_f32))

@@ -17,6 +17,8 @@ class Helpers {
     vector,  ///< Vector<T, count>
     load_vector,
     store_vector,
+    copy_async,    ///< cp.async
+    copy_group,    ///< ends and waits of its groups
     floor_divide,  ///< integers, rounded towards minus infinity
     floor_remainder,
     minimum_f32,  ///< of floating types: NaN if either operand is

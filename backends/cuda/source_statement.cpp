@@ -101,8 +101,20 @@ void Statements::of(const ir::Barrier&) {
   line("__syncthreads();");
 }
 
-void Statements::of(const ir::Copy&) {
-  throw InternalError("a copy is left in a thread-level program");
+void Statements::of(const ir::Copy& s) {
+  internal_check(s.asynchronous, "a copy is left in a thread-level program");
+  helpers_.need(Helpers::Kind::copy_async);
+  const std::int64_t bytes =
+      *ir::integer_value(s.extents.back()) * static_cast<std::int64_t>(size_of(s.source->dtype));
+  const std::string inside = s.inside.defined() ? ", " + expressions_.text(s.inside) : "";
+  line(fmt::format("copy_async<{}>(&{}, &{}{});", bytes,
+                   expressions_.element(s.destination, s.destination_begin),
+                   expressions_.element(s.source, s.source_begin), inside));
+}
+
+void Statements::of(const ir::CopyGroup& s) {
+  helpers_.need(Helpers::Kind::copy_group);
+  line(s.pending < 0 ? "commit_copies();" : fmt::format("wait_for_copies<{}>();", s.pending));
 }
 
 void Statements::of(const ir::If& s) {

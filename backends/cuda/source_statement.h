@@ -43,6 +43,7 @@ class Statements {
   void of(const ir::Allocate& s);
   void of(const ir::Let& s);
   void of(const ir::Copy& s);
+  void of(const ir::CopyGroup& s);
   void of(const ir::Barrier& s);
 
   void line(const std::string& text);

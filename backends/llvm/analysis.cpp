@@ -77,6 +77,7 @@ class UseCollector {
   }
   bool of(const ir::Allocate&) { return false; }
   bool of(const ir::Copy&) { return false; }
+  bool of(const ir::CopyGroup&) { return false; }
   bool of(const ir::Barrier&) { return false; }
 
   void loads_of(const ir::Expr& expr) {

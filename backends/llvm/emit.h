@@ -94,6 +94,7 @@ class Emitter {
   void of(const ir::Allocate& s);
   void of(const ir::Let& s);
   void of(const ir::Copy& s);
+  void of(const ir::CopyGroup& s);
   void of(const ir::Barrier& s);
   void clear_registers(const Storage& storage);
   Storage local_array(const ir::Buffer& buffer);

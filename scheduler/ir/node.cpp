@@ -156,6 +156,12 @@ Stmt copy(Copy copy) {
 Stmt barrier() {
   return make_stmt(Barrier{});
 }
+Stmt commit_copies() {
+  return make_stmt(CopyGroup{});
+}
+Stmt wait_for_copies(int pending) {
+  return make_stmt(CopyGroup{pending});
+}
 
 BufferRef make_buffer(std::string name, DType dtype, Scope scope, Access access, std::vector<Expr> shape,
                       bool non_negative) {

@@ -202,6 +202,12 @@ struct Let {
 /// destination[destination_begin + i] = source[source_begin + i] for every i below `extents`; the extents of
 /// size 1 included, one for each dimension of the source. Places of the source outside its shape are not
 /// read: the destination receives zero there. All threads of a block take part.
+///
+/// An asynchronous copy goes into one of several buffers: the destination has one dimension more in front,
+/// and its place there is the number of the iteration, of the loop directly around, modulo its extent. A GPU
+/// runs such copies iterations ahead; elsewhere they are ordinary copies. At the thread level, an
+/// asynchronous copy is what is left of one: a run of elements that one thread starts to copy, and that is
+/// there once the thread has waited for its group.
 struct Copy {
   BufferRef destination;
   std::vector<Expr> destination_begin;
@@ -209,12 +215,20 @@ struct Copy {
   std::vector<Expr> source_begin;
   std::vector<Expr> extents;
   int step = -1;
+  bool asynchronous = false;
+  Expr inside;  ///< thread level: where it does not hold, the run is zero; undefined: it always holds
+};
+
+/// Asynchronous copies of a thread since the last group are a group (`pending` below zero); or the thread
+/// waits until no more than `pending` of its groups are under way.
+struct CopyGroup {
+  int pending = -1;
 };
 
 /// All threads of the block wait for one another, and see each other's shared memory afterwards.
 struct Barrier {};
 
-struct StmtNode : std::variant<For, Store, Block, If, Allocate, Let, Copy, Barrier> {
+struct StmtNode : std::variant<For, Store, Block, If, Allocate, Let, Copy, CopyGroup, Barrier> {
   using variant::variant;
   const variant& kind() const { return *this; }
 };
@@ -280,5 +294,9 @@ Stmt allocate(BufferRef buffer, Stmt body);
 Stmt let(std::string name, Expr value, Stmt body);
 Stmt copy(Copy copy);
 Stmt barrier();
+/// Ends a group of asynchronous copies.
+Stmt commit_copies();
+/// Waits for all groups but the last `pending` ones.
+Stmt wait_for_copies(int pending);
 
 }  // namespace weft::ir

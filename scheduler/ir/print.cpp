@@ -83,9 +83,10 @@ std::string list(const std::vector<Expr>& exprs) {
 std::string region(const BufferRef& buffer, const std::vector<Expr>& begin,
                    const std::vector<Expr>& extents) {
   std::string result = buffer->name + "[";
-  const std::size_t skipped = extents.size() - begin.size();
+  // The number of the buffer, of several, has no extent.
+  const std::size_t leading = begin.size() - extents.size();
   for (std::size_t i = 0; i < begin.size(); ++i) {
-    const Expr& extent = extents[i + skipped];
+    const Expr extent = i < leading ? integer(1) : extents[i - leading];
     const std::int64_t* size = integer_value(extent);
     result += (i == 0 ? "" : ", ") + text(begin[i], 0);
     if (size == nullptr || *size != 1) result += " ..+" + text(extent, 0);
@@ -154,9 +155,15 @@ class Printer {
   }
   void statement(const Copy& s, int depth) {
     line(depth,
-         fmt::format("copy {} -> {}", region(s.source, s.source_begin, s.extents),
-                     region(s.destination, s.destination_begin, s.extents)),
+         fmt::format("copy {} -> {}{}{}", region(s.source, s.source_begin, s.extents),
+                     region(s.destination, s.destination_begin, s.extents),
+                     s.inside.defined() ? " where " + text(s.inside, 0) : "",
+                     s.asynchronous ? "  # asynchronous" : ""),
          s.destination->name);
+  }
+  void statement(const CopyGroup& s, int depth) {
+    line(depth,
+         s.pending < 0 ? "end group of copies" : fmt::format("wait for groups of copies but {}", s.pending));
   }
   void statement(const Barrier&, int depth) { line(depth, "barrier"); }
 

@@ -278,8 +278,14 @@ class Simplifier {
     result.destination_begin = all(s.destination_begin);
     result.source_begin = all(s.source_begin);
     result.extents = all(s.extents);
+    if (s.inside.defined()) {
+      const Expr inside = (*this)(s.inside);
+      const std::int64_t* value = integer_value(inside);
+      result.inside = value != nullptr && *value != 0 ? Expr() : inside;
+    }
     return copy(std::move(result));
   }
+  Stmt statement(const CopyGroup&, const Stmt& stmt) { return stmt; }
   Stmt statement(const Barrier&, const Stmt& stmt) { return stmt; }
 
   Ranges variables_;

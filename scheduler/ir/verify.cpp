@@ -110,11 +110,15 @@ class Verifier {
     }
     access(s.source, s.source_begin);
     access(s.destination, s.destination_begin);
-    require(s.extents.size() == s.source_begin.size() && s.extents.size() == s.destination_begin.size(),
-            "a copy of " + s.source->name + " has another rank");
+    const std::size_t buffers = s.asynchronous ? 1 : 0;
+    require(
+        s.extents.size() == s.source_begin.size() && s.extents.size() + buffers == s.destination_begin.size(),
+        "a copy of " + s.source->name + " has another rank");
+    if (s.inside.defined()) check(s.inside);
     require(s.source->dtype == s.destination->dtype,
             "a copy of " + s.source->name + " changes the element type");
   }
+  void statement(const CopyGroup&) {}
   void statement(const Barrier&) {}
 
   const Program& program_;

@@ -14,7 +14,11 @@ void each_expr_of(const StmtNode& node, const std::function<void(const Expr&)>& 
                  [&](const Store& s) { all(s.indices), call(s.value); },
                  [&](const If& s) { call(s.condition); },
                  [&](const Let& s) { call(s.value); },
-                 [&](const Copy& s) { all(s.destination_begin), all(s.source_begin), all(s.extents); },
+                 [&](const Copy& s) {
+                   all(s.destination_begin), all(s.source_begin), all(s.extents);
+                   if (s.inside.defined()) call(s.inside);
+                 },
+                 [](const CopyGroup&) {},
                  [](const Block&) {},
                  [](const Allocate&) {},
                  [](const Barrier&) {},
@@ -68,6 +72,7 @@ void visit(const Stmt& root, const std::function<void(const Stmt&)>& on_stmt,
                  [&](const Let& s) { visit(s.body, on_stmt, on_expr); },
                  [](const Store&) {},
                  [](const Copy&) {},
+                 [](const CopyGroup&) {},
                  [](const Barrier&) {},
              },
              root.node().kind());
@@ -176,10 +181,13 @@ Stmt Rewriter::operator()(const Stmt& stmt) const {
             c.destination_begin = all(s.destination_begin);
             c.source_begin = all(s.source_begin);
             c.extents = all(s.extents);
+            c.inside = (*this)(s.inside);
             const bool kept = unchanged(c.destination_begin, s.destination_begin) &&
-                              unchanged(c.source_begin, s.source_begin) && unchanged(c.extents, s.extents);
+                              unchanged(c.source_begin, s.source_begin) && unchanged(c.extents, s.extents) &&
+                              c.inside.identity() == s.inside.identity();
             return kept ? stmt : copy(std::move(c));
           },
+          [&](const CopyGroup&) { return stmt; },
           [&](const Barrier&) { return stmt; },
       },
       stmt.node().kind());
@@ -254,21 +262,24 @@ class Occurrence {
 
   bool in(const Stmt& stmt) const {
     if (!stmt.defined()) return false;
-    return std::visit(
-        overloaded{
-            [&](const For& s) { return in(s.begin) || in(s.extent) || in(s.body); },
-            [&](const Store& s) { return in(s.indices) || in(s.value); },
-            [&](const Block& s) {
-              return std::any_of(s.statements.begin(), s.statements.end(),
-                                 [&](const Stmt& child) { return in(child); });
-            },
-            [&](const If& s) { return in(s.condition) || in(s.then) || in(s.otherwise); },
-            [&](const Allocate& s) { return in(s.body); },
-            [&](const Let& s) { return in(s.value) || in(s.body); },
-            [&](const Copy& s) { return in(s.destination_begin) || in(s.source_begin) || in(s.extents); },
-            [](const Barrier&) { return false; },
-        },
-        stmt.node().kind());
+    return std::visit(overloaded{
+                          [&](const For& s) { return in(s.begin) || in(s.extent) || in(s.body); },
+                          [&](const Store& s) { return in(s.indices) || in(s.value); },
+                          [&](const Block& s) {
+                            return std::any_of(s.statements.begin(), s.statements.end(),
+                                               [&](const Stmt& child) { return in(child); });
+                          },
+                          [&](const If& s) { return in(s.condition) || in(s.then) || in(s.otherwise); },
+                          [&](const Allocate& s) { return in(s.body); },
+                          [&](const Let& s) { return in(s.value) || in(s.body); },
+                          [&](const Copy& s) {
+                            return in(s.destination_begin) || in(s.source_begin) || in(s.extents) ||
+                                   in(s.inside);
+                          },
+                          [](const CopyGroup&) { return false; },
+                          [](const Barrier&) { return false; },
+                      },
+                      stmt.node().kind());
   }
 
  private:

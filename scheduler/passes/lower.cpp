@@ -103,8 +103,11 @@ ThreadProgram lower(const ir::Program& program, const Target& target, const Pass
     pipeline.run("make_registers_private", passes::make_registers_private);
     pipeline.run("let_one_thread_write",
                  [&](ir::Program p) { return passes::let_one_thread_write(std::move(p), threads); });
+    pipeline.run("run_copies_ahead", passes::run_copies_ahead);
     // While a copy is not yet stores of threads.
     pipeline.run("order_exchanges", passes::order_exchanges);
+    // Places of copies are then constants.
+    pipeline.run("write_out_choices", passes::write_out_choices);
     pipeline.run("lower_copies", [&](ir::Program p) { return passes::lower_copies(std::move(p), threads); });
     pipeline.run("map_threads",
                  [&](ir::Program p) { return passes::map_threads(std::move(p), threads, result.launch); });
@@ -112,6 +115,7 @@ ThreadProgram lower(const ir::Program& program, const Target& target, const Pass
     passes::check_barriers(pipeline.program());
   } else {
     pipeline.run("serialize_bound_loops", passes::serialize_bound_loops);
+    pipeline.run("write_out_choices", passes::write_out_choices);
     pipeline.run("lower_copies", [&](ir::Program p) { return passes::lower_copies(std::move(p), 0); });
     // Vectors pay for a mask in every iteration; the tail alone should.
     pipeline.run("split_tails", passes::split_tails);

@@ -18,7 +18,8 @@ struct Launch {
 };
 
 /// A thread-level program. What back ends can rely on:
-///  - no Copy; every register and shared buffer has a constant shape;
+///  - no Copy but, for a GPU, asynchronous ones of single threads, and the ends of their groups; every
+///  register and shared buffer has a constant shape;
 ///  - for a GPU: loops are serial, unrolled or vectorized; block and thread indices are Let-bound Calls of
 ///  the
 ///    table; register buffers belong to one thread; barriers are in place and are reached by all threads of a

@@ -17,6 +17,38 @@ Expr zero_of(DType dtype) {
   return is_float(dtype) ? ir::constant(dtype, 0) : ir::integer(0);
 }
 
+/// Whether the integer is a multiple of the number, whatever its variables are.
+bool divides(std::int64_t number, const Expr& expr) {
+  const ir::Linear sum = ir::linear(expr);
+  return sum.constant % number == 0 &&
+         std::ranges::all_of(sum.terms, [&](const auto& term) { return term.coefficient % number == 0; });
+}
+
+/// Whether runs of that many elements that begin at multiples of it are aligned, wherever they begin in the
+/// other dimensions: buffers begin at multiples of 16 bytes.
+bool has_aligned_runs(const ir::Buffer& buffer, std::int64_t run) {
+  const std::int64_t* step = ir::integer_value(buffer.strides.back());
+  return step != nullptr && *step == 1 &&
+         std::all_of(buffer.strides.begin(), buffer.strides.end() - 1,
+                     [&](const Expr& stride) { return divides(run, stride); });
+}
+
+/// Fewer bytes are loaded and stored where their copy would be started: that is early enough as well.
+constexpr std::int64_t least_asynchronous_bytes = 4;
+
+/// A copy in runs of elements of the last dimension that are moved together.
+struct Runs {
+  std::int64_t length = 1;
+  std::vector<Expr> extents;  ///< of the copy, the last one in runs
+  std::string element;        ///< the name of the loop over a run
+  bool started = false;       ///< by asynchronous copies
+
+  std::vector<Expr> place_of(std::vector<Expr> place) const {
+    if (!place.empty()) place.back() = place.back() * ir::integer(length);
+    return place;
+  }
+};
+
 class CopyLowering {
  public:
   CopyLowering(const ir::Program& program, std::int64_t threads) : threads_(threads) {
@@ -48,9 +80,37 @@ class CopyLowering {
            ir::always(end <= copy.source->shape[dimension], ranges_);
   }
 
+  /// As many elements as 16 bytes hold where they are aligned in both buffers, and inside the source together
+  /// or not at all.
+  Runs runs_of(const ir::Copy& copy, const std::string& name) const {
+    Runs runs{1, copy.extents, name + ".run", false};
+    const auto size = static_cast<std::int64_t>(size_of(copy.source->dtype));
+    for (const std::int64_t bytes : {16, 8, 4}) {
+      const std::int64_t length = bytes / size;
+      if (length < 2 || copy.extents.empty() || !has_runs(copy, length)) continue;
+      runs.length = length;
+      runs.extents.back() = copy.extents.back() / ir::integer(length);
+      break;
+    }
+    runs.started = copy.asynchronous && runs.length * size >= least_asynchronous_bytes;
+    return runs;
+  }
+
+  bool has_runs(const ir::Copy& copy, std::int64_t length) const {
+    const std::size_t last = copy.extents.size() - 1;
+    const std::int64_t* extent = ir::integer_value(copy.extents[last]);
+    if (extent == nullptr || *extent % length != 0) return false;
+    if (!divides(length, copy.source_begin[last]) || !divides(length, copy.destination_begin.back()))
+      return false;
+    if (!is_inside(copy, last) && !divides(length, copy.source->shape[last])) return false;
+    return has_aligned_runs(*copy.source, length) && has_aligned_runs(*copy.destination, length);
+  }
+
+  /// Where the place lies in a buffer; the number of one of several buffers stays.
   static std::vector<Expr> moved_by(const std::vector<Expr>& begin, const std::vector<Expr>& place) {
-    std::vector<Expr> sums;
-    for (std::size_t i = 0; i < place.size(); ++i) sums.push_back(begin[i] + place[i]);
+    std::vector<Expr> sums = begin;
+    const std::size_t leading = begin.size() - place.size();
+    for (std::size_t i = 0; i < place.size(); ++i) sums[leading + i] = sums[leading + i] + place[i];
     return sums;
   }
 
@@ -65,20 +125,42 @@ class CopyLowering {
     return inside;
   }
 
-  /// destination[… + place] = source[… + place]
-  static Stmt element_of(const ir::Copy& copy, const std::vector<Expr>& place) {
-    return ir::store(copy.destination, moved_by(copy.destination_begin, place),
-                     ir::load(copy.source, moved_by(copy.source_begin, place)));
+  /// For each element of a run.
+  template <class Element>
+  static Stmt whole_run(const ir::Copy& copy, const Runs& runs, std::vector<Expr> place,
+                        const Element& element) {
+    if (runs.length == 1) return element(place);
+    place.back() = place.back() + ir::variable(runs.element);
+    return ir::for_loop({runs.element, ir::integer(0), ir::integer(runs.length), ir::LoopKind::vectorized,
+                         copy.step, element(place)});
   }
 
-  static Stmt zero_at(const ir::Copy& copy, const std::vector<Expr>& place) {
-    return ir::store(copy.destination, moved_by(copy.destination_begin, place),
-                     zero_of(copy.destination->dtype));
+  /// destination[… + place] = source[… + place]
+  static Stmt run_at(const ir::Copy& copy, const Runs& runs, const std::vector<Expr>& place) {
+    return whole_run(copy, runs, place, [&](const std::vector<Expr>& each) {
+      return ir::store(copy.destination, moved_by(copy.destination_begin, each),
+                       ir::load(copy.source, moved_by(copy.source_begin, each)));
+    });
+  }
+
+  static Stmt zero_at(const ir::Copy& copy, const Runs& runs, const std::vector<Expr>& place) {
+    return whole_run(copy, runs, place, [&](const std::vector<Expr>& each) {
+      return ir::store(copy.destination, moved_by(copy.destination_begin, each),
+                       zero_of(copy.destination->dtype));
+    });
   }
 
   /// destination[… + place] = source[… + place], or zero outside the source.
-  Stmt move(const ir::Copy& copy, const std::vector<Expr>& place) const {
-    return ir::if_then(condition_inside(copy, place), element_of(copy, place), zero_at(copy, place));
+  Stmt move(const ir::Copy& copy, const Runs& runs, const std::vector<Expr>& place) const {
+    const Expr inside = condition_inside(copy, place);
+    if (!runs.started) return ir::if_then(inside, run_at(copy, runs, place), zero_at(copy, runs, place));
+    ir::Copy own = copy;
+    own.destination_begin = moved_by(copy.destination_begin, place);
+    own.source_begin = moved_by(copy.source_begin, place);
+    own.extents.assign(copy.extents.size(), ir::integer(1));
+    if (!own.extents.empty()) own.extents.back() = ir::integer(runs.length);
+    if (ir::integer_value(inside) == nullptr) own.inside = inside;
+    return ir::copy(std::move(own));
   }
 
   /// The longest row of a copy that is written out as vectors; beyond, a loop over its elements.
@@ -88,7 +170,7 @@ class CopyLowering {
     std::vector<Expr> place;
     for (std::size_t i = 0; i < copy.extents.size(); ++i)
       place.push_back(ir::variable(name + "_" + std::to_string(i)));
-    Stmt body = move(copy, place);
+    Stmt body = move(copy, Runs{1, copy.extents, {}, false}, place);
     for (std::size_t i = copy.extents.size(); i-- > 0;) {
       const std::int64_t* extent = ir::integer_value(copy.extents[i]);
       const bool vector = i + 1 == copy.extents.size() && extent != nullptr && *extent <= longest_vector;
@@ -99,35 +181,35 @@ class CopyLowering {
   }
 
   /// A copy seen as slices, one for each place in the dimensions in front of `first`, of one plane each. A
-  /// round is `at_once` slices, a thread each element; or, where a plane has more elements than there are
+  /// round is `at_once` slices, a thread each run of elements; or, where a plane has more runs than there are
   /// threads, a part of one.
   struct Planes {
     std::size_t first = 0;
-    std::int64_t slices = 1, elements = 1, at_once = 1, parts = 1;
+    std::int64_t slices = 1, runs = 1, at_once = 1, parts = 1;
   };
 
   /// The planes that leave the fewest threads idle. The slices lie inside the source, all dimensions that may
   /// leave it belong to the plane: then a thread asks once for all rounds. Nothing where that does not pay.
-  std::optional<Planes> planes_of(const ir::Copy& copy) const {
+  std::optional<Planes> planes_of(const ir::Copy& copy, const Runs& runs) const {
     constexpr double least_busy = 0.6;
     std::optional<Planes> best;
     double busiest = least_busy;
     Planes planes;
-    planes.elements = 1;
-    for (const Expr& extent : copy.extents) {
-      const std::int64_t* elements = ir::integer_value(extent);
-      if (elements == nullptr || *elements < 1) return std::nullopt;
-      planes.elements *= *elements;
+    planes.runs = 1;
+    for (const Expr& extent : runs.extents) {
+      const std::int64_t* number = ir::integer_value(extent);
+      if (number == nullptr || *number < 1) return std::nullopt;
+      planes.runs *= *number;
     }
     for (std::size_t i = 0; i + 1 < copy.extents.size() && is_inside(copy, i); ++i) {
       const std::int64_t extent = *ir::integer_value(copy.extents[i]);
       planes.first = i + 1;
       planes.slices *= extent;
-      planes.elements /= extent;
-      planes.at_once = std::max<std::int64_t>(1, threads_ / planes.elements);
-      planes.parts = (planes.elements + threads_ - 1) / threads_;
-      const double busy = static_cast<double>(planes.at_once * planes.elements) /
-                          static_cast<double>(planes.parts * threads_);
+      planes.runs /= extent;
+      planes.at_once = std::max<std::int64_t>(1, threads_ / planes.runs);
+      planes.parts = (planes.runs + threads_ - 1) / threads_;
+      const double busy =
+          static_cast<double>(planes.at_once * planes.runs) / static_cast<double>(planes.parts * threads_);
       if (planes.slices < 2 * planes.at_once || busy <= busiest) continue;
       best = planes;
       busiest = busy;
@@ -136,13 +218,12 @@ class CopyLowering {
   }
 
   /// The places in dimensions `begin` to `end` that the number stands for; the last runs fastest.
-  static void take_apart(const ir::Copy& copy, Expr number, std::size_t begin, std::size_t end,
+  static void take_apart(const std::vector<Expr>& extents, Expr number, std::size_t begin, std::size_t end,
                          std::vector<Expr>& place) {
     const auto is_one = [](const Expr& extent) { return *ir::integer_value(extent) == 1; };
     for (std::size_t i = end; i-- > begin;) {
-      const auto outermost = copy.extents.begin() + static_cast<std::ptrdiff_t>(i);
-      const bool last =
-          std::all_of(copy.extents.begin() + static_cast<std::ptrdiff_t>(begin), outermost, is_one);
+      const auto outermost = extents.begin() + static_cast<std::ptrdiff_t>(i);
+      const bool last = std::all_of(extents.begin() + static_cast<std::ptrdiff_t>(begin), outermost, is_one);
       place[i] = is_one(*outermost) ? ir::integer(0) : last ? number : number % *outermost;
       number = number / *outermost;
     }
@@ -150,25 +231,26 @@ class CopyLowering {
 
   /// Each thread keeps its place in the plane and goes from slice to slice: rounds differ in one constant
   /// distance. Loads of several rounds are under way together.
-  Stmt by_planes(const ir::Copy& copy, const Planes& planes, const std::string& name) const {
+  Stmt by_planes(const ir::Copy& copy, const Runs& runs, const Planes& planes,
+                 const std::string& name) const {
     const Expr thread = ir::variable("thread_index");
-    const Expr slice = thread / ir::integer(planes.elements);
+    const Expr slice = thread / ir::integer(planes.runs);
     std::vector<Stmt> parts;
     for (std::int64_t part = 0; part < planes.parts; ++part) {
       const Expr element =
-          planes.parts == 1 ? thread % ir::integer(planes.elements) : thread + ir::integer(part * threads_);
+          planes.parts == 1 ? thread % ir::integer(planes.runs) : thread + ir::integer(part * threads_);
       const auto in_slice = [&](const Expr& number) {
         std::vector<Expr> place(copy.extents.size());
-        take_apart(copy, number, 0, planes.first, place);
-        take_apart(copy, element, planes.first, place.size(), place);
-        return place;
+        take_apart(runs.extents, number, 0, planes.first, place);
+        take_apart(runs.extents, element, planes.first, place.size(), place);
+        return runs.place_of(std::move(place));
       };
       const Expr inside = condition_inside(copy, in_slice(ir::integer(0)));
       const auto each = [&](const auto& moved) { return all_slices(copy, planes, slice, name, moved); };
-      const Stmt copied = each([&](const Expr& number) { return element_of(copy, in_slice(number)); });
-      const Stmt cleared = each([&](const Expr& number) { return zero_at(copy, in_slice(number)); });
-      const Expr takes_part = planes.parts == 1 ? thread < ir::integer(planes.at_once * planes.elements)
-                                                : element < ir::integer(planes.elements);
+      const Stmt copied = each([&](const Expr& number) { return run_at(copy, runs, in_slice(number)); });
+      const Stmt cleared = each([&](const Expr& number) { return zero_at(copy, runs, in_slice(number)); });
+      const Expr takes_part = planes.parts == 1 ? thread < ir::integer(planes.at_once * planes.runs)
+                                                : element < ir::integer(planes.runs);
       parts.push_back(ir::if_then(takes_part, ir::if_then(inside, copied, cleared)));
     }
     return ir::block(std::move(parts));
@@ -198,32 +280,57 @@ class CopyLowering {
          rest == 0 ? Stmt() : ir::if_then(slice < ir::integer(rest), round(ir::integer(rounds)))});
   }
 
-  /// Consecutive threads take consecutive elements.
-  Stmt by_threads(const ir::Copy& copy, const std::string& name) const {
-    if (const auto planes = planes_of(copy)) return among_barriers(by_planes(copy, *planes, name));
-    Expr total = ir::integer(1);
-    for (const Expr& extent : copy.extents) total = total * extent;
-    const Expr element = ir::variable(name);
-    std::vector<Expr> place(copy.extents.size());
-    Expr rest = element;
-    for (std::size_t i = copy.extents.size(); i-- > 0;) {
-      place[i] = i == 0 ? rest : rest % copy.extents[i];
-      rest = rest / copy.extents[i];
+  /// Where the runs of a round begin. Rounds of whole rows differ in a constant alone.
+  std::vector<Expr> place_of(const Runs& runs, const Expr& round) const {
+    if (runs.extents.empty()) return {};
+    const Expr thread = ir::variable("thread_index");
+    const Expr& row = runs.extents.back();
+    const std::int64_t* of_row = ir::integer_value(row);
+    const bool whole_rows =
+        runs.extents.size() > 1 && of_row != nullptr && *of_row > 0 && threads_ % *of_row == 0;
+    const Expr number = round * ir::integer(threads_) + thread;
+    std::vector<Expr> place(runs.extents.size());
+    place.back() = place.size() == 1 ? number : (whole_rows ? thread : number) % row;
+    Expr rest = whole_rows ? round * ir::integer(threads_ / *of_row) + thread / row : number / row;
+    for (std::size_t i = place.size() - 1; i-- > 0;) {
+      place[i] = i == 0 ? rest : rest % runs.extents[i];
+      rest = rest / runs.extents[i];
     }
-    const Expr number = ir::variable(name + ".round") * ir::integer(threads_) + ir::variable("thread_index");
-    const std::int64_t* count = ir::integer_value(total);
-    const bool even = count != nullptr && *count % threads_ == 0;
-    const Stmt moved = even ? move(copy, place) : ir::if_then(element < total, move(copy, place));
-    Stmt body = ir::let(name, number, moved);
-    body = ir::for_loop({name + ".round", ir::integer(0), ir::ceil_divide(total, ir::integer(threads_)),
-                         ir::LoopKind::serial, copy.step, body});
-    return among_barriers(body);
+    return runs.place_of(std::move(place));
   }
 
-  /// The first barrier keeps a tile that slower threads still read from being overwritten.
-  static Stmt among_barriers(const Stmt& body) {
-    return ir::block(
-        {ir::barrier(), ir::let("thread_index", ir::call("thread", DType::i64, {}), body), ir::barrier()});
+  /// Consecutive threads take consecutive runs.
+  Stmt in_rounds(const ir::Copy& copy, const Runs& runs, const std::string& name) const {
+    // A chunk of 16 rows, one row a round, needs no loop in straight code.
+    constexpr std::int64_t most_written_out = 16;
+    Expr total = ir::integer(1);
+    for (const Expr& extent : runs.extents) total = total * extent;
+    const Expr thread = ir::variable("thread_index");
+    const Expr round = ir::variable(name + ".round");
+    ir::For rounds{name + ".round",      ir::integer(0), ir::ceil_divide(total, ir::integer(threads_)),
+                   ir::LoopKind::serial, copy.step,      move(copy, runs, place_of(runs, round))};
+    const std::int64_t* count = ir::integer_value(total);
+    if (count == nullptr) {
+      rounds.body = ir::if_then(round * ir::integer(threads_) + thread < total, rounds.body);
+      return ir::for_loop(std::move(rounds));
+    }
+    const std::int64_t full = *count / threads_;
+    const std::int64_t left = *count % threads_;
+    rounds.extent = ir::integer(full);
+    if (full <= most_written_out) rounds.kind = ir::LoopKind::unrolled;
+    const Stmt last = move(copy, runs, place_of(runs, ir::integer(full)));
+    return ir::block({full == 0 ? Stmt() : ir::for_loop(std::move(rounds)),
+                      left == 0 ? Stmt() : ir::if_then(thread < ir::integer(left), last)});
+  }
+
+  Stmt by_threads(const ir::Copy& copy, const std::string& name) const {
+    const Runs runs = runs_of(copy, name);
+    const auto planes = copy.asynchronous ? std::nullopt : planes_of(copy, runs);
+    Stmt body = planes ? by_planes(copy, runs, *planes, name) : in_rounds(copy, runs, name);
+    body = ir::let("thread_index", ir::call("thread", DType::i64, {}), body);
+    if (copy.asynchronous) return body;
+    // The first barrier keeps a tile that slower threads still read from being overwritten.
+    return ir::block({ir::barrier(), body, ir::barrier()});
   }
 
   std::int64_t threads_;

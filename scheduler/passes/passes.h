@@ -13,8 +13,15 @@ ir::Program sink_vector_loops(ir::Program program);
 /// own. UserError when one thread would need another's register.
 ir::Program make_registers_private(ir::Program program);
 
-/// Copies become loops that the threads of a block share (`threads` of them), between barriers; on the CPU
-/// (threads == 0) plain loops.
+/// Asynchronous copies are started as many iterations ahead as their buffers allow, and waited for at the
+/// begin of the iteration that reads them.
+ir::Program run_copies_ahead(ir::Program program);
+/// Unrolled loops that choose a branch by the number of the iteration are written out: each iteration keeps
+/// its own branch.
+ir::Program write_out_choices(ir::Program program);
+
+/// Copies become loops that the threads of a block share (`threads` of them), between barriers; asynchronous
+/// ones become those that each thread starts. On the CPU (threads == 0) plain loops.
 ir::Program lower_copies(ir::Program program, std::int64_t threads);
 
 /// The threads of a block that the within-block loops ask for.

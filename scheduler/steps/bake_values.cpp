@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/baked_nest.h>
+#include <weft/scheduler/steps/chunks.h>
 #include <weft/scheduler/steps/clamped_read.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
@@ -33,15 +34,17 @@ bool uses_loop_of(const Expr& expr, const std::vector<ir::For>& loops) {
                      [&](const ir::For& loop) { return ir::uses(expr, loop.name); });
 }
 
+/// What the step was told about the code; 0: nothing.
+struct Limits {
+  std::int64_t code_bytes = 0;  ///< of a block
+  std::int64_t chunk = 0;       ///< columns of the weights in a piece of the code
+};
+
 class Baking {
  public:
   Baking(const ir::Program& program, const KnownWeights& weights, const StepContext& context,
-         std::string loop, std::int64_t code_bytes)
-      : program_(program),
-        weights_(weights),
-        context_(context),
-        loop_(std::move(loop)),
-        code_bytes_(code_bytes) {}
+         std::string loop, const Limits& limits)
+      : program_(program), weights_(weights), context_(context), loop_(std::move(loop)), limits_(limits) {}
 
   StepResult operator()() {
     auto found = baked_nest(program_, weights_, context_, loop_);
@@ -50,6 +53,9 @@ class Baking {
     if (nest_.groups) {
       nest_.selectors.push_back(nest_.groups->group);
       wider_parts_ = with_rows(nest_.groups->parts, 1);
+    }
+    if (limits_.chunk > 0) {
+      if (auto refused = cut_into_chunks()) return *refused;
     }
     wider_ = with_rows(nest_.sum, 0);
     conditions_ = needed_conditions(program_, Coordinates(context_), nest_.conditions, nest_.value);
@@ -77,6 +83,18 @@ class Baking {
     return ir::make_buffer(buffer->name, buffer->dtype, buffer->scope, buffer->access, std::move(shape));
   }
 
+  /// The number of the chunk chooses among the code of a block like that of a group.
+  std::optional<Reason> cut_into_chunks() {
+    if (nest_.groups)
+      return Reason{8, "the sum is shared by groups, each with entries of all columns",
+                    "chunks of a sum over one index that no groups share", loop_};
+    auto made = chunks_of(program_, context_, loop_, limits_.chunk);
+    if (auto* refused = std::get_if<Reason>(&made)) return *refused;
+    chunks_ = std::get<Chunks>(std::move(made));
+    nest_.selectors.push_back(chunks_->loop);
+    return std::nullopt;
+  }
+
   /// A balanced tree of conditions on the numbers of the block, its leaves the blocks' entries.
   Stmt select(std::size_t next, KnownWeights::Variables& block) {
     if (next == nest_.selectors.size()) return leaf(block);
@@ -102,14 +120,20 @@ class Baking {
   }
 
   Stmt leaf(const KnownWeights::Variables& block) {
-    if (!nest_.groups) return written(entries_of(block));
-    const std::string& name = nest_.groups->group.name;
+    if (!nest_.groups && !chunks_) return written(entries_of(block));
+    const std::string& name = chunks_ ? chunks_->loop.name : nest_.groups->group.name;
     const std::int64_t group = block.at(name);
     KnownWeights::Variables rows = block;
     rows.erase(name);
-    // The groups of a block follow one another.
-    if (!of_groups_ || of_groups_->first != rows) of_groups_.emplace(rows, entries_of(rows));
-    const std::vector<Entry>& all = of_groups_->second;
+    // The groups or chunks of a block follow one another.
+    if (!of_block_ || of_block_->first != rows) of_block_.emplace(rows, entries_of(rows));
+    const std::vector<Entry>& all = of_block_->second;
+    if (chunks_) {
+      const auto before = [&](std::int64_t column) {
+        return std::ranges::lower_bound(all, column, {}, &Entry::column);
+      };
+      return written({before(group * limits_.chunk), before((group + 1) * limits_.chunk)});
+    }
     const std::int64_t* groups = ir::integer_value(nest_.groups->group.extent);
     const auto count = static_cast<std::int64_t>(all.size());
     const std::int64_t share = (count + *groups - 1) / *groups;
@@ -157,7 +181,7 @@ class Baking {
   void check_size(std::int64_t entries, std::int64_t loads, const KnownWeights::Variables& block) {
     entries_ += entries;
     const std::int64_t bytes = (entries + loads) * nest_.copies * bytes_of_instruction;
-    if (refused_ || (code_bytes_ <= 0 || bytes <= code_bytes_)) return;
+    if (refused_ || (limits_.code_bytes <= 0 || bytes <= limits_.code_bytes)) return;
     std::string place;
     for (const auto& [name, value] : block) place += fmt::format(" {} = {}", name, value);
     refused_ = Reason{
@@ -165,7 +189,8 @@ class Baking {
         fmt::format(
             "the block{} has {} entries and {} loads, each for {} columns of a thread: {} bytes of code",
             place, entries, loads, nest_.copies, bytes),
-        fmt::format("at most {} bytes: fewer rows in a block, or fewer columns of a thread", code_bytes_),
+        fmt::format("at most {} bytes: fewer rows in a block, or fewer columns of a thread",
+                    limits_.code_bytes),
         loop_};
   }
 
@@ -209,7 +234,8 @@ class Baking {
       return;
     }
     entry.column = weights_.columns()[static_cast<std::size_t>(*position)];
-    take_product(weights_.fold(nest_.value, variables), entry);
+    const Expr value = weights_.fold(nest_.value, variables);
+    take_product(chunks_ ? chunks_->placed(value, entry.column) : value, entry);
     // Zero times what is not finite is not zero.
     if (!is_finite(entry.value) && !hold(conditions_.of_padding, variables, entry.conditions)) return;
     entries.push_back(std::move(entry));
@@ -363,8 +389,13 @@ class Baking {
     return ir::for_loop(std::move(loop));
   }
 
-  Stmt written_out(const Stmt& tree) const {
+  Stmt written_out(Stmt tree) const {
     Chain chain{nest_.around, nest_.outside, {}};
+    if (chunks_) {
+      ir::For pieces = chunks_->loop;
+      pieces.body = std::move(tree);
+      tree = ir::for_loop(std::move(pieces));
+    }
     chain.core = ir::allocate(wider_, ir::block({each_row(nest_.first), tree, each_row(nest_.last)}));
     if (nest_.groups) chain.core = in_groups(chain.core);
     return rebuild(std::move(chain));
@@ -393,38 +424,43 @@ class Baking {
   const KnownWeights& weights_;
   const StepContext& context_;
   std::string loop_;
-  std::int64_t code_bytes_;
+  Limits limits_;
   BakedNest nest_;
-  NeededConditions conditions_;  ///< of the nest
-  std::int64_t entries_ = 0;     ///< of the blocks written out so far
-  ir::BufferRef wider_;          ///< the sums of all rows
-  ir::BufferRef wider_parts_;    ///< of a split sum
-  std::optional<std::pair<KnownWeights::Variables, std::vector<Entry>>> of_groups_;  ///< of the block at hand
+  NeededConditions conditions_;   ///< of the nest
+  std::optional<Chunks> chunks_;  ///< where there are any
+  std::int64_t entries_ = 0;      ///< of the blocks written out so far
+  ir::BufferRef wider_;           ///< the sums of all rows
+  ir::BufferRef wider_parts_;     ///< of a split sum
+  std::optional<std::pair<KnownWeights::Variables, std::vector<Entry>>> of_block_;  ///< of the block at hand
   std::optional<Reason> refused_;
 };
 
-/// bake_values(rows, code_bytes = limit): the loop over stored entries inside the loop over the rows of a
-/// block becomes constants. For each block of rows: for each column of the weight with an entry, in order,
-/// what is read of the dense operand, once, and then the addition to the sum of every row with an entry in
-/// that column. Sums are registers, one a row and column of a thread. First values and results stay loops
-/// over the rows. Where the sum is split to groups, each gets an equal share of the entries in that order,
-/// and the groups share the rows of the result. A balanced tree of conditions on the number of the block
-/// chooses. A row order of the format becomes a constant of the program. Explicit zeros that the format
-/// stores stay; nothing is rounded. Conditions that keep the reads of an image inside of it go where a staged
-/// tile holds zero outside, save around weights that are not finite. Preconditions: 1 the loop exists; 2 it
-/// stands in one place, is serial or unrolled, and has a constant range; 3 the program reads bound weights; 4
-/// inside it stand first values, the loop over stored entries, and results; 5 loops that choose the rows have
-/// constant ranges; 6 no vectorized loop stands around the sum; 7 the code of each block is within
-/// `code_bytes` where that is given, and all blocks together hold at most 300,000 entries times columns of a
-/// thread.
+/// bake_values(rows, code_bytes = limit, chunk = columns): the loop over stored entries inside the loop over
+/// the rows of a block becomes constants. For each block of rows: for each column of the weight with an
+/// entry, in order, what is read of the dense operand, once, and then the addition to the sum of every row
+/// with an entry in that column. Sums are registers, one a row and column of a thread. First values and
+/// results stay loops over the rows. Where the sum is split to groups, each gets an equal share of the
+/// entries in that order, and the groups share the rows of the result. A balanced tree of conditions on the
+/// number of the block chooses. With a chunk, a loop of its own, "k.chunk", goes through the columns of the
+/// weights that many at a time, the sums around it; its iterations are written out in the end. A row order of
+/// the format becomes a constant of the program. Explicit zeros that the format stores stay; nothing is
+/// rounded. Conditions that keep the reads of an image inside of it go where a staged tile holds zero
+/// outside, save around weights that are not finite. Preconditions: 1 the loop exists; 2 it stands in one
+/// place, is serial or unrolled, and has a constant range; 3 the program reads bound weights; 4 inside it
+/// stand first values, the loop over stored entries, and results; 5 loops that choose the rows have constant
+/// ranges; 6 no vectorized loop stands around the sum; 7 the code of each block is within `code_bytes` where
+/// that is given, and all blocks together hold at most 300,000 entries times columns of a thread; 8 a chunk
+/// is at least 1, of a sum over one index that no groups share.
 StepResult apply_bake_values(const ir::Program& program, const Step& step, const StepContext& context) {
   const std::string& loop = word_of(step.arguments.at(0));
-  std::int64_t code_bytes = 0;
-  if (step.arguments.size() > 1) {
-    const auto* number = std::get_if<std::int64_t>(&step.arguments[1].value);
-    if (number == nullptr || *number < 1 || step.arguments[1].name != "code_bytes")
-      return Reason{7, step.cpp(), "code_bytes = a number of bytes of at least 1", loop};
-    code_bytes = *number;
+  Limits limits;
+  for (std::size_t i = 1; i < step.arguments.size(); ++i) {
+    const Argument& argument = step.arguments[i];
+    const auto* number = std::get_if<std::int64_t>(&argument.value);
+    const bool chunks = argument.name == "chunk";
+    if (number == nullptr || *number < 1 || (!chunks && argument.name != "code_bytes"))
+      return Reason{chunks ? 8 : 7, step.cpp(), "code_bytes or chunk = a number of at least 1", loop};
+    (chunks ? limits.chunk : limits.code_bytes) = *number;
   }
   const Operand* sparse = context.algorithm.sparse_operand();
   Reason no_weights{3, "the program reads no weights", "an algorithm with weights that are not baked yet",
@@ -433,11 +469,11 @@ StepResult apply_bake_values(const ir::Program& program, const Step& step, const
   if (sparse == nullptr || context.weights == nullptr) return no_weights;
   const KnownWeights weights(program, sparse->name, *context.weights);
   if (weights.empty()) return no_weights;
-  return Baking(program, weights, context, loop, code_bytes)();
+  return Baking(program, weights, context, loop, limits)();
 }
 
 }  // namespace
 
-const StepKind bake_values{"bake_values", ".bake_values(m.inner)", 1, 2, apply_bake_values};
+const StepKind bake_values{"bake_values", ".bake_values(m.inner, chunk = 16)", 1, 3, apply_bake_values};
 
 }  // namespace weft::steps

@@ -4,6 +4,7 @@
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/copies_ahead.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
 #include <weft/scheduler/steps/staged_region.h>
@@ -89,8 +90,9 @@ std::vector<Expr> shape_of_tile(const std::vector<Expr>& extents, const ir::Load
   return shape;
 }
 
-std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& buffer,
-                                        const ir::Program& program, const StepContext& context) {
+/// The part of the buffer that the body reads, or why there is no tile of it.
+std::variant<std::vector<Span>, Reason> region_of(const Stmt& body, const ir::BufferRef& buffer,
+                                                  const ir::Program& program, const StepContext& context) {
   const InnerLoops loops = inner_loops(body);
   const Coordinates coordinates(context);
   std::vector<Span> region;
@@ -104,30 +106,48 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
                       "indices that are sums of loops with constant extents, or a dimension of constant size",
                       buffer->name};
       }
-      if (region.size() <= i) {
-        region.push_back(span);
-      } else if (!ir::same(region[i].begin, span.begin) || !ir::same(region[i].extent, span.extent)) {
-        return Reason{4, fmt::format("{} is read in two different regions", buffer->name), "one region",
-                      buffer->name};
-      }
+      const auto both = region.size() <= i ? span : joined(region[i], span);
+      if (!both)
+        return Reason{4, fmt::format("{} is read in two different regions", buffer->name),
+                      "one region, or several a constant apart", buffer->name};
+      if (region.size() <= i) region.push_back(span);
+      region[i] = *both;
     }
   }
   for (const Span& span : region) {
     if (auto refused = reads_later_tile(span.begin, body)) return *refused;
   }
-  ir::Copy copy{nullptr, {}, buffer, {}, {}, context.step};
+  return region;
+}
+
+/// Several buffers and the number of the one at hand, or neither.
+struct Ring {
+  std::int64_t depth = 1;
+  Expr slot;
+};
+
+std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& buffer,
+                                        const ir::Program& program, const StepContext& context,
+                                        const Ring& ring) {
+  auto found = region_of(body, buffer, program, context);
+  if (auto* refused = std::get_if<Reason>(&found)) return *refused;
+  const auto& region = std::get<std::vector<Span>>(found);
+  ir::Copy copy{nullptr, {}, buffer, {}, {}, context.step, ring.depth > 1, {}};
+  if (ring.depth > 1) copy.destination_begin.push_back(ring.slot);
   for (const Span& span : region) {
     copy.source_begin.push_back(span.begin);
     copy.destination_begin.emplace_back(0);
     copy.extents.push_back(span.extent);
   }
-  const auto tile = ir::make_buffer(
-      tile_name(program, buffer->name + ".shared"), buffer->dtype, ir::Scope::shared, ir::Access::read_write,
-      shape_of_tile(copy.extents, *loads_of(body, buffer).front(), loops, context.algorithm),
-      buffer->non_negative);
+  std::vector<Expr> shape =
+      shape_of_tile(copy.extents, *loads_of(body, buffer).front(), inner_loops(body), context.algorithm);
+  if (ring.depth > 1) shape.insert(shape.begin(), ir::integer(ring.depth));
+  const auto tile = ir::make_buffer(tile_name(program, buffer->name + ".shared"), buffer->dtype,
+                                    ir::Scope::shared, ir::Access::read_write, shape, buffer->non_negative);
   copy.destination = tile;
   const Stmt rest = with_loads(body, buffer, [&](const ir::Load& load) {
     std::vector<Expr> indices;
+    if (ring.depth > 1) indices.push_back(ring.slot);
     for (std::size_t i = 0; i < load.indices.size(); ++i) {
       const std::int64_t* extent = ir::integer_value(region[i].extent);
       const bool alone = extent != nullptr && *extent == 1;
@@ -210,11 +230,13 @@ std::variant<Stmt, Reason> stage_registers(const Stmt& body, const ir::BufferRef
 }
 
 /// Staging goes behind what is staged already: conditions and indices may have become reads of that.
+/// `in_conditions`: behind conditions too; copies that run ahead of them stay in front.
 template <class Stage>
-std::variant<Stmt, Reason> behind_staged(const Stmt& body, const ir::BufferRef& buffer, const Stage& stage) {
+std::variant<Stmt, Reason> behind_staged(const Stmt& body, const ir::BufferRef& buffer, bool in_conditions,
+                                         const Stage& stage) {
   if (const auto* s = body.as<ir::If>();
-      s != nullptr && !s->otherwise.defined() && !reads(s->condition, buffer)) {
-    auto then = behind_staged(s->then, buffer, stage);
+      in_conditions && s != nullptr && !s->otherwise.defined() && !reads(s->condition, buffer)) {
+    auto then = behind_staged(s->then, buffer, in_conditions, stage);
     if (std::holds_alternative<Reason>(then)) return then;
     return ir::if_then(s->condition, std::get<Stmt>(then));
   }
@@ -225,7 +247,7 @@ std::variant<Stmt, Reason> behind_staged(const Stmt& body, const ir::BufferRef& 
   for (std::size_t i = 0; i + 1 < statements.size(); ++i) {
     if (!loads_of(statements[i], buffer).empty()) return stage(body);
   }
-  auto last = behind_staged(statements.back(), buffer, stage);
+  auto last = behind_staged(statements.back(), buffer, in_conditions, stage);
   if (std::holds_alternative<Reason>(last)) return last;
   statements.back() = std::get<Stmt>(last);
   return ir::allocate(allocation->buffer, ir::block(std::move(statements)));
@@ -235,6 +257,7 @@ struct Request {
   std::string tensor;
   std::string scope;
   std::string at;
+  std::int64_t depth = 1;
 };
 
 Request request_of(const Step& step) {
@@ -242,6 +265,9 @@ Request request_of(const Step& step) {
   for (const Argument& argument : step.arguments) {
     if (argument.name == "at") {
       request.at = word_of(argument);
+    } else if (argument.name == "depth") {
+      const auto* number = std::get_if<std::int64_t>(&argument.value);
+      request.depth = number == nullptr ? 0 : *number;
     } else {
       (request.tensor.empty() ? request.tensor : request.scope) = word_of(argument);
     }
@@ -299,16 +325,22 @@ std::optional<Reason> check_place(const ir::Program& program, const Request& req
   return refused;
 }
 
-/// stage(T, shared | registers, at = loop): at the begin of each iteration of the loop, what the iteration
-/// reads of T is copied; the reads become reads of the copy. Where an index comes from data (a column
-/// number), all places that it can take are copied, with zeros for those outside of T: the lines of a block
-/// of an image and those around them that a filter reaches; the whole dimension where nothing is known.
-/// Preconditions: 1 the loop exists; 2 the scope is shared or registers; 3 the loop's body reads T and T is
-/// an input; 4 the region has a constant size; 5 (shared) no warp, lane or thread loop stands around the
-/// copy.
+/// stage(T, shared | registers, at = loop, depth = buffers): at the begin of each iteration of the loop, what
+/// the iteration reads of T is copied; the reads become reads of the copy. Where an index comes from data (a
+/// column number), all places that it can take are copied, with zeros for those outside of T: the lines of a
+/// block of an image and those around them that a filter reaches; the whole dimension where nothing is known.
+/// Reads a constant apart become one region. With a depth beyond 1 the copies go to that many buffers in
+/// turn, and a GPU starts them depth - 1 iterations ahead. Preconditions: 1 the loop exists; 2 the scope is
+/// shared or registers; 3 the loop's body reads T and T is an input; 4 the region has a constant size; 5
+/// (shared) no warp, lane or thread loop stands around the copy; 6 the place depends on no tile made further
+/// inside; 7 a depth is 1 to 8, beyond 1 in shared memory and on sm_80 or newer; 8 beyond 1, the loop is
+/// serial or unrolled and its copies have one depth; 9 beyond 1, the place of the copy is known before the
+/// iteration.
 StepResult apply_stage(const ir::Program& program, const Step& step, const StepContext& context) {
   const Request request = request_of(step);
   if (auto refused = check_place(program, request)) return *refused;
+  if (auto refused = check_depth(program, request.at, request.scope, request.depth, context.target))
+    return *refused;
   const auto buffers = buffers_read(program, find_loops(program.body, request.at), request.tensor);
   if (buffers.empty()) {
     return Reason{3, fmt::format("the body of {} reads no input called {}", request.at, request.tensor),
@@ -320,14 +352,16 @@ StepResult apply_stage(const ir::Program& program, const Step& step, const StepC
     result.body = change_loops(result.body, request.at, [&](const ir::For& loop) -> Stmt {
       ir::For changed = loop;
       if (!loads_of(loop.body, buffer).empty() && !refused) {
-        auto staged = behind_staged(loop.body, buffer, [&](const Stmt& body) {
-          return request.scope == "shared" ? stage_shared(body, buffer, program, context)
+        Ring ring{request.depth, (ir::variable(loop.name) - loop.begin) % ir::integer(request.depth)};
+        auto staged = behind_staged(loop.body, buffer, request.depth == 1, [&](const Stmt& body) {
+          return request.scope == "shared" ? stage_shared(body, buffer, program, context, ring)
                                            : stage_registers(body, buffer, program, context.step);
         });
         if (auto* reason = std::get_if<Reason>(&staged)) {
           refused = *reason;
         } else {
           changed.body = std::get<Stmt>(staged);
+          refused = needs_its_iteration(changed.body, loop);
         }
       }
       return ir::for_loop(std::move(changed));
@@ -339,6 +373,6 @@ StepResult apply_stage(const ir::Program& program, const Step& step, const StepC
 
 }  // namespace
 
-const StepKind stage{"stage", ".stage(B, shared, at = n.outer)", 3, 3, apply_stage};
+const StepKind stage{"stage", ".stage(B, shared, at = n.outer)", 3, 4, apply_stage};
 
 }  // namespace weft::steps

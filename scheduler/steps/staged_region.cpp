@@ -113,4 +113,15 @@ Span span_of(const Expr& index, const Expr& whole, const InnerLoops& loops, cons
   return {ir::linear(outer.expr() + begin).expr(), extent};
 }
 
+std::optional<Span> joined(const Span& a, const Span& b) {
+  if (ir::same(a.begin, b.begin) && ir::same(a.extent, b.extent)) return a;
+  const Expr difference = ir::linear(b.begin - a.begin).expr();
+  const std::int64_t* distance = ir::integer_value(difference);
+  const std::int64_t* of_a = ir::integer_value(a.extent);
+  const std::int64_t* of_b = ir::integer_value(b.extent);
+  if (distance == nullptr || of_a == nullptr || of_b == nullptr) return std::nullopt;
+  if (*distance < 0) return Span{b.begin, ir::integer(std::max(*of_a - *distance, *of_b))};
+  return Span{a.begin, ir::integer(std::max(*of_a, *distance + *of_b))};
+}
+
 }  // namespace weft::steps

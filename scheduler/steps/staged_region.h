@@ -4,6 +4,8 @@
 #include <weft/scheduler/steps/coordinates.h>
 #include <weft/scheduler/steps/loops.h>
 
+#include <optional>
+
 namespace weft::steps {
 
 /// Where a dimension of the region begins, in terms of loops outside, and how long it is.
@@ -18,5 +20,8 @@ struct Span {
 /// where the index is no sum of loops times constants and of such coordinates.
 Span span_of(const ir::Expr& index, const ir::Expr& whole, const InnerLoops& loops,
              const Coordinates& coordinates);
+
+/// The smallest span that holds both: they begin a constant apart and have constant extents, or are the same.
+std::optional<Span> joined(const Span& a, const Span& b);
 
 }  // namespace weft::steps

@@ -120,6 +120,19 @@ TEST(Steps, BakedEntriesAreDealtToGroups) {
   test::expect_golden("steps/baked_groups.txt", ir::print(s.program()));
 }
 
+TEST(Steps, ChunksOfBakedCodeAreStagedAhead) {
+  auto s = test::spmm_schedule("sm_80");
+  s.split(m = 6, n = 32).reorder(m.outer, n.outer, n.inner, m.inner);
+  s.bind(m.outer, block_y).bind(n.outer, block_x).bake_values(m.inner, chunk = 8);
+  s.reorder("k.chunk", n.inner).bind(n.inner, thread).stage("B", shared, at = "k.chunk", depth = 2);
+  test::expect_golden("steps/baked_chunks.txt", ir::print(s.program()));
+  auto replayed = test::spmm_schedule("sm_80");
+  for (const Step& step : steps_of_json(s.json())) replayed.apply(step);
+  EXPECT_EQ(ir::print(s.program()), ir::print(replayed.program()));
+  EXPECT_THAT(s.cpp(), testing::HasSubstr(".bake_values(m.inner, chunk = 8)"));
+  EXPECT_THAT(s.cpp(), testing::HasSubstr(".stage(B, shared, at = k.chunk, depth = 2)"));
+}
+
 TEST(Steps, BakedConvolutionsClampTheReadsOfTheBorder) {
   auto s = test::convolution_schedule("sm_80");
   s.split(f = 3).bind(f.outer, block_x).bind(q, lane).bake_values(f.inner);

@@ -1,0 +1,88 @@
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/children.h>
+#include <weft/scheduler/passes/passes.h>
+
+namespace weft::passes {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+/// `variable < number` or `number <= variable`.
+bool compares_with_number(const Expr& condition, const std::string& variable) {
+  const auto* comparison = condition.as<ir::Binary>();
+  if (comparison == nullptr) return false;
+  const bool less = comparison->op == ir::BinaryOperator::less;
+  if (!less && comparison->op != ir::BinaryOperator::less_equal) return false;
+  const Expr& compared = less ? comparison->left : comparison->right;
+  const Expr& number = less ? comparison->right : comparison->left;
+  const auto* v = compared.as<ir::Variable>();
+  return v != nullptr && v->name == variable && ir::integer_value(number) != nullptr;
+}
+
+bool chooses(const ir::For& loop) {
+  bool found = false;
+  ir::visit(loop.body, [&](const Stmt& s) {
+    const auto* condition = s.as<ir::If>();
+    found = found || (condition != nullptr && compares_with_number(condition->condition, loop.name));
+  });
+  return found;
+}
+
+/// The statement where the variable has the value. Branches that are not taken are not looked at: together
+/// they are most of the program.
+Stmt with_value(const Stmt& stmt, const ir::Substitution& value) {
+  if (!stmt.defined()) return stmt;
+  const auto inner = [&](const Stmt& child) { return with_value(child, value); };
+  if (const auto* s = stmt.as<ir::If>()) {
+    const Expr condition = ir::substitute(s->condition, value);
+    if (const std::int64_t* known = ir::integer_value(condition))
+      return inner(*known != 0 ? s->then : s->otherwise);
+    return ir::if_then(condition, inner(s->then), inner(s->otherwise));
+  }
+  if (const auto* s = stmt.as<ir::For>()) {
+    ir::For loop = *s;
+    loop.begin = ir::substitute(s->begin, value);
+    loop.extent = ir::substitute(s->extent, value);
+    loop.body = inner(s->body);
+    return ir::for_loop(std::move(loop));
+  }
+  if (stmt.as<ir::Block>() != nullptr || stmt.as<ir::Allocate>() != nullptr)
+    return with_children(stmt, inner);
+  return ir::substitute(stmt, value);
+}
+
+Stmt written_out(const Stmt& stmt) {
+  const auto* loop = stmt.as<ir::For>();
+  const bool whole = loop != nullptr && loop->kind == ir::LoopKind::unrolled &&
+                     ir::integer_value(loop->begin) != nullptr && ir::integer_value(loop->extent) != nullptr;
+  if (!whole || !chooses(*loop)) return stmt;
+  // An array in shared memory has one place, however often the iterations are written.
+  std::vector<ir::BufferRef> shared;
+  ir::Rewriter hoist;
+  hoist.on_stmt = [&](const Stmt& s) {
+    const auto* allocation = s.as<ir::Allocate>();
+    if (allocation == nullptr || allocation->buffer->scope != ir::Scope::shared) return s;
+    shared.push_back(allocation->buffer);
+    return allocation->body;
+  };
+  const Stmt body = hoist(loop->body);
+  std::vector<Stmt> iterations;
+  const std::int64_t begin = *ir::integer_value(loop->begin);
+  for (std::int64_t i = 0; i < *ir::integer_value(loop->extent); ++i)
+    iterations.push_back(with_value(body, {{loop->name, ir::integer(begin + i)}}));
+  Stmt result = ir::block(std::move(iterations));
+  for (const ir::BufferRef& buffer : shared) result = ir::allocate(buffer, result);
+  return result;
+}
+
+}  // namespace
+
+ir::Program write_out_choices(ir::Program program) {
+  ir::Rewriter rewriter;
+  rewriter.on_stmt = written_out;
+  program.body = rewriter(program.body);
+  return program;
+}
+
+}  // namespace weft::passes

@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/copies_ahead.h>
+#include <weft/scheduler/steps/loops.h>
+
+#include <set>
+
+namespace weft::steps {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+constexpr std::int64_t most_buffers = 8;
+
+/// An asynchronous copy of the loop's own iterations.
+const ir::Copy* copy_at(const Stmt& stmt, const ir::For& loop) {
+  const auto* copy = stmt.as<ir::Copy>();
+  if (copy == nullptr || !copy->asynchronous) return nullptr;
+  return ir::uses(copy->destination_begin.front(), loop.name) ? copy : nullptr;
+}
+
+/// Precondition 8.
+std::optional<Reason> check_loop(const ir::For& loop, std::int64_t wanted) {
+  if (loop.kind != ir::LoopKind::serial && loop.kind != ir::LoopKind::unrolled)
+    return Reason{8, fmt::format("{} is {}", loop.name, ir::name_of(loop.kind)),
+                  "a serial or unrolled loop, whose iterations follow one another", loop.name};
+  std::optional<Reason> refused;
+  ir::visit(loop.body, [&](const Stmt& s) {
+    const ir::Copy* copy = copy_at(s, loop);
+    if (copy == nullptr) return;
+    const std::int64_t buffers = *ir::integer_value(copy->destination->shape.front());
+    if (buffers == wanted) return;
+    refused = Reason{8, fmt::format("{} has {} buffers at {}", copy->source->name, buffers, loop.name),
+                     fmt::format("depth = {} for all copies at one loop", buffers), loop.name};
+  });
+  return refused;
+}
+
+}  // namespace
+
+std::optional<Reason> check_depth(const ir::Program& program, const std::string& at, const std::string& scope,
+                                  std::int64_t depth, const Target& target) {
+  if (depth == 1) return std::nullopt;
+  const std::string found = fmt::format("depth = {} in {}", depth, scope);
+  if (depth < 1 || depth > most_buffers)
+    return Reason{7, found, fmt::format("depth = 1 to {}", most_buffers), {}};
+  if (scope != "shared") return Reason{7, found, "several buffers in shared", {}};
+  if (target.is_gpu() && target.sm < 80)
+    return Reason{7,
+                  fmt::format("{} has no cp.async, by which copies run ahead", target.name),
+                  "depth = 1, or a target from sm_80 on",
+                  {}};
+  for (const ir::For* loop : find_loops(program.body, at)) {
+    if (auto refused = check_loop(*loop, depth)) return refused;
+  }
+  return std::nullopt;
+}
+
+std::optional<Reason> needs_its_iteration(const Stmt& staged, const ir::For& loop) {
+  std::set<const ir::Buffer*> made;
+  ir::visit(staged, [&](const Stmt& s) {
+    if (const auto* allocation = s.as<ir::Allocate>()) made.insert(allocation->buffer.get());
+  });
+  std::optional<Reason> refused;
+  ir::visit(staged, [&](const Stmt& s) {
+    const ir::Copy* copy = copy_at(s, loop);
+    if (copy == nullptr) return;
+    for (const Expr& begin : copy->source_begin) {
+      ir::visit(begin, [&](const Expr& e) {
+        const auto* load = e.as<ir::Load>();
+        if (load == nullptr || made.count(load->buffer.get()) == 0) return;
+        refused = Reason{9,
+                         fmt::format("the place of {} depends on {}, which each iteration of {} makes",
+                                     copy->source->name, load->buffer->name, loop.name),
+                         "depth = 1, or places known before the loop", load->buffer->name};
+      });
+    }
+  });
+  return refused;
+}
+
+}  // namespace weft::steps
