@@ -27,6 +27,7 @@ constexpr std::int64_t most_threads = 512;   ///< of all groups of a block
 constexpr std::int64_t entries_of_group = 150, entries_of_group_of_many_columns = 400;
 constexpr std::int64_t plenty_of_columns = 5'000;  ///< every processor has several blocks
 constexpr std::int64_t most_groups = 16;
+constexpr std::int64_t rows_of_chunks = 128, threads_of_chunks = 256, buffers_of_chunks = 4;
 // Of entries in memory.
 constexpr std::int64_t streaming_threads = 1024, row_per_warp_threads = 128;
 constexpr std::int64_t columns_of_lane = 2;
@@ -137,7 +138,28 @@ class Recipe {
                : SparseRtForm::row_per_warp;
   }
 
+  /// Wide blocks of one instruction stream: B comes through shared memory, and a barrier at every chunk keeps
+  /// the warps at instructions that the caches have just read.
+  void bake_in_chunks() {
+    const std::int64_t rows = knobs_.rows > 0 ? knobs_.rows : std::min(rows_of_chunks, rows_of_few(extent_));
+    const std::int64_t threads = knobs_.threads > 0 ? knobs_.threads : threads_of_chunks;
+    const std::int64_t most_buffers = schedule_.target().sm >= 80 ? buffers_of_chunks : 1;
+    const LoopName row_blocks(loops_.rows + ".outer"), row(loops_.rows + ".inner");
+    const LoopName column_blocks(loops_.columns + ".outer"), column(loops_.columns + ".inner");
+    const LoopName chunks(sum_ + ".chunk");
+    schedule_.split(LoopFactor{LoopName(loops_.rows), rows}, LoopFactor{LoopName(loops_.columns), threads})
+        .reorder(row_blocks, column_blocks, column, row)
+        .bind(row_blocks, block_y)
+        .bind(column_blocks, block_x)
+        .bake_values(row, chunk = knobs_.chunk)
+        .reorder(chunks, column)
+        .bind(column, thread)
+        .stage(schedule_.algorithm().operands[dense_].name, shared, at = chunks,
+               depth = knobs_.depth > 0 ? knobs_.depth : most_buffers);
+  }
+
   void bake() {
+    if (knobs_.chunk > 0 && stored() > 0) return bake_in_chunks();
     // A size known only at launch is taken for a long one.
     const bool plenty = !columns_.is_static() || columns_.value >= plenty_of_columns;
     const Cut cut = plenty ? Cut() : cheapest_cut(extent_, columns_.value, *schedule_.weights());

@@ -34,6 +34,10 @@ struct SparseRtKnobs {
   std::int64_t columns = 0;  ///< of a lane where not baked; baked code has one column a thread
   std::int64_t lines = 0;    ///< of the output of a convolution in a block
   SparseRtImage image = SparseRtImage::chosen;
+  /// Baked products: rows of B that a block copies to shared memory at a time, all its warps in step. 0: each
+  /// thread reads its own elements. Then nothing is shared by groups.
+  std::int64_t chunk = 0;
+  std::int64_t depth = 0;  ///< of chunks: buffers for them
 };
 
 /// Wang, SparseRT: Accelerating Unstructured Sparsity on GPUs for Deep Learning Inference, PACT 2020, section

@@ -96,14 +96,15 @@ ThreadProgram lower(const ir::Program& program, const Target& target, const Pass
   ThreadProgram result;
   Pipeline pipeline(program, observer);
   const std::int64_t threads = target.is_gpu() ? passes::threads_of(program) : 0;
-  // Vectors first: the later passes then see every sum where it is computed.
+  // While a loop of one iteration is a loop.
+  if (target.is_gpu()) pipeline.run("run_copies_ahead", passes::run_copies_ahead);
+  // Vectors before the rest: the later passes then see every sum where it is computed.
   pipeline.run("sink_vector_loops", passes::sink_vector_loops);
   if (target.is_gpu()) {
     // While loops are still bound, their variables tell which dimension belongs to a thread.
     pipeline.run("make_registers_private", passes::make_registers_private);
     pipeline.run("let_one_thread_write",
                  [&](ir::Program p) { return passes::let_one_thread_write(std::move(p), threads); });
-    pipeline.run("run_copies_ahead", passes::run_copies_ahead);
     // While a copy is not yet stores of threads.
     pipeline.run("order_exchanges", passes::order_exchanges);
     // Places of copies are then constants.

@@ -52,6 +52,9 @@ Stmt copies_of(const Ring& ring, const ir::For& loop, const Expr& iteration) {
 /// `repeats`: a loop that a block goes through several times stands around.
 Stmt run_ahead(const Stmt& stmt, bool repeats) {
   if (!stmt.defined()) return stmt;
+  const auto* copy = stmt.as<ir::Copy>();
+  internal_check(copy == nullptr || !copy->asynchronous,
+                 "an asynchronous copy does not stand at the begin of a loop's body");
   const auto* loop = stmt.as<ir::For>();
   if (loop == nullptr)
     return with_children(stmt, [&](const Stmt& child) { return run_ahead(child, repeats); });

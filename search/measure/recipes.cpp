@@ -85,6 +85,21 @@ Schedule sparsert_point(const Workload& workload, const Target& target, const Sp
   return sparsert(workload.algorithm, in_csr(workload), target, knobs);
 }
 
+/// Blocks of many rows and columns at a time, for outputs that give most of the device one.
+Schedule chunked_point(const Workload& workload, const Target& target, const SparseRtKnobs& knobs) {
+  const SuiteProblem& p = workload.problem;
+  const auto pieces = [](std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; };
+  const std::int64_t blocks = pieces(p.m, knobs.rows) * pieces(p.n, knobs.threads);
+  std::string dull;
+  if (p.convolution.has_value()) dull = "a convolution";
+  if (dull.empty() && blocks < 60) dull = fmt::format("{} blocks", blocks);
+  if (dull.empty() && knobs.rows >= 2 * p.m) dull = "more rows than there are";
+  if (!dull.empty())
+    throw InfeasibleError({"a point of sparsert is not worth trying", p.id, dull,
+                           "a product whose blocks keep the device busy"});
+  return sparsert(workload.algorithm, in_csr(workload), target, knobs);
+}
+
 Schedule streaming_point(const Workload& workload, const Target& target, const SparseRtKnobs& knobs) {
   constexpr std::int64_t least_columns = 1024;  // fewer leave most processors without a block
   const SuiteProblem& p = workload.problem;
@@ -126,6 +141,20 @@ std::vector<RecipePoint> sparsert_points() {
                           [knobs](const Workload& workload, const Target& target) {
                             return sparsert_point(workload, target, knobs);
                           }});
+      }
+    }
+  }
+  for (const std::int64_t rows : {32, 64, 128}) {
+    for (const std::int64_t threads : {128, 256, 512}) {
+      for (const auto& [lines, buffers] : {std::pair{8, 4}, {16, 3}, {16, 4}, {32, 3}}) {
+        if (rows * threads > 128 * 256) continue;  // registers of a block
+        const SparseRtKnobs knobs{
+            .form = SparseRtForm::baked, .rows = rows, .threads = threads, .chunk = lines, .depth = buffers};
+        points.push_back(
+            {fmt::format("baked, rows {}, threads {}, chunk {}, depth {}", rows, threads, lines, buffers),
+             [knobs](const Workload& workload, const Target& target) {
+               return chunked_point(workload, target, knobs);
+             }});
       }
     }
   }

@@ -68,6 +68,19 @@ TEST(SparseRt, EveryCountOfGroups) {
     expect_right(matrix, 33, {.form = SparseRtForm::baked, .rows = 4, .threads = 32, .groups = count});
 }
 
+TEST(SparseRt, ChunksThroughSharedMemory) {
+  for (const std::int64_t inner : {17, 64}) {
+    const WeightMatrix matrix = synthetic_layer({.rows = 40, .columns = inner, .sparsity = 0.8, .seed = 8});
+    for (const std::int64_t columns : {33, 64, 301}) {
+      expect_right(matrix, columns, {.form = SparseRtForm::baked, .chunk = 16});
+      expect_right(matrix, columns,
+                   {.form = SparseRtForm::baked, .rows = 16, .threads = 64, .chunk = 5, .depth = 2});
+    }
+  }
+  expect_right(synthetic_layer({.rows = 4, .columns = 20, .sparsity = 1, .seed = 8}), 33,
+               {.form = SparseRtForm::baked, .chunk = 16});
+}
+
 /// Columns of the weights without an entry: what lies there in B is nobody's business.
 TEST(SparseRt, WhatIsPrunedIsNotUsed) {
   const WeightMatrix matrix = from_coordinates(6, 8, {0, 0, 1, 3, 5, 5}, {1, 4, 4, 6, 1, 6},
@@ -80,7 +93,7 @@ TEST(SparseRt, WhatIsPrunedIsNotUsed) {
   }
   for (const SparseRtKnobs& knobs :
        {SparseRtKnobs{.rows = 4, .groups = 1}, SparseRtKnobs{.rows = 4, .groups = 3},
-        SparseRtKnobs{.form = SparseRtForm::streaming, .threads = 64},
+        SparseRtKnobs{.rows = 4, .chunk = 4}, SparseRtKnobs{.form = SparseRtForm::streaming, .threads = 64},
         SparseRtKnobs{.form = SparseRtForm::row_per_warp, .threads = 64}}) {
     const Kernel kernel = compiled(spmm_algorithm(6, 8, columns, DType::f32), in_csr(matrix), knobs);
     Array c(DType::f32, {6, columns});
