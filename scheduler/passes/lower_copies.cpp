@@ -249,8 +249,9 @@ class CopyLowering {
       const auto each = [&](const auto& moved) { return all_slices(copy, planes, slice, name, moved); };
       const Stmt copied = each([&](const Expr& number) { return run_at(copy, runs, in_slice(number)); });
       const Stmt cleared = each([&](const Expr& number) { return zero_at(copy, runs, in_slice(number)); });
-      const Expr takes_part = planes.parts == 1 ? thread < ir::integer(planes.at_once * planes.runs)
-                                                : element < ir::integer(planes.runs);
+      const std::int64_t left =
+          planes.parts == 1 ? planes.at_once * planes.runs : planes.runs - part * threads_;
+      const Expr takes_part = left < threads_ ? thread < ir::integer(left) : ir::boolean(true);
       parts.push_back(ir::if_then(takes_part, ir::if_then(inside, copied, cleared)));
     }
     return ir::block(std::move(parts));

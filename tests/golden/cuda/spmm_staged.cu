@@ -19,14 +19,28 @@ extern "C" __global__ void __launch_bounds__(128) spmm_staged(
   __shared__ __align__(16) float B_shared[64][64];
   __syncthreads();
   const int thread_index = threadIdx.x;
-  for (int B_shared_element0_round = 0; B_shared_element0_round < 32; ++B_shared_element0_round) {
-    const int B_shared_element0 = B_shared_element0_round * 128 + thread_index;
-    const int rest = B_shared_element0 % 64;
-    const int quotient = B_shared_element0 / 64;
-    if (n_outer * 64 + rest < N) {
-      B_shared[quotient][rest] = B[quotient * N + n_outer * 64 + rest];
-    } else {
-      B_shared[quotient][rest] = 0.0f;
+  const int rest = thread_index % 64;
+  const int quotient = thread_index / 64;
+  if (n_outer * 64 + rest < N) {
+    for (int B_shared_element0_rounds = 0; B_shared_element0_rounds < 2;
+         ++B_shared_element0_rounds) {
+      #pragma unroll
+      for (int B_shared_element0_round = 0; B_shared_element0_round < 16;
+           ++B_shared_element0_round) {
+        const int B_shared_element0 = B_shared_element0_rounds * 16 + B_shared_element0_round;
+        B_shared[B_shared_element0 * 2 + quotient][rest] =
+            B[(B_shared_element0 * 2 + quotient) * N + n_outer * 64 + rest];
+      }
+    }
+  } else {
+    for (int B_shared_element0_rounds = 0; B_shared_element0_rounds < 2;
+         ++B_shared_element0_rounds) {
+      #pragma unroll
+      for (int B_shared_element0_round = 0; B_shared_element0_round < 16;
+           ++B_shared_element0_round) {
+        const int B_shared_element0 = B_shared_element0_rounds * 16 + B_shared_element0_round;
+        B_shared[B_shared_element0 * 2 + quotient][rest] = 0.0f;
+      }
     }
   }
   __syncthreads();
