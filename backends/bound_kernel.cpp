@@ -155,6 +155,7 @@ class Binder {
         source != nullptr ? source->bytes() : static_cast<std::size_t>(elements) * size_of(buffer.dtype);
     // A kernel may be handed an empty array, but never a null pointer.
     DeviceMemory memory(device_, std::max<std::size_t>(bytes, 16));
+    if (buffer.between_blocks) memory.fill(0);
     if (source != nullptr && bytes > 0) memory.upload(source->data(), bytes);
     state_->names.push_back(buffer.name);
     state_->memory.push_back(std::move(memory));

@@ -95,6 +95,7 @@ const std::vector<Instruction>& table() {
        "",
        0,
        nullptr},
+      {last_arrival, boolean, {i32, i64}, "", "", "", "", 0, nullptr},
       // What lesson 5 asks: would a fused multiply-add with its ReLU pay?
       {"fma_relu_f32",
        f32,
@@ -115,6 +116,11 @@ const std::vector<Instruction>& table() {
 
 std::span<const Instruction> instructions() {
   return table();
+}
+
+bool is_last_arrival(const ir::Expr& condition) {
+  const auto* call = condition.as<ir::Call>();
+  return call != nullptr && call->instruction == last_arrival;
 }
 
 const Instruction& instruction(std::string_view name) {

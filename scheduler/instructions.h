@@ -31,6 +31,13 @@ struct Instruction {
   double latency = 0;
 };
 
+/// The row `last_arrival(place, count)`: the condition of an If, and nothing else, whose place is a Load of
+/// an i32 workspace between blocks. All threads of a block reach it and get the same answer: true for the
+/// last of `count` blocks that come there, which then may read what the others wrote before they came. The
+/// place is zero before the first comes and after the last. Nobody waits.
+inline constexpr std::string_view last_arrival = "last_arrival";
+bool is_last_arrival(const ir::Expr& condition);
+
 /// Every row, in the order of the file.
 std::span<const Instruction> instructions();
 /// The row of that name; InternalError when there is none.

@@ -22,7 +22,7 @@ struct Word {
   std::string_view text;
 };
 inline constexpr Word block_x{"block_x"}, block_y{"block_y"}, block_z{"block_z"}, warp{"warp"}, lane{"lane"},
-    thread{"thread"}, shared{"shared"}, registers{"registers"};
+    thread{"thread"}, shared{"shared"}, registers{"registers"}, atomic{"atomic"}, second_pass{"second_pass"};
 
 /// A named argument of a step: `at = n.outer`.
 struct ArgumentName {
@@ -32,10 +32,11 @@ struct ArgumentName {
   Argument operator=(Integer number) const {
     return {std::string(name), static_cast<std::int64_t>(number)};
   }
+  Argument operator=(Word word) const { return {std::string(name), std::string(word.text)}; }
   Argument operator=(KnobChoice choice) const { return {std::string(name), std::move(choice)}; }
 };
 inline constexpr ArgumentName at{"at"}, chunk{"chunk"}, code_bytes{"code_bytes"}, depth{"depth"},
-    groups{"groups"}, parts{"parts"};
+    groups{"groups"}, parts{"parts"}, reduce{"reduce"};
 
 /// A first argument that remembers where the user wrote it.
 template <class T>
@@ -106,6 +107,11 @@ class Schedule {
   /// added up through shared memory. The loop over the groups is called "k.group"; bind it to warps.
   Schedule& split_k(Placed<LoopName> loop, const Argument& number) {
     return apply({"split_k", {argument(loop.value), number}, loop.place});
+  }
+  /// `.split_k(k, groups = 8, reduce = second_pass)`: the groups are blocks, which meet in a workspace; bind
+  /// "k.group" to block_x, block_y or block_z. `reduce = atomic` adds parts together as they come.
+  Schedule& split_k(Placed<LoopName> loop, const Argument& number, const Argument& reduction) {
+    return apply({"split_k", {argument(loop.value), number, reduction}, loop.place});
   }
   /// `.bake_values(m.inner)`: values and coordinates of the weights become constants of the program, for each
   /// block of the rows that m.inner runs over.

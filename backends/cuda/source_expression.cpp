@@ -273,6 +273,13 @@ Expressions::Printed Expressions::converted_to_integer(std::string value, DType 
 }
 
 Expressions::Printed Expressions::of(const ir::Call& e, Form form) {
+  if (e.instruction == last_arrival) {
+    helpers_.need(Helpers::Kind::last_arrival);
+    const auto* place = e.arguments.at(0).as<ir::Load>();
+    return {"last_arrival(" + element(place->buffer, place->indices) + ", " +
+                text(e.arguments.at(1), Precedence::lowest, Form::any) + ")",
+            Precedence::postfix};
+  }
   const Instruction& row = instruction(e.instruction);
   internal_check(e.arguments.size() == row.operands.size(),
                  "a call of " + e.instruction + " with the wrong operands");

@@ -75,6 +75,22 @@ __device__ __forceinline__ {0} floor_remainder({0} a, {0} b) {{
 
 )";
 
+constexpr std::string_view arrival_function =
+    R"(// True for the last of `count` blocks that come here; it sees what the others wrote before they came.
+// `place` is zero before the first comes, and after the last.
+__device__ __forceinline__ bool last_arrival(int& place, unsigned count) {
+  __syncthreads();
+  bool last = false;
+  if (threadIdx.x == 0) {
+    __threadfence();
+    last = atomicInc(reinterpret_cast<unsigned*>(&place), count - 1) == count - 1;
+    __threadfence();
+  }
+  return __syncthreads_or(last) != 0;
+}
+
+)";
+
 /// {0}: larger or smaller, {1}: the type, {2}: the function's name, {3}: CUDA's, which drops a NaN.
 constexpr std::string_view extremum_function = R"(// The {0} number; NaN if either is one.
 __device__ __forceinline__ {1} {2}({1} a, {1} b) {{
@@ -114,6 +130,7 @@ std::string Helpers::text() const {
     result += fmt::format(extremum_function, "smaller", "double", "minimum", "fmin");
   if (has(Kind::maximum_f32)) result += fmt::format(extremum_function, "larger", "float", "maximum", "fmaxf");
   if (has(Kind::maximum_f64)) result += fmt::format(extremum_function, "larger", "double", "maximum", "fmax");
+  if (has(Kind::last_arrival)) result += arrival_function;
   for (const std::string& function : functions_) result += function + "\n";
   return result;
 }

@@ -25,6 +25,7 @@ class Helpers {
     minimum_f64,
     maximum_f32,
     maximum_f64,
+    last_arrival,  ///< of blocks
   };
 
   explicit Helpers(int index_bits) : index_bits_(index_bits) {}

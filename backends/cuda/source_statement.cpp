@@ -146,6 +146,9 @@ std::string Statements::assignment(const ir::Store& s) {
     const ir::Expr before = ir::cast(DType::f32, ir::load(s.buffer, s.indices));
     return place + " = " + expressions_.text(ir::cast(dtype, before + ir::cast(DType::f32, s.value))) + ";";
   }
+  if (s.accumulate && s.buffer->between_blocks)
+    return fmt::format("atomicAdd(&{}, {});", place,
+                       expressions_.text(s.value, Precedence::lowest, Form::any));
   if (s.accumulate && is_float(dtype)) expressions_.note_float_sum();
   std::string value = expressions_.text(s.value, Precedence::lowest, Form::any);
   if (dtype == DType::boolean && s.value.dtype() != DType::boolean) {

@@ -52,7 +52,8 @@ class Planner {
       if (written_by(stores, load->buffer) == 0) add(load->buffer, load->indices, true, false);
     }
     for (const ir::Store* store : stores) {
-      if (written_by(stores, store->buffer) != 1) continue;
+      if (written_by(stores, store->buffer) != 1 || (store->accumulate && store->buffer->between_blocks))
+        continue;
       const auto reads = read_in(*store);
       if (reads) add(store->buffer, store->indices, *reads, true);
     }

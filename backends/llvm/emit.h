@@ -146,6 +146,7 @@ class Emitter {
   llvm::Value* pointer_from_base(const ir::Buffer& buffer, const ir::Expr& offset);
   llvm::Value* pointer_to(const ir::Buffer& buffer, const ir::Expr& offset);
   llvm::Value* read(const ir::Buffer& buffer, const ir::Expr& offset);
+  void add_atomically(const ir::Store& s);
   void write(const ir::Buffer& buffer, const ir::Expr& offset, llvm::Value* stored);
   bool may_touch_all_lanes(const ir::Buffer& buffer, const ir::Expr& offset) const;
   ir::Expr in_first_lane(const ir::Expr& offset) const;
@@ -167,6 +168,7 @@ class Emitter {
   llvm::Value* assembly_call(std::string_view text, const std::vector<llvm::Value*>& arguments,
                              const std::vector<DType>& operands, DType result);
   llvm::Value* library_call(std::string_view name, const std::vector<llvm::Value*>& arguments, DType result);
+  llvm::Value* arrival(const ir::Call& e);
   llvm::Value* expanded_call(const ir::Call& e, const std::vector<llvm::Value*>& arguments);
 
   // Types. A value of vector type has one element a lane.

@@ -1,6 +1,7 @@
 // Rows of the instruction table: LLVM's intrinsic, PTX, a C function, or what the row means.
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/Support/Error.h>
 #include <weft/backends/llvm/emit.h>
 #include <weft/dsl/errors.h>
@@ -9,6 +10,7 @@
 namespace weft::llvm_backend {
 
 llvm::Value* Emitter::of(const ir::Call& e) {
+  if (e.instruction == last_arrival) return arrival(e);
   const Instruction& row = instruction(e.instruction);
   if (e.arguments.size() != row.operands.size())
     internal_check(false, "a call of " + e.instruction + " with the wrong operands");
@@ -31,6 +33,52 @@ llvm::Value* Emitter::of(const ir::Call& e) {
     return library_call(row.library, arguments, row.result);
   internal_check(row.meaning != nullptr, "the target has no form of the instruction " + e.instruction);
   return expanded_call(e, arguments);
+}
+
+/// The first thread counts its block, once all threads of the block have written. Fences on both sides make
+/// what any block wrote before it came visible to the last one.
+llvm::Value* Emitter::arrival(const ir::Call& e) {
+  internal_check(!lanes_, "an arrival inside a vectorized loop");
+  const auto* place = e.arguments.at(0).as<ir::Load>();
+  llvm::Type* type = builder_.getInt32Ty();
+  llvm::Value* count = builder_.CreateSExtOrTrunc(value(e.arguments.at(1)), type);
+  llvm::Value* last = builder_.CreateSub(count, llvm::ConstantInt::get(type, 1));
+  const auto pointer = [&] { return pointer_to(*place->buffer, offset_of(*place->buffer, place->indices)); };
+  if (!capabilities_.gpu) {
+    llvm::Value* address = pointer();
+    llvm::Value* before = builder_.CreateAlignedLoad(type, address, llvm::Align(4));
+    llvm::Value* is_last = builder_.CreateICmpEQ(before, last);
+    llvm::Value* next = builder_.CreateAdd(before, llvm::ConstantInt::get(type, 1));
+    builder_.CreateAlignedStore(builder_.CreateSelect(is_last, llvm::ConstantInt::get(type, 0), next),
+                                address, llvm::Align(4));
+    return is_last;
+  }
+  builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::BasicBlock* first = new_block("arrive");
+  llvm::BasicBlock* join = new_block("arrived");
+  llvm::Value* thread = builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}, {});
+  builder_.CreateCondBr(builder_.CreateICmpEQ(thread, llvm::ConstantInt::get(type, 0)), first, join);
+  builder_.SetInsertPoint(first);
+  builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_membar_gl, {}, {});
+  llvm::Value* address = pointer();
+  llvm::Value* number =
+      builder_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, address, llvm::ConstantInt::get(type, 1),
+                               llvm::Align(4), llvm::AtomicOrdering::Monotonic);
+  builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_membar_gl, {}, {});
+  llvm::Value* is_last = builder_.CreateICmpEQ(number, last);
+  // Nobody comes any more before the next launch.
+  branch(is_last,
+         [&] { builder_.CreateAlignedStore(llvm::ConstantInt::get(type, 0), address, llvm::Align(4)); }, {});
+  llvm::Value* found = builder_.CreateZExt(is_last, type);
+  llvm::BasicBlock* counted = builder_.GetInsertBlock();
+  builder_.CreateBr(join);
+  builder_.SetInsertPoint(join);
+  llvm::PHINode* answer = builder_.CreatePHI(type, 2);
+  answer->addIncoming(llvm::ConstantInt::get(type, 0), before);
+  answer->addIncoming(found, counted);
+  llvm::Value* all = builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0_or, {}, {answer});
+  return builder_.CreateICmpNE(all, llvm::ConstantInt::get(type, 0));
 }
 
 llvm::Value* Emitter::intrinsic_call(std::string_view name, const std::vector<llvm::Value*>& arguments,

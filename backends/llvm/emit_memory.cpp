@@ -155,7 +155,22 @@ llvm::Value* Emitter::raw_load(const ir::Load& e) {
   return read(*e.buffer, offset_of(*e.buffer, e.indices));
 }
 
+/// Order among the additions of others is none, so nothing but the addition itself is atomic.
+void Emitter::add_atomically(const ir::Store& s) {
+  if (lanes_) {
+    for (unsigned lane = 0, count = lanes_->count; lane < count; ++lane)
+      scalar_lane(lane, [&] { add_atomically(s); });
+    return;
+  }
+  const DType dtype = s.buffer->dtype;
+  llvm::Value* added = to_storage(value(s.value), s.value.dtype(), dtype);
+  builder_.CreateAtomicRMW(is_float(dtype) ? llvm::AtomicRMWInst::FAdd : llvm::AtomicRMWInst::Add,
+                           pointer_to(*s.buffer, offset_of(*s.buffer, s.indices)), added,
+                           alignment_of(*s.buffer, 1), llvm::AtomicOrdering::Monotonic);
+}
+
 void Emitter::of(const ir::Store& s) {
+  if (s.accumulate && s.buffer->between_blocks && capabilities_.gpu) return add_atomically(s);
   const ir::Expr offset = offset_of(*s.buffer, s.indices);
   const DType dtype = s.buffer->dtype;
   // Integers that are only moved keep all their bits, however wide indices are.

@@ -1,4 +1,5 @@
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/instructions.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/children.h>
@@ -364,6 +365,8 @@ void require_uniform(const Stmt& stmt, bool uniform) {
   if (const auto* s = stmt.as<ir::For>()) {
     inner(s->body, uniform && !depends_on_thread(s->begin) && !depends_on_thread(s->extent));
   } else if (const auto* condition = stmt.as<ir::If>()) {
+    internal_check(uniform || !is_last_arrival(condition->condition),
+                   "an arrival that only part of a block reaches");
     inner(condition->then, uniform && !depends_on_thread(condition->condition));
     inner(condition->otherwise, uniform && !depends_on_thread(condition->condition));
   } else if (const auto* block = stmt.as<ir::Block>()) {

@@ -1,6 +1,7 @@
 // threads_of, let_one_thread_write, map_threads and serialize_bound_loops.
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/instructions.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/children.h>
@@ -115,7 +116,11 @@ Teams Teams::inside(const ir::For& loop) const {
 bool holds_barrier(const Stmt& stmt) {
   bool found = false;
   if (stmt.defined())
-    ir::visit(stmt, [&](const Stmt& s) { found = found || s.as<ir::Barrier>() != nullptr; });
+    ir::visit(stmt, [&](const Stmt& s) {
+      const auto* condition = s.as<ir::If>();
+      found = found || s.as<ir::Barrier>() != nullptr ||
+              (condition != nullptr && is_last_arrival(condition->condition));
+    });
   return found;
 }
 

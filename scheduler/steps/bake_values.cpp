@@ -52,7 +52,9 @@ class Baking {
     nest_ = std::get<BakedNest>(std::move(found));
     if (nest_.groups) {
       nest_.selectors.push_back(nest_.groups->group);
-      wider_parts_ = with_rows(nest_.groups->parts, 1);
+      if (nest_.groups->parts != nullptr) wider_parts_ = with_rows(nest_.groups->parts, 1);
+      if (nest_.groups->arrival.defined()) total_ = nest_.result.as<ir::Allocate>()->buffer;
+      if (total_ != nullptr) wider_total_ = with_rows(total_, 0);
     }
     if (limits_.chunk > 0) {
       if (auto refused = cut_into_chunks()) return *refused;
@@ -353,6 +355,10 @@ class Baking {
   Stmt of_all_rows(const Stmt& stmt) const {
     const auto wider = [&](const ir::BufferRef& buffer, std::vector<Expr>& indices) {
       const bool is_part = nest_.groups && buffer == nest_.groups->parts;
+      if (total_ != nullptr && buffer == total_) {
+        indices.insert(indices.begin(), ir::variable(loop_) - nest_.begin);
+        return wider_total_;
+      }
       if (buffer != nest_.sum && !is_part) return buffer;
       indices.insert(indices.begin() + (is_part ? 1 : 0), ir::variable(loop_) - nest_.begin);
       return is_part ? wider_parts_ : wider_;
@@ -397,8 +403,20 @@ class Baking {
       tree = ir::for_loop(std::move(pieces));
     }
     chain.core = ir::allocate(wider_, ir::block({each_row(nest_.first), tree, each_row(nest_.last)}));
-    if (nest_.groups) chain.core = in_groups(chain.core);
+    if (nest_.groups) chain.core = total_ != nullptr ? between_blocks(chain.core) : in_groups(chain.core);
     return rebuild(std::move(chain));
+  }
+
+  /// The last block of a tile makes the results of all rows: what it reads for them is read together.
+  Stmt between_blocks(const Stmt& sums) const {
+    GroupedSum sum = *nest_.groups;
+    sum.arrival = ir::substitute(sum.arrival, {{loop_, ir::integer(nest_.begin)}});
+    sum.own = under(nest_.of_thread, sums);
+    std::vector<Stmt> statements;
+    const Stmt one_row = nest_.result.as<ir::Allocate>()->body;
+    for (const Stmt& stmt : one_row.as<ir::Block>()->statements) statements.push_back(each_row({stmt}));
+    sum.result = under(nest_.of_thread, ir::allocate(wider_total_, ir::block(std::move(statements))));
+    return statement_of(sum);
   }
 
   /// Groups take turns with the rows of the result.
@@ -426,11 +444,12 @@ class Baking {
   std::string loop_;
   Limits limits_;
   BakedNest nest_;
-  NeededConditions conditions_;   ///< of the nest
-  std::optional<Chunks> chunks_;  ///< where there are any
-  std::int64_t entries_ = 0;      ///< of the blocks written out so far
-  ir::BufferRef wider_;           ///< the sums of all rows
-  ir::BufferRef wider_parts_;     ///< of a split sum
+  NeededConditions conditions_;        ///< of the nest
+  std::optional<Chunks> chunks_;       ///< where there are any
+  std::int64_t entries_ = 0;           ///< of the blocks written out so far
+  ir::BufferRef wider_;                ///< the sums of all rows
+  ir::BufferRef total_, wider_total_;  ///< between blocks: the sums of all groups, of one row and of all
+  ir::BufferRef wider_parts_;          ///< of a split sum
   std::optional<std::pair<KnownWeights::Variables, std::vector<Entry>>> of_block_;  ///< of the block at hand
   std::optional<Reason> refused_;
 };

@@ -93,6 +93,12 @@ class NestFinder {
   /// Precondition 4: the loop's body is first values, one sum over stored entries in registers, results.
   std::optional<Reason> take_apart() {
     Chain chain = chain_of(find_loop(program_.body, loop_)->body);
+    if (!chain.loops.empty() && is_group_loop(chain.loops.back().name)) {
+      ir::For group = chain.loops.back();
+      group.body = chain.core;
+      chain.core = ir::for_loop(std::move(group));
+      chain.loops.pop_back();
+    }
     for (ir::For& loop : chain.loops) {
       if (!is_output_loop(loop.name, context_.algorithm) || ir::uses(loop.begin, loop_) ||
           ir::uses(loop.extent, loop_))

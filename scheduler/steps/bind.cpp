@@ -46,7 +46,8 @@ std::optional<Reason> check_axis(const ir::Program& program, const std::string& 
       refused = Reason{7, fmt::format("{} is bound to {}", loop->name, ir::name_of(loop->kind)),
                        "either thread, or warp and lane", loop->name};
     }
-    if (ir::is_block(axis) && ir::is_within_block(loop->kind) && find_loop(loop->body, name) != nullptr) {
+    if (ir::is_block(axis) && ir::is_within_block(loop->kind) && !is_group_loop(name) &&
+        find_loop(loop->body, name) != nullptr) {
       refused = Reason{8, fmt::format("{} around it is bound to {}", loop->name, ir::name_of(loop->kind)),
                        "block loops outside warp, lane and thread loops", loop->name};
     }
@@ -180,9 +181,12 @@ StepResult apply_bind(const ir::Program& program, const Step& step, const StepCo
     return Reason{5, "the target is " + context.target.name,
                   "a GPU target; on the CPU, parallel(" + name + ")", name};
   }
-  if (is_group_loop(name) && ir::is_block(*axis)) {
-    return Reason{8, fmt::format("groups of {} hand their sums over in shared memory", name),
-                  "warp: the groups of one block", name};
+  if (is_group_loop(name) && ir::is_block(*axis) != meets_between_blocks(program.body, name)) {
+    return ir::is_block(*axis)
+               ? Reason{8, fmt::format("groups of {} hand their sums over in shared memory", name),
+                        "warp: the groups of one block; split_k with reduce = second_pass for blocks", name}
+               : Reason{8, fmt::format("groups of {} hand their sums over between blocks", name),
+                        "block_x, block_y or block_z; split_k with reduce = shared for warps", name};
   }
   if (!is_group_loop(name)) {
     if (auto refused = require_independent(name, context)) return *refused;

@@ -1,3 +1,4 @@
+#include <weft/scheduler/instructions.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/grouped_sum.h>
 
@@ -13,13 +14,33 @@ bool is_group_loop(const std::string& name) {
 
 Stmt statement_of(const GroupedSum& sum) {
   ir::For own = sum.group;
+  if (sum.arrival.defined()) {
+    own.body = ir::block({sum.own, ir::if_then(sum.arrival, sum.result)});
+    return ir::for_loop(std::move(own));
+  }
   own.body = sum.own;
   ir::For last = sum.group;
   last.body = ir::if_then(ir::variable(last.name) < ir::integer(1), sum.result);
   return ir::allocate(sum.parts, ir::block({ir::for_loop(std::move(own)), ir::for_loop(std::move(last))}));
 }
 
+namespace {
+
+std::optional<GroupedSum> sum_between_blocks(const ir::For& group) {
+  const auto* block = group.body.as<ir::Block>();
+  if (!group.name.ends_with(group_suffix) || block == nullptr || block->statements.size() != 2)
+    return std::nullopt;
+  const auto* last = block->statements[1].as<ir::If>();
+  if (last == nullptr || !is_last_arrival(last->condition)) return std::nullopt;
+  GroupedSum sum{{}, last->condition, group, block->statements[0], last->then};
+  sum.group.body = {};
+  return sum;
+}
+
+}  // namespace
+
 std::optional<GroupedSum> grouped_sum_of(const Stmt& stmt) {
+  if (const auto* group = stmt.as<ir::For>()) return sum_between_blocks(*group);
   const auto* allocation = stmt.as<ir::Allocate>();
   if (allocation == nullptr || allocation->buffer->scope != ir::Scope::shared) return std::nullopt;
   const auto* block = allocation->body.as<ir::Block>();
@@ -30,13 +51,35 @@ std::optional<GroupedSum> grouped_sum_of(const Stmt& stmt) {
     return std::nullopt;
   const auto* first_group = last->body.as<ir::If>();
   if (first_group == nullptr || first_group->otherwise.defined()) return std::nullopt;
-  GroupedSum sum{allocation->buffer, *own, own->body, first_group->then};
+  GroupedSum sum{allocation->buffer, {}, *own, own->body, first_group->then};
   sum.group.body = {};
   return sum;
 }
 
-bool holds_exchange(const Stmt& stmt) {
+namespace {
+
+bool holds_arrival(const Stmt& stmt) {
   bool found = false;
+  ir::visit(stmt, [&](const Stmt& s) {
+    const auto* condition = s.as<ir::If>();
+    found = found || (condition != nullptr && is_last_arrival(condition->condition));
+  });
+  return found;
+}
+
+}  // namespace
+
+bool meets_between_blocks(const Stmt& stmt, const std::string& group_loop) {
+  bool found = false;
+  ir::visit(stmt, [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    found = found || (loop != nullptr && loop->name == group_loop && holds_arrival(loop->body));
+  });
+  return found;
+}
+
+bool holds_exchange(const Stmt& stmt) {
+  bool found = holds_arrival(stmt);
   ir::visit(stmt, [&](const Stmt& s) {
     const auto* allocation = s.as<ir::Allocate>();
     if (allocation == nullptr || allocation->buffer->scope != ir::Scope::shared) return;

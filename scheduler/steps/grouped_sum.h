@@ -9,10 +9,12 @@
 
 namespace weft::steps {
 
-/// Each group of iterations keeps sums of its own and leaves them in `parts`, in shared memory; afterwards
-/// the first group adds them up.
+/// Each group of iterations keeps sums of its own and leaves them in `parts`; afterwards one group adds them
+/// up. In shared memory that is the first; where groups are blocks, the last to arrive, and `parts` is a
+/// workspace.
 struct GroupedSum {
-  ir::BufferRef parts;  ///< [group, …]
+  ir::BufferRef parts;  ///< [group, …] in shared memory; null between blocks
+  ir::Expr arrival;     ///< between blocks: true for the last
   ir::For group;        ///< body unset
   ir::Stmt own;         ///< inside the loop over the groups: a group's own sums, left in `parts`
   ir::Stmt result;      ///< what becomes of all parts, once
@@ -23,12 +25,14 @@ inline constexpr std::string_view group_suffix = ".group";
 /// True for such a loop and for pieces of it.
 bool is_group_loop(const std::string& name);
 
-/// allocate parts { for group { own }, for group { if group < 1 { result } } }
+/// allocate parts { for group { own }, for group { if group < 1 { result } } }, or
+/// for group { own, if arrival { result } }
 ir::Stmt statement_of(const GroupedSum& sum);
 /// The grouped sum that the statement is, if it is one.
 std::optional<GroupedSum> grouped_sum_of(const ir::Stmt& stmt);
-/// True when threads hand values to one another through shared memory inside, which all of them have to
-/// reach.
+/// True for a loop over groups that are blocks: their parts meet in a workspace.
+bool meets_between_blocks(const ir::Stmt& stmt, const std::string& group_loop);
+/// True when threads or blocks hand values to one another inside, which all threads of a block have to reach.
 bool holds_exchange(const ir::Stmt& stmt);
 
 }  // namespace weft::steps

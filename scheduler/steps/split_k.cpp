@@ -1,5 +1,6 @@
 // split_k: the iterations of a sum are dealt to groups, each with sums of its own.
 #include <fmt/format.h>
+#include <weft/scheduler/instructions.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/grouped_sum.h>
@@ -18,6 +19,13 @@ using ir::Stmt;
 constexpr std::int64_t most_groups = 1024;
 constexpr std::int64_t few_groups = 16;
 
+/// Where groups leave their parts, and who adds them up.
+enum class Reduction : std::uint8_t {
+  shared,       ///< in shared memory; the first group
+  second_pass,  ///< in a workspace; the last block to arrive, in the order of the groups
+  atomic,       ///< added together in a workspace, in the order in which they come
+};
+
 /// first values, the sum, results: what stands inside the allocation of the sum's registers.
 struct Sum {
   ir::BufferRef buffer;
@@ -27,14 +35,23 @@ struct Sum {
 
 class Splitting {
  public:
-  Splitting(const ir::Program& program, std::string loop, Expr groups, int step)
-      : program_(program), loop_(std::move(loop)), groups_(std::move(groups)), step_(step) {}
+  Splitting(const ir::Program& program, std::string loop, Expr groups, Reduction reduction, int step)
+      : program_(program),
+        loop_(std::move(loop)),
+        groups_(std::move(groups)),
+        reduction_(reduction),
+        step_(step) {}
 
   StepResult operator()() {
     if (auto refused = find_sum()) return *refused;
     if (auto refused = find_around()) return *refused;
     if (auto refused = require_common_conditions()) return *refused;
+    if (auto refused = require_launch_sizes()) return *refused;
+    if (reduction_ != Reduction::shared) make_workspaces();
     ir::Program result = program_;
+    for (const ir::BufferRef& buffer : {between_, arrivals_}) {
+      if (buffer != nullptr) result.workspaces.push_back(buffer);
+    }
     if (outermost_.empty()) {
       ir::Rewriter rewriter;
       rewriter.on_stmt = [&](const Stmt& s) { return is_sum(s) ? split({{}, {}, s}) : s; };
@@ -117,7 +134,7 @@ class Splitting {
         refused = Reason{5, fmt::format("{} around the sum is vectorized", loop->name),
                          "split_k before that loop is vectorized, or the loop inside the sum", loop->name};
       }
-      if (ir::is_within_block(loop->kind)) threads_.push_back(*loop);
+      (ir::is_within_block(loop->kind) ? threads_ : others_).push_back(*loop);
       if (is_sum(chain_of(stmt).core)) outermost_ = loop->name;
       return true;
     }
@@ -150,6 +167,50 @@ class Splitting {
     return std::nullopt;
   }
 
+  /// Precondition 8: workspaces are as large as the loops around are long.
+  std::optional<Reason> require_launch_sizes() const {
+    if (reduction_ == Reduction::shared) return std::nullopt;
+    for (const ir::For& loop : others_) {
+      bool known = true;
+      for (const Expr& bound : {loop.begin, loop.extent}) {
+        ir::visit(bound, [&](const Expr& e) {
+          known =
+              known && e.as<ir::Load>() == nullptr &&
+              std::ranges::none_of(others_, [&](const ir::For& other) { return ir::uses(e, other.name); });
+        });
+      }
+      if (known) continue;
+      return Reason{8, fmt::format("{} around the sum has {} iterations", loop.name, ir::print(loop.extent)),
+                    "loops of sizes that the launch knows, or reduce = shared", loop.name};
+    }
+    return std::nullopt;
+  }
+
+  void make_workspaces() {
+    const auto workspace = [](const std::string& name, DType dtype, std::vector<Expr> shape) {
+      auto buffer = std::make_shared<ir::Buffer>(
+          *ir::make_buffer(name, dtype, ir::Scope::global, ir::Access::read_write, std::move(shape)));
+      buffer->between_blocks = true;
+      return buffer;
+    };
+    std::vector<Expr> tiles;
+    for (auto loop = others_.rbegin(); loop != others_.rend(); ++loop) tiles.push_back(loop->extent);
+    arrivals_ = workspace(sum_.buffer->name + ".arrivals", DType::i32, tiles);
+    std::vector<Expr> shape = tiles;
+    if (reduction_ == Reduction::second_pass) shape.insert(shape.begin(), groups_);
+    shape.insert(shape.end(), sum_.buffer->shape.begin(), sum_.buffer->shape.end());
+    for (auto loop = threads_.rbegin(); loop != threads_.rend(); ++loop) shape.push_back(loop->extent);
+    between_ = workspace(sum_.buffer->name + ".parts", sum_.buffer->dtype, std::move(shape));
+  }
+
+  /// The numbers of the loops around, save those of threads.
+  std::vector<Expr> tile() const {
+    std::vector<Expr> result;
+    for (auto loop = others_.rbegin(); loop != others_.rend(); ++loop)
+      result.push_back(ir::variable(loop->name) - loop->begin);
+    return result;
+  }
+
   Stmt split(Chain chain) const {
     std::vector<Expr> of_threads;
     std::erase_if(chain.conditions, [&](const Expr& condition) {
@@ -165,11 +226,16 @@ class Splitting {
     GroupedSum grouped;
     grouped.group = {
         loop_ + std::string(group_suffix), ir::integer(0), groups_, ir::LoopKind::serial, step_, {}};
-    std::vector<Expr> shape{groups_};
-    shape.insert(shape.end(), sum_.buffer->shape.begin(), sum_.buffer->shape.end());
-    for (auto loop = threads_.rbegin(); loop != threads_.rend(); ++loop) shape.push_back(loop->extent);
-    grouped.parts = ir::make_buffer(sum_.buffer->name + ".parts", sum_.buffer->dtype, ir::Scope::shared,
-                                    ir::Access::read_write, shape);
+    if (reduction_ == Reduction::shared) {
+      std::vector<Expr> shape{groups_};
+      shape.insert(shape.end(), sum_.buffer->shape.begin(), sum_.buffer->shape.end());
+      for (auto loop = threads_.rbegin(); loop != threads_.rend(); ++loop) shape.push_back(loop->extent);
+      grouped.parts = ir::make_buffer(sum_.buffer->name + ".parts", sum_.buffer->dtype, ir::Scope::shared,
+                                      ir::Access::read_write, shape);
+    } else {
+      grouped.arrival =
+          ir::call(std::string(last_arrival), DType::boolean, {ir::load(arrivals_, tile()), groups_});
+    }
     grouped.own = guarded(own_sum(grouped));
     grouped.result = guarded(total(grouped));
     chain.core = statement_of(grouped);
@@ -178,7 +244,11 @@ class Splitting {
 
   /// Where a thread keeps the part of a sum that a group has: lanes beside one another.
   std::vector<Expr> place(const Expr& group, const std::vector<Expr>& indices) const {
-    std::vector<Expr> result{group};
+    std::vector<Expr> result;
+    if (reduction_ != Reduction::atomic) result.push_back(group);
+    if (reduction_ != Reduction::shared) {
+      for (Expr& number : tile()) result.push_back(std::move(number));
+    }
     result.insert(result.end(), indices.begin(), indices.end());
     for (auto loop = threads_.rbegin(); loop != threads_.rend(); ++loop)
       result.push_back(ir::variable(loop->name) - loop->begin);
@@ -210,7 +280,8 @@ class Splitting {
       return ir::for_loop(std::move(part));
     }));
     for (Stmt& stmt : each_element([&](const std::vector<Expr>& indices) {
-           return ir::store(grouped.parts, place(group, indices), ir::load(sum_.buffer, indices));
+           return ir::store(parts_of(grouped), place(group, indices), ir::load(sum_.buffer, indices),
+                            reduction_ == Reduction::atomic);
          }))
       statements.push_back(std::move(stmt));
     return ir::allocate(sum_.buffer, ir::block(std::move(statements)));
@@ -224,25 +295,50 @@ class Splitting {
     const std::int64_t* count = ir::integer_value(groups_);
     const auto kind =
         count != nullptr && *count <= few_groups ? ir::LoopKind::unrolled : ir::LoopKind::serial;
+    const ir::BufferRef& parts = parts_of(grouped);
     std::vector<Stmt> statements = each_element([&](const std::vector<Expr>& indices) {
-      const Stmt add =
-          ir::store(all, indices, ir::load(grouped.parts, place(ir::variable(part), indices)), true);
+      const Expr of_part = ir::load(parts, place(ir::variable(part), indices));
+      if (reduction_ == Reduction::atomic) return ir::store(all, indices, of_part);
+      const Stmt add = ir::store(all, indices, of_part, true);
       return ir::block({ir::store(all, indices, ir::constant(all->dtype, 0)),
                         ir::for_loop({part, ir::integer(0), groups_, kind, step_, add})});
     });
+    if (reduction_ == Reduction::atomic) {
+      for (Stmt& stmt : each_element([&](const std::vector<Expr>& indices) {
+             return ir::store(parts, place({}, indices), ir::constant(parts->dtype, 0));
+           }))
+        statements.push_back(std::move(stmt));
+    }
     for (const Stmt& stmt : sum_.last) statements.push_back(ir::replace_buffer(stmt, sum_.buffer, all));
     return ir::allocate(all, ir::block(std::move(statements)));
+  }
+
+  const ir::BufferRef& parts_of(const GroupedSum& grouped) const {
+    return reduction_ == Reduction::shared ? grouped.parts : between_;
   }
 
   const ir::Program& program_;
   std::string loop_;
   Expr groups_;
+  Reduction reduction_;
   int step_;
   Sum sum_;
   std::string outermost_;         ///< loop of the chain that ends in the sum; empty: no loop
   std::vector<ir::For> threads_;  ///< warp, lane and thread loops around the sum, innermost first
+  std::vector<ir::For> others_;   ///< the other loops around it
+  ir::BufferRef between_;         ///< between blocks: the parts
+  ir::BufferRef arrivals_;        ///< and how many groups of each tile have left theirs
   std::vector<Expr> conditions_around_;
 };
+
+std::optional<Reduction> reduction_of(const Step& step) {
+  if (step.arguments.size() < 3) return Reduction::shared;
+  const auto* word = std::get_if<std::string>(&step.arguments[2].value);
+  if (word == nullptr || step.arguments[2].name != "reduce") return std::nullopt;
+  if (*word == "shared") return Reduction::shared;
+  if (*word == "second_pass") return Reduction::second_pass;
+  return *word == "atomic" ? std::optional(Reduction::atomic) : std::nullopt;
+}
 
 /// split_k(k, groups = 8): the iterations of the loop over what is summed are dealt to groups in order, equal
 /// shares to all but the last, and a loop `k.group` over the groups appears, to be bound to warps. Each group
@@ -251,7 +347,14 @@ class Splitting {
 /// entries of a block of rows by columns, and all groups share the rows of the result. Preconditions: 1 the
 /// loop exists; 2 it stands in one place and is serial; 3 it is summed over; 4 its sum is in registers that
 /// start as zero; 5 no loop around the sum is vectorized; 6 all threads of a block reach the sum: conditions
-/// on threads stand directly around it; 7 the number of groups is 1 to 1024.
+/// on threads stand directly around it; 7 the number of groups is 1 to 1024, and `reduce` one of the three; 8
+/// between blocks, the loops around the sum have sizes that the launch knows.
+///
+/// split_k(k, groups = 8, reduce = second_pass): the groups are blocks (bind k.group to block_x, block_y or
+/// block_z). Each leaves its part in a workspace and counts itself; the last of a tile to come adds up all
+/// parts in the order of the groups, so the result is the same every time. With reduce = atomic, parts are
+/// added together as they come, which takes a workspace of one part instead of all and gives sums whose last
+/// bits may differ from launch to launch. Nobody waits for others, and results are made once.
 StepResult apply_split_k(const ir::Program& program, const Step& step, const StepContext& context) {
   const std::string& loop = word_of(step.arguments.at(0));
   const Argument& number = step.arguments.at(1);
@@ -259,6 +362,8 @@ StepResult apply_split_k(const ir::Program& program, const Step& step, const Ste
   if (number.name != "groups" || std::holds_alternative<std::string>(number.value) ||
       (count != nullptr && (*count < 1 || *count > most_groups)))
     return Reason{7, step.cpp(), fmt::format("groups = a number from 1 to {}", most_groups), loop};
+  const auto reduction = reduction_of(step);
+  if (!reduction) return Reason{7, step.cpp(), "reduce = shared, atomic or second_pass", loop};
   if (auto missing = require_loop(program, loop)) return *missing;
   if (is_output_loop(loop, context.algorithm) || is_group_loop(loop))
     return Reason{3, fmt::format("iterations of {} give different results", loop),
@@ -274,7 +379,7 @@ StepResult apply_split_k(const ir::Program& program, const Step& step, const Ste
       return Reason{2, fmt::format("the sum is split to {} already", name), "a sum that is not split", name};
   }
   ir::Program changed = program;
-  StepResult result = Splitting(program, loop, factor_of(changed, number), context.step)();
+  StepResult result = Splitting(program, loop, factor_of(changed, number), *reduction, context.step)();
   if (std::holds_alternative<Reason>(result)) return result;
   std::get<ir::Program>(result).knobs = changed.knobs;
   return result;
@@ -282,6 +387,6 @@ StepResult apply_split_k(const ir::Program& program, const Step& step, const Ste
 
 }  // namespace
 
-const StepKind split_k{"split_k", ".split_k(k, groups = 8)", 2, 2, apply_split_k};
+const StepKind split_k{"split_k", ".split_k(k, groups = 8, reduce = shared)", 2, 3, apply_split_k};
 
 }  // namespace weft::steps

@@ -1,5 +1,6 @@
 // Sums that groups of threads share: right by their meaning, as PTX and as CUDA source's twin, for any count.
 #include <gtest/gtest.h>
+#include <weft/backends/cuda/compile.h>
 #include <weft/backends/kernel.h>
 #include <weft/backends/simulator/device.h>
 #include <weft/dsl/errors.h>
@@ -128,16 +129,174 @@ TEST(SplitK, TilesOfAGroupBeginWhereItsShareDoes) {
   expect_right(s, shape);
 }
 
+/// Groups that are blocks, at any place among the loops, baked and not.
+Schedule between_blocks(const Algorithm& algorithm, const std::shared_ptr<const SparseTensor>& weights,
+                        std::int64_t count, Word reduction, bool baked) {
+  Schedule s = schedule(algorithm, weights, target_named("sm_80"));
+  s.split(m = 4, n = 32)
+      .reorder(m.outer, n.outer, n.inner, m.inner)
+      .bind(m.outer, block_y)
+      .bind(n.outer, block_x)
+      .bind(n.inner, lane)
+      .split_k(k, groups = count, reduce = reduction)
+      .bind("k.group", block_z);
+  if (baked) s.bake_values(m.inner);
+  return s;
+}
+
+TEST(SplitK, AcrossBlocks) {
+  Epilogue epilogue;
+  epilogue.alpha = epilogue.beta = epilogue.bias = true;
+  epilogue.activation = Activation::relu;
+  for (const Shape& shape : {Shape{9, 37, 33}, Shape{1, 1, 1}, Shape{4, 60, 70}}) {
+    for (const Word reduction : {second_pass, atomic}) {
+      for (const std::int64_t count : {std::int64_t{1}, std::int64_t{2}, std::int64_t{7}, shape.inner}) {
+        for (const bool baked : {false, true}) {
+          const Algorithm algorithm =
+              spmm_algorithm(shape.rows, shape.inner, baked ? Extent::any("N") : Extent(shape.columns),
+                             DType::f32, epilogue);
+          expect_right(
+              between_blocks(algorithm, weights_of(shape, 0.7, formats::csr()), count, reduction, baked),
+              shape);
+        }
+      }
+    }
+  }
+}
+
+/// A thread's columns inside the sum, warps of rows, and rows in an order of their own.
+TEST(SplitK, AcrossBlocksOfSeveralWarpsAndColumns) {
+  const Shape shape{21, 40, 90};
+  for (const Word reduction : {second_pass, atomic}) {
+    for (const int form : {0, 1, 2}) {
+      Schedule s = schedule(spmm_algorithm(21, 40, 90, DType::f32),
+                            weights_of(shape, 0.8, formats::csr({.order = RowOrder::dealt, .rows = 4})),
+                            target_named("sm_80"));
+      s.split(m = 8, n = 64)
+          .split(m.inner = 4)
+          .split(n.inner = 32)
+          .reorder(n.outer, m.outer, m.inner.outer, n.inner.inner, m.inner.inner, k, n.inner.outer)
+          .bind(n.outer, block_x)
+          .bind(m.outer, block_y)
+          .bind(m.inner.outer, warp)
+          .bind(n.inner.inner, lane)
+          .split_k(k, groups = 3, reduce = reduction)
+          .bind("k.group", block_z);
+      if (form == 1) s.vectorize(n.inner.outer);
+      if (form == 2) s.bake_values(m.inner.inner);
+      expect_right(s, shape);
+    }
+  }
+}
+
+/// What one launch leaves in the workspaces, the next one begins with.
+TEST(SplitK, AcrossBlocksLaunchAfterLaunch) {
+  const Shape shape{9, 37, 33};
+  for (const Word reduction : {second_pass, atomic}) {
+    const Schedule s = between_blocks(spmm_algorithm(9, 37, 33, DType::f32),
+                                      weights_of(shape, 0.7, formats::csr()), 5, reduction, true);
+    KernelOptions options;
+    options.assemble = false;
+    Array b = random_array(DType::f32, {37, 33}, 3), c(DType::f32, {9, 33}), first(DType::f32, {9, 33});
+    const Device device = Device::simulator("sm_80");
+    const BoundKernel bound = compile(s, options).bind(device, Arguments{{{"B", &b}, {"C", &c}}, {}});
+    for (int launch = 0; launch < 4; ++launch) {
+      bound.poison_output();
+      bound.launch({});
+      bound.download("C", c);
+      if (launch == 0) bound.download("C", first);
+      for (std::int64_t i = 0; i < c.size(); ++i) ASSERT_NEAR(c.get(i), first.get(i), 1e-5) << launch;
+    }
+  }
+}
+
+/// The fences around the count are what orders blocks: without either of them the simulator complains.
+TEST(SplitK, AcrossBlocksNeedsItsFences) {
+  const Shape shape{9, 37, 33};
+  KernelOptions options;
+  options.assemble = false;
+  const Kernel kernel = compile(between_blocks(spmm_algorithm(9, 37, 33, DType::f32),
+                                               weights_of(shape, 0.7, formats::csr()), 5, second_pass, true),
+                                options);
+  Array b = random_array(DType::f32, {37, 33}, 3), c(DType::f32, {9, 33});
+  const std::string fence = "membar.gl;", ptx = kernel.ptx();
+  int fences = 0;
+  for (auto at = ptx.find(fence); at != std::string::npos; at = ptx.find(fence, at + 1), ++fences) {
+    std::string without = ptx;
+    without.erase(at, fence.size());
+    try {
+      kernel.with_ptx(without)(Device::simulator("sm_80"), Arguments{{{"B", &b}, {"C", &c}}, {}});
+      ADD_FAILURE() << "nothing found without fence " << fences;
+    } catch (const RuntimeError& error) {
+      EXPECT_NE(std::string(error.what()).find("race"), std::string::npos) << error.what();
+    }
+  }
+  EXPECT_EQ(fences, 2);
+}
+
+TEST(SplitK, AcrossBlocksInCudaSource) {
+  const Shape shape{9, 37, 33};
+  for (const Word reduction : {second_pass, atomic}) {
+    const Schedule s = between_blocks(spmm_algorithm(9, 37, 33, DType::f32),
+                                      weights_of(shape, 0.7, formats::csr()), 5, reduction, false);
+    KernelOptions options;
+    options.assemble = false;
+    const Kernel kernel = compile(s, options);
+    const std::string text = kernel.cuda_source();
+    EXPECT_NE(text.find("if (last_arrival(sum_arrivals["), std::string::npos) << text;
+    EXPECT_NE(text.find("float* sum_parts"), std::string::npos) << text;
+    EXPECT_EQ(text.find("atomicAdd(&sum_parts[") != std::string::npos, reduction.text == "atomic") << text;
+    EXPECT_NE(kernel.ptx().find("membar.gl"), std::string::npos);
+    EXPECT_NE(kernel.ptx().find("atom.global.add.u32"), std::string::npos);
+    if (!cuda::compiler_status().found()) continue;
+    options.emitter = Emitter::cuda;
+    Array b = random_array(DType::f32, {37, 33}, 3), c(DType::f32, {9, 33});
+    const Verification verification =
+        verify(compile(s, options), Device::simulator("sm_80"), Arguments{{{"B", &b}, {"C", &c}}, {}});
+    EXPECT_TRUE(verification.passed) << verification.text();
+  }
+}
+
+TEST(SplitK, RefusesOtherAxesForGroupsOfBlocks) {
+  const Shape shape{9, 37, 33};
+  Schedule s = schedule(spmm_algorithm(9, 37, 33, DType::f32), weights_of(shape, 0.7, formats::csr()),
+                        target_named("sm_80"));
+  const auto found = [&](const Step& step) {
+    const auto reason = Schedule(s).try_apply(step);
+    return reason ? reason->found + " | " + reason->accepted : std::string("none");
+  };
+  const auto split = [](const std::string& reduction) {
+    return Step{"split_k", {{"", std::string("k")}, {"groups", std::int64_t{3}}, {"reduce", reduction}}, {}};
+  };
+  EXPECT_EQ(found(split("second_pass")), "none");
+  EXPECT_NE(found(split("tree")).find("shared, atomic or second_pass"), std::string::npos);
+  s.balance(m, parts = 2);
+  EXPECT_NE(found(split("atomic")).find("sizes that the launch knows"), std::string::npos);
+  s = schedule(s.algorithm(), s.shared_weights(), s.target());
+  s.split_k(k, groups = 3, reduce = atomic);
+  const auto bind = [](const std::string& loop, const std::string& axis) {
+    return Step{"bind", {{"", loop}, {"", axis}}, {}};
+  };
+  EXPECT_EQ(found(bind("k.group", "block_x")), "none");
+  EXPECT_NE(found(bind("k.group", "warp")).find("reduce = shared"), std::string::npos);
+  EXPECT_NE(found(bind("n", "thread")).find("before split_k"), std::string::npos);
+}
+
 TEST(SplitK, OnTheCpu) {
   const Shape shape{7, 50, 30};
   Schedule s = schedule(spmm_algorithm(7, 50, 30, DType::f32), weights_of(shape, 0.8, formats::csr()),
                         target_named("cpu"));
+  Schedule in_order = s, added = s;
   s.split_k(k, groups = 3);
-  KernelOptions options;
-  Array b = random_array(DType::f32, {50, 30}, 3), c(DType::f32, {7, 30});
-  const Verification verification =
-      verify(compile(s, options), Device::cpu(), Arguments{{{"B", &b}, {"C", &c}}, {}});
-  EXPECT_TRUE(verification.passed) << verification.text();
+  in_order.parallel(m).split_k(k, groups = 3, reduce = second_pass);
+  added.parallel(m).split_k(k, groups = 3, reduce = atomic);
+  for (const Schedule* each : {&s, &in_order, &added}) {
+    KernelOptions options;
+    Array b = random_array(DType::f32, {50, 30}, 3), c(DType::f32, {7, 30});
+    const Verification verification =
+        verify(compile(*each, options), Device::cpu(), Arguments{{{"B", &b}, {"C", &c}}, {}});
+    EXPECT_TRUE(verification.passed) << verification.text();
+  }
 }
 
 }  // namespace
