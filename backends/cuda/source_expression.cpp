@@ -276,6 +276,7 @@ Expressions::Printed Expressions::of(const ir::Call& e, Form form) {
   if (e.instruction == last_arrival) {
     helpers_.need(Helpers::Kind::last_arrival);
     const auto* place = e.arguments.at(0).as<ir::Load>();
+    internal_check(place != nullptr, "an arrival without a place");
     return {"last_arrival(" + element(place->buffer, place->indices) + ", " +
                 text(e.arguments.at(1), Precedence::lowest, Form::any) + ")",
             Precedence::postfix};

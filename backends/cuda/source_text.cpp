@@ -22,7 +22,7 @@ constexpr std::string_view words =
     "copysign cos cosh cospi dim3 double2 double4 erf erfc erfcinv erfinv exp exp10 exp2 expm1 fabs fdim "
     "float2 float3 float4 floor floor_divide floor_remainder fma fmax fmaxf fmin fminf fmod free frexp "
     "gridDim half "
-    "half2 hypot ilogb int2 int3 int4 isfinite isinf isnan j0 j1 jn labs last_arrival ldexp lgamma linux "
+    "half2 hypot ilogb int2 int3 int4 isfinite isinf isnan j0 j1 jn labs ldexp lgamma linux "
     "llabs llmax "
     "llmin "
     "load_vector log log10 log1p log2 logb long1 main malloc max maximum memcpy memset min minimum modf nan "

@@ -40,6 +40,7 @@ llvm::Value* Emitter::of(const ir::Call& e) {
 llvm::Value* Emitter::arrival(const ir::Call& e) {
   internal_check(!lanes_, "an arrival inside a vectorized loop");
   const auto* place = e.arguments.at(0).as<ir::Load>();
+  internal_check(place != nullptr, "an arrival without a place");
   llvm::Type* type = builder_.getInt32Ty();
   llvm::Value* count = builder_.CreateSExtOrTrunc(value(e.arguments.at(1)), type);
   llvm::Value* last = builder_.CreateSub(count, llvm::ConstantInt::get(type, 1));
