@@ -119,6 +119,8 @@ class Schedule {
     return apply({"bake_values", {argument(rows.value)}, rows.place});
   }
   /// `.bake_values(m.inner, code_bytes = 26 * 1024)`: refused where the code of a block would be larger.
+  /// An H200 reads code at full speed where a multiprocessor runs about 26 KB of it, or the whole chip 100
+  /// KB.
   /// `.bake_values(m.inner, chunk = 16)`: the code is cut at every 16 columns of the weights. A loop over the
   /// pieces, called "k.chunk", stands around them, at which B can be staged. Both may be given.
   template <class... Rest>
