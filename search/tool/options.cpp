@@ -2,9 +2,8 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/random.h>
-#include <weft/scheduler/default_schedule.h>
-#include <weft/scheduler/sparsert.h>
 #include <weft/search/tool/options.h>
+#include <weft/search/tool/recipe.h>
 
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -159,7 +158,9 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
       ->capture_default_str();
   app.add_option("--c", options.c, "the old output, for --beta");
   app.add_option("--seed", options.seed, "of values that a pattern file lacks")->capture_default_str();
-  app.add_option("--recipe", options.recipe, "default, or sparsert: weights compiled into the code of a GPU")
+  app.add_option("--recipe", options.recipe,
+                 "default, or sparsert: weights compiled into the code of a GPU; with knobs as "
+                 "sparsert:form=baked,rows=32,groups=4")
       ->capture_default_str();
   app.add_option("--schedule", options.schedule, "a schedule.json to use in place of the default");
 }
@@ -239,11 +240,8 @@ Problem make_problem(const ProblemOptions& options) {
 }
 
 Schedule schedule_of(const Problem& problem, const ProblemOptions& options, const Target& target) {
-  if (options.recipe == "sparsert" && options.schedule.empty())
-    return sparsert(problem.algorithm, problem.weights, target);
-  if (options.recipe != "default" && options.recipe != "sparsert")
-    throw UserError({"there is no such recipe", "--recipe", options.recipe, "default or sparsert"});
-  if (options.schedule.empty()) return default_schedule(problem.algorithm, problem.weights, target);
+  const RecipeChoice recipe = parse_recipe(options.recipe);
+  if (options.schedule.empty()) return schedule_by_recipe(recipe, problem.algorithm, problem.weights, target);
   std::ifstream file(options.schedule, std::ios::binary);
   if (!file) throw RuntimeError("cannot read " + options.schedule);
   const std::string text{std::istreambuf_iterator<char>(file), {}};

@@ -66,8 +66,8 @@ struct Problem {
 /// that do not fit together.
 Problem make_problem(const ProblemOptions& options);
 
-/// The schedule of a problem for a target: from --schedule, else that of --recipe. UserError for a recipe
-/// that there is not.
+/// The schedule of a problem for a target: from --schedule, else that of --recipe. UserError as
+/// parse_recipe() and schedule_by_recipe() throw it.
 Schedule schedule_of(const Problem& problem, const ProblemOptions& options, const Target& target);
 
 /// The target for a device: "cpu", or the newest that the device runs.

@@ -1,0 +1,121 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/suggestion.h>
+#include <weft/scheduler/default_schedule.h>
+#include <weft/search/tool/recipe.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+#include <vector>
+
+namespace weft::tool {
+namespace {
+
+using NumberOfKnobs = std::int64_t SparseRtKnobs::*;
+
+constexpr std::array<std::pair<std::string_view, NumberOfKnobs>, 7> numbers{{
+    {"rows", &SparseRtKnobs::rows},
+    {"threads", &SparseRtKnobs::threads},
+    {"groups", &SparseRtKnobs::groups},
+    {"columns", &SparseRtKnobs::columns},
+    {"lines", &SparseRtKnobs::lines},
+    {"chunk", &SparseRtKnobs::chunk},
+    {"depth", &SparseRtKnobs::depth},
+}};
+
+constexpr std::array<std::pair<std::string_view, SparseRtForm>, 3> forms{
+    {{"baked", SparseRtForm::baked},
+     {"streaming", SparseRtForm::streaming},
+     {"row_per_warp", SparseRtForm::row_per_warp}}};
+
+constexpr std::array<std::pair<std::string_view, SparseRtImage>, 2> images{
+    {{"staged", SparseRtImage::staged}, {"clamped", SparseRtImage::clamped}}};
+
+constexpr std::int64_t most = 1'000'000;  ///< whatever is made of it fits an index
+
+[[noreturn]] void refuse(std::string what, std::string_view found, std::string accepted) {
+  throw UserError({std::move(what), "--recipe", std::string(found.substr(0, 100)), std::move(accepted)});
+}
+
+/// The value of a name in a list; refuses others.
+template <class List>
+auto named(const List& list, std::string_view name, const char* what) {
+  std::vector<std::string_view> names;
+  for (const auto& [known, value] : list) {
+    if (known == name) return value;
+    names.push_back(known);
+  }
+  refuse(what, name, fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(name, names)));
+}
+
+std::int64_t number_of(std::string_view word, std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 1 || number > most)
+    refuse("a knob of sparsert cannot be read", fmt::format("{}={}", word, text),
+           fmt::format("a whole number from 1 to {}", most));
+  return number;
+}
+
+void set_knob(SparseRtKnobs& knobs, std::string_view word, std::string_view value) {
+  if (word == "form") {
+    knobs.form = named(forms, value, "sparsert has no such form");
+  } else if (word == "image") {
+    knobs.image = named(images, value, "sparsert has no such image");
+  } else {
+    std::vector<std::string_view> words{"form", "image"};
+    for (const auto& [name, member] : numbers) words.push_back(name);
+    const auto* const found = std::ranges::find(numbers, word, &decltype(numbers)::value_type::first);
+    if (found == numbers.end())
+      refuse("sparsert has no such knob", word,
+             fmt::format("{}{}", fmt::join(words, ", "), did_you_mean(word, words)));
+    knobs.*found->second = number_of(word, value);
+  }
+}
+
+}  // namespace
+
+RecipeChoice parse_recipe(std::string_view text) {
+  RecipeChoice choice;
+  choice.text = std::string(text);
+  const std::size_t colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  const std::array<std::string_view, 2> names{"default", "sparsert"};
+  if (std::ranges::find(names, name) == names.end())
+    refuse("there is no such recipe", name, "default or sparsert" + did_you_mean(name, names));
+  choice.sparsert = name == "sparsert";
+  if (colon == std::string_view::npos) return choice;
+  if (!choice.sparsert) refuse("the recipe has no knobs", text, "default");
+  choice.has_knobs = true;
+  std::vector<std::string_view> given;
+  std::string_view rest = text.substr(colon + 1);
+  while (true) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view part = rest.substr(0, comma);
+    const std::size_t equals = part.find('=');
+    if (equals == std::string_view::npos)
+      refuse("a knob of sparsert has no value", part, "sparsert:form=baked,rows=32");
+    const std::string_view word = part.substr(0, equals);
+    if (std::ranges::find(given, word) != given.end())
+      refuse("a knob of sparsert is given twice", word, "each knob once");
+    given.push_back(word);
+    set_knob(choice.knobs, word, part.substr(equals + 1));
+    if (comma == std::string_view::npos) return choice;
+    rest = rest.substr(comma + 1);
+  }
+}
+
+Schedule schedule_by_recipe(const RecipeChoice& recipe, const Algorithm& algorithm,
+                            std::shared_ptr<const SparseTensor> weights, const Target& target) {
+  if (!recipe.sparsert) return default_schedule(algorithm, std::move(weights), target);
+  if (recipe.has_knobs && (!target.is_gpu() || weights->format().name != "csr"))
+    throw UserError({"knobs of sparsert would have no effect", "--recipe " + recipe.text,
+                     fmt::format("{} for {}", weights->format().text(), target.name),
+                     "weights in csr, for a GPU"});
+  return sparsert(algorithm, std::move(weights), target, recipe.knobs);
+}
+
+}  // namespace weft::tool

@@ -1,0 +1,30 @@
+// What --recipe says.
+#pragma once
+
+#include <weft/scheduler/sparsert.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace weft::tool {
+
+/// A recipe that was chosen on the command line.
+struct RecipeChoice {
+  bool sparsert = false;         ///< else the default schedule
+  bool has_knobs = false;        ///< some were given, so that the recipe must be able to follow them
+  SparseRtKnobs knobs;           ///< those not given are left to the recipe
+  std::string text = "default";  ///< as it was written
+};
+
+/// "default", "sparsert", "sparsert:form=baked,rows=32,groups=4". The words are the knobs of SparseRtKnobs;
+/// numbers are from 1 to a million. UserError that lists what there is for a recipe, a knob or a form that
+/// there is not, for a number that cannot be read, and for a knob given twice.
+RecipeChoice parse_recipe(std::string_view text);
+
+/// The recipe's schedule. UserError where knobs were given for a target or a format that sparsert leaves to
+/// the default schedule, and as the recipes throw it.
+Schedule schedule_by_recipe(const RecipeChoice& recipe, const Algorithm& algorithm,
+                            std::shared_ptr<const SparseTensor> weights, const Target& target);
+
+}  // namespace weft::tool
