@@ -5,6 +5,8 @@
 #include <weft/scheduler/steps/loops.h>
 
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace weft::steps {
 namespace {
@@ -14,11 +16,26 @@ using ir::Stmt;
 
 constexpr std::int64_t most_buffers = 8;
 
-/// An asynchronous copy of the loop's own iterations.
-const ir::Copy* copy_at(const Stmt& stmt, const ir::For& loop) {
-  const auto* copy = stmt.as<ir::Copy>();
-  if (copy == nullptr || !copy->asynchronous) return nullptr;
-  return ir::uses(copy->destination_begin.front(), loop.name) ? copy : nullptr;
+/// Asynchronous copies of the iterations of the loop whose body it is, with the conditions around them.
+void collect(const Stmt& body, std::vector<Expr> conditions,
+             std::vector<std::pair<const ir::Copy*, std::vector<Expr>>>& found) {
+  if (!body.defined()) return;
+  if (const auto* copy = body.as<ir::Copy>(); copy != nullptr && copy->asynchronous) {
+    found.emplace_back(copy, conditions);
+  } else if (const auto* block = body.as<ir::Block>()) {
+    for (const Stmt& child : block->statements) collect(child, conditions, found);
+  } else if (const auto* allocation = body.as<ir::Allocate>()) {
+    collect(allocation->body, conditions, found);
+  } else if (const auto* condition = body.as<ir::If>()) {
+    conditions.push_back(condition->condition);
+    collect(condition->then, conditions, found);
+  }
+}
+
+std::vector<std::pair<const ir::Copy*, std::vector<Expr>>> copies_at(const Stmt& body) {
+  std::vector<std::pair<const ir::Copy*, std::vector<Expr>>> found;
+  collect(body, {}, found);
+  return found;
 }
 
 /// Precondition 8.
@@ -26,16 +43,13 @@ std::optional<Reason> check_loop(const ir::For& loop, std::int64_t wanted) {
   if (loop.kind != ir::LoopKind::serial && loop.kind != ir::LoopKind::unrolled)
     return Reason{8, fmt::format("{} is {}", loop.name, ir::name_of(loop.kind)),
                   "a serial or unrolled loop, whose iterations follow one another", loop.name};
-  std::optional<Reason> refused;
-  ir::visit(loop.body, [&](const Stmt& s) {
-    const ir::Copy* copy = copy_at(s, loop);
-    if (copy == nullptr) return;
+  for (const auto& [copy, conditions] : copies_at(loop.body)) {
     const std::int64_t buffers = *ir::integer_value(copy->destination->shape.front());
-    if (buffers == wanted) return;
-    refused = Reason{8, fmt::format("{} has {} buffers at {}", copy->source->name, buffers, loop.name),
-                     fmt::format("depth = {} for all copies at one loop", buffers), loop.name};
-  });
-  return refused;
+    if (buffers == wanted) continue;
+    return Reason{8, fmt::format("{} has {} buffers at {}", copy->source->name, buffers, loop.name),
+                  fmt::format("depth = {} for all copies at one loop", buffers), loop.name};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -63,12 +77,12 @@ std::optional<Reason> needs_its_iteration(const Stmt& staged, const ir::For& loo
   ir::visit(staged, [&](const Stmt& s) {
     if (const auto* allocation = s.as<ir::Allocate>()) made.insert(allocation->buffer.get());
   });
-  std::optional<Reason> refused;
-  ir::visit(staged, [&](const Stmt& s) {
-    const ir::Copy* copy = copy_at(s, loop);
-    if (copy == nullptr) return;
-    for (const Expr& begin : copy->source_begin) {
-      ir::visit(begin, [&](const Expr& e) {
+  for (const auto& [copy, conditions] : copies_at(staged)) {
+    std::vector<Expr> needed = conditions;
+    needed.insert(needed.end(), copy->source_begin.begin(), copy->source_begin.end());
+    std::optional<Reason> refused;
+    for (const Expr& expr : needed) {
+      ir::visit(expr, [&](const Expr& e) {
         const auto* load = e.as<ir::Load>();
         if (load == nullptr || made.count(load->buffer.get()) == 0) return;
         refused = Reason{9,
@@ -77,8 +91,9 @@ std::optional<Reason> needs_its_iteration(const Stmt& staged, const ir::For& loo
                          "depth = 1, or places known before the loop", load->buffer->name};
       });
     }
-  });
-  return refused;
+    if (refused) return refused;
+  }
+  return std::nullopt;
 }
 
 }  // namespace weft::steps

@@ -206,6 +206,10 @@ std::variant<Stmt, Reason> stage_registers(const Stmt& body, const ir::BufferRef
       return Reason{4, fmt::format("{} runs over {} iterations", name, ir::print(loops.at(name).extent)),
                     "loops of constant extents", name};
     }
+    if (uses_any(loops.at(name).begin, loops)) {
+      return Reason{4, fmt::format("{} begins at {}", name, ir::print(loops.at(name).begin)),
+                    "a place further inside, where that is known", name};
+    }
     used.push_back(name);
     shape.push_back(loops.at(name).extent);
     indices.push_back(ir::variable(name) - loops.at(name).begin);

@@ -123,6 +123,7 @@ Step random_step(const Schedule& schedule, std::mt19937_64& random) {
   } else if (name == "bake_values") {
     // Compilers take seconds for tens of thousands of statements.
     step.arguments = {{{}, loop()}, {"code_bytes", std::int64_t{2048}}};
+    if (random() % 2 == 0) step.arguments.push_back({"chunk", factor()});
   } else if (name == "split_k") {
     step.arguments = {{{}, loop()}, {"groups", factor()}};
   } else if (name == "bind") {
@@ -133,6 +134,7 @@ Step random_step(const Schedule& schedule, std::mt19937_64& random) {
     step.arguments = {{{}, any_of(random, tensors)},
                       {{}, std::string(random() % 2 == 0 ? "shared" : "registers")},
                       {"at", loop()}};
+    if (random() % 3 == 0) step.arguments.push_back({"depth", between(random, 1, 8)});
   } else {
     step.arguments = {{{}, loop()}};
   }
