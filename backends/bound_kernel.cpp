@@ -171,10 +171,16 @@ class Binder {
     for (const DeviceMemory& memory : state_->memory) state_->pointers.push_back(memory.data());
   }
 
+  /// Machine code runs on devices of its own generation only; PTX of an older target runs on every newer one.
+  bool runs_cubin() const {
+    constexpr int of_generation = 10;
+    return device_.is_cuda() && !kernel_.cubin.empty() &&
+           device_.description().sm / of_generation == kernel_.target.sm / of_generation;
+  }
+
   void prepare_launch() {
     const ThreadProgram& lowered = kernel_.lowered;
-    const Module module =
-        Module::load(device_, device_.is_cuda() && !kernel_.cubin.empty() ? kernel_.cubin : kernel_.ptx);
+    const Module module = Module::load(device_, runs_cubin() ? kernel_.cubin : kernel_.ptx);
     state_->function = module.function(lowered.program.name);
     for (std::size_t i = 0; i < 3; ++i) {
       const std::int64_t blocks = evaluated(lowered.launch.grid[i], sizes_);
