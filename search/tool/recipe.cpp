@@ -26,6 +26,10 @@ constexpr std::array<std::pair<std::string_view, NumberOfKnobs>, 7> numbers{{
     {"depth", &SparseRtKnobs::depth},
 }};
 
+// Form and image take the room of a number each.
+static_assert(sizeof(SparseRtKnobs) == (numbers.size() + 2) * sizeof(std::int64_t),
+              "SparseRtKnobs has a knob that --recipe does not know");
+
 constexpr std::array<std::pair<std::string_view, SparseRtForm>, 3> forms{
     {{"baked", SparseRtForm::baked},
      {"streaming", SparseRtForm::streaming},

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every kind of kernel that the default schedules make, on a GPU, against the f64 reference.
 #   tests/gpu/verify_kernels.sh build/release/weft FOLDER_OF_WEIGHTS [JOBS] [DEVICE]
-# and those of the recipe sparsert, by LLVM.
+# Those of the recipe sparsert: sparsert_kernels.sh.
 # Prints a line for each wrong result and the count of right ones; exits 1 when one is wrong.
 set -u
 weft=$1
@@ -37,21 +37,6 @@ for emitter in llvm cuda; do
     done
   done
 done >"$list"
-for file in "$folder"/*.smtx "$folder"/contraction*.npy; do
-  [ -e "$file" ] || continue
-  for _ in 1 2 3; do
-    number=$((number + 1))
-    echo "--op spmm --weights $file --recipe sparsert --n ${widths[$((number % ${#widths[@]}))]}"
-  done
-  echo "--op spmm --weights $file --recipe sparsert --n 2000 --alpha -1.5 --beta 0.5 --c random:9 --activation relu"
-done >>"$list"
-for file in "$folder"/filter*.npy; do
-  [ -e "$file" ] || continue
-  echo "--op conv2d --weights $file --recipe sparsert --filter 3x3 --image 28x27 --pad 1" \
-    "--activation relu"
-  echo "--op conv2d --weights $file --recipe sparsert --filter 3x3 --image 13x9 --pad 2 --stride 2 --dilation 2 --batch 3"
-  echo "--op conv2d --weights $file --recipe sparsert --filter 3x3 --image 11x12 --pad 4x0 --stride 3x1 --layout nhwc"
-done >>"$list"
 
 xargs -P "$jobs" -d '\n' -I{} sh -c '
   out=$("$1" verify --device "$2" $3 2>&1) && echo "right $3" || printf "WRONG %s\n%s\n" "$3" "$out"' _ "$weft" "$device" {} <"$list" >"$list.out"
