@@ -88,13 +88,12 @@ class Checker {
         check_size(level.index, positions, true);
       } else {
         check_size(level.begin, positions + 1, true);
-        const std::string& name = level.index;
-        check_size(name, tensor_.has_array(name) ? tensor_.array(name).size() : 0, true);
-        positions = tensor_.array(name).size();
+        positions = places_of(level);
         check_ends(level.begin, positions);
       }
       begin_.push_back(offsets_of(level.begin));
       index_.push_back(offsets_of(level.index));
+      places_.push_back(positions);
     }
     check_size("values", positions, false);
     values_ = &tensor_.array("values");
@@ -120,6 +119,13 @@ class Checker {
       before = static_cast<std::int64_t>(i);
     }
     has_row_order_ = true;
+  }
+
+  /// The number of positions of a compressed level: as many as it has coordinates, or as its offsets say.
+  std::int64_t places_of(const Level& level) const {
+    if (level.index.empty()) return tensor_.array(level.begin).as<std::int32_t>().back();
+    check_size(level.index, tensor_.has_array(level.index) ? tensor_.array(level.index).size() : 0, true);
+    return tensor_.array(level.index).size();
   }
 
   std::span<const std::int32_t> offsets_of(const std::string& name) const {
@@ -152,7 +158,8 @@ class Checker {
     for (std::int64_t position = first; position < last; ++position) {
       Place next = place;
       next.position = position;
-      const std::int64_t coordinate = index_[depth][static_cast<std::size_t>(position)];
+      const auto& index = index_[depth];
+      const std::int64_t coordinate = index.empty() ? 0 : index[static_cast<std::size_t>(position)];
       if (level.padded && coordinate == -1) {
         next.padding = true;
       } else {
@@ -166,7 +173,7 @@ class Checker {
     const auto parent = static_cast<std::size_t>(place.position);
     const std::int64_t first = begin_[depth][parent];
     const std::int64_t last = begin_[depth][parent + 1];
-    const auto places = static_cast<std::int64_t>(index_[depth].size());
+    const std::int64_t places = places_[depth];
     if (first <= last && last <= places) return {first, last};
     refuse(where(depth, place, tensor_.levels()[depth].begin, place.position + 1),
            fmt::format("offset {} after {}", last, first),
@@ -225,6 +232,7 @@ class Checker {
   std::vector<std::span<const std::int32_t>> begin_;
   std::vector<std::span<const std::int32_t>> index_;
   bool has_row_order_ = false;
+  std::vector<std::int64_t> places_;  ///< positions of each level
   bool by_row_ = true;
   bool by_column_ = true;
   std::int64_t last_row_ = -1;

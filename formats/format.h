@@ -56,6 +56,15 @@ Format csc();                                ///< columns compressed: offsets by
 Format coo();                                ///< row, column, value of each entry, sorted by row
 Format ell(const RowOptions& options = {});  ///< every row padded to the longest; column -1 in the padding
 
+/// How padded_csr fills up lists of entries: `padded_csr({.pad = 8})`.
+struct PaddedOptions {
+  std::int64_t pad = 4;    ///< every list begins at a multiple of so many places, 1 to 1024
+  std::int64_t block = 0;  ///< a row has a list for every so many columns; 0: one for all
+  RowOptions rows = {};
+};
+/// csr whose lists are filled up, column -1 in the padding.
+Format padded_csr(const PaddedOptions& options = {});
+
 }  // namespace formats
 
 }  // namespace weft

@@ -57,7 +57,7 @@ void descend(std::span<const ResolvedLevel> levels, const Place& place, const Vi
   const std::int64_t first = compressed ? begin[parent] : place.position;
   const std::int64_t last = compressed ? begin[parent + 1] : place.position + 1;
   for (std::int64_t position = first; position < last; ++position) {
-    const std::int64_t coordinate = index[static_cast<std::size_t>(position)];
+    const std::int64_t coordinate = index.empty() ? 0 : index[static_cast<std::size_t>(position)];
     if (level.padded && coordinate < 0) continue;
     descend(inner, moved(level, place, position, coordinate), visit);
   }
@@ -132,6 +132,24 @@ SparseTensor pack(const WeightMatrix& weights, const Format& format) {
   }
   parse_format(format.name);  // says which formats there are
   throw InternalError("a format that was parsed is not in the list: " + format.text());
+}
+
+SparseTensor repack(const SparseTensor& tensor, const Format& format) {
+  std::vector<std::int64_t> rows;
+  std::vector<std::int64_t> columns;
+  std::vector<std::int64_t> positions;
+  tensor.walk([&](std::int64_t row, std::int64_t column, std::int64_t position) {
+    rows.push_back(row);
+    columns.push_back(column);
+    positions.push_back(position);
+  });
+  Array values(tensor.dtype(), {static_cast<std::int64_t>(positions.size())});
+  for (std::size_t i = 0; i < positions.size(); ++i)
+    values.copy_element(static_cast<std::int64_t>(i), tensor.array("values"), positions[i]);
+  WeightMatrix weights = from_coordinates(tensor.rows(), tensor.columns(), rows, columns, values,
+                                          "weights in " + tensor.format().text());
+  weights.shape = tensor.shape();
+  return pack(weights, format);
 }
 
 }  // namespace weft

@@ -69,4 +69,7 @@ class SparseTensor {
 /// format itself demands). The tensor has been checked.
 SparseTensor pack(const WeightMatrix& weights, const Format& format);
 
+/// The same entries, explicit zeros included, in another format. UserError as from pack.
+SparseTensor repack(const SparseTensor& tensor, const Format& format);
+
 }  // namespace weft

@@ -194,7 +194,7 @@ class Builder {
       loop.begin = ir::load(arrays_.at(level.begin), {walk.position});
       loop.extent = ir::load(arrays_.at(level.begin), {walk.position + 1}) - loop.begin;
       walk.position = variable;
-      meet(ir::load(arrays_.at(level.index), {variable}));
+      if (!level.index.empty()) meet(ir::load(arrays_.at(level.index), {variable}));
     }
     loop.body = walk_levels(first + 1, last, walk, body);
     return ir::for_loop(std::move(loop));

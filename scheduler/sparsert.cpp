@@ -4,6 +4,7 @@
 #include <weft/scheduler/recipe_parts.h>
 #include <weft/scheduler/sparsert.h>
 #include <weft/scheduler/sparsert_convolution.h>
+#include <weft/scheduler/sparsert_streaming.h>
 
 #include <algorithm>
 #include <bit>
@@ -28,16 +29,8 @@ constexpr std::int64_t entries_of_group = 150, entries_of_group_of_many_columns 
 constexpr std::int64_t plenty_of_columns = 5'000;  ///< every processor has several blocks
 constexpr std::int64_t most_groups = 16;
 constexpr std::int64_t rows_of_chunks = 128, threads_of_chunks = 256, buffers_of_chunks = 4;
-// Of entries in memory.
-constexpr std::int64_t streaming_threads = 1024, row_per_warp_threads = 128;
-constexpr std::int64_t columns_of_lane = 2;
 
-/// The loops of C[row, column] = sum of A[row, k] B[k, column]; empty names where the algorithm is something
-/// else.
-struct ProductLoops {
-  std::string rows, columns;
-};
-
+/// Empty names where the algorithm is something else.
 ProductLoops product_loops(const Algorithm& algorithm) {
   ProductLoops found;
   std::vector<std::string> outputs;
@@ -54,7 +47,13 @@ ProductLoops product_loops(const Algorithm& algorithm) {
   for (const std::string& name : outputs) {
     if (name != found.rows) found.columns = name;
   }
-  return found.rows.empty() ? ProductLoops{} : found;
+  if (found.rows.empty()) return {};
+  found.sum = sum_loop(algorithm);
+  for (const TensorAccess& factor : algorithm.factors) {
+    const Operand& operand = algorithm.operands[factor.operand];
+    if (&operand != sparse) found.dense = operand.name;
+  }
+  return found;
 }
 
 /// A block of more rows than there are would keep registers for nothing.
@@ -94,48 +93,24 @@ Cut cheapest_cut(std::int64_t rows, std::int64_t columns, const SparseTensor& we
   return best;
 }
 
-class Recipe {
+class Baking {
  public:
-  Recipe(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+  Baking(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
          const ProductLoops& loops, const SparseRtKnobs& knobs)
       : loops_(loops),
         knobs_(knobs),
-        sum_(sum_loop(algorithm)),
-        dense_(dense_operand(algorithm)),
         extent_(algorithm.sparse_operand()->shape.front().value),
         columns_(extent_of(algorithm, loops.columns)),
         schedule_(std::move(algorithm), std::move(weights), target) {}
 
   Schedule operator()() {
-    const SparseRtForm form = knobs_.form == SparseRtForm::chosen ? choose() : knobs_.form;
-    if (form == SparseRtForm::baked) {
-      bake();
-    } else {
-      stream(form == SparseRtForm::streaming);
-    }
+    bake();
     return std::move(schedule_);
   }
 
  private:
   std::int64_t stored() const {
     return static_cast<std::int64_t>(schedule_.weights()->array("values").size());
-  }
-
-  std::int64_t bytes_of_panel(std::int64_t columns) const {
-    const Operand& dense = schedule_.algorithm().operands[dense_];
-    std::int64_t elements = 1;
-    for (const Extent& extent : dense.shape) {
-      if (extent.is_static() && !(extent == columns_)) elements *= extent.value;
-    }
-    return elements * columns * static_cast<std::int64_t>(size_of(dense.dtype));
-  }
-
-  SparseRtForm choose() const {
-    const bool few = columns_.is_static() && columns_.value <= few_columns;
-    if (stored() <= entries_in_caches || (few && stored() <= most_entries)) return SparseRtForm::baked;
-    return bytes_of_panel(32 * columns_of_lane) <= schedule_.target().shared_bytes_per_block
-               ? SparseRtForm::streaming
-               : SparseRtForm::row_per_warp;
   }
 
   /// Wide blocks of one instruction stream: B comes through shared memory, and a barrier at every chunk keeps
@@ -146,7 +121,7 @@ class Recipe {
     const std::int64_t most_buffers = schedule_.target().sm >= 80 ? buffers_of_chunks : 1;
     const LoopName row_blocks(loops_.rows + ".outer"), row(loops_.rows + ".inner");
     const LoopName column_blocks(loops_.columns + ".outer"), column(loops_.columns + ".inner");
-    const LoopName chunks(sum_ + ".chunk");
+    const LoopName chunks(loops_.sum + ".chunk");
     schedule_.split(LoopFactor{LoopName(loops_.rows), rows}, LoopFactor{LoopName(loops_.columns), threads})
         .reorder(row_blocks, column_blocks, column, row)
         .bind(row_blocks, block_y)
@@ -154,8 +129,7 @@ class Recipe {
         .bake_values(row, chunk = knobs_.chunk)
         .reorder(chunks, column)
         .bind(column, thread)
-        .stage(schedule_.algorithm().operands[dense_].name, shared, at = chunks,
-               depth = knobs_.depth > 0 ? knobs_.depth : most_buffers);
+        .stage(loops_.dense, shared, at = chunks, depth = knobs_.depth > 0 ? knobs_.depth : most_buffers);
   }
 
   void bake() {
@@ -190,42 +164,25 @@ class Recipe {
         .bind(column_blocks, block_x)
         .bind(warps, warp)
         .bind(lanes, lane)
-        .split_k(LoopName(sum_), groups = share)
-        .bind(LoopName(sum_ + ".group"), warp)
+        .split_k(LoopName(loops_.sum), groups = share)
+        .bind(LoopName(loops_.sum + ".group"), warp)
         .bake_values(row);
-  }
-
-  void stream(bool panel) {
-    const std::int64_t wanted = panel ? streaming_threads : row_per_warp_threads;
-    const std::int64_t threads = knobs_.threads > 0 ? knobs_.threads : wanted;
-    const std::int64_t columns = knobs_.columns > 0 ? knobs_.columns : columns_of_lane;
-    const std::int64_t warps = std::max<std::int64_t>(1, threads / 32);
-    // One block for all rows reads the panel once.
-    const std::int64_t rows = knobs_.rows > 0 ? knobs_.rows : panel ? pieces(extent_, warps) : 1;
-    const LoopName row_blocks(loops_.rows + ".outer"), column_blocks(loops_.columns + ".outer");
-    const LoopName row_warps(loops_.rows + ".inner.outer"), row(loops_.rows + ".inner.inner");
-    const LoopName lanes(loops_.columns + ".inner.outer"), column(loops_.columns + ".inner.inner");
-    schedule_
-        .split(LoopFactor{LoopName(loops_.rows), rows * warps},
-               LoopFactor{LoopName(loops_.columns), 32 * columns})
-        .split(LoopFactor{LoopName(loops_.rows + ".inner"), rows})
-        .split(LoopFactor{LoopName(loops_.columns + ".inner"), columns})
-        .reorder(column_blocks, row_blocks, row_warps, lanes, row, LoopName(sum_), column)
-        .bind(column_blocks, block_x)
-        .bind(row_blocks, block_y);
-    if (panel) schedule_.stage(schedule_.algorithm().operands[dense_].name, shared, at = row_blocks);
-    schedule_.bind(row_warps, warp).bind(lanes, lane);
-    if (columns > 1) schedule_.vectorize(column);
   }
 
   ProductLoops loops_;
   SparseRtKnobs knobs_;
-  std::string sum_;
-  std::size_t dense_;
   std::int64_t extent_;
   Extent columns_;
   Schedule schedule_;
 };
+
+SparseRtForm chosen_form(const Algorithm& algorithm, const SparseTensor& weights, const ProductLoops& loops) {
+  const Extent columns = extent_of(algorithm, loops.columns);
+  const bool few = columns.is_static() && columns.value <= few_columns;
+  const std::int64_t stored = weights.array("values").size();
+  if (stored <= entries_in_caches || (few && stored <= most_entries)) return SparseRtForm::baked;
+  return few ? SparseRtForm::row_per_warp : SparseRtForm::streaming;
+}
 
 }  // namespace
 
@@ -238,7 +195,11 @@ Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weigh
     return sparsert_convolution(std::move(algorithm), std::move(weights), target, of_image, knobs);
   const ProductLoops loops = product_loops(algorithm);
   if (loops.columns.empty()) return default_schedule(std::move(algorithm), std::move(weights), target);
-  return Recipe(std::move(algorithm), std::move(weights), target, loops, knobs)();
+  SparseRtKnobs chosen = knobs;
+  if (knobs.form == SparseRtForm::chosen) chosen.form = chosen_form(algorithm, *weights, loops);
+  return chosen.form == SparseRtForm::baked
+             ? Baking(std::move(algorithm), std::move(weights), target, loops, chosen)()
+             : sparsert_streaming(std::move(algorithm), *weights, target, loops, chosen);
 }
 
 }  // namespace weft

@@ -77,6 +77,8 @@ std::int64_t size_in_loops(const ir::Stmt& stmt) {
   return size;
 }
 
+constexpr std::int64_t threads_without_limit = 512;
+
 void annotate(llvm::Module& module, llvm::Function& kernel, std::int64_t threads) {
   llvm::LLVMContext& context = module.getContext();
   llvm::NamedMDNode* annotations = module.getOrInsertNamedMetadata("nvvm.annotations");
@@ -88,6 +90,8 @@ void annotate(llvm::Module& module, llvm::Function& kernel, std::int64_t threads
   };
   add("kernel", 1);
   add("maxntidx", threads);
+  // Else the assembler keeps room for a second block of as many threads, and spills for it.
+  if (threads > threads_without_limit) add("minctasm", 1);
 }
 
 }  // namespace

@@ -11,12 +11,13 @@ NamedFormat csr();
 NamedFormat csc();
 NamedFormat coo();
 NamedFormat ell();
+NamedFormat padded_csr();
 
 }  // namespace named
 
 std::span<const NamedFormat> named_formats() {
   static const std::array list{
-      named::dense(), named::csr(), named::csc(), named::coo(), named::ell(),
+      named::dense(), named::csr(), named::csc(), named::coo(), named::ell(), named::padded_csr(),
   };
   return list;
 }

@@ -101,6 +101,8 @@ ThreadProgram lower(const ir::Program& program, const Target& target, const Pass
   // Vectors before the rest: the later passes then see every sum where it is computed.
   pipeline.run("sink_vector_loops", passes::sink_vector_loops);
   if (target.is_gpu()) {
+    // While the conditions of a sum and of its result are still spelled alike.
+    pipeline.run("sum_without_branches", passes::sum_without_branches);
     // While loops are still bound, their variables tell which dimension belongs to a thread.
     pipeline.run("make_registers_private", passes::make_registers_private);
     pipeline.run("let_one_thread_write",

@@ -17,7 +17,7 @@ bool holds(const Expr& expr, const Expr& index) {
          holds(clamp->left, index);
 }
 
-/// The comparisons 0 <= x and x < constant of a conjunction; false where it holds anything else.
+/// The comparisons 0 <= x and x < end of a conjunction; false where it holds anything else.
 bool collect_bounds(const Expr& condition, std::vector<Expr>& bounds) {
   const auto* both = condition.as<ir::Binary>();
   if (both == nullptr) return false;
@@ -26,7 +26,7 @@ bool collect_bounds(const Expr& condition, std::vector<Expr>& bounds) {
   if (is_float(both->left.dtype())) return false;
   const std::int64_t* left = ir::integer_value(both->left);
   const bool is_lower = both->op == ir::BinaryOperator::less_equal && left != nullptr && *left == 0;
-  const bool is_upper = both->op == ir::BinaryOperator::less && ir::integer_value(both->right) != nullptr;
+  const bool is_upper = both->op == ir::BinaryOperator::less;
   if (is_lower || is_upper) bounds.push_back(condition);
   return is_lower || is_upper;
 }

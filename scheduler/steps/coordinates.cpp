@@ -3,17 +3,23 @@
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/coordinates.h>
 
+#include <map>
+#include <utility>
+
 namespace weft::steps {
 
 Coordinates::Coordinates(const StepContext& context) {
   const Operand* sparse = context.algorithm.sparse_operand();
   if (sparse == nullptr || context.weights == nullptr) return;
+  std::map<Dimension, std::int64_t> extents{{Dimension::row, context.weights->rows()},
+                                            {Dimension::column, context.weights->columns()}};
   for (const Level& level : context.weights->levels()) {
-    if (level.index.empty() || level.padded || level.dimension == Dimension::none) continue;
-    const bool row = level.dimension == Dimension::row;
-    const std::int64_t extent = row ? context.weights->rows() : context.weights->columns();
-    if (extent < 1) continue;
-    by_buffer_[array_buffer_name(sparse->name, level.index)] = {0, (extent - 1) / level.stride};
+    if (level.dimension == Dimension::none) continue;
+    // Coordinates inside a block end with it.
+    const std::int64_t extent = std::exchange(extents.at(level.dimension), level.stride);
+    if (level.index.empty() || extent < 1) continue;
+    by_buffer_[array_buffer_name(sparse->name, level.index)] = {level.padded ? -1 : 0,
+                                                                (extent - 1) / level.stride};
   }
 }
 

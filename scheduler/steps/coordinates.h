@@ -6,8 +6,8 @@
 
 namespace weft::steps {
 
-/// The values that stored coordinates can take: those of a dimension of the weights. Coordinates that may be
-/// marks of padding are not known.
+/// The values that stored coordinates can take: those of a dimension of the weights, and -1 where padding is
+/// marked.
 class Coordinates {
  public:
   explicit Coordinates(const StepContext& context);

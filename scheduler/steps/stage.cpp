@@ -7,6 +7,7 @@
 #include <weft/scheduler/steps/copies_ahead.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
+#include <weft/scheduler/steps/padding.h>
 #include <weft/scheduler/steps/staged_region.h>
 
 #include <algorithm>
@@ -126,6 +127,33 @@ struct Ring {
   Expr slot;
 };
 
+/// Of each dimension, whether an index of it is -1 for padding.
+std::vector<bool> marks_padding(const std::vector<const ir::Load*>& loads, std::size_t dimensions) {
+  std::vector<bool> marks(dimensions, false);
+  for (const ir::Load* load : loads) {
+    for (std::size_t i = 0; i < dimensions; ++i) marks[i] = marks[i] || may_be_padding(load->indices[i]);
+  }
+  return marks;
+}
+
+/// The copy, but the first plane of dimensions that mark padding is zero, whatever the operand holds there.
+Stmt copies_of(ir::Copy copy, const std::vector<bool>& marks) {
+  std::vector<Stmt> copies;
+  const std::size_t more = copy.destination_begin.size() - copy.source_begin.size();
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    if (!marks[i]) continue;
+    ir::Copy zeros = copy;
+    zeros.source_begin[i] = ir::integer(-1);
+    zeros.extents[i] = ir::integer(1);
+    copies.push_back(ir::copy(std::move(zeros)));
+    copy.source_begin[i] = copy.source_begin[i] + 1;
+    copy.destination_begin[i + more] = copy.destination_begin[i + more] + 1;
+    copy.extents[i] = copy.extents[i] - 1;
+  }
+  copies.push_back(ir::copy(std::move(copy)));
+  return ir::block(std::move(copies));
+}
+
 std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& buffer,
                                         const ir::Program& program, const StepContext& context,
                                         const Ring& ring) {
@@ -145,6 +173,7 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
   const auto tile = ir::make_buffer(tile_name(program, buffer->name + ".shared"), buffer->dtype,
                                     ir::Scope::shared, ir::Access::read_write, shape, buffer->non_negative);
   copy.destination = tile;
+  const std::vector<bool> marks = marks_padding(loads_of(body, buffer), region.size());
   const Stmt rest = with_loads(body, buffer, [&](const ir::Load& load) {
     std::vector<Expr> indices;
     if (ring.depth > 1) indices.push_back(ring.slot);
@@ -155,7 +184,8 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
     }
     return ir::load(tile, indices);
   });
-  return ir::allocate(tile, ir::block({ir::copy(std::move(copy)), rest}));
+  return ir::allocate(tile,
+                      ir::block({copies_of(std::move(copy), marks), without_padding_conditions(rest, tile)}));
 }
 
 bool reads(const Expr& expr, const ir::BufferRef& buffer) {

@@ -85,6 +85,11 @@ Schedule sparsert_point(const Workload& workload, const Target& target, const Sp
   return sparsert(workload.algorithm, in_csr(workload), target, knobs);
 }
 
+[[noreturn]] void refuse(const Workload& workload, std::string found, std::string accepted) {
+  throw InfeasibleError({"a point of sparsert is not worth trying", workload.problem.id, std::move(found),
+                         std::move(accepted)});
+}
+
 /// Blocks of many rows and columns at a time, for outputs that give most of the device one.
 Schedule chunked_point(const Workload& workload, const Target& target, const SparseRtKnobs& knobs) {
   const SuiteProblem& p = workload.problem;
@@ -94,18 +99,34 @@ Schedule chunked_point(const Workload& workload, const Target& target, const Spa
   if (p.convolution.has_value()) dull = "a convolution";
   if (dull.empty() && blocks < 60) dull = fmt::format("{} blocks", blocks);
   if (dull.empty() && knobs.rows >= 2 * p.m) dull = "more rows than there are";
-  if (!dull.empty())
-    throw InfeasibleError({"a point of sparsert is not worth trying", p.id, dull,
-                           "a product whose blocks keep the device busy"});
+  if (!dull.empty()) refuse(workload, dull, "a product whose blocks keep the device busy");
   return sparsert(workload.algorithm, in_csr(workload), target, knobs);
 }
 
-Schedule streaming_point(const Workload& workload, const Target& target, const SparseRtKnobs& knobs) {
-  constexpr std::int64_t least_columns = 1024;  // fewer leave most processors without a block
+/// `parts`: blocks that share the rows.
+Schedule streaming_point(const Workload& workload, const Target& target, SparseRtKnobs knobs,
+                         std::int64_t parts) {
+  constexpr std::int64_t least_columns = 512;  // fewer leave most processors without a block
   const SuiteProblem& p = workload.problem;
-  if (p.convolution.has_value() || (knobs.form == SparseRtForm::streaming && p.n < least_columns))
-    throw InfeasibleError({"a point of sparsert is not worth trying", p.id, fmt::format("{} columns", p.n),
-                           fmt::format("a product with at least {}", least_columns)});
+  if (p.convolution.has_value() || p.n < least_columns)
+    refuse(workload, fmt::format("{} columns", p.n),
+           fmt::format("a product with at least {}", least_columns));
+  const std::int64_t together = knobs.threads / knobs.lanes;
+  if (p.m < together * parts)
+    refuse(workload, fmt::format("{} rows for {} parts of {}", p.m, parts, together), "a row for every lane");
+  knobs.rows = (p.m + together * parts - 1) / (together * parts);
+  return sparsert(workload.algorithm, in_csr(workload), target, knobs);
+}
+
+Schedule row_per_warp_point(const Workload& workload, const Target& target, const SparseRtKnobs& knobs) {
+  const SuiteProblem& p = workload.problem;
+  if (p.convolution.has_value()) refuse(workload, "a convolution", "a product");
+  const std::int64_t columns = knobs.lanes * knobs.columns;
+  const std::int64_t of_group = workload.matrix.stored() / p.m / knobs.groups;
+  if (columns > 64 && columns >= 2 * p.n)
+    refuse(workload, fmt::format("{} lanes idle", columns - p.n), "fewer");
+  if (knobs.groups > 1 && of_group < knobs.places)
+    refuse(workload, fmt::format("{} entries a group", of_group), "a vector of them");
   return sparsert(workload.algorithm, in_csr(workload), target, knobs);
 }
 
@@ -123,6 +144,47 @@ void add_image_points(std::vector<RecipePoint>& points) {
                           [knobs](const Workload& workload, const Target& target) {
                             return image_point(workload, target, knobs);
                           }});
+      }
+    }
+  }
+}
+
+void add_streaming_points(std::vector<RecipePoint>& points) {
+  for (const std::int64_t lanes : {8, 16, 32}) {
+    for (const std::int64_t columns : {4, 8, 16}) {
+      for (const std::int64_t threads : {256, 512, 1024}) {
+        for (const std::int64_t parts : {1, 2, 4}) {
+          if (lanes * columns < 32 || lanes * columns > 128) continue;
+          const SparseRtKnobs knobs{
+              .form = SparseRtForm::streaming, .threads = threads, .columns = columns, .lanes = lanes};
+          points.push_back({fmt::format("streaming, lanes {}, columns {}, threads {}, parts {}", lanes,
+                                        columns, threads, parts),
+                            [knobs, parts](const Workload& workload, const Target& target) {
+                              return streaming_point(workload, target, knobs, parts);
+                            }});
+        }
+      }
+    }
+  }
+}
+
+void add_row_per_warp_points(std::vector<RecipePoint>& points) {
+  for (const std::int64_t columns : {1, 2, 4}) {
+    for (const std::int64_t groups : {1, 2, 4, 8}) {
+      for (const std::int64_t places : {4, 8, 16}) {
+        for (const std::int64_t threads : {128, 256}) {
+          const SparseRtKnobs knobs{.form = SparseRtForm::row_per_warp,
+                                    .threads = std::max(threads, groups * 32),
+                                    .groups = groups,
+                                    .columns = columns,
+                                    .lanes = 32,
+                                    .places = places};
+          points.push_back({fmt::format("row a warp, columns {}, groups {}, places {}, threads {}", columns,
+                                        groups, places, threads),
+                            [knobs](const Workload& workload, const Target& target) {
+                              return row_per_warp_point(workload, target, knobs);
+                            }});
+        }
       }
     }
   }
@@ -158,20 +220,8 @@ std::vector<RecipePoint> sparsert_points() {
       }
     }
   }
-  for (const SparseRtForm form : {SparseRtForm::streaming, SparseRtForm::row_per_warp}) {
-    const bool panel = form == SparseRtForm::streaming;
-    for (const std::int64_t columns : {1, 2, 4}) {
-      for (const std::int64_t threads : {128, 512, 1024}) {
-        if (panel == (threads == 128)) continue;
-        const SparseRtKnobs knobs{.form = form, .threads = threads, .columns = columns};
-        points.push_back(
-            {fmt::format("{}, columns {}, threads {}", panel ? "streaming" : "row a warp", columns, threads),
-             [knobs](const Workload& workload, const Target& target) {
-               return streaming_point(workload, target, knobs);
-             }});
-      }
-    }
-  }
+  add_streaming_points(points);
+  add_row_per_warp_points(points);
   return points;
 }
 

@@ -24,6 +24,7 @@ struct BenchVerb {
   BenchOptions bench;
   bool cold = false;
   bool sweep = false;
+  std::string points;
 };
 
 /// Lines appended as they are measured, so that a run that is stopped loses nothing.
@@ -77,6 +78,16 @@ void print_summary(const std::vector<CaseResult>& results, const std::vector<Con
   for (const std::string& reason : reasons_of(results)) fmt::print("no time: {}\n", reason);
 }
 
+/// The recipes with those points of their knobs alone whose names hold the text.
+std::vector<Recipe> recipes_with_points(const std::string& text) {
+  std::vector<Recipe> chosen = recipes();
+  for (Recipe& recipe : chosen) {
+    std::erase_if(recipe.sweep,
+                  [&](const RecipePoint& point) { return point.name.find(text) == std::string::npos; });
+  }
+  return chosen;
+}
+
 int exit_code_of(const std::vector<CaseResult>& results) {
   int code = exit_ok;
   for (const CaseResult& result : results) {
@@ -101,7 +112,7 @@ int run(BenchVerb options) {
   const BenchPlace place = place_of(suite, device, target, libraries, options);
   for (const std::string& version : place.libraries) fmt::print(stderr, "{}\n", version);
   const std::vector<Contestant> contestants =
-      contestants_of(suite, device, target, libraries, recipes(), options.sweep);
+      contestants_of(suite, device, target, libraries, recipes_with_points(options.points), options.sweep);
   std::size_t number = 0;
   BenchProgress progress;
   progress.started = [&](std::size_t kernels) {
@@ -149,6 +160,7 @@ void add_bench(CLI::App& app, Action& action) {
                  "eight kernels with other weights take turns, so that code is cold");
   verb->add_flag("--sweep", options->sweep,
                  "try every point of the recipes' knobs, and time the fastest that is right");
+  verb->add_option("--points", options->points, "of --sweep, only the points whose names hold this");
   verb->add_option("--json", options->json, "append one JSON line a case to this file");
   verb->callback([options, &action] { action = [options] { return run(*options); }; });
 }

@@ -81,6 +81,29 @@ TEST(SparseRt, ChunksThroughSharedMemory) {
                {.form = SparseRtForm::baked, .chunk = 16});
 }
 
+TEST(SparseRt, EntriesInMemory) {
+  const WeightMatrix matrix = synthetic_layer({.rows = 37, .columns = 53, .sparsity = 0.7, .seed = 8});
+  const WeightMatrix empty = from_coordinates(3, 4, {}, {}, Array(DType::f32, {0}), "empty");
+  std::size_t turn = 0;
+  constexpr std::array<std::int64_t, 7> widths{1, 31, 33, 49, 64, 100, 260};
+  for (const std::int64_t lanes : {4, 8, 16, 32}) {
+    for (const std::int64_t columns : {1, 2, 4, 8}) {
+      SparseRtKnobs knobs{.threads = 64, .columns = columns, .lanes = lanes};
+      knobs.form = SparseRtForm::row_per_warp;
+      knobs.groups = columns == 2 ? 2 : 1;
+      knobs.places = columns == 1 ? 16 : 0;
+      expect_right(matrix, widths[turn++ % widths.size()], knobs);
+      if (columns % 4 != 0) continue;
+      knobs = {.form = SparseRtForm::streaming, .threads = 64, .columns = columns, .lanes = lanes};
+      expect_right(matrix, widths[turn++ % widths.size()], knobs);
+      knobs.panel_rows = 20;
+      knobs.rows = 2;
+      expect_right(matrix, widths[turn++ % widths.size()], knobs);
+      expect_right(empty, 33, knobs);
+    }
+  }
+}
+
 /// Columns of the weights without an entry: what lies there in B is nobody's business.
 TEST(SparseRt, WhatIsPrunedIsNotUsed) {
   const WeightMatrix matrix = from_coordinates(6, 8, {0, 0, 1, 3, 5, 5}, {1, 4, 4, 6, 1, 6},
@@ -94,6 +117,7 @@ TEST(SparseRt, WhatIsPrunedIsNotUsed) {
   for (const SparseRtKnobs& knobs :
        {SparseRtKnobs{.rows = 4, .groups = 1}, SparseRtKnobs{.rows = 4, .groups = 3},
         SparseRtKnobs{.rows = 4, .chunk = 4}, SparseRtKnobs{.form = SparseRtForm::streaming, .threads = 64},
+        SparseRtKnobs{.form = SparseRtForm::streaming, .threads = 64, .panel_rows = 3},
         SparseRtKnobs{.form = SparseRtForm::row_per_warp, .threads = 64}}) {
     const Kernel kernel = compiled(spmm_algorithm(6, 8, columns, DType::f32), in_csr(matrix), knobs);
     Array c(DType::f32, {6, columns});

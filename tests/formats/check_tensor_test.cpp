@@ -132,6 +132,20 @@ class Rules {
       for (std::int64_t i = 0; i < stored; ++i) good = good && take(element("row", i), element("column", i));
       return good;
     }
+    if (name == "padded_csr") {
+      const std::int64_t pad = tensor_.levels()[2].extent;
+      if (element("begin", 0) != 0 || element("begin", tensor_.rows()) * pad != stored) return false;
+      for (std::int64_t row = 0; row < tensor_.rows(); ++row) {
+        const std::int64_t end = element("begin", row + 1) * pad;
+        if (element("begin", row) * pad > end || end > stored) return false;
+        for (std::int64_t i = element("begin", row) * pad; i < end; ++i) {
+          const bool good = element("column", i) == -1 ? tensor_.array("values").is_zero_bits(i)
+                                                       : take(row, element("column", i));
+          if (!good) return false;
+        }
+      }
+      return true;
+    }
     const std::int64_t width = tensor_.levels()[1].extent;
     for (std::int64_t i = 0; i < stored; ++i) {
       const bool good = element("column", i) == -1 ? tensor_.array("values").is_zero_bits(i)
@@ -156,7 +170,8 @@ class Rules {
 
 TEST(CheckTensor, AgreesWithTheRulesOfEachFormatUnderSeededDamage) {
   Random random(20);
-  for (const Format& format : {formats::csr(), formats::csc(), formats::coo(), formats::ell()}) {
+  for (const Format& format :
+       {formats::csr(), formats::csc(), formats::coo(), formats::ell(), formats::padded_csr({.pad = 2})}) {
     int found = 0;
     int harmless = 0;
     for (int trial = 0; trial < 500; ++trial) {

@@ -1,0 +1,206 @@
+#include <weft/scheduler/ir/simplify.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/children.h>
+#include <weft/scheduler/passes/passes.h>
+#include <weft/scheduler/steps/clamped_read.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace weft::passes {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+void collect_conjuncts(const Expr& condition, std::vector<Expr>& parts) {
+  const auto* both = condition.as<ir::Binary>();
+  if (both != nullptr && both->op == ir::BinaryOperator::logical_and) {
+    collect_conjuncts(both->left, parts);
+    collect_conjuncts(both->right, parts);
+  } else {
+    parts.push_back(condition);
+  }
+}
+
+std::vector<Expr> conjuncts_of(const Expr& condition) {
+  std::vector<Expr> parts;
+  collect_conjuncts(condition, parts);
+  return parts;
+}
+
+bool holds(const std::vector<Expr>& conditions, const Expr& wanted) {
+  return std::any_of(conditions.begin(), conditions.end(),
+                     [&](const Expr& condition) { return ir::same(condition, wanted); });
+}
+
+std::vector<const ir::Load*> loads_of(const Expr& expr) {
+  std::vector<const ir::Load*> loads;
+  ir::visit(expr, [&](const Expr& e) {
+    if (const auto* load = e.as<ir::Load>()) loads.push_back(load);
+  });
+  return loads;
+}
+
+std::set<std::string> variables_of(const Expr& expr) {
+  std::set<std::string> names;
+  ir::visit(expr, [&](const Expr& e) {
+    if (const auto* variable = e.as<ir::Variable>()) names.insert(variable->name);
+  });
+  return names;
+}
+
+/// column[p] >= 0 and value[p]: what the condition reads anyway may be read without asking.
+bool is_read_by(const Expr& condition, const ir::Load& load) {
+  const auto loads = loads_of(condition);
+  return std::any_of(loads.begin(), loads.end(), [&](const ir::Load* other) {
+    return std::equal(load.indices.begin(), load.indices.end(), other->indices.begin(), other->indices.end(),
+                      [](const Expr& a, const Expr& b) { return ir::same(a, b); }) &&
+           std::equal(load.buffer->shape.begin(), load.buffer->shape.end(), other->buffer->shape.begin(),
+                      other->buffer->shape.end(),
+                      [](const Expr& a, const Expr& b) { return ir::same(a, b); });
+  });
+}
+
+bool shares_variables(const Expr& index, const std::set<std::string>& names) {
+  const std::set<std::string> used = variables_of(index);
+  return std::any_of(used.begin(), used.end(),
+                     [&](const std::string& name) { return names.count(name) != 0; });
+}
+
+bool stays_inside(const Expr& index, const Expr& extent, const ir::Ranges& loops) {
+  const ir::Range range = ir::range_of(index, loops);
+  const std::int64_t* size = ir::integer_value(extent);
+  return size != nullptr && range.minimum && *range.minimum >= 0 && range.maximum && *range.maximum < *size;
+}
+
+/// True when the reads of `factor` stay inside their buffers whether or not the condition holds; indices are
+/// clamped for that.
+bool made_safe(const Expr& condition, const ir::Ranges& loops, Expr& factor) {
+  if (steps::clamp_reads(condition, factor)) return true;
+  const std::set<std::string> asked = variables_of(condition);
+  const auto loads = loads_of(factor);
+  return std::all_of(loads.begin(), loads.end(), [&](const ir::Load* load) {
+    if (is_read_by(condition, *load)) return true;
+    for (std::size_t i = 0; i < load->indices.size(); ++i) {
+      const Expr& index = load->indices[i];
+      if (shares_variables(index, asked) && !stays_inside(index, load->buffer->shape[i], loops)) return false;
+    }
+    return true;
+  });
+}
+
+class Removal {
+ public:
+  Stmt operator()(const Stmt& body) {
+    note_results(body, {});
+    ir::Rewriter rewriter;
+    rewriter.on_stmt = [&](const Stmt& s) {
+      const auto* condition = s.as<ir::If>();
+      if (condition == nullptr || condition->otherwise.defined()) return s;
+      const Stmt sums = without(condition->then, conjuncts_of(condition->condition));
+      return sums.defined() ? sums : s;
+    };
+    return rewriter(body);
+  }
+
+ private:
+  /// Which conditions stand around the reads of each sum's result.
+  void note_results(const Stmt& stmt, const std::vector<Expr>& conditions) {
+    if (!stmt.defined()) return;
+    if (const auto* store = stmt.as<ir::Store>()) {
+      for (const Expr* expr : exprs_of(*store)) note_loads(*expr, conditions);
+      return;
+    }
+    if (const auto* loop = stmt.as<ir::For>()) note_range(*loop);
+    if (const auto* s = stmt.as<ir::Let>()) note_loads(s->value, conditions);
+    if (const auto* s = stmt.as<ir::If>()) {
+      note_loads(s->condition, conditions);
+      std::vector<Expr> inside = conditions;
+      collect_conjuncts(s->condition, inside);
+      note_results(s->then, inside);
+      note_results(s->otherwise, conditions);
+      return;
+    }
+    (void)with_children(stmt, [&](const Stmt& child) {
+      note_results(child, conditions);
+      return child;
+    });
+  }
+
+  void note_range(const ir::For& loop) {
+    const std::int64_t* begin = ir::integer_value(loop.begin);
+    const std::int64_t* extent = ir::integer_value(loop.extent);
+    if (begin != nullptr && extent != nullptr) loops_[loop.name] = {*begin, *begin + *extent - 1};
+  }
+
+  static std::vector<const Expr*> exprs_of(const ir::Store& store) {
+    std::vector<const Expr*> exprs{&store.value};
+    for (const Expr& index : store.indices) exprs.push_back(&index);
+    return exprs;
+  }
+
+  void note_loads(const Expr& expr, const std::vector<Expr>& conditions) {
+    for (const ir::Load* load : loads_of(expr)) results_[load->buffer.get()].push_back(conditions);
+  }
+
+  /// Where the condition does not hold, nobody looks at the sum.
+  bool guards_result(const ir::BufferRef& sum, const Expr& condition) const {
+    const auto found = results_.find(sum.get());
+    return found != results_.end() &&
+           std::all_of(found->second.begin(), found->second.end(),
+                       [&](const auto& around) { return holds(around, condition); });
+  }
+
+  /// The sums without the conditions, undefined where they need them.
+  Stmt without(const Stmt& stmt, const std::vector<Expr>& conditions) const {
+    if (const auto* loop = stmt.as<ir::For>()) {
+      const bool together = loop->kind == ir::LoopKind::unrolled || loop->kind == ir::LoopKind::vectorized;
+      const Stmt body = together ? without(loop->body, conditions) : Stmt();
+      if (!body.defined()) return {};
+      ir::For changed = *loop;
+      changed.body = body;
+      return ir::for_loop(std::move(changed));
+    }
+    const auto* store = stmt.as<ir::Store>();
+    if (store == nullptr || !store->accumulate || store->buffer->scope != ir::Scope::registers) return {};
+    const auto* product = store->value.as<ir::Binary>();
+    if (product == nullptr || product->op != ir::BinaryOperator::multiply || !is_float(store->value.dtype()))
+      return {};
+    return without(*store, *product, conditions);
+  }
+
+  Stmt without(const ir::Store& store, const ir::Binary& product, const std::vector<Expr>& conditions) const {
+    Expr left = product.left;
+    Expr right = product.right;
+    Expr counts;
+    for (const Expr& condition : conditions) {
+      if (!made_safe(condition, loops_, left) || !made_safe(condition, loops_, right)) return {};
+      if (guards_result(store.buffer, condition)) continue;
+      counts = counts.defined() ? counts && condition : condition;
+    }
+    if (!counts.defined()) return ir::store(store.buffer, store.indices, left * right, true);
+    // Zero times zero, whatever was read: an infinity or NaN must not reach the sum.
+    const Expr zero = ir::constant(store.value.dtype(), 0);
+    const auto chosen = [&](const std::string& name) {
+      return ir::select(counts, ir::variable(name, store.value.dtype()), zero);
+    };
+    const std::string name = store.buffer->name;
+    const Stmt sum =
+        ir::store(store.buffer, store.indices, chosen(name + ".left") * chosen(name + ".right"), true);
+    return ir::let(name + ".left", left, ir::let(name + ".right", right, sum));
+  }
+
+  ir::Ranges loops_;  ///< of constant begin and extent
+  std::map<const ir::Buffer*, std::vector<std::vector<Expr>>> results_;
+};
+
+}  // namespace
+
+ir::Program sum_without_branches(ir::Program program) {
+  program.body = Removal()(program.body);
+  return program;
+}
+
+}  // namespace weft::passes
