@@ -77,9 +77,19 @@ std::int64_t size_in_loops(const ir::Stmt& stmt) {
   return size;
 }
 
-constexpr std::int64_t threads_without_limit = 512;
+/// How many blocks of the kernel a processor can hold, by threads and shared memory; 0 where registers
+/// decide.
+std::int64_t blocks_of_processor(const Launch& launch, const Target& target) {
+  constexpr std::int64_t threads_of_processor = 2048;
+  const std::int64_t by_memory =
+      launch.shared_bytes == 0 ? threads_of_processor : target.shared_bytes_per_block / launch.shared_bytes;
+  const std::int64_t blocks = std::max<std::int64_t>(1, by_memory);
+  return blocks * launch.threads < threads_of_processor ? blocks
+         : launch.threads > threads_of_processor / 4    ? 1
+                                                        : 0;
+}
 
-void annotate(llvm::Module& module, llvm::Function& kernel, std::int64_t threads) {
+void annotate(llvm::Module& module, llvm::Function& kernel, const Launch& launch, const Target& target) {
   llvm::LLVMContext& context = module.getContext();
   llvm::NamedMDNode* annotations = module.getOrInsertNamedMetadata("nvvm.annotations");
   const auto add = [&](const char* name, std::int64_t number) {
@@ -89,9 +99,9 @@ void annotate(llvm::Module& module, llvm::Function& kernel, std::int64_t threads
                                         llvm::Type::getInt32Ty(context), number))}));
   };
   add("kernel", 1);
-  add("maxntidx", threads);
-  // Else the assembler keeps room for a second block of as many threads, and spills for it.
-  if (threads > threads_without_limit) add("minctasm", 1);
+  add("maxntidx", launch.threads);
+  // Else the assembler saves registers, and even spills them, for more blocks than there can be.
+  if (const std::int64_t blocks = blocks_of_processor(launch, target); blocks > 0) add("minctasm", blocks);
 }
 
 }  // namespace
@@ -124,7 +134,7 @@ std::string emit_ptx(const ThreadProgram& program, const Target& target, const S
   capabilities.most_lanes = 8;
   capabilities.constants_apart = straight_line;
   const Emitted emitted = Emitter(module, program, capabilities).emit();
-  annotate(module, *emitted.entry, program.launch.threads);
+  annotate(module, *emitted.entry, program.launch, target);
   check_module(module);
   finished("emit");
   if (straight_line) {
