@@ -1,5 +1,8 @@
+#include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/padding.h>
+
+#include <algorithm>
 
 namespace weft::steps {
 namespace {
@@ -29,10 +32,13 @@ bool is_zero_in_padding(const Stmt& stmt, const ir::Load& column) {
 
 }  // namespace
 
-bool may_be_padding(const Expr& index) {
-  bool found = false;
-  ir::visit(index, [&](const Expr& e) { found = found || is_mark(e); });
-  return found;
+bool may_be_padding(const Expr& index, const InnerLoops& loops) {
+  const ir::Linear sum = ir::linear(index);
+  return std::any_of(sum.terms.begin(), sum.terms.end(), [&](const ir::Linear::Term& term) {
+    return term.coefficient == 1 && is_mark(term.atom) &&
+           std::any_of(loops.begin(), loops.end(),
+                       [&](const auto& entry) { return ir::uses(term.atom, entry.first); });
+  });
 }
 
 Stmt without_padding_conditions(const Stmt& body, const ir::BufferRef& tile) {

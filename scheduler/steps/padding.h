@@ -5,8 +5,9 @@
 
 namespace weft::steps {
 
-/// Whether the index counts from a stored coordinate that is -1 where a place is padding.
-bool may_be_padding(const ir::Expr& index);
+/// Whether the index is a stored coordinate of the loops inside, -1 where a place is padding, or that and
+/// something constant inside.
+bool may_be_padding(const ir::Expr& index, const InnerLoops& loops);
 
 /// The body without the conditions that keep padding out of a sum: where the column is -1, the tile is zero
 /// and so is the value.

@@ -32,9 +32,8 @@ extern "C" __global__ void __launch_bounds__(128) spmm_csr(
     for (int n_inner_outer = 0; n_inner_outer < 2; ++n_inner_outer) {
       const int n_inner = n_inner_outer * 32 + n_inner_inner;
       const int n = n_outer * 64 + n_inner;
-      if (n < N) {
-        sum[n_inner_outer] = __fmaf_rn(A_values[k], B[A_column[k] * N + n], sum[n_inner_outer]);
-      }
+      sum[n_inner_outer] =
+          __fmaf_rn(A_values[k], B[A_column[k] * N + min(n, N - 1)], sum[n_inner_outer]);
     }
   }
   #pragma unroll
