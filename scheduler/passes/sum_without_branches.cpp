@@ -183,13 +183,15 @@ class Removal {
     if (!counts.defined()) return ir::store(store.buffer, store.indices, left * right, true);
     // Zero times zero, whatever was read: an infinity or NaN must not reach the sum.
     const Expr zero = ir::constant(store.value.dtype(), 0);
-    const auto chosen = [&](const std::string& name) {
-      return ir::select(counts, ir::variable(name, store.value.dtype()), zero);
-    };
     const std::string name = store.buffer->name;
+    const Expr taken = ir::variable(name + ".counts", counts.dtype());
+    const auto chosen = [&](const std::string& factor) {
+      return ir::select(taken, ir::variable(factor, store.value.dtype()), zero);
+    };
     const Stmt sum =
         ir::store(store.buffer, store.indices, chosen(name + ".left") * chosen(name + ".right"), true);
-    return ir::let(name + ".left", left, ir::let(name + ".right", right, sum));
+    return ir::let(taken.as<ir::Variable>()->name, counts,
+                   ir::let(name + ".left", left, ir::let(name + ".right", right, sum)));
   }
 
   ir::Ranges loops_;  ///< of constant begin and extent

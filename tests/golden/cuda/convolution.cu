@@ -23,14 +23,13 @@ extern "C" __global__ void __launch_bounds__(32) convolution(
       const int quotient = column / 3;
       const int rest = quotient % 3;
       const int rest2 = column % 3;
+      const bool sum_counts = 0 <= p * 2 + rest - 1 && p * 2 + rest - 1 < 15 &&
+          0 <= q_inner + rest2 - 1 && q_inner + rest2 - 1 < 17;
       const float sum_left = W_values[c_r_s];
       const float sum_right = I[b * 1020 + quotient / 3 * 255 +
                                 min(max(p * 2 + rest - 1, 0), 14) * 17 +
                                 min(max(q_inner + rest2 - 1, 0), 16)];
-      sum = __fmaf_rn(0 <= p * 2 + rest - 1 && p * 2 + rest - 1 < 15 && 0 <= q_inner + rest2 - 1 &&
-                      q_inner + rest2 - 1 < 17 ? sum_left
-                      : 0.0f, 0 <= p * 2 + rest - 1 && p * 2 + rest - 1 < 15 &&
-                      0 <= q_inner + rest2 - 1 && q_inner + rest2 - 1 < 17 ? sum_right : 0.0f, sum);
+      sum = __fmaf_rn(sum_counts ? sum_left : 0.0f, sum_counts ? sum_right : 0.0f, sum);
     }
     const float value0 = sum;
     O[b * 1088 + f * 136 + p * 17 + q_inner] = value0 < 0.0f ? 0.0f : value0;

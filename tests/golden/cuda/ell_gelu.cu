@@ -48,9 +48,10 @@ extern "C" __global__ void __launch_bounds__(128) linear(
     float sum = 0.0f;
     for (int k = 0; k < 20; ++k) {
       const int column = A_column[m * 20 + k];
+      const bool sum_counts = 0 <= column;
       const float sum_left = A_values[m * 20 + k];
       const float sum_right = B[max(column, 0) * N + n];
-      sum = __fmaf_rn(0 <= column ? sum_left : 0.0f, 0 <= column ? sum_right : 0.0f, sum);
+      sum = __fmaf_rn(sum_counts ? sum_left : 0.0f, sum_counts ? sum_right : 0.0f, sum);
     }
     const float value0 = sum + bias[m];
     C[m * N + n] = 0.5f * value0 * (1.0f + erf_f32(value0 * 0.70710677f));
