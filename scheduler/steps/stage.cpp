@@ -128,10 +128,12 @@ struct Ring {
 };
 
 /// Of each dimension, whether an index of it is -1 for padding.
-std::vector<bool> marks_padding(const std::vector<const ir::Load*>& loads, std::size_t dimensions) {
+std::vector<bool> marks_padding(const std::vector<const ir::Load*>& loads, const InnerLoops& loops,
+                                std::size_t dimensions) {
   std::vector<bool> marks(dimensions, false);
   for (const ir::Load* load : loads) {
-    for (std::size_t i = 0; i < dimensions; ++i) marks[i] = marks[i] || may_be_padding(load->indices[i]);
+    for (std::size_t i = 0; i < dimensions; ++i)
+      marks[i] = marks[i] || may_be_padding(load->indices[i], loops);
   }
   return marks;
 }
@@ -173,7 +175,7 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
   const auto tile = ir::make_buffer(tile_name(program, buffer->name + ".shared"), buffer->dtype,
                                     ir::Scope::shared, ir::Access::read_write, shape, buffer->non_negative);
   copy.destination = tile;
-  const std::vector<bool> marks = marks_padding(loads_of(body, buffer), region.size());
+  const std::vector<bool> marks = marks_padding(loads_of(body, buffer), inner_loops(body), region.size());
   const Stmt rest = with_loads(body, buffer, [&](const ir::Load& load) {
     std::vector<Expr> indices;
     if (ring.depth > 1) indices.push_back(ring.slot);
@@ -184,8 +186,9 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
     }
     return ir::load(tile, indices);
   });
-  return ir::allocate(tile,
-                      ir::block({copies_of(std::move(copy), marks), without_padding_conditions(rest, tile)}));
+  const bool padded = std::find(marks.begin(), marks.end(), true) != marks.end();
+  return ir::allocate(tile, ir::block({copies_of(std::move(copy), marks),
+                                       padded ? without_padding_conditions(rest, tile) : rest}));
 }
 
 bool reads(const Expr& expr, const ir::BufferRef& buffer) {
