@@ -59,12 +59,9 @@ extern "C" __global__ void __launch_bounds__(128) spmm_staged(
   for (int k = A_begin[m]; k < A_begin[m + 1]; ++k) {
     #pragma unroll
     for (int n_inner_outer = 0; n_inner_outer < 2; ++n_inner_outer) {
-      const int n_inner = n_inner_outer * 32 + n_inner_inner;
-      const int n = n_outer * 64 + n_inner;
-      if (n < N) {
-        sum[n_inner_outer] =
-            __fmaf_rn(A_values[k], B_shared[A_column[k]][n_inner], sum[n_inner_outer]);
-      }
+      const int n_inner = n_inner_inner + n_inner_outer * 32;
+      sum[n_inner_outer] =
+          __fmaf_rn(A_values[k], B_shared[A_column[k]][n_inner], sum[n_inner_outer]);
     }
   }
   #pragma unroll
