@@ -43,10 +43,12 @@ std::vector<const ir::Load*> loads_of(const Expr& expr) {
   return loads;
 }
 
-std::set<std::string> variables_of(const Expr& expr) {
+/// What the expression depends on: variables, and data.
+std::set<std::string> inputs_of(const Expr& expr) {
   std::set<std::string> names;
   ir::visit(expr, [&](const Expr& e) {
     if (const auto* variable = e.as<ir::Variable>()) names.insert(variable->name);
+    if (const auto* load = e.as<ir::Load>()) names.insert(load->buffer->name);
   });
   return names;
 }
@@ -63,8 +65,8 @@ bool is_read_by(const Expr& condition, const ir::Load& load) {
   });
 }
 
-bool shares_variables(const Expr& index, const std::set<std::string>& names) {
-  const std::set<std::string> used = variables_of(index);
+bool shares_inputs(const Expr& index, const std::set<std::string>& names) {
+  const std::set<std::string> used = inputs_of(index);
   return std::any_of(used.begin(), used.end(),
                      [&](const std::string& name) { return names.count(name) != 0; });
 }
@@ -79,13 +81,13 @@ bool stays_inside(const Expr& index, const Expr& extent, const ir::Ranges& loops
 /// clamped for that.
 bool made_safe(const Expr& condition, const ir::Ranges& loops, Expr& factor) {
   if (steps::clamp_reads(condition, factor)) return true;
-  const std::set<std::string> asked = variables_of(condition);
+  const std::set<std::string> asked = inputs_of(condition);
   const auto loads = loads_of(factor);
   return std::all_of(loads.begin(), loads.end(), [&](const ir::Load* load) {
     if (is_read_by(condition, *load)) return true;
     for (std::size_t i = 0; i < load->indices.size(); ++i) {
       const Expr& index = load->indices[i];
-      if (shares_variables(index, asked) && !stays_inside(index, load->buffer->shape[i], loops)) return false;
+      if (shares_inputs(index, asked) && !stays_inside(index, load->buffer->shape[i], loops)) return false;
     }
     return true;
   });

@@ -175,7 +175,10 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
   const auto tile = ir::make_buffer(tile_name(program, buffer->name + ".shared"), buffer->dtype,
                                     ir::Scope::shared, ir::Access::read_write, shape, buffer->non_negative);
   copy.destination = tile;
-  const std::vector<bool> marks = marks_padding(loads_of(body, buffer), inner_loops(body), region.size());
+  // A ring takes one copy an iteration; there the conditions stay.
+  const std::vector<bool> marks =
+      ring.depth > 1 ? std::vector<bool>()
+                     : marks_padding(loads_of(body, buffer), inner_loops(body), region.size());
   const Stmt rest = with_loads(body, buffer, [&](const ir::Load& load) {
     std::vector<Expr> indices;
     if (ring.depth > 1) indices.push_back(ring.slot);

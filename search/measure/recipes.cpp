@@ -5,6 +5,7 @@
 #include <weft/search/measure/recipes.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 namespace weft {
@@ -150,15 +151,19 @@ void add_image_points(std::vector<RecipePoint>& points) {
 }
 
 void add_streaming_points(std::vector<RecipePoint>& points) {
-  for (const std::int64_t lanes : {8, 16, 32}) {
-    for (const std::int64_t columns : {4, 8, 16}) {
-      for (const std::int64_t threads : {256, 512, 1024}) {
-        for (const std::int64_t parts : {1, 2, 4}) {
-          if (lanes * columns < 32 || lanes * columns > 128) continue;
-          const SparseRtKnobs knobs{
-              .form = SparseRtForm::streaming, .threads = threads, .columns = columns, .lanes = lanes};
-          points.push_back({fmt::format("streaming, lanes {}, columns {}, threads {}, parts {}", lanes,
-                                        columns, threads, parts),
+  constexpr std::array<std::pair<std::int64_t, std::int64_t>, 5> panels{
+      {{8, 4}, {8, 8}, {8, 16}, {16, 8}, {32, 4}}};
+  for (const auto& [lanes, columns] : panels) {
+    for (const std::int64_t threads : {512, 1024}) {
+      for (const std::int64_t parts : {1, 2, 4}) {
+        for (const std::int64_t places : {4, 8}) {
+          const SparseRtKnobs knobs{.form = SparseRtForm::streaming,
+                                    .threads = threads,
+                                    .columns = columns,
+                                    .lanes = lanes,
+                                    .places = places};
+          points.push_back({fmt::format("streaming, lanes {}, columns {}, threads {}, parts {}, places {}",
+                                        lanes, columns, threads, parts, places),
                             [knobs, parts](const Workload& workload, const Target& target) {
                               return streaming_point(workload, target, knobs, parts);
                             }});

@@ -16,11 +16,14 @@ namespace {
 
 using NumberOfKnobs = std::int64_t SparseRtKnobs::*;
 
-constexpr std::array<std::pair<std::string_view, NumberOfKnobs>, 7> numbers{{
+constexpr std::array<std::pair<std::string_view, NumberOfKnobs>, 10> numbers{{
     {"rows", &SparseRtKnobs::rows},
     {"threads", &SparseRtKnobs::threads},
     {"groups", &SparseRtKnobs::groups},
     {"columns", &SparseRtKnobs::columns},
+    {"lanes", &SparseRtKnobs::lanes},
+    {"places", &SparseRtKnobs::places},
+    {"panel_rows", &SparseRtKnobs::panel_rows},
     {"lines", &SparseRtKnobs::lines},
     {"chunk", &SparseRtKnobs::chunk},
     {"depth", &SparseRtKnobs::depth},
