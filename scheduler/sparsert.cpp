@@ -28,7 +28,8 @@ constexpr std::int64_t most_threads = 512;   ///< of all groups of a block
 constexpr std::int64_t entries_of_group = 150, entries_of_group_of_many_columns = 400;
 constexpr std::int64_t plenty_of_columns = 5'000;  ///< every processor has several blocks
 constexpr std::int64_t most_groups = 16;
-constexpr std::int64_t rows_of_chunks = 128, threads_of_chunks = 256, buffers_of_chunks = 4;
+constexpr std::int64_t rows_of_chunks = 64, threads_of_chunks = 256;
+constexpr std::int64_t columns_of_chunk = 16, buffers_of_chunks = 4;
 
 /// Empty names where the algorithm is something else.
 ProductLoops product_loops(const Algorithm& algorithm) {
@@ -126,16 +127,17 @@ class Baking {
         .reorder(row_blocks, column_blocks, column, row)
         .bind(row_blocks, block_y)
         .bind(column_blocks, block_x)
-        .bake_values(row, chunk = knobs_.chunk)
+        .bake_values(row, chunk = knobs_.chunk > 0 ? knobs_.chunk : columns_of_chunk)
         .reorder(chunks, column)
         .bind(column, thread)
         .stage(loops_.dense, shared, at = chunks, depth = knobs_.depth > 0 ? knobs_.depth : most_buffers);
   }
 
   void bake() {
-    if (knobs_.chunk > 0 && stored() > 0) return bake_in_chunks();
     // A size known only at launch is taken for a long one.
     const bool plenty = !columns_.is_static() || columns_.value >= plenty_of_columns;
+    const bool left_to_recipe = knobs_.rows == 0 && knobs_.threads == 0 && knobs_.groups == 0;
+    if (stored() > 0 && (knobs_.chunk > 0 || (plenty && left_to_recipe))) return bake_in_chunks();
     const Cut cut = plenty ? Cut() : cheapest_cut(extent_, columns_.value, *schedule_.weights());
     const std::int64_t rows = knobs_.rows > 0 ? knobs_.rows : std::min(cut.rows, rows_of_few(extent_));
     const std::int64_t threads = knobs_.threads > 0 ? knobs_.threads : cut.threads;

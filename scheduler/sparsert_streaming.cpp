@@ -10,7 +10,8 @@ constexpr std::int64_t lanes_of_warp = 32;
 constexpr std::int64_t vector_columns = 4;    ///< 16 bytes of B
 constexpr std::int64_t places_of_panel = 4;   ///< 16 bytes of values, 16 of columns
 constexpr std::int64_t places_of_global = 8;  ///< as many reads of B under way for each column
-constexpr std::int64_t streaming_threads = 512, row_per_warp_threads = 128;
+constexpr std::int64_t streaming_threads = 1024, row_per_warp_threads = 128;
+constexpr std::int64_t wanted_blocks = 528, most_row_blocks = 4;  ///< four for each processor of an H200
 /// A load of 16 bytes of B takes four turns of the banks, and so do, for all lanes, 16 bytes of values or
 /// columns: with eight columns a lane, places cost a quarter of what B costs.
 constexpr std::int64_t panel_columns = 8, global_columns = 4;
@@ -73,12 +74,22 @@ class Streaming {
 
   std::int64_t together() const { return lanes_of_warp / lanes_; }  ///< rows of a warp at a time
 
+  /// Blocks that share the rows: each reads the panel anew, but a processor has one that computes while
+  /// another one copies, and the last wave is shorter.
+  std::int64_t row_blocks_wanted() const {
+    const Extent extent = extent_of(schedule_.algorithm(), loops_.columns);
+    if (!extent.is_static()) return 1;
+    return std::clamp<std::int64_t>(wanted_blocks / pieces(extent.value, lanes_ * columns_), 1,
+                                    most_row_blocks);
+  }
+
   void cut(std::int64_t groups) {
     const std::int64_t usual = panel_ ? streaming_threads : row_per_warp_threads;
     const std::int64_t threads = knobs_.threads > 0 ? knobs_.threads : usual;
     const std::int64_t warps = std::max<std::int64_t>(1, threads / lanes_of_warp / groups);
-    // One block for all rows reads the panel once.
-    const std::int64_t turns = knobs_.rows > 0 ? knobs_.rows : panel_ ? pieces(rows_, warps * together()) : 1;
+    const std::int64_t turns = knobs_.rows > 0 ? knobs_.rows
+                               : panel_        ? pieces(rows_, warps * together() * row_blocks_wanted())
+                                               : 1;
     schedule_
         .split(LoopFactor{LoopName(loops_.rows), turns * together() * warps},
                LoopFactor{LoopName(loops_.columns), lanes_ * columns_})

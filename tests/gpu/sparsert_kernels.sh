@@ -26,6 +26,8 @@ forms=(
   "form=baked,chunk=5,depth=2,rows=16,threads=64" "form=baked,chunk=32,depth=3,rows=64,threads=128" "form=streaming"
   "form=streaming,columns=1,threads=512" "form=streaming,columns=4,threads=256" "form=row_per_warp"
   "form=row_per_warp,columns=1,rows=3,threads=256" "form=row_per_warp,columns=4,threads=64"
+  "form=streaming,lanes=16,panel_rows=100" "form=streaming,lanes=32,columns=4,places=8"
+  "form=row_per_warp,lanes=8,places=16,columns=2" "form=row_per_warp,groups=4,columns=2,threads=128"
 )
 image_forms=(
   "image=staged" "image=clamped" "image=staged,rows=4,groups=3" "image=clamped,rows=8,groups=4" "image=staged,lines=1"

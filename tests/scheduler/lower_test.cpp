@@ -81,5 +81,33 @@ TEST(Lower, CopiesOnTheCpuAreVectors) {
   EXPECT_THAT(text, testing::HasSubstr("B.shared.element0_1 in 0 .. 32  # vectorized"));
 }
 
+TEST(Lower, SumsOfAGpuAskNothing) {
+  auto columns = test::spmm_schedule("sm_80");  // 100 columns
+  columns.split(n = 3).reorder(n.outer, k, n.inner).unroll(n.inner).bind(n.outer, block_x).bind(m, block_y);
+  const std::string beyond = ir::print(lower(columns.program(), columns.target()).program);
+  // Read clamped, and asked for only where the result is stored.
+  EXPECT_THAT(beyond, testing::HasSubstr("min(n.outer * 3 + n.inner, 99)"));
+  const std::size_t sums = beyond.find("for k");
+  EXPECT_LT(beyond.find("fma_f32"), beyond.find("if ", sums)) << beyond;
+
+  auto padded = test::spmm_schedule("sm_80", formats::ell());
+  padded.bind(n, block_x).bind(m, block_y);
+  const std::string chosen = ir::print(lower(padded.program(), padded.target()).program);
+  EXPECT_THAT(chosen, testing::HasSubstr("let sum.counts = 0 <= A.column"));
+  EXPECT_THAT(chosen, testing::HasSubstr("max("));
+}
+
+TEST(Lower, PaddingOfAStagedOperandReadsARowOfZeros) {
+  auto s = test::spmm_schedule("sm_80", formats::padded_csr());
+  s.split(n = 32).reorder(n.outer, m).bind(n.outer, block_x).stage("B", shared, at = n.outer);
+  const std::string text = ir::print(s.program());
+  EXPECT_THAT(text, testing::HasSubstr("copy B[-1, n.outer * 32 ..+32] -> B.shared[0, 0 ..+32]"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("if 0 <= A.column")));
+  // Where the column is known already, its condition stands around the copy.
+  auto known = test::spmm_schedule("cpu", formats::ell());
+  known.stage("B", shared, at = k);
+  EXPECT_THAT(ir::print(known.program()), testing::HasSubstr("if 0 <= A.column"));
+}
+
 }  // namespace
 }  // namespace weft
