@@ -53,8 +53,14 @@ struct Analyses {
 class StraightLineGate : public llvm::OptPassGate {
  public:
   bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) override {
-    static constexpr std::array<std::string_view, 3> without{
-        "GPU Load and Store Vectorizer", "Nary reassociation", "Straight line strength reduction"};
+    static constexpr std::array<std::string_view, 8> without{"GPU Load and Store Vectorizer",
+                                                             "Nary reassociation",
+                                                             "Straight line strength reduction",
+                                                             "Early CSE",
+                                                             "Constant Hoisting",
+                                                             "Speculatively execute instructions",
+                                                             "Partially inline calls to library functions",
+                                                             "Machine Common Subexpression Elimination"};
     return std::ranges::find(without, std::string_view(pass)) == without.end();
   }
   bool isEnabled() const override { return true; }

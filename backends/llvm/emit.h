@@ -29,6 +29,7 @@ struct Capabilities {
   bool wide_vectors = false;             ///< 512-bit vectors pay
   int most_lanes = 64;                   ///< of one vector value; longer vectorized loops are cut
   bool constants_apart = false;          ///< addresses are a base, and then a constant distance from it
+  bool follow_registers = false;         ///< a block stores an element of a local array once, at its end
   std::int64_t argument_alignment = 16;  ///< bytes that every buffer argument is aligned to
 };
 
@@ -68,6 +69,12 @@ class Emitter {
     llvm::Value* runtime = nullptr;
     std::int64_t scratch_bytes = 0;
     bool is_worker = false;
+  };
+  /// An element of a local array, as the basic block being written knows it.
+  struct KnownElement {
+    const llvm::BasicBlock* block = nullptr;
+    llvm::Value* value = nullptr;
+    llvm::StoreInst* store = nullptr;  ///< what nothing has read from memory yet, or null
   };
   /// The vectorized loop being written. Uniform values stay scalar inside; `mask` is null where all lanes
   /// run.
@@ -145,6 +152,9 @@ class Emitter {
   Access access_of(const ir::Expr& offset) const;
   llvm::Value* pointer_from_base(const ir::Buffer& buffer, const ir::Expr& offset);
   llvm::Value* pointer_to(const ir::Buffer& buffer, const ir::Expr& offset);
+  std::optional<std::uint64_t> place_in_registers(const ir::Buffer& buffer, const ir::Expr& offset) const;
+  llvm::Value* read_element(const ir::Buffer& buffer, std::uint64_t place);
+  void write_element(const ir::Buffer& buffer, std::uint64_t place, llvm::Value* stored);
   llvm::Value* read(const ir::Buffer& buffer, const ir::Expr& offset);
   void add_atomically(const ir::Store& s);
   void write(const ir::Buffer& buffer, const ir::Expr& offset, llvm::Value* stored);
@@ -190,6 +200,8 @@ class Emitter {
   llvm::IntegerType* index_type_;
   Frame frame_;
   std::map<const ir::Buffer*, Storage> shared_;
+  /// By the array and the place in it. Whoever takes another address of an array makes it forgotten.
+  std::map<const llvm::Value*, std::map<std::uint64_t, KnownElement>> known_elements_;
   std::optional<Lanes> lanes_;
   ir::Substitution known_;
   ir::Ranges ranges_;

@@ -78,6 +78,7 @@ llvm::Value* Emitter::pointer_to(const ir::Buffer& buffer, const ir::Expr& offse
   if (capabilities_.constants_apart && !lanes_ && buffer.scope != ir::Scope::registers) {
     if (llvm::Value* pointer = pointer_from_base(buffer, offset)) return pointer;
   }
+  known_elements_.erase(storage_of(buffer).pointer);
   llvm::Value* index = value(offset);
   // Pointers of lanes that do not run may lie anywhere.
   const bool inside = !lanes_ || (lanes_->mask == nullptr && !is_vector(index));
@@ -96,7 +97,45 @@ bool Emitter::may_touch_all_lanes(const ir::Buffer& buffer, const ir::Expr& offs
   return range.minimum && range.maximum && *range.minimum >= 0 && *range.maximum < elements;
 }
 
+/// The constant place of an element that is followed, else nothing.
+std::optional<std::uint64_t> Emitter::place_in_registers(const ir::Buffer& buffer,
+                                                         const ir::Expr& offset) const {
+  if (!capabilities_.follow_registers || lanes_ || buffer.scope != ir::Scope::registers) return {};
+  const ir::Expr place = known_.empty() ? offset : ir::substitute(offset, known_);
+  const std::int64_t* number = ir::integer_value(place);
+  if (number == nullptr || *number < 0) return {};
+  return static_cast<std::uint64_t>(*number);
+}
+
+/// LLVM would find the same, at several times the price of all the rest for a long program.
+llvm::Value* Emitter::read_element(const ir::Buffer& buffer, std::uint64_t place) {
+  llvm::Value* array = storage_of(buffer).pointer;
+  KnownElement& known = known_elements_[array][place];
+  if (known.block != builder_.GetInsertBlock()) {
+    llvm::Type* type = storage_type(buffer.dtype);
+    llvm::Value* pointer = builder_.CreateConstInBoundsGEP1_64(type, array, place);
+    llvm::Value* loaded = builder_.CreateAlignedLoad(type, pointer, alignment_of(buffer, 1));
+    known = {builder_.GetInsertBlock(), loaded, nullptr};
+  }
+  return known.value;
+}
+
+void Emitter::write_element(const ir::Buffer& buffer, std::uint64_t place, llvm::Value* stored) {
+  llvm::Value* array = storage_of(buffer).pointer;
+  KnownElement& known = known_elements_[array][place];
+  llvm::Value* pointer = nullptr;
+  if (known.block == builder_.GetInsertBlock() && known.store != nullptr) {
+    pointer = known.store->getPointerOperand();
+    known.store->eraseFromParent();
+  } else {
+    pointer = builder_.CreateConstInBoundsGEP1_64(storage_type(buffer.dtype), array, place);
+  }
+  llvm::StoreInst* store = builder_.CreateAlignedStore(stored, pointer, alignment_of(buffer, 1));
+  known = {builder_.GetInsertBlock(), stored, store};
+}
+
 llvm::Value* Emitter::read(const ir::Buffer& buffer, const ir::Expr& offset) {
+  if (const auto place = place_in_registers(buffer, offset)) return read_element(buffer, *place);
   llvm::Type* element = storage_type(buffer.dtype);
   if (!lanes_)
     return builder_.CreateAlignedLoad(element, pointer_to(buffer, offset), alignment_of(buffer, 1));
@@ -123,6 +162,7 @@ llvm::Value* Emitter::read(const ir::Buffer& buffer, const ir::Expr& offset) {
 }
 
 void Emitter::write(const ir::Buffer& buffer, const ir::Expr& offset, llvm::Value* stored) {
+  if (const auto place = place_in_registers(buffer, offset)) return write_element(buffer, *place, stored);
   if (!lanes_) {
     builder_.CreateAlignedStore(stored, pointer_to(buffer, offset), alignment_of(buffer, 1));
     return;

@@ -133,6 +133,7 @@ std::string emit_ptx(const ThreadProgram& program, const Target& target, const S
   capabilities.bfloat_conversions = target.sm >= 80;
   capabilities.most_lanes = 8;
   capabilities.constants_apart = straight_line;
+  capabilities.follow_registers = straight_line;
   const Emitted emitted = Emitter(module, program, capabilities).emit();
   annotate(module, *emitted.entry, program.launch, target);
   check_module(module);

@@ -111,6 +111,18 @@ TEST(BakedKernels, OddShapesHaveTheBitsOfTheProgramTheyCameFrom) {
   }
 }
 
+/// Beyond 4,000 statements the PTX is made in another, cheaper way.
+TEST(BakedKernels, LongOnesHaveTheseBitsToo) {
+  const WeightMatrix matrix = synthetic_layer({.rows = 61, .columns = 80, .sparsity = 0.5, .seed = 5});
+  const auto weights = std::make_shared<const SparseTensor>(pack(matrix, formats::csr()));
+  const Algorithm algorithm = spmm_algorithm(61, 80, 64, DType::f32);
+  const Knobs knobs{.rows = 8, .columns = 2, .staged = true};
+  const Schedule baked = scheduled(algorithm, weights, knobs, true);
+  expect_same_bits(scheduled(algorithm, weights, knobs, false), baked,
+                   {{"B", random_array(DType::f32, {80, 64}, 3)}, {"C", Array(DType::f32, {61, 64})}}, {});
+  EXPECT_EQ(compiled(baked, false).ptx().find(".local"), std::string::npos);
+}
+
 TEST(BakedKernels, EveryFormatWithRowsOutermost) {
   const WeightMatrix matrix = synthetic_layer({.rows = 14, .columns = 22, .sparsity = 0.7, .seed = 6});
   const Algorithm algorithm = spmm_algorithm(14, 22, 40, DType::f32);

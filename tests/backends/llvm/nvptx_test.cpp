@@ -2,6 +2,9 @@
 #include <gtest/gtest.h>
 #include <weft/backends/cuda/assemble.h>
 #include <weft/backends/llvm/nvptx.h>
+#include <weft/backends/runtime/memory.h>
+#include <weft/backends/runtime/module.h>
+#include <weft/backends/simulator/device.h>
 #include <weft/dsl/errors.h>
 
 #include <iostream>
@@ -239,6 +242,56 @@ TEST(Nvptx, LongStraightLinesAreFine) {
   std::size_t count = 0;
   for (std::size_t at = ptx.find("fma.rn"); at != std::string::npos; at = ptx.find("fma.rn", at + 1)) ++count;
   EXPECT_EQ(count, 3000U);
+}
+
+/// In a long straight line the emitter itself knows what is in a local array: until a condition, a loop or a
+/// computed place comes between.
+TEST(Nvptx, LongStraightLinesKeepTrackOfRegisters) {
+  const auto b = output("b", DType::f32, {4, 64});
+  const auto r = local("r", DType::f32, {4});
+  const ir::Expr somewhere = v("t") % 4;
+  const auto add = [&](const ir::Expr& place, const ir::Expr& more) {
+    return ir::store(r, {place}, ir::load(r, {place}) + more);
+  };
+  const auto number = [](double value) { return ir::constant(DType::f32, value); };
+  const auto line = [&](const std::string& name) {
+    return unrolled(name, 1500, ir::store(r, {0}, ir::load(r, {1}) - ir::load(r, {0})));
+  };
+  const ir::Stmt body = ir::allocate(
+      r,
+      ir::block({unrolled("i", 4, ir::store(r, {v("i")}, ir::cast(DType::f32, v("i") + v("t")))), line("k"),
+                 add(1, number(2)), ir::if_then(v("t") < 13, add(1, number(3))), add(1, number(5)),
+                 add(somewhere, ir::load(r, {1})), add(1, number(7)), line("k1"),
+                 serial("j", 3, ir::block({add(2, ir::load(r, {1})), add(1, number(1)), add(2, number(1))})),
+                 add(2, number(11)), ir::store(r, {3}, ir::load(r, {somewhere})), add(3, number(13)),
+                 unrolled("o", 4, ir::store(b, {v("o"), v("t")}, ir::load(r, {v("o")})))}));
+  const std::string ptx = emit_ptx(per_thread("kept", {b}, body), target_of("sm_80"));
+  const Device device = Device::simulator("sm_80");
+  DeviceMemory out(device, 4 * 64 * sizeof(float));
+  std::uint64_t address = out.address();
+  void* const arguments[] = {&address};
+  LaunchShape shape;
+  shape.block = {64, 1, 1};
+  Module::load(device, ptx).function("kept").launch(shape, arguments, nullptr);
+  const auto got = out.to_vector<float>();
+  for (std::size_t t = 0; t < 64; ++t) {
+    float x[4];
+    for (std::size_t i = 0; i < 4; ++i) x[i] = static_cast<float>(i + t);
+    for (int k = 0; k < 1500; ++k) x[0] = x[1] - x[0];
+    x[1] += t < 13 ? 10 : 7;
+    x[t % 4] += x[1];
+    x[1] += 7;
+    for (int k = 0; k < 1500; ++k) x[0] = x[1] - x[0];
+    for (int j = 0; j < 3; ++j) {
+      x[2] += x[1];
+      x[1] += 1;
+      x[2] += 1;
+    }
+    x[2] += 11;
+    x[3] = x[t % 4];
+    x[3] += 13;
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(got[i * 64 + t], x[i]) << "thread " << t << " place " << i;
+  }
 }
 
 }  // namespace
