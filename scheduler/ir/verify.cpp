@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/verify.h>
@@ -5,6 +6,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace weft::ir {
@@ -22,7 +24,7 @@ class Verifier {
       require(extent != nullptr && *extent == static_cast<std::int64_t>(constant.numbers.size()) &&
                   buffer.dtype == DType::i32 && buffer.access == Access::read &&
                   buffer.scope == Scope::global,
-              "constant " + buffer.name + " is no i32 buffer of its numbers");
+              "constant {} is no i32 buffer of its numbers", buffer.name);
     }
     for (const Variable& scalar : program.scalars) variables_.insert(scalar.name);
     for (const Variable& extent : program.extents) variables_.insert(extent.name);
@@ -34,40 +36,42 @@ class Verifier {
   }
 
  private:
-  void require(bool condition, const std::string& text) const {
-    // Printing a program takes longer than checking it.
-    if (!condition) throw InternalError(text + " in\n" + print(program_));
+  /// The text is made, and the program printed, only where they are shown: both take longer than the check.
+  template <class... Parts>
+  void require(bool condition, fmt::format_string<Parts...> text, Parts&&... parts) const {
+    if (condition) return;
+    throw InternalError(fmt::format(text, std::forward<Parts>(parts)...) + " in\n" + print(program_));
   }
 
   void declare(const BufferRef& buffer) {
-    require(buffers_.insert(buffer.get()).second, "buffer " + buffer->name + " is declared twice");
-    require(names_.insert(buffer->name).second, "two buffers are called " + buffer->name);
-    require(buffer->strides.size() == buffer->shape.size(), "buffer " + buffer->name + " lacks a stride");
+    require(buffers_.insert(buffer.get()).second, "buffer {} is declared twice", buffer->name);
+    require(names_.insert(buffer->name).second, "two buffers are called {}", buffer->name);
+    require(buffer->strides.size() == buffer->shape.size(), "buffer {} lacks a stride", buffer->name);
   }
 
   void check(const Expr& root) {
     visit(root, [&](const Expr& e) {
       if (const auto* v = e.as<Variable>())
-        require(variables_.count(v->name) != 0, "variable " + v->name + " is not defined");
+        require(variables_.count(v->name) != 0, "variable {} is not defined", v->name);
       if (const auto* l = e.as<Load>()) access(l->buffer, l->indices);
     });
   }
 
   void access(const BufferRef& buffer, const std::vector<Expr>& indices) const {
-    require(buffers_.count(buffer.get()) != 0, "buffer " + buffer->name + " is not declared");
-    require(indices.size() == buffer->shape.size(), "buffer " + buffer->name + " has another rank");
+    require(buffers_.count(buffer.get()) != 0, "buffer {} is not declared", buffer->name);
+    require(indices.size() == buffer->shape.size(), "buffer {} has another rank", buffer->name);
     for (const Expr& index : indices)
-      require(index.dtype() == DType::i64, "an index of " + buffer->name + " is not an integer");
+      require(index.dtype() == DType::i64, "an index of {} is not an integer", buffer->name);
   }
 
   void statement(const For& s) {
     check(s.begin);
     check(s.extent);
-    require(variables_.insert(s.name).second, "loop " + s.name + " stands inside a loop of that name");
+    require(variables_.insert(s.name).second, "loop {} stands inside a loop of that name", s.name);
     const bool single = is_bound(s.kind) || s.kind == LoopKind::vectorized;
     // Nested warp, lane and thread loops share those of a block.
     if (single && !is_within_block(s.kind))
-      require(kinds_.insert(s.kind).second, std::string(name_of(s.kind)) + " occurs twice in a nest");
+      require(kinds_.insert(s.kind).second, "{} occurs twice in a nest", name_of(s.kind));
     (*this)(s.body);
     if (single) kinds_.erase(s.kind);
     variables_.erase(s.name);
@@ -77,10 +81,10 @@ class Verifier {
     check(s.value);
     access(s.buffer, s.indices);
     const DType expected = is_float(s.buffer->dtype) ? s.buffer->dtype : DType::i64;
-    require(s.value.dtype() == expected, "a value of type " + std::string(weft::name_of(s.value.dtype())) +
-                                             " is stored to " + s.buffer->name);
-    require(s.buffer->scope != Scope::global || s.buffer->access != Access::read,
-            s.buffer->name + " is read only");
+    require(s.value.dtype() == expected, "a value of type {} is stored to {}", weft::name_of(s.value.dtype()),
+            s.buffer->name);
+    require(s.buffer->scope != Scope::global || s.buffer->access != Access::read, "{} is read only",
+            s.buffer->name);
   }
   void statement(const Block& s) {
     for (const Stmt& child : s.statements) (*this)(child);
@@ -100,7 +104,7 @@ class Verifier {
   }
   void statement(const Let& s) {
     check(s.value);
-    require(variables_.insert(s.name).second, "variable " + s.name + " is defined twice");
+    require(variables_.insert(s.name).second, "variable {} is defined twice", s.name);
     (*this)(s.body);
     variables_.erase(s.name);
   }
@@ -113,10 +117,9 @@ class Verifier {
     const std::size_t buffers = s.asynchronous ? 1 : 0;
     require(
         s.extents.size() == s.source_begin.size() && s.extents.size() + buffers == s.destination_begin.size(),
-        "a copy of " + s.source->name + " has another rank");
+        "a copy of {} has another rank", s.source->name);
     if (s.inside.defined()) check(s.inside);
-    require(s.source->dtype == s.destination->dtype,
-            "a copy of " + s.source->name + " changes the element type");
+    require(s.source->dtype == s.destination->dtype, "a copy of {} changes the element type", s.source->name);
   }
   void statement(const CopyGroup&) {}
   void statement(const Barrier&) {}
