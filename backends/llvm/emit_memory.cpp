@@ -15,8 +15,8 @@ llvm::Value* Emitter::from_storage(llvm::Value* stored, DType dtype) {
 }
 
 llvm::Value* Emitter::to_storage(llvm::Value* computed, DType from, DType dtype) {
-  internal_check(is_float(from) == is_float(dtype) && (!is_float(from) || from == dtype),
-                 "a stored value has another type than its buffer");
+  if (is_float(from) != is_float(dtype) || (is_float(from) && from != dtype))
+    internal_check(false, "a stored value has another type than its buffer");
   if (is_float(dtype)) return computed;
   llvm::Type* type = like(storage_type(dtype), computed);
   if (from == DType::boolean) return builder_.CreateZExtOrTrunc(computed, type);

@@ -24,8 +24,9 @@ bool is_comparison(BinaryOperator op) {
 
 Expr::Expr(std::int64_t value) : Expr(integer(value)) {}
 
+// Texts of complaints are made when there is something to complain of: making one takes longer than a node.
 DType Expr::dtype() const {
-  internal_check(defined(), "the type of an undefined expression was asked for");
+  if (!defined()) internal_check(false, "the type of an undefined expression was asked for");
   return std::visit(
       overloaded{
           [](const Constant& e) { return e.dtype; },
@@ -41,7 +42,7 @@ DType Expr::dtype() const {
 }
 
 Expr constant(DType dtype, double value) {
-  internal_check(is_float(dtype), "a floating constant of an integer type");
+  if (!is_float(dtype)) internal_check(false, "a floating constant of an integer type");
   return make(Constant{dtype, 0, value});
 }
 Expr integer(std::int64_t value) {
@@ -54,7 +55,6 @@ Expr variable(std::string name, DType dtype) {
   return make(Variable{std::move(name), dtype});
 }
 
-// Texts of complaints are made when there is something to complain of: making one takes longer than a node.
 Expr load(BufferRef buffer, std::vector<Expr> indices) {
   if (indices.size() != buffer->shape.size())
     internal_check(false, "a load of " + buffer->name + " with the wrong rank");
