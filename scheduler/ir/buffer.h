@@ -28,7 +28,8 @@ struct Buffer {
   Access access = Access::read_write;
   std::vector<Expr> shape;
   std::vector<Expr> strides;  ///< in elements, one a dimension; row-major when made by make_buffer
-  bool non_negative = false;  ///< integers: no element is below zero; else none is below -1, the mark of padding
+  bool non_negative =
+      false;  ///< integers: no element is below zero; else none is below -1, the mark of padding
   /// Of a workspace: blocks of one launch hand values to one another in it. What they add to it is added
   /// atomically. It is zero before the first launch, and what has to be zero is zero again after each.
   bool between_blocks = false;

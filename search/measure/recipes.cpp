@@ -67,6 +67,8 @@ std::string dullness(const Workload& workload, const SparseRtKnobs& knobs) {
   if (entries > 900) return fmt::format("{} entries a group", entries);
   if (knobs.groups > 1 && entries < 24) return fmt::format("{} entries a group", entries);
   if (knobs.rows > 8 && knobs.rows >= 2 * p.m) return "more rows than there are";
+  const bool plenty = p.n >= 5'000 && (knobs.groups > 1 || knobs.rows < 32 || knobs.threads < 128);
+  if (plenty) return "many columns want wide blocks of many rows";
   if (knobs.rows < 64 && blocks > 520) return fmt::format("{} blocks of few rows", blocks);
   if (knobs.threads >= 128 && p.n < 1024) return "wide blocks for few columns";
   // Many entries take long to compile, so fewer points of them are tried.
@@ -100,6 +102,10 @@ Schedule chunked_point(const Workload& workload, const Target& target, const Spa
   if (p.convolution.has_value()) dull = "a convolution";
   if (dull.empty() && blocks < 60) dull = fmt::format("{} blocks", blocks);
   if (dull.empty() && knobs.rows >= 2 * p.m) dull = "more rows than there are";
+  if (dull.empty() && p.n < 1'000) dull = "few columns";
+  const bool long_to_compile = workload.matrix.stored() > 40'000;
+  if (dull.empty() && long_to_compile && (knobs.rows > 64 || knobs.threads != 256 || knobs.chunk < 32))
+    dull = "long to compile, and seldom the fastest";
   if (!dull.empty()) refuse(workload, dull, "a product whose blocks keep the device busy");
   return sparsert(workload.algorithm, in_csr(workload), target, knobs);
 }
@@ -213,7 +219,7 @@ std::vector<RecipePoint> sparsert_points() {
   }
   for (const std::int64_t rows : {32, 64, 128}) {
     for (const std::int64_t threads : {128, 256, 512}) {
-      for (const auto& [lines, buffers] : {std::pair{8, 4}, {16, 3}, {16, 4}, {32, 3}}) {
+      for (const auto& [lines, buffers] : {std::pair{16, 4}, {32, 3}, {32, 4}, {64, 2}, {64, 3}}) {
         if (rows * threads > 128 * 256) continue;  // registers of a block
         const SparseRtKnobs knobs{
             .form = SparseRtForm::baked, .rows = rows, .threads = threads, .chunk = lines, .depth = buffers};
