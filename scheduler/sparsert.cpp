@@ -22,6 +22,7 @@ constexpr std::int64_t few_columns = 512;  ///< read so seldom that it does not 
 constexpr std::int64_t most_rows = 64;     ///< accumulators of a thread
 constexpr std::int64_t least_rows = 8;
 constexpr std::int64_t processors = 132;
+constexpr double worth_dealing = 1.15;  ///< entries of the fullest block over the mean
 constexpr double bytes_of_instruction = 16;
 constexpr double bytes_of_latency = 20'000;  ///< of code that could be read while a block starts and ends
 constexpr std::int64_t most_threads = 512;   ///< of all groups of a block
@@ -29,7 +30,7 @@ constexpr std::int64_t entries_of_group = 150, entries_of_group_of_many_columns 
 constexpr std::int64_t plenty_of_columns = 5'000;  ///< every processor has several blocks
 constexpr std::int64_t most_groups = 16;
 constexpr std::int64_t rows_of_chunks = 64, threads_of_chunks = 256;
-constexpr std::int64_t columns_of_chunk = 16, buffers_of_chunks = 4;
+constexpr std::int64_t few_to_sum = 256;  ///< columns of the weights that short chunks suit better
 
 /// Empty names where the algorithm is something else.
 ProductLoops product_loops(const Algorithm& algorithm) {
@@ -94,6 +95,21 @@ Cut cheapest_cut(std::int64_t rows, std::int64_t columns, const SparseTensor& we
   return best;
 }
 
+/// Entries of the fullest block of so many rows over the mean.
+double fullest_of_blocks(const SparseTensor& weights, std::int64_t rows) {
+  const auto begin = weights.array("begin").as<std::int32_t>();
+  const std::int64_t blocks = pieces(weights.rows(), rows);
+  std::int64_t most = 0;
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    const auto first = static_cast<std::size_t>(block * rows);
+    const auto last = static_cast<std::size_t>(std::min((block + 1) * rows, weights.rows()));
+    most = std::max<std::int64_t>(most, begin[last] - begin[first]);
+  }
+  const auto mean =
+      static_cast<double>(begin.back()) / static_cast<double>(std::max<std::int64_t>(1, blocks));
+  return mean > 0 ? static_cast<double>(most) / mean : 1;
+}
+
 class Baking {
  public:
   Baking(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
@@ -114,20 +130,34 @@ class Baking {
     return static_cast<std::int64_t>(schedule_.weights()->array("values").size());
   }
 
+  /// Rows go to blocks of so many, as they come or dealt by their entries: the fullest block decides how long
+  /// all take.
+  void share_out(std::int64_t rows) {
+    const bool uneven = knobs_.order == SparseRtOrder::chosen &&
+                        fullest_of_blocks(*schedule_.weights(), rows) > worth_dealing;
+    if (!uneven && knobs_.order != SparseRtOrder::dealt) return;
+    const Format format = formats::csr({.order = RowOrder::dealt, .rows = rows});
+    const auto dealt = std::make_shared<const SparseTensor>(repack(*schedule_.weights(), format));
+    schedule_ = Schedule(schedule_.algorithm(), dealt, schedule_.target());
+  }
+
   /// Wide blocks of one instruction stream: B comes through shared memory, and a barrier at every chunk keeps
   /// the warps at instructions that the caches have just read.
   void bake_in_chunks() {
     const std::int64_t rows = knobs_.rows > 0 ? knobs_.rows : std::min(rows_of_chunks, rows_of_few(extent_));
     const std::int64_t threads = knobs_.threads > 0 ? knobs_.threads : threads_of_chunks;
-    const std::int64_t most_buffers = schedule_.target().sm >= 80 ? buffers_of_chunks : 1;
+    const bool short_chunks = schedule_.weights()->columns() <= few_to_sum;
+    const std::int64_t in_chunk = knobs_.chunk > 0 ? knobs_.chunk : short_chunks ? 16 : 32;
+    const std::int64_t most_buffers = schedule_.target().sm >= 80 ? (in_chunk > 16 ? 3 : 4) : 1;
     const LoopName row_blocks(loops_.rows + ".outer"), row(loops_.rows + ".inner");
     const LoopName column_blocks(loops_.columns + ".outer"), column(loops_.columns + ".inner");
     const LoopName chunks(loops_.sum + ".chunk");
+    share_out(rows);
     schedule_.split(LoopFactor{LoopName(loops_.rows), rows}, LoopFactor{LoopName(loops_.columns), threads})
         .reorder(row_blocks, column_blocks, column, row)
         .bind(row_blocks, block_y)
         .bind(column_blocks, block_x)
-        .bake_values(row, chunk = knobs_.chunk > 0 ? knobs_.chunk : columns_of_chunk)
+        .bake_values(row, chunk = in_chunk)
         .reorder(chunks, column)
         .bind(column, thread)
         .stage(loops_.dense, shared, at = chunks, depth = knobs_.depth > 0 ? knobs_.depth : most_buffers);
@@ -148,6 +178,7 @@ class Baking {
     if (share > 1 && threads % 32 != 0)
       throw UserError({"groups of sparsert share whole warps", schedule_.algorithm().name,
                        fmt::format("{} threads", threads), "a multiple of 32"});
+    share_out(rows);
     const LoopName row_blocks(loops_.rows + ".outer"), row(loops_.rows + ".inner");
     const LoopName column_blocks(loops_.columns + ".outer"), column(loops_.columns + ".inner");
     schedule_.split(LoopFactor{LoopName(loops_.rows), rows}, LoopFactor{LoopName(loops_.columns), threads});

@@ -24,6 +24,13 @@ enum class SparseRtImage : std::uint8_t {
   clamped,  ///< the image itself, at its border the pixel next to it, which does not count
 };
 
+/// Which rows of baked weights make up a block.
+enum class SparseRtOrder : std::uint8_t {
+  chosen,  ///< dealt where blocks of rows as they come are uneven
+  given,   ///< rows as they come
+  dealt,   ///< rows by their entries, so that blocks have about equal shares
+};
+
 /// How the recipe cuts the output; 0 leaves a number to it.
 struct SparseRtKnobs {
   SparseRtForm form = SparseRtForm::chosen;
@@ -38,6 +45,7 @@ struct SparseRtKnobs {
   std::int64_t panel_rows = 0;
   std::int64_t lines = 0;  ///< of the output of a convolution in a block
   SparseRtImage image = SparseRtImage::chosen;
+  SparseRtOrder order = SparseRtOrder::chosen;
   /// Baked products: rows of B that a block copies to shared memory at a time, all its warps in step. 0: each
   /// thread reads its own elements. Then nothing is shared by groups.
   std::int64_t chunk = 0;
@@ -49,18 +57,19 @@ struct SparseRtKnobs {
 /// of its code, which groups of threads share by non-zeros. The recipe cuts the output so that the waves of
 /// blocks read the least code (an instruction for each entry, and one for each column of the weights that a
 /// block has an entry in), and makes groups of about 150 entries, 400 where there are thousands of columns.
-/// Code that is read for many columns has to fit the instruction caches: beyond 60,000 entries and 512
-/// columns the entries are read from memory, a row a warp at a time, for columns of B that lie in shared
-/// memory where all of k fits, and in global memory where it does not. A convolution has one pixel a lane
-/// (section 4): coordinates of the filter are constants too. The lines of the image that a block needs lie in
-/// shared memory, with zeros around the image, so that a read is one instruction; filters, lines and groups
-/// of a block are those of least cost (sparsert_convolution.cpp), and where no tile fits, or reading one
-/// costs more, reads go to the image itself, clamped at its border. Filters may be in groups of channels,
-/// W[g, f, c, r, s], of an image I[…, g, c, …]. For GPUs, weights in csr, and a product with one row and one
-/// column index (SpMM, linear layers) or a convolution of up to 250,000 stored entries, with or without a
-/// batch, channels first or last; everything else gets default_schedule. UserError for groups of threads that
-/// are no whole warps; InfeasibleError where knobs of a convolution ask for more warps or shared memory than
-/// there are.
+/// Where there are thousands of columns, blocks are wide and of 64 rows, and B comes through a ring of chunks
+/// in shared memory, which keeps the warps of a block at the same instructions: the chip reads code at about
+/// 7 bytes a cycle and processor once it has more than 26 KB a processor or 100 KB in all. Beyond 60,000
+/// entries and 512 columns the entries are read from memory (sparsert_streaming.h). A convolution has one
+/// pixel a lane (section 4): coordinates of the filter are constants too. The lines of the image that a block
+/// needs lie in shared memory, with zeros around the image, so that a read is one instruction; filters, lines
+/// and groups of a block are those of least cost (sparsert_convolution.cpp), and where no tile fits, or
+/// reading one costs more, reads go to the image itself, clamped at its border. Filters may be in groups of
+/// channels, W[g, f, c, r, s], of an image I[…, g, c, …]. For GPUs, weights in csr, and a product with one
+/// row and one column index (SpMM, linear layers) or a convolution of up to 250,000 stored entries, with or
+/// without a batch, channels first or last; everything else gets default_schedule. UserError for groups of
+/// threads that are no whole warps; InfeasibleError where knobs of a convolution ask for more warps or shared
+/// memory than there are.
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const SparseRtKnobs& knobs = {});
 

@@ -8,8 +8,7 @@ namespace {
 
 constexpr std::int64_t lanes_of_warp = 32;
 constexpr std::int64_t vector_columns = 4;    ///< 16 bytes of B
-constexpr std::int64_t places_of_panel = 4;   ///< 16 bytes of values, 16 of columns
-constexpr std::int64_t places_of_global = 8;  ///< as many reads of B under way for each column
+constexpr std::int64_t places_at_a_time = 8;  ///< as many reads of B under way for each column
 constexpr std::int64_t streaming_threads = 1024, row_per_warp_threads = 128;
 constexpr std::int64_t wanted_blocks = 528, most_row_blocks = 4;  ///< four for each processor of an H200
 /// A load of 16 bytes of B takes four turns of the banks, and so do, for all lanes, 16 bytes of values or
@@ -66,8 +65,7 @@ class Streaming {
   }
 
   formats::PaddedOptions options() const {
-    const std::int64_t usual = panel_ ? places_of_panel : places_of_global;
-    return {.pad = knobs_.places > 0 ? knobs_.places : usual,
+    return {.pad = knobs_.places > 0 ? knobs_.places : places_at_a_time,
             .block = depth_,
             .rows = {.order = together() > 1 ? RowOrder::by_length : RowOrder::given}};
   }

@@ -29,7 +29,7 @@ constexpr std::array<std::pair<std::string_view, NumberOfKnobs>, 10> numbers{{
     {"depth", &SparseRtKnobs::depth},
 }};
 
-// Form and image take the room of a number each.
+// The form takes the room of a number, image and order that of another one.
 static_assert(sizeof(SparseRtKnobs) == (numbers.size() + 2) * sizeof(std::int64_t),
               "SparseRtKnobs has a knob that --recipe does not know");
 
@@ -40,6 +40,9 @@ constexpr std::array<std::pair<std::string_view, SparseRtForm>, 3> forms{
 
 constexpr std::array<std::pair<std::string_view, SparseRtImage>, 2> images{
     {{"staged", SparseRtImage::staged}, {"clamped", SparseRtImage::clamped}}};
+
+constexpr std::array<std::pair<std::string_view, SparseRtOrder>, 2> orders{
+    {{"given", SparseRtOrder::given}, {"dealt", SparseRtOrder::dealt}}};
 
 constexpr std::int64_t most = 1'000'000;  ///< whatever is made of it fits an index
 
@@ -72,8 +75,10 @@ void set_knob(SparseRtKnobs& knobs, std::string_view word, std::string_view valu
     knobs.form = named(forms, value, "sparsert has no such form");
   } else if (word == "image") {
     knobs.image = named(images, value, "sparsert has no such image");
+  } else if (word == "order") {
+    knobs.order = named(orders, value, "sparsert has no such order of rows");
   } else {
-    std::vector<std::string_view> words{"form", "image"};
+    std::vector<std::string_view> words{"form", "image", "order"};
     for (const auto& [name, member] : numbers) words.push_back(name);
     const auto* const found = std::ranges::find(numbers, word, &decltype(numbers)::value_type::first);
     if (found == numbers.end())

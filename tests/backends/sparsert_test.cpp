@@ -6,6 +6,7 @@
 #include <weft/formats/io/read.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
+#include <weft/scheduler/balance.h>
 #include <weft/scheduler/sparsert.h>
 #include <weft/search/problems.h>
 #include <weft/search/verify.h>
@@ -66,6 +67,29 @@ TEST(SparseRt, EveryCountOfGroups) {
   const WeightMatrix matrix = synthetic_layer({.rows = 10, .columns = 17, .sparsity = 0.6, .seed = 8});
   for (std::int64_t count = 1; count <= 17; ++count)
     expect_right(matrix, 33, {.form = SparseRtForm::baked, .rows = 4, .threads = 32, .groups = count});
+}
+
+TEST(SparseRt, RowsDealtByTheirEntries) {
+  std::vector<std::int64_t> row, column;
+  for (std::int64_t r = 0; r < 24; ++r) {
+    // The first rows are full, as in the first channels of a trained layer.
+    for (std::int64_t c = 0; c < (r < 6 ? 20 : 1); ++c) {
+      row.push_back(r);
+      column.push_back((c * 3 + r) % 20);
+    }
+  }
+  const auto values = random_array(DType::f32, {static_cast<std::int64_t>(row.size())}, 3);
+  const WeightMatrix matrix = from_coordinates(24, 20, row, column, values, "by hand");
+  const auto blocks_of = [&](SparseRtOrder order) {
+    const SparseRtKnobs knobs{.form = SparseRtForm::baked, .rows = 8, .order = order};
+    expect_right(matrix, 40, knobs);
+    return balance_of(
+               sparsert(spmm_algorithm(24, 20, 40, DType::f32), in_csr(matrix), target_named("sm_80"), knobs))
+        ->of_blocks;
+  };
+  EXPECT_GT(blocks_of(SparseRtOrder::given), 2);
+  EXPECT_LT(blocks_of(SparseRtOrder::dealt), 1.1);
+  EXPECT_LT(blocks_of(SparseRtOrder::chosen), 1.1);
 }
 
 TEST(SparseRt, ChunksThroughSharedMemory) {

@@ -79,7 +79,7 @@ TEST(Recipe, RefusesWhatItCannotFollow) {
 TEST(Recipe, RefusalsSayWhatThereIs) {
   EXPECT_THAT(message_of("sparsrt"), HasSubstr("did you mean sparsert?"));
   EXPECT_THAT(message_of("default:rows=3"), HasSubstr("no knobs"));
-  EXPECT_THAT(message_of("sparsert:colums=2"), HasSubstr("form, image, rows, threads"));
+  EXPECT_THAT(message_of("sparsert:colums=2"), HasSubstr("form, image, order, rows, threads"));
   EXPECT_THAT(message_of("sparsert:colums=2"), HasSubstr("did you mean columns?"));
   EXPECT_THAT(message_of("sparsert:form=cooked"), HasSubstr("baked, streaming, row_per_warp"));
   EXPECT_THAT(message_of("sparsert:image=none"), HasSubstr("staged, clamped"));
