@@ -77,16 +77,11 @@ std::int64_t size_in_loops(const ir::Stmt& stmt) {
   return size;
 }
 
-/// How many blocks of the kernel a processor can hold, by threads and shared memory; 0 where registers
-/// decide.
-std::int64_t blocks_of_processor(const Launch& launch, const Target& target) {
-  constexpr std::int64_t threads_of_processor = 2048;
-  const std::int64_t by_memory =
-      launch.shared_bytes == 0 ? threads_of_processor : target.shared_bytes_per_block / launch.shared_bytes;
-  const std::int64_t blocks = std::max<std::int64_t>(1, by_memory);
-  return blocks * launch.threads < threads_of_processor ? blocks
-         : launch.threads > threads_of_processor / 4    ? 1
-                                                        : 0;
+/// Whether a processor holds one block of the kernel at a time, or two only if the assembler is sparing with
+/// registers.
+bool is_alone(const Launch& launch, const Target& target) {
+  constexpr std::int64_t many_threads = 512;
+  return launch.threads > many_threads || 2 * launch.shared_bytes > target.shared_bytes_per_block;
 }
 
 void annotate(llvm::Module& module, llvm::Function& kernel, const Launch& launch, const Target& target) {
@@ -100,8 +95,8 @@ void annotate(llvm::Module& module, llvm::Function& kernel, const Launch& launch
   };
   add("kernel", 1);
   add("maxntidx", launch.threads);
-  // Else the assembler saves registers, and even spills them, for more blocks than there can be.
-  if (const std::int64_t blocks = blocks_of_processor(launch, target); blocks > 0) add("minctasm", blocks);
+  // Else the assembler saves registers, and even spills them, for a second block.
+  if (is_alone(launch, target)) add("minctasm", 1);
 }
 
 }  // namespace

@@ -75,6 +75,19 @@ TEST(Nvptx, SparseTimesDense) {
   }
 }
 
+TEST(Nvptx, RegistersAreNotSavedForBlocksThatCannotBe) {
+  const auto limit_of = [](std::int64_t threads, std::int64_t shared_bytes) {
+    ThreadProgram p = spmm_for_gpu(64, 64, 512, 1, 32, DType::f32);
+    p.launch.threads = threads;
+    p.launch.shared_bytes = shared_bytes;
+    return holds(emit_ptx(p, target_named("sm_90a")), ".minnctapersm 1");
+  };
+  EXPECT_TRUE(limit_of(1024, 0));
+  EXPECT_TRUE(limit_of(128, 150'000));
+  EXPECT_FALSE(limit_of(128, 0));
+  EXPECT_FALSE(limit_of(128, 16'384));
+}
+
 TEST(Nvptx, AlignedVectorsAreOneInstruction) {
   const auto a = input("a", DType::f32, {64, 4});
   const auto b = output("b", DType::f32, {64, 4});
