@@ -6,6 +6,7 @@
 #include <weft/scheduler/steps/grouped_sum.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
+#include <weft/scheduler/steps/thread_nests.h>
 
 #include <algorithm>
 #include <array>
@@ -115,55 +116,6 @@ std::optional<Reason> require_own_registers(const ir::Program& program, const st
   return refused;
 }
 
-/// For each loop of an axis the ways it is nested with others of it: those around it, then those inside.
-using Nests = std::map<std::string, std::set<std::vector<std::string>>>;
-
-void collect_nests(const Stmt& stmt, LoopKind axis, std::vector<std::string>& around, Nests& nests) {
-  if (!stmt.defined()) return;
-  const auto inside = [&](const Stmt& child) { collect_nests(child, axis, around, nests); };
-  if (const auto* s = stmt.as<ir::For>()) {
-    if (s->kind != axis) return inside(s->body);
-    // Those inside decide how many warps, lanes or threads an iteration gets.
-    std::vector<std::string> nest = around;
-    nest.emplace_back("/");
-    ir::visit(s->body, [&](const Stmt& child) {
-      const auto* loop = child.as<ir::For>();
-      if (loop != nullptr && loop->kind == axis &&
-          std::find(nest.begin(), nest.end(), loop->name) == nest.end())
-        nest.push_back(loop->name);
-    });
-    nests[s->name].insert(nest);
-    around.push_back(s->name);
-    inside(s->body);
-    around.pop_back();
-  } else if (const auto* block = stmt.as<ir::Block>()) {
-    for (const Stmt& child : block->statements) inside(child);
-  } else if (const auto* condition = stmt.as<ir::If>()) {
-    inside(condition->then);
-    inside(condition->otherwise);
-  } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
-    inside(allocation->body);
-  } else if (const auto* let = stmt.as<ir::Let>()) {
-    inside(let->body);
-  }
-}
-
-/// Precondition 6 of nested warp, lane and thread loops: a thread has the same iteration wherever the loop
-/// stands.
-std::optional<Reason> require_same_threads(const ir::Program& program, LoopKind axis) {
-  std::vector<std::string> around;
-  Nests nests;
-  if (!ir::is_block(axis)) collect_nests(program.body, axis, around, nests);
-  for (const auto& [name, places] : nests) {
-    if (places.size() == 1) continue;
-    return Reason{6,
-                  fmt::format("{} would be nested with other {} loops in one place than in another", name,
-                              ir::name_of(axis)),
-                  fmt::format("{} loops that are nested alike wherever they stand", ir::name_of(axis)), name};
-  }
-  return std::nullopt;
-}
-
 /// bind(x, axis): the blocks, warps, lanes or threads of a launch share the iterations. Preconditions: 1, 2,
 /// 4 as above; 3 warp, lane and thread loops have a constant extent that fits the target; 5 the target is a
 /// GPU; 6 no loop of the nest has that block axis; nested warp, lane or thread loops share what there is; 10
@@ -195,7 +147,7 @@ StepResult apply_bind(const ir::Program& program, const Step& step, const StepCo
   if (auto refused = require_own_workspaces(program, name)) return *refused;
   if (auto refused = require_own_registers(program, name)) return *refused;
   ir::Program result = marked(program, name, *axis, context.step);
-  if (auto refused = require_same_threads(result, *axis)) return *refused;
+  if (auto refused = require_same_threads(result, *axis, 6)) return *refused;
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
 #include <weft/scheduler/steps/reorder.h>
+#include <weft/scheduler/steps/thread_nests.h>
 
 #include <algorithm>
 #include <set>
@@ -163,6 +164,9 @@ StepResult reorder_loops(const ir::Program& program, const Names& order) {
                   "a loop of the sum would have to move out of it, or the loops are not around one another",
                   "loops of one nest; loops that were moved into a sum stay there", order.front()};
   }
+  for (const ir::LoopKind axis : {ir::LoopKind::warp, ir::LoopKind::lane, ir::LoopKind::thread}) {
+    if (auto refused = require_same_threads(result, axis, 7)) return *refused;
+  }
   return result;
 }
 
@@ -171,7 +175,8 @@ namespace {
 /// reorder(a, b, c): the loops in this order, outermost first; others keep their places.
 /// Preconditions: 1 the loops exist; 2 each is named once; 3 no loop's range depends on one that would stand
 /// inside it; 4 a loop that moves into a sum has a constant extent; 5 the loops stand around one another and
-/// none has to leave a sum; 6 no loop moves past a copy.
+/// none has to leave a sum; 6 no loop moves past a copy; 7 warp, lane and thread loops stay nested alike in
+/// all places.
 StepResult apply_reorder(const ir::Program& program, const Step& step, const StepContext&) {
   Names order;
   for (const Argument& argument : step.arguments) order.push_back(word_of(argument));

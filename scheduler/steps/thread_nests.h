@@ -1,0 +1,12 @@
+// Warp, lane and thread loops that nest.
+#pragma once
+
+#include <weft/scheduler/step.h>
+
+namespace weft::steps {
+
+/// A thread has the same iteration of a loop wherever it stands: loops of the axis are nested alike in all
+/// places. Precondition `number`.
+std::optional<Reason> require_same_threads(const ir::Program& program, ir::LoopKind axis, int number);
+
+}  // namespace weft::steps
