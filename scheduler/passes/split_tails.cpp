@@ -1,3 +1,4 @@
+#include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/passes.h>
@@ -10,16 +11,6 @@ namespace {
 
 using ir::Expr;
 using ir::Stmt;
-
-void collect_conjuncts(const Expr& condition, std::vector<Expr>& parts) {
-  const auto* both = condition.as<ir::Binary>();
-  if (both != nullptr && both->op == ir::BinaryOperator::logical_and) {
-    collect_conjuncts(both->left, parts);
-    collect_conjuncts(both->right, parts);
-  } else {
-    parts.push_back(condition);
-  }
-}
 
 /// The condition at its hardest over all iterations of the inner loops it uses, or undefined where that is
 /// not to be had: an inner loop of unknown range, or an index that is no sum.
@@ -53,8 +44,7 @@ std::vector<Expr> tail_conditions(const Stmt& body, const std::string& name, con
     ir::visit(vector->body, [&](const Stmt& child) {
       const auto* condition = child.as<ir::If>();
       if (condition == nullptr) return;
-      std::vector<Expr> parts;
-      collect_conjuncts(condition->condition, parts);
+      const std::vector<Expr> parts = ir::conjuncts_of(condition->condition);
       for (const Expr& part : parts) {
         const bool here = ir::uses(part, name) && ir::uses(part, vector->name) &&
                           std::none_of(inner.begin(), inner.end(), [&](const auto& entry) {
@@ -76,8 +66,7 @@ Stmt without(const Stmt& stmt, const std::vector<Expr>& conditions) {
   rewriter.on_stmt = [&](const Stmt& s) {
     const auto* condition = s.as<ir::If>();
     if (condition == nullptr) return s;
-    std::vector<Expr> parts;
-    collect_conjuncts(condition->condition, parts);
+    const std::vector<Expr> parts = ir::conjuncts_of(condition->condition);
     Expr rest = ir::boolean(true);
     for (const Expr& part : parts) {
       const bool dropped =

@@ -1,3 +1,4 @@
+#include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/children.h>
@@ -13,22 +14,6 @@ namespace {
 
 using ir::Expr;
 using ir::Stmt;
-
-void collect_conjuncts(const Expr& condition, std::vector<Expr>& parts) {
-  const auto* both = condition.as<ir::Binary>();
-  if (both != nullptr && both->op == ir::BinaryOperator::logical_and) {
-    collect_conjuncts(both->left, parts);
-    collect_conjuncts(both->right, parts);
-  } else {
-    parts.push_back(condition);
-  }
-}
-
-std::vector<Expr> conjuncts_of(const Expr& condition) {
-  std::vector<Expr> parts;
-  collect_conjuncts(condition, parts);
-  return parts;
-}
 
 bool holds(const std::vector<Expr>& conditions, const Expr& wanted) {
   return std::any_of(conditions.begin(), conditions.end(),
@@ -101,7 +86,7 @@ class Removal {
     rewriter.on_stmt = [&](const Stmt& s) {
       const auto* condition = s.as<ir::If>();
       if (condition == nullptr || condition->otherwise.defined()) return s;
-      const Stmt sums = without(condition->then, conjuncts_of(condition->condition));
+      const Stmt sums = without(condition->then, ir::conjuncts_of(condition->condition));
       return sums.defined() ? sums : s;
     };
     return rewriter(body);
@@ -120,7 +105,7 @@ class Removal {
     if (const auto* s = stmt.as<ir::If>()) {
       note_loads(s->condition, conditions);
       std::vector<Expr> inside = conditions;
-      collect_conjuncts(s->condition, inside);
+      for (const Expr& part : ir::conjuncts_of(s->condition)) inside.push_back(part);
       note_results(s->then, inside);
       note_results(s->otherwise, conditions);
       return;
