@@ -79,13 +79,20 @@ void expect_right(const Convolution& c, const SparseRtKnobs& knobs) {
   expect_right(schedule, Arguments{{{"B", &b}, {"C", &out}}, {}}, "C");
 }
 
+/// 3 x 3 filters over an image with a border of one.
+Convolution padded_convolution(std::int64_t channels, std::int64_t filters,
+                               const std::array<std::int64_t, 2>& image) {
+  Convolution convolution;
+  convolution.channels = channels;
+  convolution.filters = filters;
+  convolution.image = image;
+  convolution.filter = {3, 3};
+  convolution.pad = {1, 1};
+  return convolution;
+}
+
 std::vector<Convolution> shapes() {
-  Convolution plain;
-  plain.channels = 4;
-  plain.filters = 6;
-  plain.image = {9, 7};
-  plain.filter = {3, 3};
-  plain.pad = {1, 1};
+  const Convolution plain = padded_convolution(4, 6, {9, 7});
   std::vector<Convolution> all(9, plain);
   all[1].batch = 3;
   all[2].stride = {2, 2};
@@ -194,12 +201,7 @@ TEST(SparseRtConvolution, BiasResidualAndReluAreFused) {
 /// a weight that is not finite.
 TEST(SparseRtConvolution, WhatIsNotFiniteStaysWhereItBelongs) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  Convolution c;
-  c.channels = 2;
-  c.filters = 2;
-  c.image = {5, 6};
-  c.filter = {3, 3};
-  c.pad = {1, 1};
+  const Convolution c = padded_convolution(2, 2, {5, 6});
   // Filter 0 looks at channel 0, left above; filter 1, whose weight is infinite, at channel 1, right below.
   Array values(DType::f32, {2});
   values.set(0, 2);
@@ -232,12 +234,7 @@ TEST(SparseRtConvolution, WhatIsNotFiniteStaysWhereItBelongs) {
 }
 
 TEST(SparseRtConvolution, BoundsGoWhereTheTileIsZero) {
-  Convolution c;
-  c.channels = 1;
-  c.filters = 2;
-  c.image = {4, 4};
-  c.filter = {3, 3};
-  c.pad = {1, 1};
+  const Convolution c = padded_convolution(1, 2, {4, 4});
   WeightMatrix matrix =
       from_coordinates(2, 9, {0, 0, 1}, {0, 4, 4}, Array::of(std::vector<float>{1, 2, 3}), "by hand");
   matrix.shape = {2, 1, 3, 3};
@@ -249,12 +246,7 @@ TEST(SparseRtConvolution, BoundsGoWhereTheTileIsZero) {
 
 /// Without room for the lines the recipe reads the image itself; who insists on a tile is told the bytes.
 TEST(SparseRtConvolution, TilesThatDoNotFit) {
-  Convolution c;
-  c.channels = 4096;
-  c.filters = 2;
-  c.image = {8, 8};
-  c.filter = {3, 3};
-  c.pad = {1, 1};
+  const Convolution c = padded_convolution(4096, 2, {8, 8});
   const SharedWeights weights = filters({2, 4096, 3, 3}, 2, 0.999);
   const Algorithm algorithm = convolution_algorithm(c, DType::f32);
   EXPECT_FALSE(has_step(sparsert(algorithm, weights, target_named("sm_80")), "stage"));
