@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <limits>
+#include <memory>
 #include <thread>
 
 namespace weft {
@@ -32,34 +33,52 @@ struct Prepared {
   std::vector<Run> runs;
 };
 
+/// The workload, and with its positions the copies that have other values.
+struct Copies {
+  std::vector<std::unique_ptr<Workload>> workloads;
+  std::vector<std::shared_ptr<const Operands>> operands;
+  std::vector<Checker> checkers;
+
+  Copies(const Workload& first, const Device& device, int count) {
+    // Without libraries there is nothing to trust, and all of the output is compared with f64.
+    const double budget = device.is_cuda() ? 3e7 : std::numeric_limits<double>::infinity();
+    for (int copy = 0; copy < count; ++copy) {
+      workloads.push_back(std::make_unique<Workload>(copy_of(first, copy)));
+      operands.push_back(std::make_shared<const Operands>(device, *workloads.back()));
+      checkers.emplace_back(*workloads.back(), budget);
+    }
+  }
+};
+
 class Measurement {
  public:
   Measurement(const Suite& suite, const SuiteCase& chosen, const RealWeights& real, const Device& device,
               const BenchOptions& options)
-      : suite_(suite), chosen_(chosen), device_(device), options_(options) {
-    make_copies(make_workload(chosen, suite.dtype, real));
-  }
+      : suite_(suite),
+        chosen_(chosen),
+        device_(device),
+        options_(options),
+        copies_(make_workload(chosen, suite.dtype, real), device, options.copies) {}
 
-  const Workload& workload() const { return *workloads_.front(); }
+  const Workload& workload() const { return *copies_.workloads.front(); }
 
   CaseResult run(const std::vector<Contestant>& contestants) {
     const Workload& first = workload();
-    CaseResult result{chosen_,
-                      suite_.dtype,
-                      first.source,
-                      first.matrix.stored(),
-                      first.matrix.sparsity(),
-                      0,
-                      options_.copies,
-                      {}};
-    if (device_.is_cuda()) result.limit = limit_microseconds(first, ceilings_of(suite_.dtype));
+    CaseResult result{chosen_, suite_.dtype, first.source,   first.matrix.stored(), first.matrix.sparsity(),
+                      0,       {},           options_.copies};
+    if (device_.is_cuda()) {
+      result.limit = limit_microseconds(first, ceilings_of(suite_.dtype));
+      result.group_limits = group_limits(first, ceilings_of(suite_.dtype));
+    }
     for (const Contestant& contestant : contestants) {
       Entry entry;
       entry.name = contestant.name;
       entry.kind = contestant.kind;
       entry.arithmetic = contestant.arithmetic;
       entry.reason = contestant.absent;
-      std::vector<Run> runs = prepare(contestant, entry);
+      Copies* copies = copies_for(contestant, entry);
+      std::vector<Run> runs;
+      if (copies != nullptr) runs = prepare(contestant, *copies, entry);
       if (!runs.empty()) prepared_.push_back({result.entries.size(), std::move(runs)});
       result.entries.push_back(std::move(entry));
     }
@@ -68,24 +87,26 @@ class Measurement {
   }
 
  private:
-  void make_copies(Workload first) {
-    // Without libraries there is nothing to trust, and all of the output is compared with f64.
-    const double budget = device_.is_cuda() ? 3e7 : std::numeric_limits<double>::infinity();
-    for (int copy = 0; copy < options_.copies; ++copy) {
-      workloads_.push_back(std::make_unique<Workload>(copy_of(first, copy)));
-      operands_.push_back(std::make_shared<const Operands>(device_, *workloads_.back()));
-      checkers_.emplace_back(*workloads_.back(), budget);
+  /// Null, with the reason in `entry`, where the contestant can have no weights.
+  Copies* copies_for(const Contestant& contestant, Entry& entry) {
+    if (!contestant.own_weights || contestant.variants.empty()) return &copies_;
+    try {
+      const Workload own = contestant.own_weights(chosen_, workload());
+      entry.weights = own.source;
+      return own_copies_.emplace_back(std::make_unique<Copies>(own, device_, options_.copies)).get();
+    } catch (const UserError& error) {
+      note(entry, error.what(), false);
+      return nullptr;
     }
   }
 
   /// Runs once into a poisoned output and compares.
-  Check checked(const Run& run, std::size_t copy, const Contestant& contestant) {
+  Check checked(const Run& run, Checker& checker, const Contestant& contestant) {
     const Stream stream(device_);
     run.poison();
     run.launch(stream);
     wait_for(device_, stream);
     Array output = run.output();
-    Checker& checker = checkers_[copy];
     const bool ours = contestant.kind == ContestantKind::weft;
     const Check check = checker.check(output, contestant.arithmetic, ours);
     if (check.passed && !ours && !checker.has_trusted() && !checker.complete())
@@ -103,22 +124,25 @@ class Measurement {
 
   /// The best way on the first copy, then the same way on the others. Empty, with the reason in `entry`, when
   /// there is none.
-  std::vector<Run> prepare(const Contestant& contestant, Entry& entry) {
+  std::vector<Run> prepare(const Contestant& contestant, Copies& copies, Entry& entry) {
     const Variant* best = nullptr;
     std::vector<Run> runs;
     double best_time = std::numeric_limits<double>::infinity();
     for (const Variant& variant : contestant.variants) {
       try {
         const auto begin = Clock::now();
-        const Run run = variant.prepare(operands_.front());
+        const Run run = variant.prepare(copies.operands.front());
         const std::chrono::duration<double> spent = Clock::now() - begin;
-        const Check check = checked(run, 0, contestant);
+        const Check check = checked(run, copies.checkers.front(), contestant);
         if (!check.passed) {
           note(entry, variant.name + ": " + check.reason, true);
           continue;
         }
-        const double microseconds = contestant.variants.size() > 1 ? quick_time(run) : 0;
-        if (contestant.variants.size() > 1) entry.tried.emplace_back(variant.name, microseconds);
+        const bool several = contestant.variants.size() > 1;
+        // A library that cannot be recorded as a graph must be found out here, not when all take turns.
+        const bool ours = contestant.kind == ContestantKind::weft;
+        const double microseconds = several || !ours ? quick_time(run) : 0;
+        if (several) entry.tried.emplace_back(variant.name, microseconds);
         if (microseconds >= best_time) continue;
         best = &variant;
         best_time = microseconds;
@@ -133,20 +157,20 @@ class Measurement {
       }
     }
     if (best != nullptr) entry.reason.clear();
-    if (best != nullptr && !prepare_others(contestant, *best, runs, entry)) runs.clear();
+    if (best != nullptr && !prepare_others(contestant, *best, copies, runs, entry)) runs.clear();
     return runs;
   }
 
-  bool prepare_others(const Contestant& contestant, const Variant& best, std::vector<Run>& runs,
-                      Entry& entry) {
+  bool prepare_others(const Contestant& contestant, const Variant& best, Copies& copies,
+                      std::vector<Run>& runs, Entry& entry) {
     std::vector<std::function<void()>> builds;
-    for (std::size_t copy = 1; copy < operands_.size() && best.build; ++copy)
-      builds.emplace_back([&best, copy, this] { best.build(*workloads_[copy]); });
+    for (std::size_t copy = 1; copy < copies.operands.size() && best.build; ++copy)
+      builds.emplace_back([&best, &copies, copy] { best.build(*copies.workloads[copy]); });
     run_together(builds);
-    for (std::size_t copy = 1; copy < operands_.size(); ++copy) {
+    for (std::size_t copy = 1; copy < copies.operands.size(); ++copy) {
       try {
-        runs.push_back(best.prepare(operands_[copy]));
-        const Check check = checked(runs.back(), copy, contestant);
+        runs.push_back(best.prepare(copies.operands[copy]));
+        const Check check = checked(runs.back(), copies.checkers[copy], contestant);
         if (check.passed) continue;
         note(entry, check.reason, true);
       } catch (const UserError& error) {
@@ -186,9 +210,8 @@ class Measurement {
   const SuiteCase& chosen_;
   const Device& device_;
   const BenchOptions& options_;
-  std::vector<std::unique_ptr<Workload>> workloads_;
-  std::vector<std::shared_ptr<const Operands>> operands_;
-  std::vector<Checker> checkers_;
+  Copies copies_;
+  std::vector<std::unique_ptr<Copies>> own_copies_;
   std::vector<Prepared> prepared_;
 };
 
@@ -211,6 +234,27 @@ std::vector<std::function<void()>> builds_of(const std::vector<std::unique_ptr<M
   return builds;
 }
 
+std::size_t builds_of_a_case(const std::vector<Contestant>& contestants) {
+  std::size_t count = 0;
+  for (const Contestant& contestant : contestants) {
+    for (const Variant& variant : contestant.variants) count += variant.build ? 1 : 0;
+  }
+  return count;
+}
+
+/// Cases from `begin` on whose operands are in memory at the same time: one at least.
+std::size_t end_of_window(const std::vector<SuiteCase>& cases, std::size_t begin) {
+  constexpr double most_elements = 3e8;
+  double elements = 0;
+  std::size_t end = begin;
+  while (end < cases.size() && (end == begin || elements < most_elements)) {
+    const SuiteProblem& p = cases[end].problem;
+    elements += (1 - cases[end].sparsity) * static_cast<double>(p.m * p.k) + static_cast<double>(p.k * p.n);
+    ++end;
+  }
+  return end;
+}
+
 }  // namespace
 
 std::vector<CaseResult> measure(const Suite& suite, const std::vector<SuiteCase>& cases,
@@ -219,17 +263,18 @@ std::vector<CaseResult> measure(const Suite& suite, const std::vector<SuiteCase>
                                 const BenchProgress& progress) {
   if (options.rounds < 1 || options.copies < 1)
     throw UserError({"a measurement cannot be", {}, "no round or no copy", "at least one of each"});
-  std::vector<std::unique_ptr<Measurement>> measurements;
-  for (const SuiteCase& chosen : cases)
-    measurements.push_back(std::make_unique<Measurement>(suite, chosen, real, device, options));
-  const auto builds = builds_of(measurements, contestants);
-  if (progress.started) progress.started(builds.size());
-  run_together(builds);
+  if (progress.started) progress.started(cases.size() * builds_of_a_case(contestants));
   std::vector<CaseResult> results;
-  for (auto& measurement : measurements) {
-    results.push_back(measurement->run(contestants));
-    measurement.reset();
-    if (progress.finished) progress.finished(results.back());
+  for (std::size_t next = 0; next < cases.size();) {
+    std::vector<std::unique_ptr<Measurement>> measurements;
+    for (const std::size_t end = end_of_window(cases, next); next < end; ++next)
+      measurements.push_back(std::make_unique<Measurement>(suite, cases[next], real, device, options));
+    run_together(builds_of(measurements, contestants));
+    for (auto& measurement : measurements) {
+      results.push_back(measurement->run(contestants));
+      measurement.reset();
+      if (progress.finished) progress.finished(results.back());
+    }
   }
   return results;
 }

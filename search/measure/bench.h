@@ -23,6 +23,7 @@ struct Entry {
   ContestantKind kind = ContestantKind::weft;
   DenseType arithmetic = DenseType::f32;
   std::string variant;  ///< the fastest of its ways
+  std::string weights;  ///< where it has others than those of the case
   /// Every way that was right, with the microseconds of a few samples; empty where there is one way.
   std::vector<std::pair<std::string, double>> tried;
   Check check;
@@ -42,8 +43,9 @@ struct CaseResult {
   std::int64_t stored = 0;
   double sparsity = 0;  ///< as found
   double limit = 0;     ///< microseconds below which nobody can be on an H200; 0 on the CPU
+  std::optional<GroupLimits> group_limits = {};  ///< likewise, of weights in groups
   int copies = 1;
-  std::vector<Entry> entries;
+  std::vector<Entry> entries = {};
 };
 
 /// Who wants to know how far a measurement is.
@@ -52,10 +54,10 @@ struct BenchProgress {
   std::function<void(const CaseResult&)> finished;
 };
 /// Measures the cases of a suite. What needs no device, the compiling of weft's kernels above all, is done
-/// first, for all cases at the same time. A contestant that cannot, or is wrong, is left out of the timing
-/// and says why; of a contestant with several ways the fastest that is right is timed. `started` hears how
-/// many kernels are compiled, `finished` each result, in the order of the cases. RuntimeError when the device
-/// fails.
+/// first, for as many cases at the same time as the memory holds. A contestant that cannot, or is wrong, is
+/// left out of the timing and says why; of a contestant with several ways the fastest that is right is timed.
+/// `started` hears how many kernels are compiled, `finished` each result, in the order of the cases.
+/// RuntimeError when the device fails.
 std::vector<CaseResult> measure(const Suite& suite, const std::vector<SuiteCase>& cases,
                                 const RealWeights& real, const Device& device,
                                 const std::vector<Contestant>& contestants, const BenchOptions& options,

@@ -61,6 +61,12 @@ std::int64_t longest_row(const WeightMatrix& matrix) {
   return longest;
 }
 
+std::vector<std::int64_t> shape_of_part(const SuiteProblem& part) {
+  if (!part.convolution) return {part.m, part.n};
+  const auto output = part.convolution->output();
+  return {part.convolution->batch, part.m, output[0], output[1]};
+}
+
 template <class T>
 double relative_of(std::span<const T> a, std::span<const T> b) {
   double error = 0;
@@ -90,29 +96,60 @@ double relative_difference(const Array& output, const Array& trusted) {
   }
 }
 
-Checker::Checker(const Workload& workload, double budget) : all_rows_(workload.matrix.rows) {
-  const double all = std::max(workload.operations() / 2, static_cast<double>(workload.problem.m) *
-                                                             static_cast<double>(workload.problem.n));
-  const double share = std::min(1.0, budget / std::max(all, 1.0));
-  const auto count = std::clamp(static_cast<std::int64_t>(share * static_cast<double>(all_rows_)),
-                                std::min<std::int64_t>(8, all_rows_), all_rows_);
-  rows_ = spread(all_rows_, count);
+void Checker::choose_sample(const Workload& workload, double budget) {
   outer_ = workload.problem.convolution ? workload.problem.convolution->batch : 1;
   inner_ = workload.problem.n / outer_;
+  const double all = std::max(workload.operations() / 2, static_cast<double>(all_rows_ * workload.problem.n));
+  complete_ = all <= budget;
+  constexpr std::int64_t most_images = 2;
+  constexpr std::int64_t most_columns = 256;
+  // Pixels of an image need each other's neighbours, so of a convolution all are computed.
+  images_ = spread(outer_, complete_ ? outer_ : std::min(outer_, most_images));
+  columns_ =
+      spread(inner_, complete_ || workload.problem.convolution ? inner_ : std::min(inner_, most_columns));
+  const double of_a_row = all / static_cast<double>(all_rows_) * static_cast<double>(images_.size()) /
+                          static_cast<double>(outer_) * static_cast<double>(columns_.size()) /
+                          static_cast<double>(inner_);
+  const double rows = std::min(budget / of_a_row, static_cast<double>(all_rows_));
+  rows_ = spread(all_rows_,
+                 complete_ ? all_rows_
+                           : std::max(static_cast<std::int64_t>(rows), std::min<std::int64_t>(8, all_rows_)));
+}
 
+Array Checker::chosen_b(const Workload& workload) const {
+  const Array& b = *workload.b;
+  if (workload.problem.convolution) {
+    std::vector<std::int64_t> shape = b.shape();
+    const std::size_t bytes = b.bytes() / static_cast<std::size_t>(outer_);
+    shape.front() = static_cast<std::int64_t>(images_.size());
+    Array part(b.dtype(), shape);
+    for (std::size_t i = 0; i < images_.size(); ++i)
+      std::memcpy(part.data() + i * bytes, b.data() + static_cast<std::size_t>(images_[i]) * bytes, bytes);
+    return part;
+  }
+  const auto count = static_cast<std::int64_t>(columns_.size());
+  Array part(b.dtype(), {workload.problem.k, count});
+  for (std::int64_t k = 0; k < workload.problem.k; ++k) {
+    for (std::int64_t i = 0; i < count; ++i)
+      part.copy_element(k * count + i, b, k * inner_ + columns_[static_cast<std::size_t>(i)]);
+  }
+  return part;
+}
+
+Checker::Checker(const Workload& workload, double budget) : all_rows_(workload.matrix.rows) {
+  choose_sample(workload, budget);
   SuiteProblem part = workload.problem;
-  part.m = count;
-  if (part.convolution) part.convolution->filters = count;
+  part.m = static_cast<std::int64_t>(rows_.size());
+  part.n = static_cast<std::int64_t>(columns_.size());
+  if (part.convolution) {
+    part.convolution->filters = part.m;
+    part.convolution->batch = static_cast<std::int64_t>(images_.size());
+  }
   const Algorithm algorithm = part.convolution ? convolution_algorithm(*part.convolution, workload.dtype)
                                                : spmm_algorithm(part.m, part.k, part.n, workload.dtype);
   const SparseTensor weights = pack(rows_of(workload.matrix, rows_), formats::csr());
-  Array b = *workload.b;
-  Array c(workload.dtype, {outer_, count, inner_});
-  c = std::move(c).reshaped(part.convolution ? [&] {
-    const auto output = part.convolution->output();
-    return std::vector<std::int64_t>{outer_, count, output[0], output[1]};
-  }()
-                                             : std::vector<std::int64_t>{count, inner_});
+  Array b = chosen_b(workload);
+  Array c(workload.dtype, shape_of_part(part));
   Arguments arguments;
   arguments.tensors = {{"B", &b}, {"C", &c}};
   expected_ = reference(algorithm, &weights, arguments);
@@ -120,13 +157,14 @@ Checker::Checker(const Workload& workload, double budget) : all_rows_(workload.m
 }
 
 Array Checker::sample_of(const Array& output) const {
-  Array sample(output.dtype(), {outer_, static_cast<std::int64_t>(rows_.size()), inner_});
-  const std::size_t bytes = static_cast<std::size_t>(inner_) * size_of(output.dtype());
-  std::byte* to = sample.data();
-  for (std::int64_t o = 0; o < outer_; ++o) {
+  Array sample(output.dtype(),
+               {static_cast<std::int64_t>(images_.size()), static_cast<std::int64_t>(rows_.size()),
+                static_cast<std::int64_t>(columns_.size())});
+  std::int64_t to = 0;
+  for (const std::int64_t image : images_) {
     for (const std::int64_t row : rows_) {
-      std::memcpy(to, output.data() + static_cast<std::size_t>(o * all_rows_ + row) * bytes, bytes);
-      to += bytes;
+      for (const std::int64_t column : columns_)
+        sample.copy_element(to++, output, (image * all_rows_ + row) * inner_ + column);
     }
   }
   return sample;

@@ -19,9 +19,9 @@ struct Check {
   std::string reason;            ///< why it did not pass
 };
 
-/// The f64 reference of one workload. Where computing all of it would take long, a sample of rows is compared
-/// with f64, and the whole output with a result that passed before: the first one, the vendor's dense
-/// product.
+/// The f64 reference of one workload. Where computing all of it would take long, a sample of rows, and of
+/// these 256 columns or two images, is compared with f64, and the whole output with a result that passed
+/// before: the first one, the vendor's dense product.
 class Checker {
  public:
   /// `budget`: products that the reference may add up; at least eight rows are computed.
@@ -34,16 +34,21 @@ class Checker {
 
   /// Makes an output that passed the measure for the rows outside the sample.
   void trust(Array output) { trusted_ = std::move(output); }
-  bool complete() const { return rows_.size() == static_cast<std::size_t>(all_rows_); }
+  bool complete() const { return complete_; }
   bool has_trusted() const { return trusted_.has_value(); }
 
  private:
   Array sample_of(const Array& output) const;
+  void choose_sample(const Workload& workload, double budget);
+  Array chosen_b(const Workload& workload) const;
 
   std::int64_t all_rows_ = 0;
   std::int64_t outer_ = 1;  ///< the output is [outer, rows, inner]
   std::int64_t inner_ = 1;
+  bool complete_ = false;
+  std::vector<std::int64_t> images_;  ///< of `outer_`
   std::vector<std::int64_t> rows_;
+  std::vector<std::int64_t> columns_;  ///< of `inner_`
   Reference expected_;
   double strict_tolerance_ = 0;
   std::optional<Array> trusted_;

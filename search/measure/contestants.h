@@ -4,6 +4,7 @@
 #include <weft/backends/runtime/libraries.h>
 #include <weft/backends/runtime/libraries/cudnn.h>
 #include <weft/backends/runtime/libraries/cusparse.h>
+#include <weft/backends/runtime/libraries/cusparselt.h>
 #include <weft/search/measure/operands.h>
 #include <weft/search/measure/recipes.h>
 
@@ -32,15 +33,23 @@ struct Variant {
   std::function<Run(std::shared_ptr<const Operands>)> prepare;
 };
 
-enum class ContestantKind : std::uint8_t { weft, dense, sparse };
+enum class ContestantKind : std::uint8_t {
+  weft,
+  dense,   ///< what the others are compared with
+  pruned,  ///< the dense product of the pruned weights, zeros in place, where `dense` has weights of its own
+  sparse,
+};
 
 /// Stands in the table under one name, with the fastest of its ways.
 struct Contestant {
   std::string name;  ///< "cuBLAS tf32"
   ContestantKind kind = ContestantKind::weft;
   DenseType arithmetic = DenseType::f32;
-  std::vector<Variant> variants;
-  std::string absent;  ///< why it has none
+  std::vector<Variant> variants = {};
+  std::string absent = {};  ///< why it has none
+  /// The workload with weights that this contestant can hold, where it does not take those of the suite.
+  /// UserError where it has none.
+  std::function<Workload(const SuiteCase&, const Workload&)> own_weights = {};
 };
 
 /// The vendor's libraries, as far as they are there.
@@ -48,16 +57,21 @@ struct Libraries {
   explicit Libraries(const Device& device);
 
   // Before the libraries, whose opening writes them.
-  std::string no_cublas, no_cusparse, no_cudnn;  ///< why one is not there
+  std::string no_cublas, no_cusparse, no_cusparselt, no_cudnn;  ///< why one is not there
   std::optional<Dense> cublas;
   std::optional<Cusparse> cusparse;
+  std::optional<Cusparselt> cusparselt;
   std::optional<Cudnn> cudnn;
+
+  std::vector<std::string> versions() const;
 };
 
 /// The contestants of a suite: the dense product at the precision of the weights first, which is what the
-/// others are compared with, then TF32 where the weights are f32, then cuSPARSE, then each of weft's recipes.
-/// On a device without the libraries weft's alone. With `sweep` a recipe enters with all points of its knobs.
-/// `libraries` must outlive the result.
+/// others are compared with, then the vendor's others, then those of weft's recipes that are for such
+/// weights. Unstructured weights: TF32 where they are f32, and cuSPARSE CSR. Weights in groups: the dense
+/// product with dense random weights and with the pruned ones, cuSPARSE Blocked-ELL and cuSPARSELt 2:4 with
+/// weights of their own. On a device without the libraries weft's alone. With `sweep` a recipe enters with
+/// all points of its knobs. `libraries` must outlive the result.
 std::vector<Contestant> contestants_of(const Suite& suite, const Device& device, const Target& target,
                                        const Libraries& libraries, const std::vector<Recipe>& recipes,
                                        bool sweep = false);

@@ -238,9 +238,14 @@ std::vector<RecipePoint> sparsert_points() {
 
 }  // namespace
 
+bool Recipe::is_for(const Suite& suite) const {
+  return weights == RecipeWeights::any || (weights == RecipeWeights::grouped) == suite.is_grouped();
+}
+
 const std::vector<Recipe>& recipes() {
-  static const std::vector<Recipe> all{{"default", default_recipe, {}},
-                                       {"sparsert", sparsert_recipe, sparsert_points()}};
+  static const std::vector<Recipe> all{
+      {"default", default_recipe, {}},
+      {"sparsert", sparsert_recipe, sparsert_points(), RecipeWeights::unstructured}};
   return all;
 }
 

@@ -20,10 +20,16 @@ struct RecipePoint {
   MakeSchedule schedule;
 };
 
+enum class RecipeWeights : std::uint8_t { any, unstructured, grouped };
+
 struct Recipe {
   std::string name;                ///< "default"
   MakeSchedule schedule;           ///< with the knobs that it chooses itself
   std::vector<RecipePoint> sweep;  ///< every point worth trying; empty: it has no knobs
+  RecipeWeights weights = RecipeWeights::any;
+
+  /// Whether it enters into the measurements of a suite.
+  bool is_for(const Suite& suite) const;
 };
 
 /// All of them. A new recipe is one line here.

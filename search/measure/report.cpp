@@ -30,6 +30,15 @@ double ratio(const Entry& other, const Entry& ours) {
   return other.timing.median / ours.timing.median;
 }
 
+/// "2.31", or "-" where one of the two was not timed.
+std::string cell_of_ratio(const Entry* other, const Entry* ours) {
+  return other != nullptr && ours != nullptr ? fmt::format("{:.2f}", ratio(*other, *ours)) : "-";
+}
+
+std::string cell_of_share(double limit, const Entry* ours) {
+  return ours != nullptr && limit > 0 ? fmt::format("{:.0f} %", 100 * limit / ours->timing.median) : "-";
+}
+
 std::string size_of_problem(const SuiteProblem& p) {
   if (!p.convolution) return fmt::format("{}x{}x{}", p.m, p.k, p.n);
   const Convolution& c = *p.convolution;
@@ -53,6 +62,7 @@ std::string in_one_line(const std::string& text) {
 Json json_of(const Entry& entry) {
   Json json{{"name", entry.name}};
   if (!entry.variant.empty()) json["variant"] = entry.variant;
+  if (!entry.weights.empty()) json["weights"] = entry.weights;
   for (const auto& [name, microseconds] : entry.tried) json["tried"][name] = microseconds;
   if (entry.timed()) {
     json["us"] = {{"median", entry.timing.median},     {"minimum", entry.timing.minimum},
@@ -96,6 +106,10 @@ const Entry* baseline_of(const CaseResult& result) {
   });
 }
 
+const Entry* pruned_baseline_of(const CaseResult& result) {
+  return fastest(result, [](const Entry& entry) { return entry.kind == ContestantKind::pruned; });
+}
+
 const Entry* best_of_weft(const CaseResult& result) {
   return fastest(result, [](const Entry& entry) { return entry.kind == ContestantKind::weft; });
 }
@@ -136,14 +150,15 @@ std::vector<MeanLine> means_of(const std::vector<CaseResult>& results) {
     std::vector<double> ratios;
     std::string worst_id;
   };
-  // Batch, sparsity, then the place of the contestant, so that the lines come in the order of the table.
-  std::map<std::tuple<std::int64_t, double, std::size_t>, Group> by_contestant;
+  // Batch, sparsity, V, then the place of the contestant: the lines come in the order of the table.
+  std::map<std::tuple<std::int64_t, double, std::int64_t, std::size_t>, Group> by_contestant;
   for (const CaseResult& result : results) {
     const Entry* ours = best_of_weft(result);
     for (std::size_t i = 0; i < result.entries.size(); ++i) {
       const Entry& other = result.entries[i];
       if (ours == nullptr || !other.timed() || other.kind == ContestantKind::weft) continue;
-      Group& group = by_contestant[{result.chosen.batch, result.chosen.sparsity, i}];
+      Group& group =
+          by_contestant[{result.chosen.batch, result.chosen.sparsity, result.chosen.group_rows, i}];
       const double r = ratio(other, *ours);
       if (group.ratios.empty() || r < *std::min_element(group.ratios.begin(), group.ratios.end()))
         group.worst_id = result.chosen.problem.id;
@@ -152,41 +167,68 @@ std::vector<MeanLine> means_of(const std::vector<CaseResult>& results) {
   }
   std::vector<MeanLine> lines;
   for (const auto& [key, group] : by_contestant) {
-    const auto& [batch, sparsity, place] = key;
+    const auto& [batch, sparsity, group_rows, place] = key;
     const CaseResult* any = nullptr;
     for (const CaseResult& result : results) {
       if (any == nullptr && place < result.entries.size()) any = &result;
     }
-    lines.push_back({sparsity, batch, any->entries[place].name, static_cast<int>(group.ratios.size()),
-                     *geometric_mean(group.ratios),
+    lines.push_back({sparsity, batch, group_rows, any->entries[place].name,
+                     static_cast<int>(group.ratios.size()), *geometric_mean(group.ratios),
                      *std::min_element(group.ratios.begin(), group.ratios.end()), group.worst_id});
   }
   return lines;
 }
 
-std::vector<std::string> table_heading(const std::vector<Contestant>& contestants) {
+std::vector<std::string> table_heading(const Suite& suite, const std::vector<Contestant>& contestants) {
   std::vector<std::string> heading{"id", "problem", "zero", "batch"};
+  if (suite.is_grouped()) heading.emplace_back("V");
   for (const Contestant& contestant : contestants) heading.push_back(contestant.name);
-  heading.insert(heading.end(), {"over dense", "of H200 limit", "verdict"});
+  heading.emplace_back("over dense");
+  if (suite.is_grouped()) {
+    heading.insert(heading.end(), {"over pruned", "of tensor", "of L2"});
+  } else {
+    heading.emplace_back("of H200 limit");
+  }
+  heading.emplace_back("verdict");
   return heading;
 }
 
 std::vector<std::string> table_row(const CaseResult& result) {
   const SuiteProblem& problem = result.chosen.problem;
+  const bool grouped = result.chosen.group_rows > 0;
   std::vector<std::string> cells{problem.id, size_of_problem(problem),
                                  fmt::format("{:.1f} %", 100 * result.sparsity),
                                  std::to_string(result.chosen.batch)};
+  if (grouped) cells.push_back(std::to_string(result.chosen.group_rows));
   for (const Entry& entry : result.entries) {
     cells.push_back(entry.timed() ? fmt::format("{:.2f}", entry.timing.median) : entry.wrong ? "WRONG" : "-");
   }
   const Entry* ours = best_of_weft(result);
-  const Entry* dense = baseline_of(result);
-  cells.push_back(ours != nullptr && dense != nullptr ? fmt::format("{:.2f}", ratio(*dense, *ours)) : "-");
-  cells.push_back(ours != nullptr && result.limit > 0
-                      ? fmt::format("{:.0f} %", 100 * result.limit / ours->timing.median)
-                      : "-");
+  cells.push_back(cell_of_ratio(baseline_of(result), ours));
+  if (grouped) {
+    const GroupLimits limits = result.group_limits.value_or(GroupLimits{});
+    cells.push_back(cell_of_ratio(pruned_baseline_of(result), ours));
+    cells.push_back(cell_of_share(limits.tensor, ours));
+    cells.push_back(cell_of_share(limits.l2, ours));
+  } else {
+    cells.push_back(cell_of_share(result.limit, ours));
+  }
   cells.push_back(verdict_of(result));
   return cells;
+}
+
+std::vector<std::string> own_weights_of(const std::vector<CaseResult>& results) {
+  std::vector<std::string> lines;
+  for (const CaseResult& result : results) {
+    for (const Entry& entry : result.entries) {
+      if (!entry.timed() || entry.weights.empty()) continue;
+      // Without the seed, which is another for every shape.
+      const std::string line =
+          fmt::format("{}: {}", entry.name, entry.weights.substr(0, entry.weights.rfind(", seed")));
+      if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+    }
+  }
+  return lines;
 }
 
 std::vector<std::string> reasons_of(const std::vector<CaseResult>& results) {
@@ -217,6 +259,7 @@ std::string json_line(const CaseResult& result, const BenchPlace& place) {
       {"label", problem.label},
       {"problem", json_of(problem)},
       {"batch", result.chosen.batch},
+      {"V", result.chosen.group_rows},
       {"dtype", name_of(result.dtype)},
       {"sparsity", {{"asked", result.chosen.sparsity}, {"found", result.sparsity}, {"nnz", result.stored}}},
       {"weights", result.source},
@@ -228,6 +271,14 @@ std::string json_line(const CaseResult& result, const BenchPlace& place) {
   for (const Entry& entry : result.entries) json["entries"].push_back(json_of(entry));
   if (ours != nullptr && result.limit > 0) json["of_limit"] = result.limit / ours->timing.median;
   if (ours != nullptr && dense != nullptr) json["over_dense"] = ratio(*dense, *ours);
+  if (const Entry* pruned = pruned_baseline_of(result); ours != nullptr && pruned != nullptr)
+    json["over_pruned"] = ratio(*pruned, *ours);
+  if (result.group_limits) {
+    json["tensor_limit_us"] = result.group_limits->tensor;
+    json["l2_limit_us"] = result.group_limits->l2;
+    if (ours != nullptr) json["of_tensor"] = result.group_limits->tensor / ours->timing.median;
+    if (ours != nullptr) json["of_l2"] = result.group_limits->l2 / ours->timing.median;
+  }
   json["verdict"] = verdict_of(result);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

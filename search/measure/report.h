@@ -12,8 +12,10 @@ namespace weft {
 /// The entry of this name that was timed; null when there is none.
 const Entry* timed_entry(const CaseResult& result, const std::string& name);
 
-/// The dense product at the precision of the weights; null when it was not timed.
+/// The dense product at the precision of the weights; null when it was not timed. Of weights in groups it
+/// has dense random weights, and `pruned_baseline_of` is the same product of the pruned weights.
 const Entry* baseline_of(const CaseResult& result);
+const Entry* pruned_baseline_of(const CaseResult& result);
 /// The fastest of weft's recipes, and the fastest of all; null when none was timed.
 const Entry* best_of_weft(const CaseResult& result);
 const Entry* fastest_of(const CaseResult& result);
@@ -24,10 +26,11 @@ std::string verdict_of(const CaseResult& result);
 /// exp of the mean logarithm; nothing for no numbers. InternalError for a number that is not above zero.
 std::optional<double> geometric_mean(const std::vector<double>& numbers);
 
-/// The mean ratios of weft's best over every contestant, a group of cases with one sparsity and batch each.
+/// The mean ratios of weft's best over every contestant, for the cases of one sparsity, batch and V each.
 struct MeanLine {
   double sparsity = 0;
   std::int64_t batch = 1;
+  std::int64_t group_rows = 0;
   std::string over;  ///< name of the contestant
   int cases = 0;     ///< where both were timed
   double mean = 0;
@@ -37,8 +40,12 @@ struct MeanLine {
 std::vector<MeanLine> means_of(const std::vector<CaseResult>& results);
 
 /// Heading and cells of the table, one row a result. Times are microseconds; a cell without one has "-".
-std::vector<std::string> table_heading(const std::vector<Contestant>& contestants);
+/// Weights in groups have their V, and in place of the limit that holds for every kernel the two of
+/// GroupLimits.
+std::vector<std::string> table_heading(const Suite& suite, const std::vector<Contestant>& contestants);
 std::vector<std::string> table_row(const CaseResult& result);
+/// The contestants that had weights of their own, one line each.
+std::vector<std::string> own_weights_of(const std::vector<CaseResult>& results);
 /// The reasons of the cells without a time, each once, with the ids of the problems.
 std::vector<std::string> reasons_of(const std::vector<CaseResult>& results);
 

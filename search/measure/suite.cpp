@@ -37,6 +37,7 @@ class SuiteReader {
     suite.dtype = dtype_of(root);
     suite.sparsity = sparsity_of(root);
     suite.batch = batch_of(root);
+    if (root.contains("V")) suite.group_rows = integers_of(root, "V");
     const Json& problems = list_of(root, "problems");
     for (std::size_t i = 0; i < problems.size(); ++i) {
       suite.problems.push_back(problem_of(problems[i], i));
@@ -110,14 +111,17 @@ class SuiteReader {
 
   std::vector<std::int64_t> batch_of(const Json& root) const {
     for (const char* field : {"n_scale", "batch"}) {
-      if (!root.contains(field)) continue;
-      std::vector<std::int64_t> all;
-      const Json& list = list_of(root, field);
-      for (std::size_t i = 0; i < list.size(); ++i)
-        all.push_back(integer(list[i], fmt::format("/{}/{}", field, i), field, 1));
-      return all;
+      if (root.contains(field)) return integers_of(root, field);
     }
     return {1};
+  }
+
+  std::vector<std::int64_t> integers_of(const Json& root, const char* field) const {
+    std::vector<std::int64_t> all;
+    const Json& list = list_of(root, field);
+    for (std::size_t i = 0; i < list.size(); ++i)
+      all.push_back(integer(list[i], fmt::format("/{}/{}", field, i), field, 1));
+    return all;
   }
 
   std::string id_of(const Json& object, const std::string& at, std::size_t number) const {
@@ -191,13 +195,26 @@ std::vector<T> chosen(const std::vector<T>& wanted, const std::vector<T>& all) {
   return wanted.empty() ? all : wanted;
 }
 
+bool is_named(const SuiteProblem& problem, const std::string& name) {
+  return name == problem.id || (!name.empty() && name == problem.label) ||
+         name == fmt::format("{}x{}x{}", problem.m, problem.k, problem.n);
+}
+
+bool is_chosen(const SuiteProblem& problem, const std::vector<std::string>& names) {
+  return names.empty() || std::any_of(names.begin(), names.end(),
+                                      [&](const std::string& name) { return is_named(problem, name); });
+}
+
 void check(const Suite& suite, const SuiteSelection& selection) {
-  std::vector<std::string> known;
-  for (const SuiteProblem& problem : suite.problems) known.push_back(problem.id);
-  for (const std::string& id : selection.ids) {
-    if (std::find(known.begin(), known.end(), id) == known.end())
-      throw UserError(
-          {"the suite has no such problem", suite.name, id, fmt::format("{}", fmt::join(known, ", "))});
+  for (const std::string& name : selection.problems) {
+    const auto named = [&](const SuiteProblem& problem) { return is_named(problem, name); };
+    if (std::any_of(suite.problems.begin(), suite.problems.end(), named)) continue;
+    std::vector<std::string> known;
+    for (const SuiteProblem& problem : suite.problems) known.push_back(problem.id);
+    throw UserError(
+        {"the suite has no such problem", suite.name, name,
+         fmt::format("{}, a label, or a size as in {}x{}x{}", fmt::join(known, ", "),
+                     suite.problems.front().m, suite.problems.front().k, suite.problems.front().n)});
   }
   for (const double sparsity : selection.sparsity) {
     if (!is_sparsity(sparsity))
@@ -207,6 +224,14 @@ void check(const Suite& suite, const SuiteSelection& selection) {
     if (batch < 1 || batch > most_extent)
       throw UserError(
           {"a batch cannot be", suite.name, std::to_string(batch), fmt::format("1 to {}", most_extent)});
+  }
+  for (const std::int64_t rows : selection.group_rows) {
+    if (!suite.is_grouped())
+      throw UserError({"groups of rows cannot be chosen", suite.name, fmt::format("V = {}", rows),
+                       "a suite with the field \"V\": this one has unstructured weights"});
+    if (rows < 1 || rows > most_extent)
+      throw UserError({"groups of rows cannot be", suite.name, fmt::format("V = {}", rows),
+                       fmt::format("1 to {}", most_extent)});
   }
 }
 
@@ -235,12 +260,13 @@ std::vector<SuiteCase> cases_of(const Suite& suite, const SuiteSelection& select
   std::vector<SuiteCase> cases;
   for (const std::int64_t batch : chosen(selection.batch, suite.batch)) {
     for (const double sparsity : chosen(selection.sparsity, suite.sparsity)) {
-      for (SuiteProblem problem : suite.problems) {
-        const auto& ids = selection.ids;
-        if (!ids.empty() && std::find(ids.begin(), ids.end(), problem.id) == ids.end()) continue;
-        problem.n *= batch;
-        if (problem.convolution) problem.convolution->batch = batch;
-        cases.push_back({std::move(problem), sparsity, batch});
+      for (const std::int64_t rows : chosen(selection.group_rows, suite.group_rows)) {
+        for (SuiteProblem problem : suite.problems) {
+          if (!is_chosen(problem, selection.problems)) continue;
+          problem.n *= batch;
+          if (problem.convolution) problem.convolution->batch = batch;
+          cases.push_back({std::move(problem), sparsity, batch, rows});
+        }
       }
     }
   }

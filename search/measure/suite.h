@@ -28,8 +28,11 @@ struct Suite {
   DType dtype = DType::f32;
   std::vector<double> sparsity;
   std::vector<std::int64_t> batch{1};  ///< "n_scale" of products, "batch" of convolutions
+  /// "V": sizes of groups of rows that keep the same columns; 0 alone where weights are unstructured.
+  std::vector<std::int64_t> group_rows{0};
   std::vector<SuiteProblem> problems;  ///< at batch 1
 
+  bool is_grouped() const { return group_rows.front() > 0; }
   bool is_convolution() const { return !problems.empty() && problems.front().convolution.has_value(); }
 };
 
@@ -38,12 +41,14 @@ struct SuiteCase {
   SuiteProblem problem;
   double sparsity = 0;
   std::int64_t batch = 1;
+  std::int64_t group_rows = 0;  ///< of Shfl-BW weights; 0: unstructured ones
 };
 
 /// Reads a suite. Fields: "suite", "dtype" (f32, f16, bf16), "sparsity" (fractions, a list), "n_scale" or
-/// "batch" (a list), "problems": products with "M", "K", "N", convolutions with "C", "F", "H", "W", "R", "S"
-/// and, where they are given, "stride" (else 1) and "pad" (else (R - 1) / 2 and (S - 1) / 2). Other fields
-/// are ignored. UserError that names file, line and field; RuntimeError when the file cannot be read.
+/// "batch" (a list), "V" (a list: the weights are Shfl-BW with groups of so many rows), "problems": products
+/// with "M", "K", "N", convolutions with "C", "F", "H", "W", "R", "S" and, where they are given, "stride"
+/// (else 1) and "pad" (else (R - 1) / 2 and (S - 1) / 2). Other fields are ignored. UserError that names
+/// file, line and field; RuntimeError when the file cannot be read.
 Suite read_suite(const std::string& path);
 
 /// The same from text; `origin` names it in messages.
@@ -51,13 +56,15 @@ Suite parse_suite(const std::string& text, const std::string& origin);
 
 /// What of a suite is to be measured; an empty list means everything.
 struct SuiteSelection {
-  std::vector<std::string> ids;
-  std::vector<double> sparsity;  ///< may name sparsities that the file does not list
+  std::vector<std::string> problems;  ///< ids, labels ("llama2-13b") or sizes ("5120x5120x4096", at batch 1)
+  std::vector<double> sparsity;       ///< may name sparsities that the file does not list
   std::vector<std::int64_t> batch;
+  std::vector<std::int64_t> group_rows;
 };
 
-/// Every chosen problem at every chosen sparsity and batch: batch outermost, then sparsity. UserError for an
-/// id that the suite lacks, a sparsity outside 0 … 1 and a batch below 1.
+/// Every chosen problem at every chosen sparsity, batch and group size: batch outermost, then sparsity, then
+/// groups. UserError for a problem that the suite lacks, a sparsity outside 0 … 1, a batch or group below 1,
+/// and groups of a suite without "V".
 std::vector<SuiteCase> cases_of(const Suite& suite, const SuiteSelection& selection = {});
 
 }  // namespace weft

@@ -45,6 +45,18 @@ void read_real(Workload& workload, const RealWeights::Entry& entry, std::uint64_
   }
 }
 
+void draw_groups(Workload& workload, const SuiteCase& chosen, std::uint64_t seed) {
+  ShflBwWeights drawn = shfl_bw_weights({.rows = chosen.problem.m,
+                                         .columns = chosen.problem.k,
+                                         .sparsity = chosen.sparsity,
+                                         .group_rows = chosen.group_rows,
+                                         .dtype = workload.dtype,
+                                         .seed = seed});
+  workload.matrix = std::move(drawn.matrix);
+  workload.groups = std::move(drawn.groups);
+  workload.source = fmt::format("Shfl-BW, V = {}, seed {}", chosen.group_rows, seed);
+}
+
 void draw(Workload& workload, double sparsity, std::uint64_t seed) {
   SyntheticLayer layer;
   layer.rows = workload.problem.m;
@@ -83,14 +95,20 @@ Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& 
                      fmt::format("at most {}", std::numeric_limits<std::int32_t>::max())});
   workload.algorithm = algorithm_of(chosen.problem, dtype);
   const std::uint64_t seed = seed_of(chosen.problem, chosen.sparsity);
-  if (const auto* entry = real.find(chosen.problem.m, chosen.problem.k, chosen.sparsity)) {
-    read_real(workload, *entry, seed);
+  workload.seed = seed;
+  std::vector<std::int64_t> shape_of_b = shape_of(workload.algorithm, "B");
+  if (chosen.group_rows > 0) {
+    draw_groups(workload, chosen, seed);
+    workload.b = std::make_shared<const Array>(normal_array(dtype, std::move(shape_of_b), seed + 1));
   } else {
-    draw(workload, chosen.sparsity, seed);
+    if (const auto* entry = real.find(chosen.problem.m, chosen.problem.k, chosen.sparsity)) {
+      read_real(workload, *entry, seed);
+    } else {
+      draw(workload, chosen.sparsity, seed);
+    }
+    workload.b = std::make_shared<const Array>(random_array(dtype, std::move(shape_of_b), seed + 1));
   }
   workload.matrix.shape = shape_of(workload.algorithm, "A");
-  workload.b =
-      std::make_shared<const Array>(random_array(dtype, shape_of(workload.algorithm, "B"), seed + 1));
   return workload;
 }
 
@@ -104,6 +122,21 @@ Workload copy_of(const Workload& workload, int copy) {
   return other;
 }
 
+Workload with_weights(const Workload& workload, WeightMatrix matrix, std::string source) {
+  internal_check(matrix.rows == workload.matrix.rows && matrix.columns == workload.matrix.columns,
+                 "weights of another shape");
+  Workload other;
+  other.problem = workload.problem;
+  other.algorithm = workload.algorithm;
+  other.dtype = workload.dtype;
+  other.matrix = std::move(matrix);
+  other.matrix.shape = workload.matrix.shape;
+  other.source = std::move(source);
+  other.seed = workload.seed;
+  other.b = workload.b;
+  return other;
+}
+
 Ceilings ceilings_of(DType dtype) {
   Ceilings ceilings;
   // Tensor cores compute in 16 bits; f32 stays on the units that keep its precision.
@@ -114,6 +147,22 @@ Ceilings ceilings_of(DType dtype) {
 double limit_microseconds(const Workload& workload, const Ceilings& ceilings) {
   return 1e6 * std::max(workload.bytes() / ceilings.bytes_a_second,
                         workload.operations() / ceilings.operations_a_second);
+}
+
+std::optional<GroupLimits> group_limits(const Workload& workload, const Ceilings& ceilings) {
+  if (!workload.groups) return std::nullopt;
+  const auto filled_up = [](std::int64_t count, std::int64_t to) {
+    return static_cast<double>((count + to - 1) / to * to);
+  };
+  const RowGroups& groups = *workload.groups;
+  const std::int64_t n = workload.problem.n;
+  const double multiplied =
+      filled_up(workload.problem.m, groups.rows) * filled_up(groups.kept, 16) * filled_up(n, 8);
+  const auto width = static_cast<double>(size_of(workload.dtype));
+  const double gathered = static_cast<double>(groups.count() * groups.kept) * static_cast<double>(n) * width;
+  const double values = static_cast<double>(workload.matrix.stored()) * width;
+  return GroupLimits{1e6 * 2 * multiplied / ceilings.tensor_operations_a_second,
+                     1e6 * (gathered + values) / ceilings.l2_bytes_a_second};
 }
 
 }  // namespace weft

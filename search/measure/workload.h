@@ -3,9 +3,11 @@
 
 #include <weft/backends/reference.h>
 #include <weft/search/measure/real_weights.h>
+#include <weft/search/measure/structured_weights.h>
 #include <weft/search/measure/suite.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +19,10 @@ struct Workload {
   Algorithm algorithm;  ///< C = A B, or the convolution with NCHW images; no epilogue
   DType dtype = DType::f32;
   WeightMatrix matrix;
-  std::string source;  ///< the file of the weights, or "synthetic, seed 12"
+  std::optional<RowGroups> groups;  ///< of Shfl-BW weights
+  std::int64_t block = 0;           ///< size of weights in blocks
+  std::string source;               ///< the file of the weights, or "synthetic, seed 12"
+  std::uint64_t seed = 0;           ///< of what was drawn
   std::shared_ptr<const Array> b;
 
   /// An output of the right shape, zeros.
@@ -28,22 +33,38 @@ struct Workload {
   double bytes() const;
 };
 
-/// The weights from `real` where it has the shape and the sparsity, else drawn like a layer of a pruned
-/// network; `copy` is 0 for the weights themselves, and from 1 on gives the same positions other values, so
-/// that a kernel with its values in its code is another kernel. UserError for a problem of 2^31 weights or
-/// more, as convolution_algorithm() and check() throw it, RuntimeError when memory or the file fail.
+/// Shfl-BW weights and a normal dense operand where the case has groups. Otherwise the weights from `real`
+/// where it has the shape and the sparsity, else drawn like a layer of a pruned network; `copy` is 0 for the
+/// weights themselves, and from 1 on gives the same positions other values, so that a kernel with its values
+/// in its code is another kernel. UserError for a problem of 2^31 weights or more, as convolution_algorithm()
+/// and check() throw it, RuntimeError when memory or the file fail.
 Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& real);
 Workload copy_of(const Workload& workload, int copy);
+/// The same problem and dense operand with other weights of the same shape.
+Workload with_weights(const Workload& workload, WeightMatrix matrix, std::string source);
 
-/// Rates of a device that bound any kernel.
+/// Rates of an H200 that bound any kernel. All of them stand here and nowhere else.
 struct Ceilings {
-  double bytes_a_second = 4.3e12;        ///< of an H200, measured by a copy
-  double operations_a_second = 66.9e12;  ///< of its f32 units
+  double bytes_a_second = 4.3e12;              ///< of its memory, measured by a copy
+  double operations_a_second = 66.9e12;        ///< of its f32 units
+  double tensor_operations_a_second = 880e12;  ///< f16 wgmma without loads, measured: the clock falls
+  double l2_bytes_a_second = 9.8e12;           ///< rows of 512 bytes gathered from the L2, measured
 };
 Ceilings ceilings_of(DType dtype);
 
 /// The time below which no kernel computes the workload, in microseconds: its bytes or its operations, the
 /// larger.
 double limit_microseconds(const Workload& workload, const Ceilings& ceilings);
+
+/// The same for kernels of Shfl-BW weights, in microseconds.
+struct GroupLimits {
+  /// Tensor cores multiply whole tiles: the last group filled up with rows, lists of kept columns filled up
+  /// to a multiple of 16 and columns to one of 8, what an instruction takes at least.
+  double tensor = 0;
+  /// Every group gathers its kept rows of the dense operand from the L2 once, and its values.
+  double l2 = 0;
+};
+/// Nothing for weights without groups.
+std::optional<GroupLimits> group_limits(const Workload& workload, const Ceilings& ceilings);
 
 }  // namespace weft

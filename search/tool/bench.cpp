@@ -1,5 +1,6 @@
 // weft bench: a suite of problems, weft beside the vendor's libraries.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <weft/backends/parse_device.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/measure/report.h>
@@ -8,6 +9,7 @@
 #include <weft/search/tool/verbs.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -24,6 +26,7 @@ struct BenchVerb {
   BenchOptions bench;
   bool cold = false;
   bool sweep = false;
+  std::vector<std::string> recipes;
   std::string points;
 };
 
@@ -48,22 +51,21 @@ class JsonLog {
 
 BenchPlace place_of(const Suite& suite, const Device& device, const Target& target,
                     const Libraries& libraries, const BenchVerb& options) {
-  BenchPlace place{suite.name, device.name(),       device.description().model, target.name,
-                   {},         options.bench.rounds};
-  if (libraries.cublas) place.libraries.push_back(libraries.cublas->version());
-  if (libraries.cusparse) place.libraries.push_back(libraries.cusparse->version());
-  if (libraries.cudnn) place.libraries.push_back(libraries.cudnn->version());
+  BenchPlace place{suite.name,  device.name(),        device.description().model,
+                   target.name, libraries.versions(), options.bench.rounds};
   return place;
 }
 
-void print_summary(const std::vector<CaseResult>& results, const std::vector<Contestant>& contestants) {
-  Table table(table_heading(contestants));
+void print_summary(const Suite& suite, const std::vector<CaseResult>& results,
+                   const std::vector<Contestant>& contestants) {
+  Table table(table_heading(suite, contestants));
   for (const CaseResult& result : results) table.row(table_row(result));
   fmt::print("{}\n", table.text());
-  Table means({"zero", "batch", "weft over", "problems", "geometric mean", "least", "at"});
+  Table means({"zero", "batch", "V", "weft over", "problems", "geometric mean", "least", "at"});
   const std::vector<MeanLine> lines = means_of(results);
   for (const MeanLine& line : lines) {
-    means.row({fmt::format("{:.0f} %", 100 * line.sparsity), std::to_string(line.batch), line.over,
+    means.row({fmt::format("{:.0f} %", 100 * line.sparsity), std::to_string(line.batch),
+               line.group_rows > 0 ? std::to_string(line.group_rows) : "-", line.over,
                std::to_string(line.cases), fmt::format("{:.2f}", line.mean),
                fmt::format("{:.2f}", line.worst), line.worst_id});
   }
@@ -75,12 +77,26 @@ void print_summary(const std::vector<CaseResult>& results, const std::vector<Con
   }
   if (tf32_faster > 0)
     fmt::print("TF32 dense is the fastest in {} of {} cases.\n", tf32_faster, results.size());
+  for (const std::string& line : own_weights_of(results)) fmt::print("weights of its own: {}\n", line);
   for (const std::string& reason : reasons_of(results)) fmt::print("no time: {}\n", reason);
 }
 
-/// The recipes with those points of their knobs alone whose names hold the text.
-std::vector<Recipe> recipes_with_points(const std::string& text) {
-  std::vector<Recipe> chosen = recipes();
+/// The recipes of these names, or all, with those points of their knobs alone whose names hold the text.
+std::vector<Recipe> chosen_recipes(const Suite& suite, const std::vector<std::string>& names,
+                                   const std::string& text) {
+  std::vector<Recipe> chosen;
+  std::vector<std::string> known;
+  for (const Recipe& recipe : recipes()) {
+    if (!recipe.is_for(suite)) continue;
+    known.push_back(recipe.name);
+    if (names.empty() || std::find(names.begin(), names.end(), recipe.name) != names.end())
+      chosen.push_back(recipe);
+  }
+  for (const std::string& name : names) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw UserError(
+          {"no such recipe for this suite", suite.name, name, fmt::format("{}", fmt::join(known, ", "))});
+  }
   for (Recipe& recipe : chosen) {
     std::erase_if(recipe.sweep,
                   [&](const RecipePoint& point) { return point.name.find(text) == std::string::npos; });
@@ -112,7 +128,8 @@ int run(BenchVerb options) {
   const BenchPlace place = place_of(suite, device, target, libraries, options);
   for (const std::string& version : place.libraries) fmt::print(stderr, "{}\n", version);
   const std::vector<Contestant> contestants =
-      contestants_of(suite, device, target, libraries, recipes_with_points(options.points), options.sweep);
+      contestants_of(suite, device, target, libraries, chosen_recipes(suite, options.recipes, options.points),
+                     options.sweep);
   std::size_t number = 0;
   BenchProgress progress;
   progress.started = [&](std::size_t kernels) {
@@ -128,7 +145,7 @@ int run(BenchVerb options) {
   };
   const std::vector<CaseResult> results =
       measure(suite, cases, real, device, contestants, options.bench, progress);
-  print_summary(results, contestants);
+  print_summary(suite, results, contestants);
   return exit_code_of(results);
 }
 
@@ -141,17 +158,23 @@ void add_bench(CLI::App& app, Action& action) {
       "Every result is verified before it is timed; times are medians of rounds in which all take turns.\n"
       "Example: weft bench --suite sparsert_spmm.json --data weights --sparsity 0.9 --batch 1 --json "
       "bench.jsonl\n"
+      "Weights in groups of rows (suites with V), beside cuBLAS, cuSPARSE Blocked-ELL and cuSPARSELt 2:4:\n"
+      "weft bench --suite shfl_bw_linear.json --only 5120x5120x4096 --sparsity 0.75 --V 128\n"
       "Without a GPU: weft bench --suite sparsert_spmm.json --device cpu --only 1,18");
   verb->add_option("--suite", options->suite, "a JSON file with problems, their sparsities and element type")
       ->required();
   verb->add_option("--data", options->data,
                    "folder of .smtx and .npy weights; generated ones where it has none of a shape");
   verb->add_option("--device", options->device, "cuda, cuda:1 or cpu")->capture_default_str();
-  verb->add_option("--only", options->selection.ids, "ids of problems, with commas between them")
+  verb->add_option("--only", options->selection.problems,
+                   "ids, labels or sizes (5120x5120x4096) of problems, with commas between them")
       ->delimiter(',');
   verb->add_option("--sparsity", options->selection.sparsity, "in place of those of the suite")
       ->delimiter(',');
   verb->add_option("--batch", options->selection.batch, "in place of the suite's n_scale or batch")
+      ->delimiter(',');
+  verb->add_option("--V", options->selection.group_rows,
+                   "in place of the suite's V: rows that share their columns")
       ->delimiter(',');
   verb->add_option("--rounds", options->bench.rounds, "samples of every contestant")
       ->check(CLI::Range(1, 10000))
@@ -160,6 +183,8 @@ void add_bench(CLI::App& app, Action& action) {
                  "eight kernels with other weights take turns, so that code is cold");
   verb->add_flag("--sweep", options->sweep,
                  "try every point of the recipes' knobs, and time the fastest that is right");
+  verb->add_option("--recipe", options->recipes, "weft's recipes by name, in place of all that fit the suite")
+      ->delimiter(',');
   verb->add_option("--points", options->points, "of --sweep, only the points whose names hold this");
   verb->add_option("--json", options->json, "append one JSON line a case to this file");
   verb->callback([options, &action] { action = [options] { return run(*options); }; });

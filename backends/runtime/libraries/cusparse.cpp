@@ -29,6 +29,9 @@ struct EntryPoints {
   Status (*create_csr)(SparseMatrix* matrix, std::int64_t rows, std::int64_t columns, std::int64_t stored,
                        void* row_begin, void* column, void* values, int offset_type, int column_type,
                        int index_base, int value_type);
+  Status (*create_blocked_ell)(SparseMatrix* matrix, std::int64_t rows, std::int64_t columns,
+                               std::int64_t block, std::int64_t ell_columns, void* block_column, void* values,
+                               int column_type, int index_base, int value_type);
   Status (*create_dense)(DenseMatrix* matrix, std::int64_t rows, std::int64_t columns, std::int64_t leading,
                          void* values, int value_type, int order);
   Status (*destroy_sparse)(SparseMatrix matrix);
@@ -44,6 +47,7 @@ struct EntryPoints {
            library.resolve(get_version, "cusparseGetVersion") &&
            library.resolve(set_stream, "cusparseSetStream") &&
            library.resolve(create_csr, "cusparseCreateCsr") &&
+           library.resolve(create_blocked_ell, "cusparseCreateBlockedEll") &&
            library.resolve(create_dense, "cusparseCreateDnMat") &&
            library.resolve(destroy_sparse, "cusparseDestroySpMat") &&
            library.resolve(destroy_dense, "cusparseDestroyDnMat") &&
@@ -89,18 +93,32 @@ int algorithm_code(std::string_view name) {
       {"cuSPARSE has no such algorithm", {}, std::string(name), "default, csr 1, csr 2 or csr 3"});
 }
 
-void check_extents(const CsrProduct& product) {
+void check_extents(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t stored) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
-  bool fits = product.stored >= 0 && product.stored <= most;
-  for (const std::int64_t extent : {product.m, product.n, product.k})
-    fits = fits && extent >= 1 && extent <= most;
+  bool fits = stored >= 0 && stored <= most;
+  for (const std::int64_t extent : {m, n, k}) fits = fits && extent >= 1 && extent <= most;
   if (fits) return;
   throw UserError({"multiplying sparse weights with cuSPARSE",
                    {},
-                   "M = " + std::to_string(product.m) + ", K = " + std::to_string(product.k) + ", N = " +
-                       std::to_string(product.n) + ", " + std::to_string(product.stored) + " entries",
+                   "M = " + std::to_string(m) + ", K = " + std::to_string(k) + ", N = " + std::to_string(n) +
+                       ", " + std::to_string(stored) + " entries",
                    "extents from 1 to " + std::to_string(most) + ", at most as many entries"});
 }
+
+void check_blocks(const BlockedEllProduct& product) {
+  bool fits = product.block >= 1;
+  for (const std::int64_t extent : {product.m, product.k, product.ell_columns})
+    fits = fits && extent % product.block == 0;
+  if (fits && product.ell_columns >= 1 && product.ell_columns <= product.k) return;
+  throw UserError({"multiplying weights in blocks with cuSPARSE",
+                   {},
+                   "blocks of " + std::to_string(product.block) + " for M = " + std::to_string(product.m) +
+                       ", K = " + std::to_string(product.k) + ", " + std::to_string(product.ell_columns) +
+                       " columns of it kept",
+                   "blocks that divide all three, and at least one of them kept"});
+}
+
+constexpr int index_32 = 2, base_zero = 0;
 
 void* pointer(std::uint64_t address) {
   return reinterpret_cast<void*>(address);
@@ -161,6 +179,19 @@ struct Cusparse::Product::State {
     constexpr int plain = 0;
     return function(library->handle, plain, plain, &alpha, a, b, &beta, c, data_f32, algorithm, last);
   }
+
+  /// Row-major dense operands of the product, and its workspace.
+  void describe_dense(std::int64_t m, std::int64_t n, std::int64_t k, int data, std::uint64_t b_address,
+                      std::uint64_t c_address, const std::string& doing) {
+    constexpr int row_major = 2;
+    const EntryPoints& api = library->api;
+    api.check(api.create_dense(&b, k, n, n, pointer(b_address), data, row_major), doing);
+    api.check(api.create_dense(&c, m, n, n, pointer(c_address), data, row_major), doing);
+    std::size_t bytes = 0;
+    api.check(api.set_stream(library->handle, nullptr), doing);
+    api.check(call(api.buffer_size, &bytes), doing);
+    workspace = DeviceMemory(*library->owner, bytes);
+  }
 };
 
 std::optional<Cusparse> Cusparse::open(const Device& device, std::string* reason) {
@@ -196,8 +227,7 @@ std::span<const std::string_view> Cusparse::algorithms() {
 }
 
 Cusparse::Product Cusparse::prepare(const CsrProduct& product, std::string_view algorithm) const {
-  check_extents(product);
-  constexpr int index_32 = 2, base_zero = 0, row_major = 2;
+  check_extents(product.m, product.n, product.k, product.stored);
   const int data = data_code(product.type);
   const EntryPoints& api = state_->api;
   const ContextScope scope(*state_->device);
@@ -209,16 +239,30 @@ Cusparse::Product Cusparse::prepare(const CsrProduct& product, std::string_view 
       api.create_csr(&state->a, product.m, product.k, product.stored, pointer(product.row_begin),
                      pointer(product.column), pointer(product.values), index_32, index_32, base_zero, data),
       doing);
-  api.check(api.create_dense(&state->b, product.k, product.n, product.n, pointer(product.b), data, row_major),
-            doing);
-  api.check(api.create_dense(&state->c, product.m, product.n, product.n, pointer(product.c), data, row_major),
-            doing);
-  std::size_t bytes = 0;
-  api.check(api.set_stream(state_->handle, nullptr), doing);
-  api.check(state->call(api.buffer_size, &bytes), doing);
-  state->workspace = DeviceMemory(*state_->owner, bytes);
+  state->describe_dense(product.m, product.n, product.k, data, product.b, product.c, doing);
   api.check(state->call(api.preprocess, state->workspace.data()), doing);
   wait_for(*state_->owner, nullptr);
+  Product prepared;
+  prepared.state_ = std::move(state);
+  return prepared;
+}
+
+Cusparse::Product Cusparse::prepare(const BlockedEllProduct& product) const {
+  check_blocks(product);
+  check_extents(product.m, product.n, product.k, product.m * product.ell_columns);
+  const int data = data_code(product.type);
+  const EntryPoints& api = state_->api;
+  const ContextScope scope(*state_->device);
+  auto state = std::make_shared<Product::State>();
+  state->library = state_;
+  state->algorithm = algorithm_codes.front();
+  const std::string doing = "preparing a product with cuSPARSE (Blocked-ELL)";
+  api.check(api.create_blocked_ell(&state->a, product.m, product.k, product.block, product.ell_columns,
+                                   pointer(product.block_column), pointer(product.values), index_32,
+                                   base_zero, data),
+            doing);
+  // Nothing is learnt of the weights beforehand: the preprocessing step is for CSR alone.
+  state->describe_dense(product.m, product.n, product.k, data, product.b, product.c, doing);
   Product prepared;
   prepared.state_ = std::move(state);
   return prepared;

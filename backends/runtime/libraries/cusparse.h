@@ -1,5 +1,5 @@
-// The vendor's product with weights in CSR, the one that any unstructured kernel is compared with. Found when
-// the program runs.
+// The vendor's products with weights in CSR, the one that any unstructured kernel is compared with, and in
+// Blocked-ELL. Found when the program runs.
 #pragma once
 
 #include <weft/backends/runtime/device.h>
@@ -25,6 +25,22 @@ struct CsrProduct {
   DenseType type = DenseType::f32;  ///< f32, f16 or bf16; sums are f32
   std::uint64_t row_begin = 0;
   std::uint64_t column = 0;
+  std::uint64_t values = 0;
+  std::uint64_t b = 0;
+  std::uint64_t c = 0;
+};
+
+/// The same with A in blocks of `block` x `block`, every row of blocks keeping ell_columns / block of them.
+/// `block_column` has m / block rows of 32-bit block numbers, -1 where there is none; `values` is m x
+/// ell_columns, row-major. `block` divides m, k and ell_columns.
+struct BlockedEllProduct {
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  std::int64_t block = 0;
+  std::int64_t ell_columns = 0;
+  DenseType type = DenseType::f16;  ///< f32, f16 or bf16; sums are f32
+  std::uint64_t block_column = 0;
   std::uint64_t values = 0;
   std::uint64_t b = 0;
   std::uint64_t c = 0;
@@ -56,6 +72,8 @@ class Cusparse {
   /// UserError for an unknown algorithm or extents outside 1 … 2^31 - 1, RuntimeError where cuSPARSE does not
   /// offer the product by this algorithm.
   Product prepare(const CsrProduct& product, std::string_view algorithm) const;
+  /// Its one algorithm for Blocked-ELL. Errors as above.
+  Product prepare(const BlockedEllProduct& product) const;
 
   /// "cuSPARSE 12.6.3 (libcusparse.so.12)"
   const std::string& version() const;

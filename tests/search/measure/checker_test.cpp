@@ -4,6 +4,7 @@
 #include <weft/search/measure/operands.h>
 
 #include <limits>
+#include <tuple>
 
 namespace weft {
 namespace {
@@ -87,6 +88,35 @@ TEST(Checker, OutsideTheSampleTheTrustedResultDecides) {
   EXPECT_THAT(checker.check(wrong, DenseType::f32).reason, HasSubstr("trusted"));
   EXPECT_FALSE(checker.check(unwritten, DenseType::f32).passed);
   EXPECT_TRUE(checker.check(right, DenseType::f32).against_trusted);
+}
+
+TEST(Checker, OfManyColumnsAndImagesAFewAreCompared) {
+  SuiteProblem wide;
+  wide.m = 12;
+  wide.k = 30;
+  wide.n = 1000;
+  SuiteProblem images = convolution().problem;
+  images.convolution->batch = 5;
+  images.n = 5 * 42;
+  for (const auto& [problem, in_sample, outside] :
+       {std::tuple{wide, std::int64_t{0}, std::int64_t{1}},  // column 0 and 3 of the first row, not 1
+        std::tuple{images, std::int64_t{0}, std::int64_t{2 * 20 * 42}}}) {
+    const Workload workload = make_workload({problem, 0.5, 1}, DType::f32, {});
+    const Array right = right_output(workload);
+    Checker checker(workload, 1);
+    EXPECT_TRUE(checker.check(right, DenseType::f32, true).passed);
+    Array wrong = right;
+    wrong.set(in_sample, wrong.get(in_sample) + 1);
+    EXPECT_FALSE(checker.check(wrong, DenseType::f32).passed);
+    wrong = right;
+    wrong.set(outside, wrong.get(outside) + 1);
+    EXPECT_TRUE(checker.check(wrong, DenseType::f32).passed);
+    checker.trust(right);
+    EXPECT_FALSE(checker.check(wrong, DenseType::f32).passed);
+    const Checker all(workload, 1e12);
+    EXPECT_TRUE(all.complete());
+    EXPECT_FALSE(all.check(wrong, DenseType::f32).passed);
+  }
 }
 
 TEST(Checker, LessPreciseArithmeticIsAllowedMoreButNotByTheStrict) {

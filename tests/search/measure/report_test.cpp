@@ -64,6 +64,60 @@ TEST(Report, RowsOfTheTable) {
   EXPECT_EQ(row[8], "-");
 }
 
+/// A case of weights in groups: dense, pruned, 2:4 and weft.
+CaseResult grouped(double dense, double pruned, double two_of_four, double ours) {
+  CaseResult r = result("1", 0, 0, 0, 0);
+  r.dtype = DType::f16;
+  r.chosen.group_rows = 64;
+  r.group_limits = GroupLimits{2, 3};
+  r.entries = {entry("cuBLAS f16", ContestantKind::dense, DenseType::f16, dense),
+               entry("cuBLAS f16, pruned weights", ContestantKind::pruned, DenseType::f16, pruned),
+               entry("cuSPARSELt 2:4", ContestantKind::sparse, DenseType::f16, two_of_four),
+               entry("weft shfl_bw", ContestantKind::weft, DenseType::f16, ours)};
+  r.entries[0].weights = "dense, seed 5";
+  r.entries[2].weights = "2:4 of the dense ones, seed 5";
+  return r;
+}
+
+TEST(Report, WeightsInGroups) {
+  const CaseResult r = grouped(10, 9, 6, 5);
+  EXPECT_EQ(baseline_of(r)->name, "cuBLAS f16");
+  EXPECT_EQ(pruned_baseline_of(r)->name, "cuBLAS f16, pruned weights");
+  EXPECT_THAT(table_row(r),
+              ElementsAre("1", "64x256x49", "90.1 %", "1", "64", "10.00", "9.00", "6.00", "5.00", "2.00",
+                          "1.80", "40 %", "60 %", "weft shfl_bw, 1.20x over cuSPARSELt 2:4"));
+  EXPECT_EQ(verdict_of(grouped(10, 9, 4, 5)), "cuSPARSELt 2:4 is faster: 0.80x");
+  EXPECT_EQ(verdict_of(grouped(4, 9, 0, 5)), "cuBLAS f16 is faster: 0.80x");
+  EXPECT_THAT(own_weights_of({r, r}),
+              ElementsAre("cuBLAS f16: dense", "cuSPARSELt 2:4: 2:4 of the dense ones"));
+  const auto json = nlohmann::json::parse(json_line(r, {}));
+  EXPECT_EQ(json["V"], 64);
+  EXPECT_EQ(json["over_dense"], 2);
+  EXPECT_EQ(json["over_pruned"], 1.8);
+  EXPECT_EQ(json["of_tensor"], 0.4);
+  EXPECT_EQ(json["of_l2"], 0.6);
+  EXPECT_EQ(json["entries"][2]["weights"], "2:4 of the dense ones, seed 5");
+}
+
+TEST(Report, HeadingAndRowHaveAsManyCells) {
+  Suite suite;
+  const std::vector<Contestant> four(4);
+  EXPECT_EQ(table_heading(suite, four).size(), table_row(result("1", 8, 5, 0, 4)).size());
+  suite.group_rows = {64};
+  EXPECT_EQ(table_heading(suite, four).size(), table_row(grouped(10, 9, 0, 5)).size());
+}
+
+TEST(Report, MeansOfEveryGroupSize) {
+  std::vector<CaseResult> results{grouped(10, 9, 6, 5), grouped(10, 9, 6, 2)};
+  results.back().chosen.group_rows = 128;
+  const auto means = means_of(results);
+  ASSERT_EQ(means.size(), 6U);
+  EXPECT_EQ(means[0].group_rows, 64);
+  EXPECT_DOUBLE_EQ(means[0].mean, 2);
+  EXPECT_EQ(means[3].group_rows, 128);
+  EXPECT_DOUBLE_EQ(means[3].mean, 5);
+}
+
 TEST(Report, GeometricMeans) {
   EXPECT_DOUBLE_EQ(*geometric_mean({2, 8}), 4);
   EXPECT_FALSE(geometric_mean({}).has_value());

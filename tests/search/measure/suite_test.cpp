@@ -73,13 +73,49 @@ TEST(Suite, CasesAreEveryCombination) {
   EXPECT_EQ(all.back().problem.n, 1600);
   EXPECT_EQ(all.back().batch, 32);
   EXPECT_EQ(all.back().sparsity, 0.95);
-  const auto some = cases_of(suite, {{"7"}, {0.8}, {2}});
+  const auto some = cases_of(suite, {{"7"}, {0.8}, {2}, {}});
   ASSERT_EQ(some.size(), 1U);
   EXPECT_EQ(some[0].problem.n, 100);
   EXPECT_EQ(some[0].sparsity, 0.8);
-  EXPECT_THROW(cases_of(suite, {{"2"}, {}, {}}), UserError);
-  EXPECT_THROW(cases_of(suite, {{}, {1.0}, {}}), UserError);
-  EXPECT_THROW(cases_of(suite, {{}, {}, {0}}), UserError);
+  EXPECT_THROW(cases_of(suite, {{"2"}, {}, {}, {}}), UserError);
+  EXPECT_THROW(cases_of(suite, {{}, {1.0}, {}, {}}), UserError);
+  EXPECT_THROW(cases_of(suite, {{}, {}, {0}, {}}), UserError);
+}
+
+TEST(Suite, GroupsOfRows) {
+  const std::string grouped = replaced(products, "\"n_scale\": [1, 32]", "\"V\": [32, 64, 128]");
+  const Suite suite = parse_suite(grouped, "s.json");
+  EXPECT_TRUE(suite.is_grouped());
+  EXPECT_THAT(suite.group_rows, ElementsAre(32, 64, 128));
+  const auto all = cases_of(suite);
+  ASSERT_EQ(all.size(), 12U);
+  EXPECT_EQ(all[0].group_rows, 32);
+  EXPECT_EQ(all[2].group_rows, 64) << "V changes after the problem, before the sparsity";
+  EXPECT_EQ(all[2].sparsity, 0.9);
+  EXPECT_EQ(all.back().group_rows, 128);
+  const auto some = cases_of(suite, {{"64x256x49"}, {0.5}, {}, {8}});
+  ASSERT_EQ(some.size(), 1U);
+  EXPECT_EQ(some[0].problem.id, "1");
+  EXPECT_EQ(some[0].group_rows, 8);
+  EXPECT_THROW(cases_of(suite, {{}, {}, {}, {0}}), UserError);
+  EXPECT_THAT(error_of(replaced(grouped, "[32, 64, 128]", "[32, 0]")),
+              AllOf(HasSubstr("line 6"), HasSubstr("field \"V\": 0")));
+}
+
+TEST(Suite, GroupsOfASuiteWithoutAreRefused) {
+  const Suite suite = parse_suite(products, "s.json");
+  EXPECT_FALSE(suite.is_grouped());
+  EXPECT_EQ(cases_of(suite).front().group_rows, 0);
+  EXPECT_THROW(cases_of(suite, {{}, {}, {}, {64}}), UserError);
+}
+
+TEST(Suite, ProblemsAreChosenByIdLabelAndSize) {
+  const Suite suite = parse_suite(products, "s.json");
+  EXPECT_EQ(cases_of(suite, {{"7"}, {0.9}, {1}, {}}).size(), 1U);
+  EXPECT_EQ(cases_of(suite, {{"rn50"}, {0.9}, {1}, {}}).size(), 2U);
+  const auto by_size = cases_of(suite, {{"512x2048x50"}, {0.9}, {32}, {}});
+  ASSERT_EQ(by_size.size(), 1U) << "the size is that at batch 1";
+  EXPECT_EQ(by_size[0].problem.n, 1600);
 }
 
 TEST(Suite, ErrorsNameFieldAndLine) {

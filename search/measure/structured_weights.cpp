@@ -1,0 +1,247 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/random.h>
+#include <weft/search/measure/structured_weights.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace weft {
+namespace {
+
+[[noreturn]] void refuse(std::string found, std::string accepted) {
+  throw UserError({"structured weights cannot be made", {}, std::move(found), std::move(accepted)});
+}
+
+void check_shape(std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (rows >= 1 && columns >= 1 && columns <= most / rows) return;
+  refuse(fmt::format("{} x {}", rows, columns), fmt::format("extents from 1, at most {} elements", most));
+}
+
+void check_sparsity(double sparsity) {
+  if (sparsity >= 0 && sparsity <= 1) return;
+  refuse(fmt::format("a sparsity of {}", sparsity), "0 to 1");
+}
+
+void check_block(std::int64_t rows, std::int64_t columns, std::int64_t block) {
+  if (block >= 1 && rows % block == 0 && columns % block == 0) return;
+  refuse(fmt::format("blocks of {} in {} x {}", block, rows, columns), "blocks that divide both extents");
+}
+
+std::int64_t kept_of(double sparsity, std::int64_t all) {
+  return std::clamp<std::int64_t>(std::llround((1 - sparsity) * static_cast<double>(all)), 1, all);
+}
+
+std::vector<std::int32_t> numbers(std::int64_t count) {
+  std::vector<std::int32_t> all(static_cast<std::size_t>(count));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+/// The first `count` places become a random choice of all; with all of them, a random permutation.
+void shuffle(std::vector<std::int32_t>& all, std::int64_t count, Random& random) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto left = static_cast<std::int64_t>(all.size()) - i;
+    std::swap(all[static_cast<std::size_t>(i)], all[static_cast<std::size_t>(i + random.below(left))]);
+  }
+}
+
+/// `count` of 0 … all - 1, ascending.
+std::vector<std::int32_t> chosen_of(std::int64_t all, std::int64_t count, Random& random) {
+  std::vector<std::int32_t> chosen = numbers(all);
+  shuffle(chosen, count, random);
+  chosen.resize(static_cast<std::size_t>(count));
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
+}
+
+/// A weight whose rows all have `length` entries, places for them made.
+WeightMatrix even_rows(std::int64_t rows, std::int64_t columns, std::int64_t length, DType dtype,
+                       std::uint64_t seed, std::string origin) {
+  WeightMatrix matrix;
+  matrix.shape = {rows, columns};
+  matrix.rows = rows;
+  matrix.columns = columns;
+  for (std::int64_t row = 0; row <= rows; ++row) matrix.row_begin.push_back(row * length);
+  matrix.column.resize(static_cast<std::size_t>(rows * length));
+  matrix.values = normal_array(dtype, {rows * length}, seed);
+  matrix.origin = std::move(origin);
+  return matrix;
+}
+
+std::span<std::int32_t> columns_of_row(WeightMatrix& matrix, std::int64_t row) {
+  const auto begin = static_cast<std::size_t>(matrix.row_begin[static_cast<std::size_t>(row)]);
+  const auto end = static_cast<std::size_t>(matrix.row_begin[static_cast<std::size_t>(row) + 1]);
+  return std::span(matrix.column).subspan(begin, end - begin);
+}
+
+std::pair<std::int64_t, std::int64_t> entries_of_rows(const WeightMatrix& weights, std::int64_t first,
+                                                      std::int64_t end) {
+  return {weights.row_begin[static_cast<std::size_t>(first)],
+          weights.row_begin[static_cast<std::size_t>(end)]};
+}
+
+/// The blocks, ascending, in which the rows `first` … `first + block - 1` have an entry.
+std::vector<std::int32_t> kept_blocks(const WeightMatrix& weights, std::int64_t first, std::int64_t block) {
+  std::vector<bool> seen(static_cast<std::size_t>(weights.columns / block));
+  const auto [begin, end] = entries_of_rows(weights, first, first + block);
+  for (std::int64_t i = begin; i < end; ++i)
+    seen[static_cast<std::size_t>(weights.column[static_cast<std::size_t>(i)] / block)] = true;
+  std::vector<std::int32_t> blocks;
+  for (std::size_t number = 0; number < seen.size(); ++number) {
+    if (seen[number]) blocks.push_back(static_cast<std::int32_t>(number));
+  }
+  return blocks;
+}
+
+/// Of the entries `begin` … `end - 1`, the two of largest magnitude, in their order.
+void append_largest_two(const WeightMatrix& weights, std::int64_t begin, std::int64_t end,
+                        std::vector<std::int64_t>& chosen) {
+  std::vector<std::int64_t> all;
+  for (std::int64_t i = begin; i < end; ++i) all.push_back(i);
+  std::stable_sort(all.begin(), all.end(), [&](std::int64_t a, std::int64_t b) {
+    return std::abs(weights.values.get(a)) > std::abs(weights.values.get(b));
+  });
+  all.resize(std::min<std::size_t>(all.size(), 2));
+  std::sort(all.begin(), all.end());
+  chosen.insert(chosen.end(), all.begin(), all.end());
+}
+
+// The values are drawn with the seed itself, places with another.
+constexpr std::uint64_t seed_of_places = 0x9E3779B97F4A7C15U;
+
+}  // namespace
+
+Array normal_array(DType dtype, std::vector<std::int64_t> shape, std::uint64_t seed) {
+  if (!is_float(dtype)) refuse(std::string(name_of(dtype)), "f16, bf16, f32 or f64");
+  constexpr std::int64_t entries = 1 << 16;
+  Random random(seed);
+  Array table(dtype, {entries});
+  for (std::int64_t i = 0; i < entries; ++i) {
+    do table.set(i, random.normal());
+    while (table.get(i) == 0);
+  }
+  Array array(dtype, std::move(shape));
+  std::uint64_t bits = 0;
+  for (std::int64_t i = 0; i < array.size(); ++i) {
+    bits = i % 4 == 0 ? random.bits() : bits >> 16;
+    array.copy_element(i, table, static_cast<std::int64_t>(bits & 0xFFFF));
+  }
+  return array;
+}
+
+ShflBwWeights shfl_bw_weights(const ShflBwOptions& options) {
+  check_shape(options.rows, options.columns);
+  check_sparsity(options.sparsity);
+  if (options.group_rows < 1) refuse(fmt::format("groups of {} rows", options.group_rows), "at least 1");
+  Random random(options.seed ^ seed_of_places);
+  RowGroups groups{options.group_rows, kept_of(options.sparsity, options.columns), numbers(options.rows)};
+  shuffle(groups.order, options.rows, random);
+  WeightMatrix matrix = even_rows(options.rows, options.columns, groups.kept, options.dtype, options.seed,
+                                  fmt::format("Shfl-BW weights, seed {}", options.seed));
+  for (std::int64_t group = 0; group < groups.count(); ++group) {
+    const std::vector<std::int32_t> columns = chosen_of(options.columns, groups.kept, random);
+    const std::int64_t end = std::min(options.rows, (group + 1) * groups.rows);
+    for (std::int64_t place = group * groups.rows; place < end; ++place) {
+      const std::int32_t row = groups.order[static_cast<std::size_t>(place)];
+      std::copy(columns.begin(), columns.end(), columns_of_row(matrix, row).begin());
+    }
+  }
+  return {std::move(matrix), std::move(groups)};
+}
+
+WeightMatrix dense_weights(std::int64_t rows, std::int64_t columns, DType dtype, std::uint64_t seed) {
+  check_shape(rows, columns);
+  WeightMatrix matrix =
+      even_rows(rows, columns, columns, dtype, seed, fmt::format("dense weights, seed {}", seed));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const auto places = columns_of_row(matrix, row);
+    std::iota(places.begin(), places.end(), 0);
+  }
+  return matrix;
+}
+
+WeightMatrix block_weights(std::int64_t rows, std::int64_t columns, std::int64_t block, double sparsity,
+                           DType dtype, std::uint64_t seed) {
+  check_shape(rows, columns);
+  check_sparsity(sparsity);
+  check_block(rows, columns, block);
+  Random random(seed ^ seed_of_places);
+  const std::int64_t kept = kept_of(sparsity, columns / block);
+  WeightMatrix matrix = even_rows(rows, columns, kept * block, dtype, seed,
+                                  fmt::format("weights in blocks of {}, seed {}", block, seed));
+  for (std::int64_t first = 0; first < rows; first += block) {
+    const std::vector<std::int32_t> blocks = chosen_of(columns / block, kept, random);
+    for (std::int64_t row = first; row < first + block; ++row) {
+      auto place = columns_of_row(matrix, row).begin();
+      for (const std::int32_t number : blocks) {
+        for (std::int64_t i = 0; i < block; ++i) *place++ = static_cast<std::int32_t>(number * block + i);
+      }
+    }
+  }
+  return matrix;
+}
+
+WeightMatrix two_of_four(const WeightMatrix& weights) {
+  WeightMatrix kept;
+  kept.shape = weights.shape;
+  kept.rows = weights.rows;
+  kept.columns = weights.columns;
+  kept.origin = weights.origin;
+  kept.row_begin.push_back(0);
+  std::vector<std::int64_t> from;
+  for (std::int64_t row = 0; row < weights.rows; ++row) {
+    const auto [begin, end] = entries_of_rows(weights, row, row + 1);
+    const auto four_of = [&](std::int64_t i) { return weights.column[static_cast<std::size_t>(i)] / 4; };
+    for (std::int64_t first = begin; first < end;) {
+      std::int64_t next = first + 1;
+      while (next < end && four_of(next) == four_of(first)) ++next;
+      append_largest_two(weights, first, next, from);
+      first = next;
+    }
+    kept.row_begin.push_back(static_cast<std::int64_t>(from.size()));
+  }
+  kept.values = Array(weights.values.dtype(), {static_cast<std::int64_t>(from.size())});
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    kept.column.push_back(weights.column[static_cast<std::size_t>(from[i])]);
+    kept.values.copy_element(static_cast<std::int64_t>(i), weights.values, from[i]);
+  }
+  return kept;
+}
+
+BlockedEll blocked_ell(const WeightMatrix& weights, std::int64_t block) {
+  check_shape(weights.rows, weights.columns);
+  check_block(weights.rows, weights.columns, block);
+  std::vector<std::vector<std::int32_t>> kept;
+  std::size_t most = 1;
+  for (std::int64_t row = 0; row < weights.rows; row += block) {
+    kept.push_back(kept_blocks(weights, row, block));
+    most = std::max(most, kept.back().size());
+  }
+  BlockedEll ell;
+  ell.block = block;
+  ell.columns = static_cast<std::int64_t>(most) * block;
+  ell.block_column = Array(DType::i32, {weights.rows / block, static_cast<std::int64_t>(most)});
+  ell.values = Array(weights.values.dtype(), {weights.rows, ell.columns});
+  for (std::int64_t row = 0; row < weights.rows; ++row) {
+    const std::vector<std::int32_t>& blocks = kept[static_cast<std::size_t>(row / block)];
+    const auto [begin, end] = entries_of_rows(weights, row, row + 1);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t column = weights.column[static_cast<std::size_t>(i)];
+      const auto found = std::lower_bound(blocks.begin(), blocks.end(), column / block);
+      const std::int64_t place = (found - blocks.begin()) * block + column % block;
+      ell.values.copy_element(row * ell.columns + place, weights.values, i);
+    }
+  }
+  for (std::size_t row = 0; row < kept.size(); ++row) {
+    kept[row].resize(most, -1);
+    std::copy(kept[row].begin(), kept[row].end(),
+              ell.block_column.as<std::int32_t>().begin() + static_cast<std::ptrdiff_t>(row * most));
+  }
+  return ell;
+}
+
+}  // namespace weft

@@ -1,0 +1,23 @@
+// The vendor's libraries as contestants.
+#pragma once
+
+#include <weft/search/measure/contestants.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace weft {
+
+/// Those of a suite on a CUDA device, the baseline first; one whose library is not there says why.
+/// `arithmetic` is that of the suite's element type. `libraries` must outlive the result.
+std::vector<Contestant> vendor_contestants(const Suite& suite, const Libraries& libraries,
+                                           DenseType arithmetic);
+
+/// Weights for contestants that cannot hold those of a case with groups: the same shape and dense operand.
+Workload with_dense_weights(const SuiteCase& chosen, const Workload& workload);
+/// Random blocks at the same sparsity, of the size of a group and at most 64.
+Workload with_block_weights(const SuiteCase& chosen, const Workload& workload);
+/// The dense ones pruned to 2:4. UserError unless the case asks for 50 %.
+Workload with_two_of_four_weights(const SuiteCase& chosen, const Workload& workload);
+
+}  // namespace weft

@@ -1,0 +1,154 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/measure/report.h>
+#include <weft/search/measure/vendor_contestants.h>
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const char* const products = R"({"suite": "s", "dtype": "f16", "sparsity": [0.5, 0.75], "V": [16],
+                                 "problems": [{"M": 64, "K": 96, "N": 24}]})";
+const char* const convolutions = R"({"suite": "c", "dtype": "f16", "sparsity": [0.5], "V": [8], "batch": [2],
+                                     "problems": [{"C": 4, "F": 16, "H": 9, "W": 7, "R": 3, "S": 3}]})";
+
+std::vector<std::string> names_of(const std::vector<Contestant>& contestants) {
+  std::vector<std::string> names;
+  for (const Contestant& contestant : contestants) names.push_back(contestant.name);
+  return names;
+}
+
+TEST(VendorContestants, OfWeightsInGroups) {
+  const Libraries libraries(Device::cpu());
+  const auto all = vendor_contestants(parse_suite(products, "s.json"), libraries, DenseType::f16);
+  EXPECT_THAT(names_of(all), ElementsAre("cuBLAS f16", "cuBLAS f16, pruned weights", "cuSPARSE blocked ELL",
+                                         "cuSPARSELt 2:4"));
+  EXPECT_TRUE(all[0].own_weights);
+  EXPECT_FALSE(all[1].own_weights);
+  EXPECT_EQ(all[1].kind, ContestantKind::pruned);
+  EXPECT_THAT(names_of(vendor_contestants(parse_suite(convolutions, "c.json"), libraries, DenseType::f16)),
+              ElementsAre("cuDNN f16", "cuDNN f16, pruned weights"));
+}
+
+TEST(VendorContestants, OfUnstructuredWeights) {
+  const Libraries libraries(Device::cpu());
+  const auto suite = parse_suite(R"({"suite": "s", "dtype": "f32", "sparsity": [0.5],
+                                     "problems": [{"M": 64, "K": 96, "N": 24}]})",
+                                 "s.json");
+  const auto all = vendor_contestants(suite, libraries, DenseType::f32);
+  EXPECT_THAT(names_of(all), ElementsAre("cuBLAS f32", "cuBLAS tf32", "cuSPARSE csr"));
+  for (const Contestant& contestant : all) EXPECT_FALSE(contestant.own_weights) << contestant.name;
+}
+
+TEST(VendorContestants, WithoutLibrariesSayWhy) {
+  const Suite suite = parse_suite(products, "s.json");
+  const Libraries libraries(Device::cpu());
+  EXPECT_FALSE(libraries.cusparselt);
+  EXPECT_TRUE(libraries.versions().empty());
+  const CaseResult result = measure(suite, cases_of(suite).front(), {}, Device::cpu(),
+                                    vendor_contestants(suite, libraries, DenseType::f16), {3, 1});
+  ASSERT_EQ(result.entries.size(), 4U);
+  for (const Entry& entry : result.entries) {
+    EXPECT_FALSE(entry.timed());
+    EXPECT_THAT(entry.reason, HasSubstr("needs a CUDA device")) << entry.name;
+  }
+}
+
+/// A contestant on the processor that computes `of` by the definition.
+Contestant honest(const std::string& name, std::function<Workload(const SuiteCase&, const Workload&)> own,
+                  std::function<const WeightMatrix&(const Workload&)> of) {
+  Contestant contestant{name, ContestantKind::sparse, DenseType::f16};
+  contestant.own_weights = std::move(own);
+  contestant.variants.push_back(
+      {"way", {}, [of](std::shared_ptr<const Operands> operands) {
+         const Workload& workload = operands->workload();
+         const SparseTensor weights = pack(of(workload), formats::csr());
+         Array b = *workload.b;
+         Array c = workload.empty_output();
+         Arguments arguments;
+         arguments.tensors = {{"B", &b}, {"C", &c}};
+         auto result = std::make_shared<Array>(
+             reference(workload.algorithm, &weights, arguments).value.converted(DType::f16));
+         weft::Run run;
+         run.poison = [operands] { operands->poison_c(); };
+         run.output = [operands] { return operands->download_c(); };
+         run.launch = [operands, result](StreamHandle) {
+           std::copy_n(result->data(), result->bytes(), reinterpret_cast<std::byte*>(operands->c()));
+         };
+         return run;
+       }});
+  return contestant;
+}
+
+TEST(VendorContestants, AreComparedWithTheReferenceOfTheirOwnWeights) {
+  const Suite suite = parse_suite(products, "s.json");
+  const SuiteCase half = cases_of(suite)[0];
+  const Workload of_the_case = make_workload(half, suite.dtype, {});
+  const auto own = [](const Workload& workload) -> const WeightMatrix& { return workload.matrix; };
+  const auto of_case = [&](const Workload&) -> const WeightMatrix& { return of_the_case.matrix; };
+  const std::vector<Contestant> contestants{
+      honest("dense", with_dense_weights, own), honest("blocks", with_block_weights, own),
+      honest("2:4", with_two_of_four_weights, own), honest("the case's", {}, own),
+      honest("confused", with_dense_weights, of_case)};
+  const CaseResult result = measure(suite, half, {}, Device::cpu(), contestants, {3, 2});
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_TRUE(result.entries[i].timed()) << result.entries[i].name << ": " << result.entries[i].reason;
+  EXPECT_THAT(result.entries[0].weights, HasSubstr("dense"));
+  EXPECT_THAT(result.entries[1].weights, HasSubstr("blocks of 16"));
+  EXPECT_THAT(result.entries[2].weights, HasSubstr("2:4"));
+  EXPECT_EQ(result.entries[3].weights, "");
+  EXPECT_TRUE(result.entries[4].wrong);
+  EXPECT_THAT(result.entries[4].reason, HasSubstr("relative error"));
+}
+
+TEST(VendorContestants, OwnWeights) {
+  const Suite suite = parse_suite(products, "s.json");
+  SuiteCase chosen = cases_of(suite)[1];
+  const Workload workload = make_workload(chosen, suite.dtype, {});
+  const Workload dense = with_dense_weights(chosen, workload);
+  EXPECT_EQ(dense.matrix.sparsity(), 0);
+  EXPECT_EQ(dense.b, workload.b);
+  const Workload blocks = with_block_weights(chosen, workload);
+  EXPECT_EQ(blocks.block, 16);
+  EXPECT_NEAR(blocks.matrix.sparsity(), 0.75, 0.1) << "two of six blocks";
+  EXPECT_FALSE(blocks.groups.has_value());
+  EXPECT_THROW(with_two_of_four_weights(chosen, workload), UserError);
+  chosen.sparsity = 0.5;
+  EXPECT_EQ(with_two_of_four_weights(chosen, workload).matrix.sparsity(), 0.5);
+  chosen.group_rows = 48;
+  EXPECT_THROW(with_block_weights(chosen, workload), UserError) << "64 rows are no multiple";
+}
+
+TEST(VendorContestants, ACaseThatCannotHaveTheirWeightsSaysWhy) {
+  const Suite suite = parse_suite(products, "s.json");
+  const auto own = [](const Workload& workload) -> const WeightMatrix& { return workload.matrix; };
+  const CaseResult result = measure(suite, cases_of(suite)[1], {}, Device::cpu(),
+                                    {honest("2:4", with_two_of_four_weights, own)}, {3, 1});
+  EXPECT_FALSE(result.entries[0].timed());
+  EXPECT_FALSE(result.entries[0].wrong);
+  EXPECT_THAT(result.entries[0].reason, HasSubstr("weights of 50 % alone can be 2:4"));
+}
+
+TEST(VendorContestants, RecipesEnterByTheirWeights) {
+  const Suite grouped = parse_suite(products, "s.json");
+  for (const Recipe& recipe : recipes()) {
+    EXPECT_EQ(recipe.is_for(grouped), recipe.weights != RecipeWeights::unstructured) << recipe.name;
+    if (recipe.name == "sparsert") {
+      EXPECT_FALSE(recipe.is_for(grouped)) << "it is for unstructured weights";
+    }
+  }
+  const Libraries libraries(Device::cpu());
+  const auto contestants = contestants_of(grouped, Device::cpu(), target_named("cpu"), libraries, recipes());
+  ASSERT_FALSE(contestants.empty()) << "weft enters with something";
+  const CaseResult result =
+      measure(grouped, cases_of(grouped).front(), {}, Device::cpu(), contestants, {3, 1});
+  EXPECT_NE(best_of_weft(result), nullptr);
+}
+
+}  // namespace
+}  // namespace weft
