@@ -1,0 +1,76 @@
+// Pruning: which weights to keep so that a format can store the rest of the matrix as nothing.
+#pragma once
+
+#include <weft/formats/format.h>
+#include <weft/formats/weight_matrix.h>
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+/// Where the search for a Shfl-BW row order is.
+struct PruneProgress {
+  std::int64_t attempt = 0;  ///< from 1
+  std::int64_t attempts = 0;
+  std::string_view stage;  ///< "k-means" or "refinement"
+  std::int64_t round = 0;  ///< of that stage, from 1
+};
+
+struct PruneOptions {
+  /// Share of the places to be left without a weight, at least 0 and below 1.
+  double sparsity = 0.75;
+  /// What each weight is worth, at the places of the weights; |w| where nothing is given. Finite and at least
+  /// 0. A place that it does not list is worth 0, and so is a weight that is zero already.
+  const WeightMatrix* scores = nullptr;
+  std::uint64_t seed = 1;  ///< equal seeds choose equal weights
+  /// How many row orders the Shfl-BW search tries before it keeps the best; 0: up to eight, fewer where one
+  /// takes seconds.
+  std::int64_t attempts = 0;
+  /// False: the Shfl-BW search ends where the paper's does, before `refinement`.
+  bool refine = true;
+  std::function<void(const PruneProgress&)> progress = {};  ///< called from the thread that prunes
+};
+
+/// Which weights stay.
+struct Pruning {
+  Format format;
+  std::vector<bool> kept;               ///< one for each stored entry of the weight
+  std::int64_t kept_places = 0;         ///< of the matrix, those whose weight was zero already included
+  double kept_score = 1;                ///< share of the score of all weights; 1 where that is 0
+  std::vector<std::int32_t> row_order;  ///< shfl_bw: row i of the groups is this row of the weight
+};
+
+/// Chooses by the structure that the format stores:
+///
+///   csr, csc, coo, ell, padded_csr  single weights
+///   bcsr:b=32, blocked_ell:b=32     blocks of b x b, aligned to multiples of b
+///   vector_wise:V=64                columns of V rows, aligned to multiples of V
+///   shfl_bw:V=64                    columns of V rows, after the rows were shuffled into groups of V
+///
+/// No more than round((1 - sparsity) * rows * columns) places are kept: for single weights just as many,
+/// where the weight has them; otherwise as many whole blocks or columns as fit. Those with the greatest mean
+/// score are kept, over the whole matrix, so that groups may keep different numbers. A block or group that
+/// overhangs the edge has fewer places; where V does not divide the rows, the last group is the short one.
+///
+/// Shfl-BW is searched as the paper of that name does it: the best scores at twice the density are a binary
+/// mask, whose rows a balanced k-means shares out to groups of exactly V, and the permuted matrix is pruned
+/// vector-wise. Refinement then goes on with the kept score itself: rows change places between groups as long
+/// as the columns that the groups keep hold more score, and the columns are chosen anew. It never keeps less
+/// than vector_wise does.
+///
+/// UserError for formats of which no pruning is known, a granularity that is missing or not from 1 to 2^20, a
+/// sparsity out of range, weights or scores that are not finite, negative scores, and scores of another
+/// shape.
+Pruning choose_weights(const WeightMatrix& weights, const Format& format, const PruneOptions& options);
+
+/// The weights that stay, in the shape of the whole. `pruning` has been made from the same weights.
+WeightMatrix pruned(const WeightMatrix& weights, const Pruning& pruning);
+
+/// The rows or columns of a block, or the rows of a group, that `format` is pruned by: the parameter b or V;
+/// 1 for formats of single weights. UserError as from choose_weights.
+std::int64_t granularity_of(const Format& format);
+
+}  // namespace weft
