@@ -39,13 +39,15 @@ struct Copies {
   std::vector<std::shared_ptr<const Operands>> operands;
   std::vector<Checker> checkers;
 
-  Copies(const Workload& first, const Device& device, int count) {
+  Copies(Workload first, const Device& device, int count) {
+    workloads.push_back(std::make_unique<Workload>(std::move(first)));
+    for (int copy = 1; copy < count; ++copy)
+      workloads.push_back(std::make_unique<Workload>(copy_of(*workloads.front(), copy)));
     // Without libraries there is nothing to trust, and all of the output is compared with f64.
     const double budget = device.is_cuda() ? 3e7 : std::numeric_limits<double>::infinity();
-    for (int copy = 0; copy < count; ++copy) {
-      workloads.push_back(std::make_unique<Workload>(copy_of(first, copy)));
-      operands.push_back(std::make_shared<const Operands>(device, *workloads.back()));
-      checkers.emplace_back(*workloads.back(), budget);
+    for (const auto& workload : workloads) {
+      operands.push_back(std::make_shared<const Operands>(device, *workload));
+      checkers.emplace_back(*workload, budget);
     }
   }
 };
@@ -91,9 +93,10 @@ class Measurement {
   Copies* copies_for(const Contestant& contestant, Entry& entry) {
     if (!contestant.own_weights || contestant.variants.empty()) return &copies_;
     try {
-      const Workload own = contestant.own_weights(chosen_, workload());
+      Workload own = contestant.own_weights(chosen_, workload());
       entry.weights = own.source;
-      return own_copies_.emplace_back(std::make_unique<Copies>(own, device_, options_.copies)).get();
+      own_copies_.push_back(std::make_unique<Copies>(std::move(own), device_, options_.copies));
+      return own_copies_.back().get();
     } catch (const UserError& error) {
       note(entry, error.what(), false);
       return nullptr;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -98,16 +99,22 @@ std::vector<std::int32_t> kept_blocks(const WeightMatrix& weights, std::int64_t 
 }
 
 /// Of the entries `begin` … `end - 1`, the two of largest magnitude, in their order.
-void append_largest_two(const WeightMatrix& weights, std::int64_t begin, std::int64_t end,
+void append_largest_two(const std::vector<float>& magnitude, std::int64_t begin, std::int64_t end,
                         std::vector<std::int64_t>& chosen) {
-  std::vector<std::int64_t> all;
-  for (std::int64_t i = begin; i < end; ++i) all.push_back(i);
-  std::stable_sort(all.begin(), all.end(), [&](std::int64_t a, std::int64_t b) {
-    return std::abs(weights.values.get(a)) > std::abs(weights.values.get(b));
-  });
-  all.resize(std::min<std::size_t>(all.size(), 2));
-  std::sort(all.begin(), all.end());
-  chosen.insert(chosen.end(), all.begin(), all.end());
+  std::int64_t first = -1;
+  std::int64_t second = -1;
+  const auto is_larger = [&](std::int64_t i, std::int64_t than) {
+    return than < 0 || magnitude[static_cast<std::size_t>(i)] > magnitude[static_cast<std::size_t>(than)];
+  };
+  for (std::int64_t i = begin; i < end; ++i) {
+    if (is_larger(i, first)) {
+      second = std::exchange(first, i);
+    } else if (is_larger(i, second)) {
+      second = i;
+    }
+  }
+  chosen.push_back(second < 0 ? first : std::min(first, second));
+  if (second >= 0) chosen.push_back(std::max(first, second));
 }
 
 // The values are drawn with the seed itself, places with another.
@@ -192,6 +199,9 @@ WeightMatrix two_of_four(const WeightMatrix& weights) {
   kept.columns = weights.columns;
   kept.origin = weights.origin;
   kept.row_begin.push_back(0);
+  std::vector<float> magnitude(weights.column.size());
+  for (std::size_t i = 0; i < magnitude.size(); ++i)
+    magnitude[i] = static_cast<float>(std::abs(weights.values.get(static_cast<std::int64_t>(i))));
   std::vector<std::int64_t> from;
   for (std::int64_t row = 0; row < weights.rows; ++row) {
     const auto [begin, end] = entries_of_rows(weights, row, row + 1);
@@ -199,7 +209,7 @@ WeightMatrix two_of_four(const WeightMatrix& weights) {
     for (std::int64_t first = begin; first < end;) {
       std::int64_t next = first + 1;
       while (next < end && four_of(next) == four_of(first)) ++next;
-      append_largest_two(weights, first, next, from);
+      append_largest_two(magnitude, first, next, from);
       first = next;
     }
     kept.row_begin.push_back(static_cast<std::int64_t>(from.size()));
