@@ -87,14 +87,25 @@ Variant weft_variant(const std::string& name, const MakeSchedule& schedule, cons
           }};
 }
 
+/// One that is there and fails is not there for a measurement.
+template <class Library>
+std::optional<Library> opened(const Device& device, std::string& reason) {
+  try {
+    return Library::open(device, &reason);
+  } catch (const RuntimeError& error) {
+    reason = error.what();
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 Libraries::Libraries(const Device& device)
     // cuBLAS first: cuDNN finds it loaded, wherever it lies.
-    : cublas(Dense::open(device, &no_cublas)),
-      cusparse(Cusparse::open(device, &no_cusparse)),
-      cusparselt(Cusparselt::open(device, &no_cusparselt)),
-      cudnn(Cudnn::open(device, &no_cudnn)) {}
+    : cublas(opened<Dense>(device, no_cublas)),
+      cusparse(opened<Cusparse>(device, no_cusparse)),
+      cusparselt(opened<Cusparselt>(device, no_cusparselt)),
+      cudnn(opened<Cudnn>(device, no_cudnn)) {}
 
 std::vector<std::string> Libraries::versions() const {
   std::vector<std::string> all;

@@ -65,8 +65,8 @@ TEST(FakeCusparse, MultipliesWeightsInBlocks) {
     product.block = 3;
     EXPECT_THAT(user_error_of([&] { cusparse->prepare(product); }), HasSubstr("blocks of 3"));
     product.block = 2;
-    product.type = DenseType::f16;
-    EXPECT_THROW(cusparse->prepare(product), RuntimeError) << "this fake has f32 alone";
+    product.type = DenseType::bf16;
+    EXPECT_THROW(cusparse->prepare(product), RuntimeError) << "not in this fake";
   }
   EXPECT_EQ(alive_of_cusparse(), 0);
 }

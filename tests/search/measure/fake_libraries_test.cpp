@@ -1,0 +1,63 @@
+// A whole measurement on the fake driver with the fakes of cuSPARSE and cuSPARSELt, which stand first on the
+// loader's path when this runs: operands, own weights, verification and timing as on a GPU.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <weft/search/measure/report.h>
+#include <weft/search/measure/vendor_contestants.h>
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+using ::testing::HasSubstr;
+
+const char* const text = R"({"suite": "s", "dtype": "f16", "sparsity": [0.5, 0.75], "V": [8],
+                             "problems": [{"M": 32, "K": 48, "N": 24}]})";
+
+class FakeVendor : public ::testing::Test {
+ protected:
+  FakeVendor() {
+    // These two alone: what a real cuBLAS makes of the fake driver is no matter.
+    libraries.cusparse = Cusparse::open(device);
+    libraries.cusparselt = Cusparselt::open(device);
+  }
+  CaseResult measured(std::size_t number, const BenchOptions& options) {
+    const Suite suite = parse_suite(text, "s.json");
+    std::vector<Contestant> contestants = vendor_contestants(suite, libraries, DenseType::f16);
+    std::erase_if(contestants, [](const Contestant& one) { return one.kind != ContestantKind::sparse; });
+    return measure(suite, cases_of(suite)[number], {}, device, contestants, options);
+  }
+
+  Device device = Device::cuda();
+  Libraries libraries{Device::cpu()};
+};
+
+TEST_F(FakeVendor, SparseProductsAreRightAndTimed) {
+  ASSERT_TRUE(libraries.cusparse && libraries.cusparselt);
+  EXPECT_THAT(libraries.versions(), ::testing::Contains(HasSubstr("cuSPARSELt 0.10.2")));
+  for (const int copies : {1, 3}) {
+    const CaseResult half = measured(0, {3, copies});
+    ASSERT_EQ(half.entries.size(), 2U);
+    for (const Entry& entry : half.entries) {
+      EXPECT_TRUE(entry.timed()) << entry.name << ": " << entry.reason;
+      EXPECT_EQ(entry.timing.method, "graph");
+      EXPECT_GT(entry.check.relative, 0) << "f16 rounds";
+      EXPECT_LT(entry.check.relative, 1e-3);
+      EXPECT_EQ(entry.check.rows, 32);
+    }
+    EXPECT_THAT(half.entries[0].weights, HasSubstr("blocks of 8"));
+    EXPECT_EQ(half.entries[1].tried.size(), 2U) << "chosen and searched";
+    EXPECT_GT(half.group_limits.value().tensor, 0);
+  }
+}
+
+TEST_F(FakeVendor, TwoOfFourIsForHalfTheWeights) {
+  const CaseResult quarter = measured(1, {3, 1});
+  EXPECT_TRUE(quarter.entries[0].timed()) << quarter.entries[0].reason;
+  EXPECT_FALSE(quarter.entries[1].timed());
+  EXPECT_THAT(quarter.entries[1].reason, HasSubstr("weights of 50 % alone can be 2:4"));
+}
+
+}  // namespace
+}  // namespace weft
