@@ -21,6 +21,7 @@ class FakeVendor : public ::testing::Test {
     // These two alone: what a real cuBLAS makes of the fake driver is no matter.
     libraries.cusparse = Cusparse::open(device);
     libraries.cusparselt = Cusparselt::open(device);
+    libraries.no_cusparse = libraries.no_cusparselt = "";
   }
   CaseResult measured(std::size_t number, const BenchOptions& options) {
     const Suite suite = parse_suite(text, "s.json");
