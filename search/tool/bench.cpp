@@ -121,6 +121,9 @@ int run(BenchVerb options) {
   const std::vector<SuiteCase> cases = cases_of(suite, options.selection);
   const Device device = parse_device(options.device);
   const Target& target = target_of(device);
+  if (suite.is_grouped() && !options.data.empty())
+    throw UserError({"--data does not fit the suite", suite.name, options.data,
+                     "a suite without \"V\": weights in groups of rows are made, not read"});
   const RealWeights real = options.data.empty() ? RealWeights() : RealWeights(options.data);
   JsonLog log(options.json);
   if (options.cold) options.bench.copies = 8;

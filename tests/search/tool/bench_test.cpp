@@ -1,0 +1,82 @@
+// The verb bench, from its options to its lines.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <weft/search/tool/command_line.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace weft {
+namespace {
+
+using ::testing::HasSubstr;
+
+class BenchVerb : public ::testing::Test {
+ protected:
+  BenchVerb() : folder_(std::filesystem::temp_directory_path() / ("weft_bench_" + std::to_string(getpid()))) {
+    std::filesystem::create_directory(folder_);
+    std::ofstream(suite()) << R"({"suite": "small", "dtype": "f16", "sparsity": [0.5, 0.75], "V": [8, 16],
+                                  "problems": [{"model": "toy", "M": 32, "K": 48, "N": 8},
+                                               {"model": "other", "M": 20, "K": 30, "N": 9}]})";
+  }
+  ~BenchVerb() override { std::filesystem::remove_all(folder_); }
+
+  std::string suite() const { return (folder_ / "suite.json").string(); }
+  std::string log() const { return (folder_ / "lines").string(); }
+
+  /// The exit code; what it says on stderr is in `said`.
+  int bench(std::vector<std::string> options) {
+    std::vector<std::string> all{"weft", "bench", "--suite", suite(), "--device", "cpu", "--rounds", "1"};
+    all.insert(all.end(), options.begin(), options.end());
+    std::vector<char*> arguments;
+    for (std::string& argument : all) arguments.push_back(argument.data());
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    const int code = command_line(static_cast<int>(arguments.size()), arguments.data());
+    printed = testing::internal::GetCapturedStdout();
+    said = testing::internal::GetCapturedStderr();
+    return code;
+  }
+
+  std::vector<nlohmann::json> lines() const {
+    std::vector<nlohmann::json> all;
+    std::ifstream file(log());
+    for (std::string line; std::getline(file, line);) all.push_back(nlohmann::json::parse(line));
+    return all;
+  }
+
+  std::string printed;
+  std::string said;
+
+ private:
+  std::filesystem::path folder_;
+};
+
+TEST_F(BenchVerb, MeasuresTheChosenPart) {
+  EXPECT_EQ(bench({"--only", "toy", "--sparsity", "0.75", "--json", log()}), 0) << said;
+  const auto all = lines();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0]["V"], 8);
+  EXPECT_EQ(all[1]["V"], 16);
+  EXPECT_EQ(all[1]["problem"]["M"], 32);
+  EXPECT_EQ(all[1]["sparsity"]["found"], 0.75);
+  EXPECT_THAT(printed, HasSubstr("over pruned"));
+  EXPECT_EQ(bench({"--only", "20x30x9", "--V", "32", "--sparsity", "0.9", "--json", log()}), 0) << said;
+  EXPECT_EQ(lines().size(), 3U) << "lines are appended";
+  EXPECT_EQ(lines().back()["V"], 32);
+}
+
+TEST_F(BenchVerb, RefusesWhatDoesNotFitTheSuite) {
+  EXPECT_EQ(bench({"--recipe", "sparsert"}), 2);
+  EXPECT_THAT(said, HasSubstr("no such recipe for this suite"));
+  EXPECT_EQ(bench({"--data", "/"}), 2);
+  EXPECT_THAT(said, HasSubstr("--data does not fit the suite"));
+  EXPECT_EQ(bench({"--only", "toys"}), 2);
+  EXPECT_THAT(said, HasSubstr("1, 2, a label, or a size as in 32x48x8"));
+  EXPECT_EQ(bench({"--V", "0"}), 2);
+}
+
+}  // namespace
+}  // namespace weft
