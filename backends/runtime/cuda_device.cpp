@@ -143,12 +143,7 @@ std::uint64_t CudaDevice::allocate(std::size_t bytes) {
 }
 
 void CudaDevice::release(std::uint64_t address) noexcept {
-  if (has_stuck_kernel()) return;
-  const auto& api = driver::entry_points();
-  if (api.cuCtxPushCurrent_v2(context_) != driver::success) return;
-  api.cuMemFree_v2(address);
-  driver::Context former = nullptr;
-  api.cuCtxPopCurrent_v2(&former);
+  release_in_context(*this, [&] { driver::entry_points().cuMemFree_v2(address); });
 }
 
 // A copy from pageable memory and a fill return before they are done, and a stream of weft's own does not

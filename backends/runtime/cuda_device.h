@@ -61,4 +61,16 @@ class ContextScope {
   ContextScope& operator=(const ContextScope&) = delete;
 };
 
+/// Runs `action` with the device's context current, for destructors, which must not throw: not at all where a
+/// kernel is stuck, or where the context is refused, as it may be after a kernel has failed.
+template <class F>
+void release_in_context(CudaDevice& device, F&& action) {
+  if (device.has_stuck_kernel()) return;
+  const auto& api = driver::entry_points();
+  if (api.cuCtxPushCurrent_v2(device.context()) != driver::success) return;
+  action();
+  driver::Context former = nullptr;
+  api.cuCtxPopCurrent_v2(&former);
+}
+
 }  // namespace weft

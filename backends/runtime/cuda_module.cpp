@@ -106,12 +106,8 @@ struct CudaImage {
   CudaImage(const CudaImage&) = delete;
   CudaImage& operator=(const CudaImage&) = delete;
   ~CudaImage() {
-    if (module == nullptr || device->has_stuck_kernel()) return;
-    const auto& api = driver::entry_points();
-    if (api.cuCtxPushCurrent_v2(device->context()) != driver::success) return;
-    api.cuModuleUnload(module);
-    driver::Context former = nullptr;
-    api.cuCtxPopCurrent_v2(&former);
+    if (module != nullptr)
+      release_in_context(*device, [this] { driver::entry_points().cuModuleUnload(module); });
   }
 };
 

@@ -131,13 +131,7 @@ struct Cudnn::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
-    if (handle == nullptr || device->has_stuck_kernel()) return;
-    // Not a ContextScope: after a kernel has failed even this may be refused.
-    const auto& driver_api = driver::entry_points();
-    if (driver_api.cuCtxPushCurrent_v2(device->context()) != driver::success) return;
-    api.destroy(handle);
-    driver::Context former = nullptr;
-    driver_api.cuCtxPopCurrent_v2(&former);
+    if (handle != nullptr) release_in_context(*device, [this] { api.destroy(handle); });
   }
 };
 

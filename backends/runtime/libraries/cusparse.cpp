@@ -138,18 +138,7 @@ struct Cusparse::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
-    if (handle == nullptr) return;
-    in_context([this] { api.destroy(handle); });
-  }
-  /// For destructors: not a ContextScope, because after a kernel has failed even this may be refused.
-  template <class F>
-  void in_context(F&& action) const {
-    if (device->has_stuck_kernel()) return;
-    const auto& driver_api = driver::entry_points();
-    if (driver_api.cuCtxPushCurrent_v2(device->context()) != driver::success) return;
-    action();
-    driver::Context former = nullptr;
-    driver_api.cuCtxPopCurrent_v2(&former);
+    if (handle != nullptr) release_in_context(*device, [this] { api.destroy(handle); });
   }
 };
 
@@ -165,7 +154,7 @@ struct Cusparse::Product::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
-    library->in_context([this] {
+    release_in_context(*library->device, [this] {
       if (a != nullptr) library->api.destroy_sparse(a);
       if (b != nullptr) library->api.destroy_dense(b);
       if (c != nullptr) library->api.destroy_dense(c);

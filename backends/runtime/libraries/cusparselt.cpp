@@ -117,17 +117,7 @@ struct Cusparselt::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
-    if (opened) in_context([this] { api.destroy(&handle); });
-  }
-  /// For destructors: not a ContextScope, because after a kernel has failed even this may be refused.
-  template <class F>
-  void in_context(F&& action) const {
-    if (device->has_stuck_kernel()) return;
-    const auto& driver_api = driver::entry_points();
-    if (driver_api.cuCtxPushCurrent_v2(device->context()) != driver::success) return;
-    action();
-    driver::Context former = nullptr;
-    driver_api.cuCtxPopCurrent_v2(&former);
+    if (opened) release_in_context(*device, [this] { api.destroy(&handle); });
   }
 };
 
@@ -149,7 +139,7 @@ struct Cusparselt::Product::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
-    library->in_context([this] {
+    release_in_context(*library->device, [this] {
       const EntryPoints& api = library->api;
       if (planned) api.destroy_plan(&plan);
       if (selected && api.destroy_selection != nullptr) api.destroy_selection(&selection);

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "definition_contestant.h"
+
 namespace weft {
 namespace {
 
@@ -27,28 +29,10 @@ BenchOptions quick(int copies = 1) {
   return {3, copies};
 }
 
-/// A contestant that writes weft's result, changed by `change`, into the shared output.
+/// A contestant that writes the right result, changed by `change`.
 Contestant forger(const std::string& name, std::function<void(Array&)> change) {
-  Contestant contestant{name, ContestantKind::dense, DenseType::f32, {}, {}};
-  contestant.variants.push_back(
-      {"way", {}, [change](std::shared_ptr<const Operands> operands) {
-         const Workload& workload = operands->workload();
-         const SparseTensor weights = pack(workload.matrix, formats::csr());
-         Array b = *workload.b;
-         Array c = workload.empty_output();
-         Arguments arguments;
-         arguments.tensors = {{"B", &b}, {"C", &c}};
-         auto result = std::make_shared<Array>(
-             reference(workload.algorithm, &weights, arguments).value.converted(DType::f32));
-         change(*result);
-         weft::Run run;
-         run.poison = [operands] { operands->poison_c(); };
-         run.output = [operands] { return operands->download_c(); };
-         run.launch = [operands, result](StreamHandle) {
-           std::copy_n(result->data(), result->bytes(), reinterpret_cast<std::byte*>(operands->c()));
-         };
-         return run;
-       }});
+  Contestant contestant{name, ContestantKind::dense};
+  contestant.variants.push_back(by_definition(std::move(change)));
   return contestant;
 }
 

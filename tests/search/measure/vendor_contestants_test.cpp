@@ -4,7 +4,7 @@
 #include <weft/search/measure/report.h>
 #include <weft/search/measure/vendor_contestants.h>
 
-#include <algorithm>
+#include "definition_contestant.h"
 
 namespace weft {
 namespace {
@@ -59,29 +59,12 @@ TEST(VendorContestants, WithoutLibrariesSayWhy) {
   }
 }
 
-/// A contestant on the processor that computes `of` by the definition.
+/// A contestant with weights of its own that computes the right result of those that `of` chooses.
 Contestant honest(const std::string& name, std::function<Workload(const SuiteCase&, const Workload&)> own,
-                  std::function<const WeightMatrix&(const Workload&)> of) {
+                  const WeightsOf& of = own_matrix) {
   Contestant contestant{name, ContestantKind::sparse, DenseType::f16};
   contestant.own_weights = std::move(own);
-  contestant.variants.push_back(
-      {"way", {}, [of](std::shared_ptr<const Operands> operands) {
-         const Workload& workload = operands->workload();
-         const SparseTensor weights = pack(of(workload), formats::csr());
-         Array b = *workload.b;
-         Array c = workload.empty_output();
-         Arguments arguments;
-         arguments.tensors = {{"B", &b}, {"C", &c}};
-         auto result = std::make_shared<Array>(
-             reference(workload.algorithm, &weights, arguments).value.converted(DType::f16));
-         weft::Run run;
-         run.poison = [operands] { operands->poison_c(); };
-         run.output = [operands] { return operands->download_c(); };
-         run.launch = [operands, result](StreamHandle) {
-           std::copy_n(result->data(), result->bytes(), reinterpret_cast<std::byte*>(operands->c()));
-         };
-         return run;
-       }});
+  contestant.variants.push_back(by_definition({}, of));
   return contestant;
 }
 
@@ -89,12 +72,11 @@ TEST(VendorContestants, AreComparedWithTheReferenceOfTheirOwnWeights) {
   const Suite suite = parse_suite(products, "s.json");
   const SuiteCase half = cases_of(suite)[0];
   const Workload of_the_case = make_workload(half, suite.dtype, {});
-  const auto own = [](const Workload& workload) -> const WeightMatrix& { return workload.matrix; };
   const auto of_case = [&](const Workload&) -> const WeightMatrix& { return of_the_case.matrix; };
-  const std::vector<Contestant> contestants{
-      honest("dense", with_dense_weights, own), honest("blocks", with_block_weights, own),
-      honest("2:4", with_two_of_four_weights, own), honest("the case's", {}, own),
-      honest("confused", with_dense_weights, of_case)};
+  const std::vector<Contestant> contestants{honest("dense", with_dense_weights),
+                                            honest("blocks", with_block_weights),
+                                            honest("2:4", with_two_of_four_weights), honest("the case's", {}),
+                                            honest("confused", with_dense_weights, of_case)};
   const CaseResult result = measure(suite, half, {}, Device::cpu(), contestants, {3, 2});
   for (std::size_t i = 0; i < 4; ++i)
     EXPECT_TRUE(result.entries[i].timed()) << result.entries[i].name << ": " << result.entries[i].reason;
@@ -126,9 +108,8 @@ TEST(VendorContestants, OwnWeights) {
 
 TEST(VendorContestants, ACaseThatCannotHaveTheirWeightsSaysWhy) {
   const Suite suite = parse_suite(products, "s.json");
-  const auto own = [](const Workload& workload) -> const WeightMatrix& { return workload.matrix; };
   const CaseResult result = measure(suite, cases_of(suite)[1], {}, Device::cpu(),
-                                    {honest("2:4", with_two_of_four_weights, own)}, {3, 1});
+                                    {honest("2:4", with_two_of_four_weights)}, {3, 1});
   EXPECT_FALSE(result.entries[0].timed());
   EXPECT_FALSE(result.entries[0].wrong);
   EXPECT_THAT(result.entries[0].reason, HasSubstr("weights of 50 % alone can be 2:4"));
