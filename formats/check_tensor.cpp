@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/sparse_tensor.h>
+#include <weft/formats/value_place.h>
 
 #include <algorithm>
 #include <limits>
@@ -16,7 +17,6 @@ constexpr std::int64_t largest_extent = std::numeric_limits<std::int32_t>::max()
 struct Place {
   std::int64_t row = 0;
   std::int64_t column = 0;
-  std::int64_t position = 0;
   bool padding = false;
 };
 
@@ -26,8 +26,12 @@ class Checker {
 
   void run() {
     check_shape();
+    check_levels();
     check_sizes();
     check_row_order();
+    position_.resize(tensor_.levels().size());
+    child_.resize(tensor_.levels().size());
+    value_place_.emplace(tensor_.levels(), tensor_.value_order(), size_of(values_->dtype()));
     descend(0, {});
     if (!by_row_ && !by_column_) check_twice();
   }
@@ -65,6 +69,26 @@ class Checker {
            "rows and columns that make up the shape");
   }
 
+  /// Numbers of levels, which are taken for granted below.
+  void check_levels() const {
+    const auto& levels = tensor_.levels();
+    const auto count = static_cast<int>(levels.size());
+    for (int i = 0; i < count; ++i) {
+      const int parent = levels[static_cast<std::size_t>(i)].parent;
+      if (parent < -1 || parent >= i)
+        refuse(fmt::format("level {}", i), fmt::format("parent {}", parent), "a level before it");
+    }
+    const ValueOrder& order = tensor_.value_order();
+    for (std::size_t i = 0; i < order.levels.size(); ++i) {
+      const int level = order.levels[i];
+      const bool exists = level >= 0 && level < count;
+      if (!exists || (i > 0 && levels[static_cast<std::size_t>(level)].kind != LevelKind::dense))
+        refuse("the order of values", fmt::format("level {}", level), "a level, after the first a dense one");
+    }
+    if (order.swizzle < 0 || order.swizzle > 3)
+      refuse("the order of values", fmt::format("swizzle {}", order.swizzle), "0 to 3");
+  }
+
   void check_size(const std::string& name, std::int64_t size, bool is_index) const {
     if (!tensor_.has_array(name)) refuse("array " + name, "it is missing", "an array that the levels name");
     const Array& array = tensor_.array(name);
@@ -78,8 +102,9 @@ class Checker {
   /// Follows the number of positions from level to level. Where offsets decide it, the index array is trusted
   /// here and the offsets are compared with it in the walk.
   void check_sizes() {
-    std::int64_t positions = 1;
     for (const Level& level : tensor_.levels()) {
+      const std::size_t number = places_.size();
+      std::int64_t positions = number == 0 ? 1 : places_[parent_of(number)];
       if (level.kind == LevelKind::dense) {
         if (level.extent < 0 || __builtin_mul_overflow(positions, level.extent, &positions)) {
           refuse("a dense level", fmt::format("extent {}", level.extent), "at least 0, positions below 2^63");
@@ -95,8 +120,29 @@ class Checker {
       index_.push_back(offsets_of(level.index));
       places_.push_back(positions);
     }
-    check_size("values", positions, false);
+    check_values();
+  }
+
+  std::size_t parent_of(std::size_t level) const {
+    const int parent = tensor_.levels()[level].parent;
+    return parent >= 0 ? static_cast<std::size_t>(parent) : level - 1;
+  }
+
+  void check_values() {
+    const std::vector<int>& order = tensor_.value_order().levels;
+    std::vector<std::int64_t> shape;
+    for (const int level : order) {
+      const auto at = static_cast<std::size_t>(level);
+      shape.push_back(shape.empty() ? places_[at] : tensor_.levels()[at].extent);
+    }
+    check_size("values", order.empty() ? places_.back() : element_count(shape, "values"), false);
     values_ = &tensor_.array("values");
+    if (!order.empty() && values_->shape() != shape)
+      refuse("array values", "shape " + text_of_shape(values_->shape()), "shape " + text_of_shape(shape));
+    const std::size_t lines = std::size_t{128} << tensor_.value_order().swizzle;
+    if (tensor_.value_order().swizzle > 0 && values_->bytes() % lines != 0)
+      refuse("array values", fmt::format("{} bytes, swizzled", values_->bytes()),
+             fmt::format("a multiple of {} bytes", lines));
   }
 
   /// Rows that are listed one by one: each once.
@@ -104,11 +150,15 @@ class Checker {
     const std::optional<std::string> name = tensor_.row_order();
     if (!name) return;
     const auto order = tensor_.array(*name).as<std::int32_t>();
-    if (static_cast<std::int64_t>(order.size()) != tensor_.rows())
-      refuse("array " + *name, fmt::format("{} rows", order.size()), fmt::format("{} rows", tensor_.rows()));
-    std::vector<std::int64_t> place(order.size(), -1);
+    const bool padded = std::ranges::find(tensor_.levels(), LevelKind::singleton, &Level::kind)->padded;
+    const std::int64_t listed =
+        std::ranges::count_if(order, [&](std::int32_t row) { return !padded || row != -1; });
+    if (listed != tensor_.rows())
+      refuse("array " + *name, fmt::format("{} rows", listed), fmt::format("{} rows", tensor_.rows()));
+    std::vector<std::int64_t> place(static_cast<std::size_t>(tensor_.rows()), -1);
     for (std::size_t i = 0; i < order.size(); ++i) {
       const std::int32_t row = order[i];
+      if (padded && row == -1) continue;
       if (row < 0 || row >= tensor_.rows())
         refuse(fmt::format("{}[{}]", *name, i), fmt::format("row {}", row),
                fmt::format("0 to {}", tensor_.rows() - 1));
@@ -143,41 +193,51 @@ class Checker {
   void descend(std::size_t depth, const Place& place) {
     if (depth == tensor_.levels().size()) return visit(depth, place);
     const Level& level = tensor_.levels()[depth];
-    if (level.kind == LevelKind::dense) {
-      for (std::int64_t child = 0; child < level.extent; ++child) {
-        Place next = place;
-        next.position = place.position * level.extent + child;
-        move(depth, next, child, [&] { return fmt::format("a dense level, child {}", child); });
-        descend(depth + 1, next);
-      }
-      return;
-    }
-    std::int64_t first = place.position;
-    std::int64_t last = first + 1;
-    if (level.kind == LevelKind::compressed) std::tie(first, last) = children(depth, place);
+    const bool dense = level.kind == LevelKind::dense;
+    const std::int64_t parent = depth == 0 ? 0 : position_[parent_of(depth)];
+    std::int64_t first = dense ? parent * level.extent : parent;
+    std::int64_t last = first + (dense ? level.extent : 1);
+    if (level.kind == LevelKind::compressed) std::tie(first, last) = children(depth, place, parent);
     for (std::int64_t position = first; position < last; ++position) {
       Place next = place;
-      next.position = position;
+      position_[depth] = position;
+      child_[depth] = position - first;
       const auto& index = index_[depth];
-      const std::int64_t coordinate = index.empty() ? 0 : index[static_cast<std::size_t>(position)];
+      const std::int64_t coordinate = dense           ? position - first
+                                      : index.empty() ? 0
+                                                      : index[static_cast<std::size_t>(position)];
       if (level.padded && coordinate == -1) {
         next.padding = true;
       } else {
-        move(depth, next, coordinate, [&] { return where(depth, place, level.index, position); });
+        move(depth, next, coordinate, [&] {
+          return dense ? fmt::format("a dense level, child {}", coordinate)
+                       : where(depth, place, level.index, position);
+        });
       }
       descend(depth + 1, next);
     }
   }
 
-  std::pair<std::int64_t, std::int64_t> children(std::size_t depth, const Place& place) const {
-    const auto parent = static_cast<std::size_t>(place.position);
+  std::pair<std::int64_t, std::int64_t> children(std::size_t depth, const Place& place,
+                                                 std::int64_t position) const {
+    const auto parent = static_cast<std::size_t>(position);
     const std::int64_t first = begin_[depth][parent];
     const std::int64_t last = begin_[depth][parent + 1];
     const std::int64_t places = places_[depth];
     if (first <= last && last <= places) return {first, last};
-    refuse(where(depth, place, tensor_.levels()[depth].begin, place.position + 1),
+    refuse(where(depth, place, tensor_.levels()[depth].begin, position + 1),
            fmt::format("offset {} after {}", last, first),
            fmt::format("offsets that do not decrease and end by {}", places));
+  }
+
+  /// The rest of a block at the edge of the matrix: a dense level inside another level of its dimension,
+  /// whose coordinate lies inside.
+  bool ends_a_block(std::size_t depth) const {
+    const auto& levels = tensor_.levels();
+    const auto here = levels.begin() + static_cast<std::ptrdiff_t>(depth);
+    return here->kind == LevelKind::dense && std::any_of(levels.begin(), here, [&](const Level& outer) {
+             return outer.dimension == here->dimension && outer.stride > here->stride;
+           });
   }
 
   /// Adds a coordinate. Strides are positive, so that a sum past the edge stays past it.
@@ -188,8 +248,13 @@ class Checker {
     const bool is_row = level.dimension == Dimension::row;
     std::int64_t& sum = is_row ? place.row : place.column;
     const std::int64_t extent = is_row ? tensor_.rows() : tensor_.columns();
-    if (coordinate < 0 || level.stride < 1 || coordinate > largest_extent / level.stride ||
-        sum + coordinate * level.stride >= extent) {
+    const bool outside = coordinate < 0 || level.stride < 1 || coordinate > largest_extent / level.stride ||
+                         sum + coordinate * level.stride >= extent;
+    if (outside && coordinate >= 0 && ends_a_block(depth)) {
+      place.padding = true;
+      return;
+    }
+    if (outside) {
       refuse(where_it_is(), fmt::format("{} {}", is_row ? "row" : "column", sum + coordinate * level.stride),
              fmt::format("0 to {}{}", extent - 1, level.padded ? ", or -1 for padding" : ""));
     }
@@ -198,8 +263,9 @@ class Checker {
 
   void visit(std::size_t depth, const Place& place) {
     if (place.padding) {
-      if (values_->is_zero_bits(place.position)) return;
-      refuse(where(depth - 1, place, "values", place.position), "a value other than +0 in padding", "+0");
+      const std::int64_t value = (*value_place_)(position_, child_);
+      if (values_->is_zero_bits(value)) return;
+      refuse(where(depth - 1, place, "values", value), "a value other than +0 in padding", "+0");
     }
     // A row that is listed once comes once.
     if (has_row_order_ && place.row != last_row_) last_row_key_ = -1;
@@ -232,7 +298,10 @@ class Checker {
   std::vector<std::span<const std::int32_t>> begin_;
   std::vector<std::span<const std::int32_t>> index_;
   bool has_row_order_ = false;
-  std::vector<std::int64_t> places_;  ///< positions of each level
+  std::vector<std::int64_t> places_;    ///< positions of each level
+  std::vector<std::int64_t> position_;  ///< of the place that the walk stands at, by level
+  std::vector<std::int64_t> child_;
+  std::optional<ValuePlace> value_place_;
   bool by_row_ = true;
   bool by_column_ = true;
   std::int64_t last_row_ = -1;

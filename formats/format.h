@@ -65,6 +65,21 @@ struct PaddedOptions {
 /// csr whose lists are filled up, column -1 in the padding.
 Format padded_csr(const PaddedOptions& options = {});
 
+/// Blocks of size x size, those with an entry stored whole; size a power of two from 4 to 256. Written
+/// "bcsr:b=32". Rows and columns need not be multiples of it.
+Format bcsr(std::int64_t size = 16);  ///< block rows compressed
+Format blocked_ell(
+    std::int64_t size = 16);  ///< block rows padded to the longest; block column -1 in the padding
+
+/// Groups of rows that keep the same columns: `shfl_bw({.rows = 128})`, written "shfl_bw:V=128,k=32".
+struct GroupOptions {
+  std::int64_t rows = 64;   ///< V, of a group: a power of two from 8 to 256
+  std::int64_t places = 0;  ///< k: lists of columns are filled up to a multiple, 16, 32 or 64; 0: what 128
+                            ///< bytes of values hold, 64 at most
+};
+Format vector_wise(const GroupOptions& options = {});  ///< groups of rows as they come
+Format shfl_bw(const GroupOptions& options = {});      ///< groups of any rows, found when packed; `row_order`
+
 }  // namespace formats
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace weft {
 
@@ -25,6 +26,8 @@ enum class Dimension : std::uint8_t {
 
 /// One level. A coordinate of a dimension is the sum of `coordinate * stride` over the levels of that
 /// dimension, so that blocks are two levels: the block with stride b, and the place inside with stride 1.
+/// Where the extent of a dimension is no multiple of its blocks, the last block reaches beyond the matrix;
+/// what is stored there is padding.
 struct Level {
   LevelKind kind = LevelKind::dense;
   Dimension dimension = Dimension::row;
@@ -33,6 +36,20 @@ struct Level {
   std::string begin = {};  ///< array of a compressed level: parents + 1 offsets
   std::string index = {};  ///< array of a compressed or singleton level: coordinates; empty: it has none
   bool padded = false;     ///< index may hold -1: nothing is stored in that place
+  /// The level, by number, whose positions this one finds children of; -1: the one before. A level that
+  /// skips some in between has the same children for all of theirs: the rows of a group share its columns.
+  int parent = -1;
+  std::string loop = {};  ///< name of its loop, after the index and a dot, "block"; empty: the index alone
+};
+
+/// Where "values" holds the value of a stored place.
+struct ValueOrder {
+  /// Empty: at the position of the last level. Else "values" has a dimension for each level named here, by
+  /// number: in the first one the place is the position of that level, in the others, which are dense levels,
+  /// the child's number.
+  std::vector<int> levels = {};
+  /// As ir::Buffer::swizzle: how the bytes of "values" are mixed.
+  int swizzle = 0;
 };
 
 }  // namespace weft

@@ -1,5 +1,6 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/sparse_tensor.h>
+#include <weft/formats/value_place.h>
 
 #include <algorithm>
 #include <utility>
@@ -7,72 +8,85 @@
 namespace weft {
 namespace {
 
-/// A level whose array names have been looked up.
-struct ResolvedLevel {
-  Level level;
-  std::span<const std::int32_t> begin;
-  std::span<const std::int32_t> index;
-};
-
-struct Place {
-  std::int64_t row = 0;
-  std::int64_t column = 0;
-  std::int64_t position = 0;
-};
-
-std::vector<ResolvedLevel> resolved(const SparseTensor& tensor) {
-  std::vector<ResolvedLevel> result;
-  for (const Level& level : tensor.levels()) {
-    ResolvedLevel next{level, {}, {}};
-    if (!level.begin.empty()) next.begin = tensor.array(level.begin).as<std::int32_t>();
-    if (!level.index.empty()) next.index = tensor.array(level.index).as<std::int32_t>();
-    result.push_back(std::move(next));
-  }
-  return result;
-}
-
-Place moved(const Level& level, Place place, std::int64_t position, std::int64_t coordinate) {
-  place.position = position;
-  if (level.dimension == Dimension::row) place.row += coordinate * level.stride;
-  if (level.dimension == Dimension::column) place.column += coordinate * level.stride;
-  return place;
-}
-
-template <class Visit>
-void descend(std::span<const ResolvedLevel> levels, const Place& place, const Visit& visit) {
-  if (levels.empty()) {
-    visit(place.row, place.column, place.position);
-    return;
-  }
-  const auto& [level, begin, index] = levels.front();
-  const auto inner = levels.subspan(1);
-  if (level.kind == LevelKind::dense) {
-    for (std::int64_t child = 0; child < level.extent; ++child) {
-      descend(inner, moved(level, place, place.position * level.extent + child, child), visit);
+/// Goes through the levels of a tensor whose arrays are right.
+class Walker {
+ public:
+  explicit Walker(const SparseTensor& tensor)
+      : levels_(tensor.levels()),
+        rows_(tensor.rows()),
+        columns_(tensor.columns()),
+        value_place_(levels_, tensor.value_order(), size_of(tensor.dtype())),
+        begin_(levels_.size()),
+        index_(levels_.size()),
+        position_(levels_.size(), 0),
+        child_(levels_.size(), 0) {
+    for (std::size_t i = 0; i < levels_.size(); ++i) {
+      const Level& level = levels_[i];
+      if (!level.begin.empty()) begin_[i] = tensor.array(level.begin).as<std::int32_t>();
+      if (!level.index.empty()) index_[i] = tensor.array(level.index).as<std::int32_t>();
     }
-    return;
   }
-  const bool compressed = level.kind == LevelKind::compressed;
-  const auto parent = static_cast<std::size_t>(place.position);
-  const std::int64_t first = compressed ? begin[parent] : place.position;
-  const std::int64_t last = compressed ? begin[parent + 1] : place.position + 1;
-  for (std::int64_t position = first; position < last; ++position) {
-    const std::int64_t coordinate = index.empty() ? 0 : index[static_cast<std::size_t>(position)];
-    if (level.padded && coordinate < 0) continue;
-    descend(inner, moved(level, place, position, coordinate), visit);
+
+  template <class Visit>
+  void each(const Visit& visit) {
+    descend(0, 0, 0, visit);
   }
-}
+
+ private:
+  template <class Visit>
+  void descend(std::size_t depth, std::int64_t row, std::int64_t column, const Visit& visit) {
+    if (depth == levels_.size()) return visit(row, column, value_place_(position_, child_));
+    const Level& level = levels_[depth];
+    const std::int64_t parent = parent_position(level, depth);
+    std::int64_t first = level.kind == LevelKind::dense ? parent * level.extent : parent;
+    std::int64_t last = first + (level.kind == LevelKind::dense ? level.extent : 1);
+    if (level.kind == LevelKind::compressed) {
+      first = begin_[depth][static_cast<std::size_t>(parent)];
+      last = begin_[depth][static_cast<std::size_t>(parent) + 1];
+    }
+    const auto& index = index_[depth];
+    for (std::int64_t position = first; position < last; ++position) {
+      position_[depth] = position;
+      child_[depth] = position - first;
+      const std::int64_t coordinate = level.kind == LevelKind::dense ? position - first
+                                      : index.empty()                ? 0
+                                                      : index[static_cast<std::size_t>(position)];
+      if (level.padded && coordinate < 0) continue;
+      const std::int64_t at_row = row + (level.dimension == Dimension::row ? coordinate * level.stride : 0);
+      const std::int64_t at_column =
+          column + (level.dimension == Dimension::column ? coordinate * level.stride : 0);
+      // The rest of a block at the edge.
+      if (at_row < rows_ && at_column < columns_) descend(depth + 1, at_row, at_column, visit);
+    }
+  }
+
+  std::int64_t parent_position(const Level& level, std::size_t depth) const {
+    if (level.parent >= 0) return position_[static_cast<std::size_t>(level.parent)];
+    return depth == 0 ? 0 : position_[depth - 1];
+  }
+
+  const std::vector<Level>& levels_;
+  std::int64_t rows_;
+  std::int64_t columns_;
+  ValuePlace value_place_;
+  std::vector<std::span<const std::int32_t>> begin_;
+  std::vector<std::span<const std::int32_t>> index_;
+  std::vector<std::int64_t> position_;
+  std::vector<std::int64_t> child_;
+};
 
 }  // namespace
 
 SparseTensor::SparseTensor(Format format, std::vector<std::int64_t> shape, std::int64_t rows,
-                           std::int64_t columns, std::vector<Level> levels, std::vector<NamedArray> arrays)
+                           std::int64_t columns, std::vector<Level> levels, std::vector<NamedArray> arrays,
+                           ValueOrder value_order)
     : format_(std::move(format)),
       shape_(std::move(shape)),
       rows_(rows),
       columns_(columns),
       levels_(std::move(levels)),
-      arrays_(std::move(arrays)) {}
+      arrays_(std::move(arrays)),
+      value_order_(std::move(value_order)) {}
 
 bool SparseTensor::has_array(const std::string& name) const {
   return std::any_of(arrays_.begin(), arrays_.end(),
@@ -93,31 +107,36 @@ std::size_t SparseTensor::bytes() const {
 }
 
 std::optional<std::string> SparseTensor::row_order() const {
-  const bool listed = levels_.size() > 1 && levels_[0].kind == LevelKind::dense &&
-                      levels_[0].dimension == Dimension::none && levels_[1].kind == LevelKind::singleton &&
-                      levels_[1].dimension == Dimension::row;
-  return listed ? std::optional(levels_[1].index) : std::nullopt;
+  for (const Level& level : levels_) {
+    if (level.kind == LevelKind::singleton && level.dimension == Dimension::row) return level.index;
+    if (level.kind != LevelKind::dense || level.dimension != Dimension::none) break;
+  }
+  return std::nullopt;
 }
 
 std::size_t SparseTensor::row_levels() const {
-  const auto of_row = [](const Level& level) { return level.dimension == Dimension::row; };
-  std::size_t count = row_order() ? 2 : 0;
-  while (count < levels_.size() && of_row(levels_[count]) && levels_[count].kind == LevelKind::dense) ++count;
-  const auto rest = levels_.begin() + static_cast<std::ptrdiff_t>(count);
-  return std::any_of(rest, levels_.end(), of_row) ? 0 : count;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    if (levels_[i].dimension == Dimension::row) count = i + 1;
+  }
+  const auto last = levels_.begin() + static_cast<std::ptrdiff_t>(count);
+  const bool listed = row_order().has_value();
+  const bool choose = std::all_of(levels_.begin(), last, [&](const Level& level) {
+    if (level.kind == LevelKind::dense) return level.dimension == (listed ? Dimension::none : Dimension::row);
+    return level.kind == LevelKind::singleton && level.dimension == Dimension::row;
+  });
+  return choose ? count : 0;
 }
 
 void SparseTensor::walk(const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& visit) const {
-  const std::vector<ResolvedLevel> levels = resolved(*this);
-  descend(levels, {}, visit);
+  Walker(*this).each(visit);
 }
 
 Array SparseTensor::to_dense() const {
   const Array& values = array("values");
   Array dense(values.dtype(), {rows_, columns_});
-  const std::vector<ResolvedLevel> levels = resolved(*this);
-  descend(levels, {}, [&](std::int64_t row, std::int64_t column, std::int64_t position) {
-    dense.copy_element(row * columns_ + column, values, position);
+  Walker(*this).each([&](std::int64_t row, std::int64_t column, std::int64_t place) {
+    dense.copy_element(row * columns_ + column, values, place);
   });
   return dense;
 }

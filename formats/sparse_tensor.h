@@ -23,10 +23,9 @@ class SparseTensor {
     Array array;
   };
 
-  /// Used by the formats' pack functions. `levels` from the outermost; the last level's position indexes
-  /// "values".
+  /// Used by the formats' pack functions. `levels` from the outermost.
   SparseTensor(Format format, std::vector<std::int64_t> shape, std::int64_t rows, std::int64_t columns,
-               std::vector<Level> levels, std::vector<NamedArray> arrays);
+               std::vector<Level> levels, std::vector<NamedArray> arrays, ValueOrder value_order = {});
 
   const Format& format() const { return format_; }
   /// The weight's own: [F, C, R, S] for a filter.
@@ -36,6 +35,7 @@ class SparseTensor {
   DType dtype() const { return array("values").dtype(); }
   const std::vector<Level>& levels() const { return levels_; }
   const std::vector<NamedArray>& arrays() const { return arrays_; }
+  const ValueOrder& value_order() const { return value_order_; }
   bool has_array(const std::string& name) const;
   const Array& array(const std::string& name) const;  ///< InternalError when there is none
   std::size_t bytes() const;                          ///< of all arrays together
@@ -43,11 +43,12 @@ class SparseTensor {
   /// The number of levels at the front that choose the row, all others staying inside one row; 0 where the
   /// format does not store row by row (csc, coo).
   std::size_t row_levels() const;
-  /// The array that tells which row is stored first, second, …: a permutation. Nothing where rows are stored
-  /// as they come.
+  /// The array that tells which row is stored first, second, …: every row once, and -1 where the last group
+  /// of rows is not full. Nothing where rows are stored as they come.
   std::optional<std::string> row_order() const;
-  /// Calls `visit(row, column, position in values)` for every stored place, padding left out. What did not
-  /// come from `pack` has to pass `check` first: walking trusts the arrays.
+  /// Calls `visit(row, column, place in values)` for every stored place, padding left out; the zeros that
+  /// fill up blocks are stored like any value. The place is that in memory. What did not come from `pack` has
+  /// to pass `check` first: walking trusts the arrays.
   void walk(const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& visit) const;
   /// Zeros filled in, shape [rows, columns].
   Array to_dense() const;
@@ -63,6 +64,7 @@ class SparseTensor {
   std::int64_t columns_ = 0;
   std::vector<Level> levels_;
   std::vector<NamedArray> arrays_;
+  ValueOrder value_order_;
 };
 
 /// Packs a weight. UserError when the weight does not fit the format (2^31 entries or more, or what the

@@ -99,10 +99,12 @@ class Builder {
       });
       std::vector<Expr> shape;
       for (const std::int64_t extent : array.shape()) shape.emplace_back(extent);
-      arrays_[name] =
-          ir::make_buffer(array_buffer_name(operand.name, name), array.dtype(), ir::Scope::global,
-                          ir::Access::read, {ir::integer(array.size())}, !is_float(array.dtype()) && !padded);
-      program_.buffers.push_back(arrays_[name]);
+      auto buffer = std::make_shared<ir::Buffer>(
+          *ir::make_buffer(array_buffer_name(operand.name, name), array.dtype(), ir::Scope::global,
+                           ir::Access::read, shape, !is_float(array.dtype()) && !padded));
+      if (name == "values") buffer->swizzle = weights_->value_order().swizzle;
+      arrays_[name] = buffer;
+      program_.buffers.push_back(buffer);
     }
   }
 
@@ -152,15 +154,24 @@ class Builder {
   // ---- walking the levels ----
 
   struct Walk {
-    Expr position = ir::integer(0);
+    std::vector<Expr> position;  ///< of each level so far
+    std::vector<Expr> child;     ///< its number among the children of a parent, of dense levels
     Expr row = ir::integer(0);
     Expr column = ir::integer(0);
-    std::vector<Expr> conditions;
+    std::vector<Expr> of_row;      ///< conditions for a row to exist
+    std::vector<Expr> conditions;  ///< for a place to hold an entry
+
+    Expr parent_of(const Level& level) const {
+      if (level.parent >= 0) return position[static_cast<std::size_t>(level.parent)];
+      return position.empty() ? ir::integer(0) : position.back();
+    }
   };
 
   std::string loop_name(std::size_t number, bool stored) {
-    const bool of_row = number < row_levels_ || weights_->levels()[number].dimension == Dimension::row;
+    const Level& level = weights_->levels()[number];
+    const bool of_row = number < row_levels_ || level.dimension == Dimension::row;
     const std::string base = joined(of_row ? rows_ : columns_);
+    if (!level.loop.empty()) return base + "." + level.loop;
     const std::string name = of_row && stored ? base + ".stored" : base;
     const int count = ++used_names_[name];
     return count == 1 ? name : name + "." + std::to_string(count);
@@ -171,13 +182,19 @@ class Builder {
                    const std::function<Stmt(const Walk&)>& body) {
     if (first == last) return body(walk);
     const Level& level = weights_->levels()[first];
+    const bool of_row = first < row_levels_;
     const auto meet = [&](const Expr& coordinate) {
       Expr& sum = level.dimension == Dimension::row ? walk.row : walk.column;
       if (level.dimension != Dimension::none) sum = sum + coordinate * ir::integer(level.stride);
-      if (level.padded) walk.conditions.push_back(ir::integer(0) <= coordinate);
+      if (level.padded) (of_row ? walk.of_row : walk.conditions).push_back(ir::integer(0) <= coordinate);
+      if (ends_blocks(first))
+        (of_row ? walk.of_row : walk.conditions).push_back(sum < ir::integer(extent_of(level.dimension)));
     };
+    const Expr parent = walk.parent_of(level);
     if (level.kind == LevelKind::singleton) {
-      meet(ir::load(arrays_.at(level.index), {walk.position}));
+      meet(ir::load(arrays_.at(level.index), {parent}));
+      walk.position.push_back(parent);
+      walk.child.emplace_back();
       return walk_levels(first + 1, last, walk, body);
     }
     const bool dense = level.kind == LevelKind::dense;
@@ -188,16 +205,44 @@ class Builder {
     if (dense) {
       loop.begin = ir::integer(0);
       loop.extent = ir::integer(level.extent);
-      walk.position = walk.position * ir::integer(level.extent) + variable;
+      walk.position.push_back(parent * ir::integer(level.extent) + variable);
+      walk.child.push_back(variable);
       meet(variable);
     } else {
-      loop.begin = ir::load(arrays_.at(level.begin), {walk.position});
-      loop.extent = ir::load(arrays_.at(level.begin), {walk.position + 1}) - loop.begin;
-      walk.position = variable;
+      loop.begin = ir::load(arrays_.at(level.begin), {parent});
+      loop.extent = ir::load(arrays_.at(level.begin), {parent + 1}) - loop.begin;
+      walk.position.push_back(variable);
+      walk.child.emplace_back();
       if (!level.index.empty()) meet(ir::load(arrays_.at(level.index), {variable}));
     }
     loop.body = walk_levels(first + 1, last, walk, body);
     return ir::for_loop(std::move(loop));
+  }
+
+  std::int64_t extent_of(Dimension dimension) const {
+    return dimension == Dimension::row ? weights_->rows() : weights_->columns();
+  }
+
+  /// Whether the level is the innermost of a dimension whose last block reaches beyond the matrix.
+  bool ends_blocks(std::size_t number) const {
+    const auto& levels = weights_->levels();
+    const Level& level = levels[number];
+    const auto of_block = [&](const Level& outer) {
+      return outer.dimension == level.dimension && outer.stride > level.stride;
+    };
+    return level.kind == LevelKind::dense && level.dimension != Dimension::none && level.stride == 1 &&
+           extent_of(level.dimension) % level.extent != 0 &&
+           std::any_of(levels.begin(), levels.begin() + static_cast<std::ptrdiff_t>(number), of_block);
+  }
+
+  /// The indices of the value in "values".
+  std::vector<Expr> value_place(const Walk& walk) const {
+    const std::vector<int>& order = weights_->value_order().levels;
+    if (order.empty()) return {walk.position.back()};
+    std::vector<Expr> place{walk.position.at(static_cast<std::size_t>(order.front()))};
+    for (std::size_t i = 1; i < order.size(); ++i)
+      place.push_back(walk.child.at(static_cast<std::size_t>(order[i])));
+    return place;
   }
 
   // ---- the two forms ----
@@ -225,7 +270,7 @@ class Builder {
     const auto sum =
         ir::make_buffer("sum", value_type(algorithm_), ir::Scope::registers, ir::Access::read_write, {});
     if (weights_ == nullptr) {
-      Stmt body = around_sum(sum, dense_reduction(sum));
+      Stmt body = around_sum(sum, dense_reduction(sum), {});
       const auto indices = output_indices();
       for (auto index = indices.rbegin(); index != indices.rend(); ++index) body = loop_over(*index, body);
       return body;
@@ -247,14 +292,35 @@ class Builder {
   Stmt sum_of_row(const Walk& row, const ir::BufferRef& sum) {
     Stmt update = walk_levels(row_levels_, weights_->levels().size(), row, [&](const Walk& walk) {
       bind_coordinate(columns_, walk.column);
-      return guarded(walk.conditions, ir::store(sum, {}, product(walk.position), true));
+      std::vector<Expr> conditions = walk.conditions;
+      if (reads_rows()) conditions.insert(conditions.begin(), walk.of_row.begin(), walk.of_row.end());
+      return guarded(conditions, ir::store(sum, {}, product(value_place(walk)), true));
     });
-    return around_sum(sum, update);
+    return around_sum(sum, update, row.of_row);
   }
 
-  Stmt around_sum(const ir::BufferRef& sum, Stmt update) {
+  /// Whether a dense operand is read by row of the sparse one, as groups of a convolution are.
+  bool reads_rows() const {
+    return std::any_of(algorithm_.factors.begin(), algorithm_.factors.end(), [&](const TensorAccess& factor) {
+      if (algorithm_.operands[factor.operand].storage == Storage::sparse) return false;
+      return std::any_of(factor.indices.begin(), factor.indices.end(), [&](const AffineIndex& index) {
+        return std::any_of(index.terms.begin(), index.terms.end(),
+                           [&](const auto& term) { return is_row(term.first); });
+      });
+    });
+  }
+
+  /// The result is there where all `conditions` hold; the sum of a row that is none is never looked at.
+  Stmt around_sum(const ir::BufferRef& sum, Stmt update, const std::vector<Expr>& conditions) {
     Stmt first = ir::store(sum, {}, ir::constant(value_type(algorithm_), 0));
-    return ir::allocate(sum, ir::block({first, std::move(update), result(ir::load(sum, {}))}));
+    Stmt last = ir::if_then(all_of(conditions), result(ir::load(sum, {})));
+    return ir::allocate(sum, ir::block({first, std::move(update), last}));
+  }
+
+  static Expr all_of(const std::vector<Expr>& conditions) {
+    Expr all = ir::boolean(true);
+    for (const Expr& condition : conditions) all = all && condition;
+    return all;
   }
 
   Stmt dense_reduction(const ir::BufferRef& sum) {
@@ -287,7 +353,7 @@ class Builder {
     Stmt update = walk_levels(0, weights_->levels().size(), Walk{}, [&](const Walk& walk) {
       bind_coordinate(rows_, walk.row);
       bind_coordinate(columns_, walk.column);
-      return guarded(walk.conditions, ir::store(sum, place(), product(walk.position), true));
+      return guarded(walk.conditions, ir::store(sum, place(), product(value_place(walk)), true));
     });
     Stmt body = ir::block({first, update, last});
     const auto indices = output_indices();
@@ -312,11 +378,12 @@ class Builder {
     return ir::cast(value_type(algorithm_), ir::load(operands_[access.operand], indices));
   }
 
-  Expr product(const Expr& position) const {
+  /// `place` in "values", of a sparse operand.
+  Expr product(const std::vector<Expr>& place) const {
     Expr result;
     for (const TensorAccess& factor : algorithm_.factors) {
       const bool sparse = algorithm_.operands[factor.operand].storage == Storage::sparse;
-      const Expr value = sparse ? ir::cast(value_type(algorithm_), ir::load(arrays_.at("values"), {position}))
+      const Expr value = sparse ? ir::cast(value_type(algorithm_), ir::load(arrays_.at("values"), place))
                                 : load_access(factor);
       result = result.defined() ? result * value : value;
     }
@@ -334,9 +401,7 @@ class Builder {
         conditions.push_back(index < operands_[factor.operand]->shape[i]);
       }
     }
-    Expr all = ir::boolean(true);
-    for (const Expr& condition : conditions) all = all && condition;
-    return ir::if_then(all, std::move(body));
+    return ir::if_then(all_of(conditions), std::move(body));
   }
 
   Stmt result(const Expr& sum) {

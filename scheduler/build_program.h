@@ -10,9 +10,12 @@ namespace weft {
 
 /// The unscheduled program: all loops serial, one sum at a time. Loops are named after the indices of the
 /// algorithm; the loop over the stored columns of a row has the name of the reduction index (indices joined
-/// by
-/// "_" where a filter has several), the loop over stored rows, in formats that store by column or by entry,
-/// has ".stored" after the row index.
+/// by "_" where a filter has several), the loop over stored rows, in formats that store by column or by
+/// entry, has ".stored" after the row index. Levels of blocks name their loops: "m.block" and "m.row",
+/// "k.block" and "k.place" (Level::loop).
+///
+/// Rows that fill up the last group are summed like others, from zeros, and have no result. Columns that fill
+/// up the last block are left out of the sum.
 ///
 /// Where the format lists the columns of each row, sums are kept in a register; where it does not (csc, coo),
 /// in a workspace of the output's shape.

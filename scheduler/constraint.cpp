@@ -42,6 +42,8 @@ std::int64_t apply(BinaryOperator op, std::int64_t a, std::int64_t b) {
       return std::min(a, b);
     case BinaryOperator::maximum:
       return std::max(a, b);
+    case BinaryOperator::exclusive_or:
+      return a ^ b;
     case BinaryOperator::equal:
       return a == b;
     case BinaryOperator::not_equal:

@@ -21,7 +21,7 @@ class Recipe {
       if (algorithm.operands[factor.operand].storage != Storage::sparse) continue;
       for (const AffineIndex& index : factor.indices) rows_.push_back(*index.plain());
     }
-    row_loop_ = find_row_loop();
+    find_row_loops();
     scatters_ = std::any_of(loops_.begin(), loops_.end(),
                             [](const std::string& n) { return n.find(".stored") != std::string::npos; });
     for (const IndexVariable& index : outputs_) {
@@ -34,7 +34,7 @@ class Recipe {
 
   void on_cpu() {
     if (free_.empty()) {
-      if (!scatters_) schedule_.parallel(LoopName(row_loop_));
+      if (!scatters_) schedule_.parallel(LoopName(block_loop_.empty() ? row_loop_ : block_loop_));
       return;
     }
     const IndexVariable& columns = free_.back();
@@ -42,7 +42,7 @@ class Recipe {
     const std::string operand = staged_operand(columns);
     const std::int64_t width = vector_width(columns.extent);
     schedule_.split(LoopFactor{LoopName(columns.name), width});
-    std::string rows = row_loop_;
+    std::string rows = block_loop_.empty() ? row_loop_ : block_loop_;
     std::vector<std::string> order = sums_;
     if (dense && !scatters_ && outputs_.size() == 2) {
       schedule_.split(LoopFactor{LoopName(row_loop_), register_rows});
@@ -52,9 +52,13 @@ class Recipe {
     order.push_back(columns.name + ".inner");
     const bool panels = scatters_ || many_panels(columns.extent, width);
     const bool outside = panels || !operand.empty();
-    if (outside && !scatters_ && outputs_.size() == 2) reorder({columns.name + ".outer", rows});
+    if (outputs_.size() == 2 && !scatters_) {
+      if (outside) reorder({columns.name + ".outer", rows});
+      // The rows of a block read the same panel.
+      if (!outside && !block_loop_.empty()) reorder({columns.name + ".outer", row_loop_});
+    }
     reorder(order);
-    if (rows != row_loop_) schedule_.unroll(LoopName(row_loop_ + ".inner"));
+    if (rows == row_loop_ + ".outer") schedule_.unroll(LoopName(row_loop_ + ".inner"));
     schedule_.vectorize(LoopName(columns.name + ".inner"));
     if (!operand.empty()) schedule_.stage(operand, shared, at = LoopName(columns.name + ".outer"));
     schedule_.parallel(LoopName(panels ? columns.name + ".outer" : rows));
@@ -63,7 +67,12 @@ class Recipe {
   void on_gpu() {
     if (free_.empty()) {
       if (scatters_) return;
-      split_and_bind(row_loop_, 128, block_x, thread);
+      if (block_loop_.empty()) {
+        split_and_bind(row_loop_, 128, block_x, thread);
+      } else {
+        schedule_.bind(LoopName(block_loop_), block_x);
+        schedule_.bind(LoopName(row_loop_), thread);
+      }
       return;
     }
     const IndexVariable& columns = free_.back();
@@ -83,11 +92,13 @@ class Recipe {
     for (const IndexVariable& index : free_) {
       if (index.name != columns.name) order.push_back(index.name);
     }
-    order.insert(order.end(), {columns.name + ".outer", row_loop_ + ".outer", row_loop_ + ".inner", lanes});
+    order.push_back(columns.name + ".outer");
+    if (!block_loop_.empty()) order.push_back(block_loop_);
+    order.insert(order.end(), {row_loop_ + ".outer", row_loop_ + ".inner", lanes});
     order.insert(order.end(), sums_.begin(), sums_.end());
     order.push_back(per_thread);
     reorder(order);
-    schedule_.bind(LoopName(row_loop_ + ".outer"), block_x);
+    schedule_.bind(LoopName(block_loop_.empty() ? row_loop_ + ".outer" : block_loop_), block_x);
     schedule_.bind(LoopName(columns.name + ".outer"), block_y);
     bind_others(columns.name, {block_z});
     schedule_.bind(LoopName(row_loop_ + ".inner"), warp);
@@ -103,18 +114,22 @@ class Recipe {
   static constexpr std::int64_t least_reads = 8;   ///< of a row of the dense operand, on average
   static constexpr std::int64_t largest_copy = 1 << 20;  ///< bytes: half of a second cache
 
-  std::string find_row_loop() const {
+  /// Blocks of rows have a loop of their own around that of the rows.
+  void find_row_loops() {
+    std::vector<std::string> found;
     for (const std::string& name : loops_) {
-      if (steps::is_output_loop(name, schedule_.algorithm()) && is_row_loop(name)) return name;
+      if (steps::is_output_loop(name, schedule_.algorithm()) && is_row_loop(name)) found.push_back(name);
     }
-    return loops_.front();
+    row_loop_ = found.empty() ? loops_.front() : found.back();
+    if (found.size() > 1) block_loop_ = found.front();
   }
 
   /// A row index, or several joined; without sparse operand the first output index.
   bool is_row_loop(const std::string& name) const {
     if (rows_.empty()) return name == outputs_.front().name;
+    const std::string index = name.substr(0, name.find('.'));
     return std::any_of(rows_.begin(), rows_.end(),
-                       [&](const std::string& row) { return name == row || name.starts_with(row + "_"); });
+                       [&](const std::string& row) { return index == row || index.starts_with(row + "_"); });
   }
 
   /// Four vectors of the widest kind: enough to pay for reading a value and its column, few enough for the
@@ -185,6 +200,7 @@ class Recipe {
   std::vector<std::string> rows_;    ///< indices of the sparse operand
   std::vector<std::string> sums_;    ///< loops of the sum, outermost first
   std::string row_loop_;
+  std::string block_loop_;  ///< empty where rows are stored one by one
   bool scatters_ = false;
 };
 

@@ -170,6 +170,8 @@ class Question {
         return z3::ite(a <= b, a, b);
       case BinaryOperator::maximum:
         return z3::ite(a <= b, b, a);
+      case BinaryOperator::exclusive_or:
+        return z3::bv2int(z3::int2bv(64, a) ^ z3::int2bv(64, b), true);
       case BinaryOperator::equal:
         return a == b;
       case BinaryOperator::not_equal:

@@ -12,6 +12,7 @@ namespace {
 
 /// Whether the buffer is declared with its shape, so that its elements are named by their indices.
 bool has_plain_shape(const ir::Buffer& buffer) {
+  if (buffer.swizzle != 0) return false;
   ir::Expr stride = 1;
   for (std::size_t i = buffer.shape.size(); i-- > 0;) {
     if (ir::integer_value(buffer.shape[i]) == nullptr || !ir::same(buffer.strides[i], stride)) return false;
@@ -44,12 +45,6 @@ struct Uses {
 
 }  // namespace
 
-ir::Expr offset_of(const ir::Buffer& buffer, const std::vector<ir::Expr>& indices) {
-  ir::Expr offset = 0;
-  for (std::size_t i = 0; i < indices.size(); ++i) offset = offset + indices[i] * buffer.strides[i];
-  return offset;
-}
-
 std::int64_t elements_of(const ir::Buffer& buffer) {
   std::int64_t count = 1;
   for (const ir::Expr& extent : buffer.shape) {
@@ -79,7 +74,7 @@ std::string Expressions::local_shape(const ir::Buffer& buffer) const {
 
 std::string Expressions::element(const ir::BufferRef& buffer, const std::vector<ir::Expr>& indices) {
   if (!replacements_.empty()) {
-    const ir::Expr offset = offset_of(*buffer, indices);
+    const ir::Expr offset = ir::offset_of(*buffer, indices);
     for (const Replacement& each : replacements_) {
       if (each.buffer == buffer && ir::same(each.offset, offset)) return each.text;
     }
@@ -91,7 +86,8 @@ std::string Expressions::element(const ir::BufferRef& buffer, const std::vector<
     for (const ir::Expr& index : indices) result += "[" + text(index, Precedence::lowest, Form::any) + "]";
     return result;
   }
-  return result + "[" + text(offset_of(*buffer, indices), Precedence::lowest, Form::any) + "]";
+  const ir::Expr place = ir::swizzled(*buffer, ir::offset_of(*buffer, indices));
+  return result + "[" + text(place, Precedence::lowest, Form::any) + "]";
 }
 
 std::string Expressions::type_of_value(DType dtype) {

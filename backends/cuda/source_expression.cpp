@@ -26,6 +26,8 @@ Operator operator_of(BinaryOperator op) {
       return {"/", Precedence::product};
     case BinaryOperator::remainder:
       return {"%", Precedence::product};
+    case BinaryOperator::exclusive_or:
+      return {"^", Precedence::exclusive_or};
     case BinaryOperator::equal:
       return {"==", Precedence::equality};
     case BinaryOperator::not_equal:
@@ -127,7 +129,11 @@ Expressions::Printed Expressions::of(const ir::Binary& e, Form form) {
 
 Expressions::Printed Expressions::infix(const ir::Binary& e, Form left, Form right) {
   const auto [sign, precedence] = operator_of(e.op);
-  // || around && reads better with parentheses, and compilers ask for them.
+  // || around && and ^ around sums read better with parentheses, and compilers ask for them.
+  if (e.op == BinaryOperator::exclusive_or) {
+    std::string both = text(e.left, Precedence::unary, left) + " ^ ";
+    return {both + text(e.right, Precedence::unary, right), precedence};
+  }
   const bool mixed = e.op == BinaryOperator::logical_or;
   std::string result = text(e.left, mixed ? Precedence::equality : precedence, left);
   if (mixed) {

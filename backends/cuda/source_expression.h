@@ -21,6 +21,7 @@ enum class Precedence : std::uint8_t {
   conditional,
   logical_or,
   logical_and,
+  exclusive_or,
   equality,
   comparison,
   sum,
@@ -37,8 +38,6 @@ enum class Form : std::uint8_t {
   argument,  ///< the index type, constants too: overloads depend on it
 };
 
-/// The offset in elements from the start of the buffer.
-ir::Expr offset_of(const ir::Buffer& buffer, const std::vector<ir::Expr>& indices);
 /// Elements of a register or shared buffer.
 std::int64_t elements_of(const ir::Buffer& buffer);
 bool reads_memory(const ir::Expr& expr);

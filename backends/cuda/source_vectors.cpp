@@ -68,13 +68,13 @@ class Planner {
 
   /// Whether the store's own value reads what it writes; nothing where its buffer is read anywhere else.
   std::optional<bool> read_in(const ir::Store& store) const {
-    const ir::Expr offset = offset_of(*store.buffer, store.indices);
+    const ir::Expr offset = ir::offset_of(*store.buffer, store.indices);
     Loads own;
     own.add(store.value, true);
     bool reads = store.accumulate;
     const auto here = [&](const ir::Load* load) {
       return std::find(own.certain.begin(), own.certain.end(), load) != own.certain.end() &&
-             ir::same(offset_of(*load->buffer, load->indices), offset);
+             ir::same(ir::offset_of(*load->buffer, load->indices), offset);
     };
     for (const auto* list : {&loads_.certain, &loads_.possible}) {
       for (const ir::Load* load : *list) {
@@ -88,7 +88,7 @@ class Planner {
 
   void add(const ir::BufferRef& buffer, const std::vector<ir::Expr>& indices, bool is_read, bool is_written) {
     if (buffer->scope == ir::Scope::registers) return;
-    const ir::Expr offset = offset_of(*buffer, indices);
+    const ir::Expr offset = ir::offset_of(*buffer, indices);
     for (VectorAccess& each : accesses_) {
       if (each.buffer != buffer || !ir::same(each.offset, offset)) continue;
       each.is_read = each.is_read || is_read;
@@ -102,6 +102,7 @@ class Planner {
     const auto size = static_cast<std::int64_t>(size_of(buffer.dtype));
     const std::int64_t lanes = *ir::integer_value(loop_.extent);
     const std::int64_t bytes = lanes * size;
+    if (buffer.swizzle != 0 && bytes > most_aligned_bytes) return false;
     if (lanes < 2 || (bytes != 4 && bytes != 8 && bytes % most_aligned_bytes != 0)) return false;
     const ir::Linear sum = ir::linear(ir::substitute(offset, known_));
     if (sum.coefficient_of(loop_.name) != 1) return false;

@@ -87,9 +87,12 @@ class UseCollector {
   }
 
   void add(const ir::BufferRef& buffer, const std::vector<ir::Expr>& indices, const ir::Store* store) {
-    Use use{
-        buffer, store != nullptr, true, 0, ir::linear(ir::substitute(offset_of(*buffer, indices), known_)),
-        store};
+    Use use{buffer,
+            store != nullptr,
+            true,
+            0,
+            ir::linear(ir::substitute(ir::offset_of(*buffer, indices), known_)),
+            store};
     use.lane_stride = use.rest.coefficient_of(variable_);
     std::erase_if(use.rest.terms, [this](const ir::Linear::Term& term) {
       const auto* v = term.atom.as<ir::Variable>();
@@ -146,12 +149,6 @@ std::int64_t nodes_of(const ir::Expr& expr) {
 
 std::string first_lane_of(const std::string& variable) {
   return variable + "#first";
-}
-
-ir::Expr offset_of(const ir::Buffer& buffer, const std::vector<ir::Expr>& indices) {
-  ir::Expr offset = 0;
-  for (std::size_t i = 0; i < indices.size(); ++i) offset = offset + indices[i] * buffer.strides[i];
-  return offset;
 }
 
 Access classify(const ir::Expr& offset, const VectorLoop& loop) {

@@ -32,9 +32,7 @@ struct Access {
   std::int64_t alignment = 1;  ///< elements that divide the offset of lane 0, whatever the variables are
 };
 
-/// The offset in elements from the start of the buffer.
-ir::Expr offset_of(const ir::Buffer& buffer, const std::vector<ir::Expr>& indices);
-
+/// Of an offset as ir::offset_of gives it.
 Access classify(const ir::Expr& offset, const VectorLoop& loop);
 
 /// Whether running all iterations statement by statement gives what running them one after the other gives:

@@ -224,8 +224,8 @@ void Emitter::of(const ir::Copy& s) {
                  "a copy reached the emitter of " + program_.name);
   const std::int64_t bytes =
       *ir::integer_value(s.extents.back()) * static_cast<std::int64_t>(size_of(s.source->dtype));
-  llvm::Value* to = pointer_to(*s.destination, offset_of(*s.destination, s.destination_begin));
-  llvm::Value* from = pointer_to(*s.source, offset_of(*s.source, s.source_begin));
+  llvm::Value* to = pointer_to(*s.destination, ir::offset_of(*s.destination, s.destination_begin));
+  llvm::Value* from = pointer_to(*s.source, ir::offset_of(*s.source, s.source_begin));
   std::vector<llvm::Value*> operands{to, from};
   // Runs of 16 bytes pass the first-level cache by.
   std::string text =

@@ -149,9 +149,9 @@ class Emitter {
   llvm::Value* to_storage(llvm::Value* computed, DType from, DType dtype);
   llvm::Value* stored_sum(llvm::Value* before, llvm::Value* added, DType dtype);
   const Storage& storage_of(const ir::Buffer& buffer) const;
-  Access access_of(const ir::Expr& offset) const;
+  Access access_of(const ir::Buffer& buffer, const ir::Expr& offset) const;
   llvm::Value* pointer_from_base(const ir::Buffer& buffer, const ir::Expr& offset);
-  llvm::Value* pointer_to(const ir::Buffer& buffer, const ir::Expr& offset);
+  llvm::Value* pointer_to(const ir::Buffer& buffer, const ir::Expr& logical);
   std::optional<std::uint64_t> place_in_registers(const ir::Buffer& buffer, const ir::Expr& offset) const;
   llvm::Value* read_element(const ir::Buffer& buffer, std::uint64_t place);
   void write_element(const ir::Buffer& buffer, std::uint64_t place, llvm::Value* stored);

@@ -44,7 +44,9 @@ llvm::Value* Emitter::arrival(const ir::Call& e) {
   llvm::Type* type = builder_.getInt32Ty();
   llvm::Value* count = builder_.CreateSExtOrTrunc(value(e.arguments.at(1)), type);
   llvm::Value* last = builder_.CreateSub(count, llvm::ConstantInt::get(type, 1));
-  const auto pointer = [&] { return pointer_to(*place->buffer, offset_of(*place->buffer, place->indices)); };
+  const auto pointer = [&] {
+    return pointer_to(*place->buffer, ir::offset_of(*place->buffer, place->indices));
+  };
   if (!capabilities_.gpu) {
     llvm::Value* address = pointer();
     llvm::Value* before = builder_.CreateAlignedLoad(type, address, llvm::Align(4));

@@ -147,6 +147,8 @@ llvm::Value* Emitter::integer_binary(const ir::Binary& e, llvm::Value* a, llvm::
       return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
     case ir::BinaryOperator::maximum:
       return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
+    case ir::BinaryOperator::exclusive_or:
+      return builder_.CreateXor(a, b);
     case ir::BinaryOperator::equal:
       return builder_.CreateICmpEQ(a, b);
     case ir::BinaryOperator::not_equal:
@@ -278,6 +280,7 @@ bool Emitter::is_non_negative(const ir::Expr& expr) const {
     case ir::BinaryOperator::add:
     case ir::BinaryOperator::multiply:
     case ir::BinaryOperator::minimum:
+    case ir::BinaryOperator::exclusive_or:
       return is_non_negative(e->left) && is_non_negative(e->right);
     case ir::BinaryOperator::maximum:
       return is_non_negative(e->left) || is_non_negative(e->right);

@@ -39,8 +39,13 @@ const Emitter::Storage& Emitter::storage_of(const ir::Buffer& buffer) const {
   return found->second;
 }
 
-Access Emitter::access_of(const ir::Expr& offset) const {
-  return classify(offset, {lanes_->variable, lanes_->first, known_, lanes_->varying});
+Access Emitter::access_of(const ir::Buffer& buffer, const ir::Expr& offset) const {
+  const Access access = classify(offset, {lanes_->variable, lanes_->first, known_, lanes_->varying});
+  if (buffer.swizzle == 0 || access.pattern != Pattern::contiguous) return access;
+  // What is contiguous stays so within a chunk.
+  const auto lanes = static_cast<std::int64_t>(lanes_->count);
+  const bool in_chunk = ir::chunk_of(buffer) % lanes == 0 && access.alignment % lanes == 0;
+  return in_chunk ? Access{Pattern::contiguous, lanes} : Access{};
 }
 
 llvm::Align Emitter::alignment_of(const ir::Buffer& buffer, std::int64_t elements) const {
@@ -74,7 +79,8 @@ llvm::Value* Emitter::pointer_from_base(const ir::Buffer& buffer, const ir::Expr
   return builder_.CreateConstGEP1_64(element, base, distance);
 }
 
-llvm::Value* Emitter::pointer_to(const ir::Buffer& buffer, const ir::Expr& offset) {
+llvm::Value* Emitter::pointer_to(const ir::Buffer& buffer, const ir::Expr& logical) {
+  const ir::Expr offset = ir::swizzled(buffer, logical);
   if (capabilities_.constants_apart && !lanes_ && buffer.scope != ir::Scope::registers) {
     if (llvm::Value* pointer = pointer_from_base(buffer, offset)) return pointer;
   }
@@ -139,7 +145,7 @@ llvm::Value* Emitter::read(const ir::Buffer& buffer, const ir::Expr& offset) {
   llvm::Type* element = storage_type(buffer.dtype);
   if (!lanes_)
     return builder_.CreateAlignedLoad(element, pointer_to(buffer, offset), alignment_of(buffer, 1));
-  const Access access = access_of(offset);
+  const Access access = access_of(buffer, offset);
   if (access.pattern == Pattern::uniform) {
     return builder_.CreateAlignedLoad(element, pointer_to(buffer, in_first_lane(offset)),
                                       alignment_of(buffer, 1));
@@ -167,7 +173,7 @@ void Emitter::write(const ir::Buffer& buffer, const ir::Expr& offset, llvm::Valu
     builder_.CreateAlignedStore(stored, pointer_to(buffer, offset), alignment_of(buffer, 1));
     return;
   }
-  const Access access = access_of(offset);
+  const Access access = access_of(buffer, offset);
   if (access.pattern == Pattern::uniform) {
     internal_check(!is_vector(stored), "lanes store different values in one element of " + buffer.name);
     builder_.CreateAlignedStore(stored, pointer_to(buffer, in_first_lane(offset)), alignment_of(buffer, 1));
@@ -192,7 +198,7 @@ void Emitter::write(const ir::Buffer& buffer, const ir::Expr& offset, llvm::Valu
 }
 
 llvm::Value* Emitter::raw_load(const ir::Load& e) {
-  return read(*e.buffer, offset_of(*e.buffer, e.indices));
+  return read(*e.buffer, ir::offset_of(*e.buffer, e.indices));
 }
 
 /// Order among the additions of others is none, so nothing but the addition itself is atomic.
@@ -205,13 +211,13 @@ void Emitter::add_atomically(const ir::Store& s) {
   const DType dtype = s.buffer->dtype;
   llvm::Value* added = to_storage(value(s.value), s.value.dtype(), dtype);
   builder_.CreateAtomicRMW(is_float(dtype) ? llvm::AtomicRMWInst::FAdd : llvm::AtomicRMWInst::Add,
-                           pointer_to(*s.buffer, offset_of(*s.buffer, s.indices)), added,
+                           pointer_to(*s.buffer, ir::offset_of(*s.buffer, s.indices)), added,
                            alignment_of(*s.buffer, 1), llvm::AtomicOrdering::Monotonic);
 }
 
 void Emitter::of(const ir::Store& s) {
   if (s.accumulate && s.buffer->between_blocks && capabilities_.gpu) return add_atomically(s);
-  const ir::Expr offset = offset_of(*s.buffer, s.indices);
+  const ir::Expr offset = ir::offset_of(*s.buffer, s.indices);
   const DType dtype = s.buffer->dtype;
   // Integers that are only moved keep all their bits, however wide indices are.
   const auto* moved = s.value.as<ir::Load>();

@@ -4,6 +4,7 @@
 #include <weft/formats/named/common.h>
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 namespace weft::named {
@@ -15,6 +16,15 @@ void check_parameters(const Format& format, std::initializer_list<std::string_vi
                      known.size() == 0 ? format.name + " without parameters"
                                        : fmt::format("{}", fmt::join(known, ", "))});
   }
+}
+
+std::int64_t power_of_two(const Format& format, const char* name, std::int64_t otherwise, std::int64_t least,
+                          std::int64_t most) {
+  const auto found = format.parameters.find(name);
+  const std::int64_t value = found == format.parameters.end() ? otherwise : found->second;
+  if (value >= least && value <= most && std::has_single_bit(static_cast<std::uint64_t>(value))) return value;
+  throw UserError({"a format has a parameter out of range", format.text(), fmt::format("{}={}", name, value),
+                   fmt::format("a power of two from {} to {}", least, most)});
 }
 
 void check_positions(const WeightMatrix& weights, const Format& format, std::int64_t positions,

@@ -15,6 +15,10 @@ namespace weft::named {
 /// UserError when `format` has a parameter that is not among `known`.
 void check_parameters(const Format& format, std::initializer_list<std::string_view> known);
 
+/// A parameter; UserError unless it is a power of two in that range.
+std::int64_t power_of_two(const Format& format, const char* name, std::int64_t otherwise, std::int64_t least,
+                          std::int64_t most);
+
 /// UserError when `positions` places cannot be numbered in i32. `what` says what is counted.
 void check_positions(const WeightMatrix& weights, const Format& format, std::int64_t positions,
                      std::string_view what);

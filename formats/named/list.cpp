@@ -12,12 +12,17 @@ NamedFormat csc();
 NamedFormat coo();
 NamedFormat ell();
 NamedFormat padded_csr();
+NamedFormat bcsr();
+NamedFormat blocked_ell();
+NamedFormat vector_wise();
+NamedFormat shfl_bw();
 
 }  // namespace named
 
 std::span<const NamedFormat> named_formats() {
   static const std::array list{
-      named::dense(), named::csr(), named::csc(), named::coo(), named::ell(), named::padded_csr(),
+      named::dense(),      named::csr(),  named::csc(),         named::coo(),         named::ell(),
+      named::padded_csr(), named::bcsr(), named::blocked_ell(), named::vector_wise(), named::shfl_bw(),
   };
   return list;
 }

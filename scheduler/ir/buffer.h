@@ -3,6 +3,7 @@
 
 #include <weft/dsl/dtype.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,10 @@ struct Buffer {
   std::vector<Expr> strides;  ///< in elements, one a dimension; row-major when made by make_buffer
   bool non_negative =
       false;  ///< integers: no element is below zero; else none is below -1, the mark of padding
+  /// Of memory in the order that tensor cores read: how many bits of the number of a 128-byte line are mixed
+  /// into the number of a 16-byte chunk inside it, 0 to 3 (see `swizzled`). Not for registers; the bytes are
+  /// a multiple of 128 << swizzle.
+  int swizzle = 0;
   /// Of a workspace: blocks of one launch hand values to one another in it. What they add to it is added
   /// atomically. It is zero before the first launch, and what has to be zero is zero again after each.
   bool between_blocks = false;
@@ -40,5 +45,16 @@ using BufferRef = std::shared_ptr<const Buffer>;
 /// A row-major buffer.
 BufferRef make_buffer(std::string name, DType dtype, Scope scope, Access access, std::vector<Expr> shape,
                       bool non_negative = false);
+
+/// The offset of an element, in elements, that indices and strides alone give. Equal offsets are equal
+/// elements, so this is what analyses compare.
+Expr offset_of(const Buffer& buffer, const std::vector<Expr>& indices);
+/// Where in memory, in elements, lies what has that offset: x ^ ((x >> 7 & (2^swizzle - 1)) << 4) of the
+/// bytes x. Chunks of 16 bytes stay whole and stay in their line of 128 bytes. Back ends come here with every
+/// offset before it becomes an address. Steps 1, 2, 3 of swizzle are the 32-, 64- and 128-byte swizzles of
+/// wgmma.
+Expr swizzled(const Buffer& buffer, const Expr& offset);
+/// The elements that stay together under the swizzle, 16 bytes of them.
+std::int64_t chunk_of(const Buffer& buffer);
 
 }  // namespace weft::ir

@@ -24,6 +24,8 @@ Expr fold_constants(BinaryOperator op, std::int64_t a, std::int64_t b) {
       return integer(std::min(a, b));
     case BinaryOperator::maximum:
       return integer(std::max(a, b));
+    case BinaryOperator::exclusive_or:
+      return integer(a ^ b);
     case BinaryOperator::equal:
       return boolean(a == b);
     case BinaryOperator::not_equal:
@@ -83,6 +85,9 @@ Expr fold_with_right(BinaryOperator op, const Expr& left, std::int64_t right) {
     case BinaryOperator::remainder:
       if (right == 1) return integer(0);
       break;
+    case BinaryOperator::exclusive_or:
+      if (right == 0) return left;
+      break;
     case BinaryOperator::logical_and:
       return right != 0 ? left : boolean(false);
     case BinaryOperator::logical_or:
@@ -95,8 +100,8 @@ Expr fold_with_right(BinaryOperator op, const Expr& left, std::int64_t right) {
 
 bool commutes(BinaryOperator op) {
   return op == BinaryOperator::add || op == BinaryOperator::multiply || op == BinaryOperator::minimum ||
-         op == BinaryOperator::maximum || op == BinaryOperator::logical_and ||
-         op == BinaryOperator::logical_or;
+         op == BinaryOperator::maximum || op == BinaryOperator::exclusive_or ||
+         op == BinaryOperator::logical_and || op == BinaryOperator::logical_or;
 }
 
 }  // namespace

@@ -99,6 +99,9 @@ Expr minimum(Expr a, Expr b) {
 Expr maximum(Expr a, Expr b) {
   return binary(BinaryOperator::maximum, std::move(a), std::move(b));
 }
+Expr exclusive_or(Expr a, Expr b) {
+  return binary(BinaryOperator::exclusive_or, std::move(a), std::move(b));
+}
 Expr ceil_divide(const Expr& a, const Expr& b) {
   return (a + (b - 1)) / b;
 }
@@ -179,6 +182,25 @@ BufferRef make_buffer(std::string name, DType dtype, Scope scope, Access access,
   }
   buffer->shape = std::move(shape);
   return buffer;
+}
+
+Expr offset_of(const Buffer& buffer, const std::vector<Expr>& indices) {
+  Expr offset = 0;
+  for (std::size_t i = 0; i < indices.size(); ++i) offset = offset + indices[i] * buffer.strides[i];
+  return offset;
+}
+
+std::int64_t chunk_of(const Buffer& buffer) {
+  constexpr std::int64_t bytes_of_chunk = 16;
+  return bytes_of_chunk / static_cast<std::int64_t>(size_of(buffer.dtype));
+}
+
+Expr swizzled(const Buffer& buffer, const Expr& offset) {
+  if (buffer.swizzle == 0) return offset;
+  constexpr std::int64_t chunks_of_line = 8;
+  const std::int64_t chunk = chunk_of(buffer);
+  const Expr line = offset / (chunks_of_line * chunk);
+  return exclusive_or(offset, line % (std::int64_t{1} << buffer.swizzle) * chunk);
 }
 
 }  // namespace weft::ir

@@ -75,6 +75,7 @@ enum class BinaryOperator : std::uint8_t {
   remainder,
   minimum,
   maximum,
+  exclusive_or,  ///< of integers, bit by bit
   equal,
   not_equal,
   less,
@@ -277,6 +278,7 @@ inline Expr operator&&(Expr a, Expr b) {
 Expr equal(Expr a, Expr b);
 Expr minimum(Expr a, Expr b);
 Expr maximum(Expr a, Expr b);
+Expr exclusive_or(Expr a, Expr b);
 /// ceil(a / b) for a >= 0, b > 0.
 Expr ceil_divide(const Expr& a, const Expr& b);
 

@@ -39,6 +39,8 @@ Spelling spelling(BinaryOperator op) {
       return {"min", 0};
     case BinaryOperator::maximum:
       return {"max", 0};
+    case BinaryOperator::exclusive_or:
+      return {"xor", 0};
   }
   return {"?", 0};
 }
@@ -95,7 +97,8 @@ std::string region(const BufferRef& buffer, const std::vector<Expr>& begin,
 }
 
 std::string declaration(const Buffer& buffer) {
-  return fmt::format("{}: {}[{}]", buffer.name, weft::name_of(buffer.dtype), list(buffer.shape));
+  const std::string order = buffer.swizzle == 0 ? "" : fmt::format(" swizzled {}", 16 << buffer.swizzle);
+  return fmt::format("{}: {}[{}]{}", buffer.name, weft::name_of(buffer.dtype), list(buffer.shape), order);
 }
 
 /// "0, 4, 9, 15, 20, …, 64"

@@ -4,6 +4,7 @@
 #include <weft/scheduler/ir/visit.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace weft::ir {
 namespace {
@@ -63,6 +64,15 @@ Range range_of_extremum(const Range& a, const Range& b, bool smaller) {
   return result;
 }
 
+/// Of numbers that are not negative, bits above the highest of both stay zero.
+Range range_of_exclusive_or(const Range& a, const Range& b) {
+  if (!a.minimum || !b.minimum || *a.minimum < 0 || *b.minimum < 0) return {};
+  if (!a.maximum || !b.maximum) return {0, {}};
+  const auto largest = static_cast<std::uint64_t>(std::max(*a.maximum, *b.maximum));
+  const auto bits = std::bit_width(largest);
+  return {0, bits > 62 ? Bound() : Bound((std::int64_t{1} << bits) - 1)};
+}
+
 Range range_of_binary(const Binary& e, const Ranges& variables) {
   const Range a = range_of(e.left, variables);
   const Range b = range_of(e.right, variables);
@@ -89,6 +99,8 @@ Range range_of_binary(const Binary& e, const Ranges& variables) {
       return range_of_extremum(a, b, true);
     case BinaryOperator::maximum:
       return range_of_extremum(a, b, false);
+    case BinaryOperator::exclusive_or:
+      return range_of_exclusive_or(a, b);
     default:
       return {0, 1};
   }

@@ -47,6 +47,17 @@ class Verifier {
     require(buffers_.insert(buffer.get()).second, "buffer {} is declared twice", buffer->name);
     require(names_.insert(buffer->name).second, "two buffers are called {}", buffer->name);
     require(buffer->strides.size() == buffer->shape.size(), "buffer {} lacks a stride", buffer->name);
+    require(buffer->swizzle == 0 || (buffer->swizzle > 0 && buffer->swizzle <= 3 &&
+                                     buffer->scope != Scope::registers && has_whole_lines(*buffer)),
+            "buffer {} cannot be swizzled", buffer->name);
+  }
+
+  /// A swizzle moves chunks inside groups of lines.
+  static bool has_whole_lines(const Buffer& buffer) {
+    Expr bytes = static_cast<std::int64_t>(size_of(buffer.dtype));
+    for (const Expr& extent : buffer.shape) bytes = bytes * extent;
+    const std::int64_t* number = integer_value(bytes);
+    return number != nullptr && *number % (std::int64_t{128} << buffer.swizzle) == 0;
   }
 
   void check(const Expr& root) {

@@ -140,6 +140,16 @@ class Removal {
                        [&](const auto& around) { return holds(around, condition); });
   }
 
+  /// Whether the sum has its place whether or not the condition holds.
+  bool keeps_place(const Expr& condition, const ir::Store& sum) const {
+    const std::set<std::string> asked = inputs_of(condition);
+    for (std::size_t i = 0; i < sum.indices.size(); ++i) {
+      if (shares_inputs(sum.indices[i], asked) && !stays_inside(sum.indices[i], sum.buffer->shape[i], loops_))
+        return false;
+    }
+    return true;
+  }
+
   /// The sums without the conditions, undefined where they need them.
   Stmt without(const Stmt& stmt, const std::vector<Expr>& conditions) const {
     if (const auto* loop = stmt.as<ir::For>()) {
@@ -163,6 +173,7 @@ class Removal {
     Expr right = product.right;
     Expr counts;
     for (const Expr& condition : conditions) {
+      if (!keeps_place(condition, store)) return {};
       if (!made_safe(condition, loops_, left) || !made_safe(condition, loops_, right)) return {};
       if (guards_result(store.buffer, condition)) continue;
       counts = counts.defined() ? counts && condition : condition;

@@ -37,8 +37,13 @@ std::vector<std::int32_t> KnownWeights::numbers_of(const ir::BufferRef& buffer) 
   return {numbers.begin(), numbers.end()};
 }
 
+Expr KnownWeights::place_of(const ir::Load& load) {
+  return ir::swizzled(*load.buffer, ir::offset_of(*load.buffer, load.indices));
+}
+
 Expr KnownWeights::element(const ir::Load& load) const {
-  const std::int64_t* index = load.indices.size() == 1 ? ir::integer_value(load.indices[0]) : nullptr;
+  const Expr place = place_of(load);
+  const std::int64_t* index = ir::integer_value(place);
   if (const auto constant = constants_.find(load.buffer.get());
       constant != constants_.end() && index != nullptr && *index >= 0 &&
       *index < static_cast<std::int64_t>(constant->second.size()))
@@ -83,7 +88,7 @@ Expr KnownWeights::position(const Expr& expr) const {
     const auto* load = e.as<ir::Load>();
     if (load == nullptr || !holds(load->buffer) || arrays_.at(load->buffer.get()) != values_) return;
     several = several || position.defined();
-    position = load->indices[0];
+    position = place_of(*load);
   });
   return several ? Expr() : position;
 }

@@ -36,13 +36,16 @@ class KnownWeights {
   /// The same as a number, or nothing where it does not become one.
   std::optional<std::int64_t> integer(const ir::Expr& expr, const Variables& variables) const;
 
-  /// The position in `values` that the expression reads, or an undefined one where it reads none or several.
+  /// The place in `values`, in memory, that the expression reads, or an undefined one where it reads none or
+  /// several.
   ir::Expr position(const ir::Expr& expr) const;
-  /// The column of the weight that each position holds; -1 for padding.
+  /// The column of the weight that each place holds; -1 for padding.
   const std::vector<std::int64_t>& columns() const { return columns_; }
 
  private:
   ir::Expr element(const ir::Load& load) const;
+  /// In memory.
+  static ir::Expr place_of(const ir::Load& load);
 
   std::map<const ir::Buffer*, const Array*> arrays_;
   std::map<const ir::Buffer*, std::vector<std::int32_t>> constants_;

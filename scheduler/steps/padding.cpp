@@ -24,8 +24,12 @@ bool is_zero_in_padding(const Stmt& stmt, const ir::Load& column) {
   const auto is_value = [&](const Expr& factor) {
     const auto* cast = factor.as<ir::Cast>();
     const auto* load = (cast == nullptr ? factor : cast->operand).as<ir::Load>();
-    return load != nullptr && load->buffer->name.ends_with(".values") &&
-           ir::same(load->indices.front(), column.indices.front());
+    if (load == nullptr || !load->buffer->name.ends_with(".values")) return false;
+    const Expr& block = load->indices.front();
+    if (ir::same(block, column.indices.front())) return true;
+    // Of a group of rows: values by block, row and place; columns by block and place.
+    return load->indices.size() > 1 &&
+           ir::same(block * load->buffer->shape.back() + load->indices.back(), column.indices.front());
   };
   return is_value(product->left) || is_value(product->right);
 }

@@ -85,8 +85,10 @@ RandomProblem random_problem(std::mt19937_64& random) {
     const Extent n = random() % 2 == 0 ? Extent::any("N") : Extent(between(random, 1, 70));
     problem.algorithm = spmm_algorithm(rows, columns, n, dtype, random_epilogue(random));
   }
-  const Format format = any_of<Format>(random, {formats::csr(), formats::csr(), formats::csc(),
-                                                formats::coo(), formats::ell(), formats::dense()});
+  const Format format = any_of<Format>(
+      random, {formats::csr(), formats::csr(), formats::csc(), formats::coo(), formats::ell(),
+               formats::dense(), formats::bcsr(4), formats::blocked_ell(8),
+               formats::vector_wise({.rows = 8, .places = 16}), formats::shfl_bw({.rows = 8, .places = 32})});
   problem.weights = std::make_shared<const SparseTensor>(pack(matrix, format));
   const std::int64_t size = between(random, 1, 70);
   for (const Operand& operand : problem.algorithm.operands) {

@@ -1,0 +1,65 @@
+#include <weft/formats/named/blocks.h>
+
+#include <algorithm>
+
+namespace weft::named {
+namespace {
+
+constexpr std::int64_t smallest = 4;
+constexpr std::int64_t largest = 256;
+constexpr std::int64_t usual = 16;
+
+}  // namespace
+
+Blocks::Blocks(const WeightMatrix& weights, const Format& format)
+    : weights_(weights), size_(power_of_two(format, "b", usual, smallest, largest)) {
+  check_parameters(format, {"b"});
+  columns_.resize(static_cast<std::size_t>((weights.rows + size_ - 1) / size_));
+  std::vector<std::int64_t> last(static_cast<std::size_t>((weights.columns + size_ - 1) / size_), -1);
+  for (std::int64_t row = 0; row < weights.rows; ++row) {
+    const std::int64_t block_row = row / size_;
+    const auto at = static_cast<std::size_t>(row);
+    for (std::int64_t i = weights.row_begin[at]; i < weights.row_begin[at + 1]; ++i) {
+      const std::int64_t column = weights.column[static_cast<std::size_t>(i)] / size_;
+      std::int64_t& before = last[static_cast<std::size_t>(column)];
+      if (before != block_row)
+        columns_[static_cast<std::size_t>(block_row)].push_back(static_cast<std::int32_t>(column));
+      before = block_row;
+    }
+  }
+  for (std::vector<std::int32_t>& columns : columns_) std::ranges::sort(columns);
+}
+
+std::vector<Level> Blocks::row_levels() const {
+  return {{.dimension = Dimension::row, .extent = block_rows(), .stride = size_, .loop = "block"},
+          {.dimension = Dimension::row, .extent = size_, .loop = "row"}};
+}
+
+Level Blocks::column_level() const {
+  return {.dimension = Dimension::column, .extent = size_, .loop = "place"};
+}
+
+Array Blocks::values(std::int64_t count, const std::function<std::int64_t(std::int64_t)>& first_of) const {
+  Array values(weights_.values.dtype(), {count, size_, size_});
+  std::vector<std::int64_t> block_of(static_cast<std::size_t>((weights_.columns + size_ - 1) / size_));
+  for (std::int64_t row = 0; row < weights_.rows; ++row) {
+    if (row % size_ == 0) {
+      std::int64_t block = first_of(row / size_);
+      for (const std::int32_t column : columns(row / size_))
+        block_of[static_cast<std::size_t>(column)] = block++;
+    }
+    const auto at = static_cast<std::size_t>(row);
+    for (std::int64_t i = weights_.row_begin[at]; i < weights_.row_begin[at + 1]; ++i) {
+      const std::int64_t column = weights_.column[static_cast<std::size_t>(i)];
+      const std::int64_t block = block_of[static_cast<std::size_t>(column / size_)];
+      values.copy_element((block * size_ + row % size_) * size_ + column % size_, weights_.values, i);
+    }
+  }
+  return values;
+}
+
+Format with_block_size(std::string name, std::int64_t size) {
+  return {std::move(name), {{"b", size}}};
+}
+
+}  // namespace weft::named

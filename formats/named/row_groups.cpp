@@ -1,0 +1,148 @@
+// Groups of V rows that keep the same columns. The kept columns of a group are listed in ascending order and
+// cut into blocks of k places; in those left over of the last block the column is -1 and the values are +0.
+// The values of a block are V rows of k, with the rows that fill up the last group zero: as wide as a
+// swizzled row of shared memory, 32, 64 or 128 bytes, they are stored in that order, so that a block is what
+// a tensor core reads.
+#include <weft/formats/named/row_groups.h>
+#include <weft/formats/value_place.h>
+
+#include <algorithm>
+
+namespace weft::named {
+namespace {
+
+constexpr std::int64_t most_places = 64;
+constexpr std::int64_t fewest_places = 16;
+constexpr std::int64_t most_rows = 256;
+constexpr std::int64_t fewest_rows = 8;
+constexpr std::int64_t bytes_of_line = 128;
+
+/// 1, 2, 3 for rows of 32, 64, 128 bytes.
+int swizzle_of(std::int64_t bytes_of_row) {
+  for (int swizzle = 1; swizzle <= 3; ++swizzle) {
+    if (bytes_of_row == std::int64_t{16} << swizzle) return swizzle;
+  }
+  return 0;
+}
+
+/// Fills the arrays of one weight group by group.
+class Packer {
+ public:
+  Packer(const WeightMatrix& weights, const GroupShape& shape, std::span<const std::int32_t> order)
+      : weights_(weights), shape_(shape), order_(order), lists_(order.size() / rows()) {
+    std::vector<std::size_t> last(static_cast<std::size_t>(weights.columns), lists_.size());
+    for (std::size_t group = 0; group < lists_.size(); ++group) {
+      for (const std::int32_t row : rows_of(group)) {
+        each_entry(row, [&](std::int32_t column, std::int64_t) {
+          std::size_t& group_before = last[static_cast<std::size_t>(column)];
+          if (group_before != group) lists_[group].push_back(column);
+          group_before = group;
+        });
+      }
+      std::ranges::sort(lists_[group]);
+      blocks_ += blocks_of(group);
+    }
+  }
+
+  std::int64_t blocks() const { return blocks_; }
+
+  std::vector<SparseTensor::NamedArray> arrays(int swizzle) const {
+    Array begin_array = index_array(std::ssize(lists_) + 1);
+    Array column_array = index_array(blocks_ * shape_.places);
+    Array values(weights_.values.dtype(), {blocks_, shape_.rows, shape_.places});
+    const auto begin = begin_array.as<std::int32_t>();
+    const auto column_of = column_array.as<std::int32_t>();
+    std::ranges::fill(column_of, -1);
+    std::vector<std::int64_t> place_of(static_cast<std::size_t>(weights_.columns));
+    std::int64_t block = 0;
+    for (std::size_t group = 0; group < lists_.size(); ++group) {
+      std::ranges::copy(lists_[group], column_of.begin() + block * shape_.places);
+      std::int64_t place = 0;
+      for (const std::int32_t column : lists_[group]) place_of[static_cast<std::size_t>(column)] = place++;
+      std::int64_t number = 0;
+      for (const std::int32_t row : rows_of(group)) {
+        each_entry(row, [&](std::int32_t column, std::int64_t entry) {
+          const std::int64_t at = place_of[static_cast<std::size_t>(column)];
+          const std::int64_t line = (block + at / shape_.places) * shape_.rows + number;
+          const std::int64_t value = line * shape_.places + at % shape_.places;
+          values.copy_element(swizzled_place(value, size_of(values.dtype()), swizzle), weights_.values,
+                              entry);
+        });
+        ++number;
+      }
+      block += blocks_of(group);
+      begin[group + 1] = static_cast<std::int32_t>(block);
+    }
+    std::vector<SparseTensor::NamedArray> arrays;
+    arrays.push_back({"begin", std::move(begin_array)});
+    arrays.push_back({"column", std::move(column_array)});
+    arrays.push_back({"values", std::move(values)});
+    return arrays;
+  }
+
+ private:
+  std::size_t rows() const { return static_cast<std::size_t>(shape_.rows); }
+  std::span<const std::int32_t> rows_of(std::size_t group) const {
+    return order_.subspan(group * rows(), rows());
+  }
+  std::int64_t blocks_of(std::size_t group) const {
+    return (std::ssize(lists_[group]) + shape_.places - 1) / shape_.places;
+  }
+
+  template <class Visit>
+  void each_entry(std::int32_t row, const Visit& visit) const {
+    if (row < 0) return;
+    const auto at = static_cast<std::size_t>(row);
+    for (std::int64_t i = weights_.row_begin[at]; i < weights_.row_begin[at + 1]; ++i)
+      visit(weights_.column[static_cast<std::size_t>(i)], i);
+  }
+
+  const WeightMatrix& weights_;
+  GroupShape shape_;
+  std::span<const std::int32_t> order_;
+  std::vector<std::vector<std::int32_t>> lists_;  ///< kept columns of each group
+  std::int64_t blocks_ = 0;
+};
+
+}  // namespace
+
+GroupShape group_shape(const Format& format, DType dtype) {
+  check_parameters(format, {"V", "k"});
+  const std::int64_t of_line = bytes_of_line / static_cast<std::int64_t>(size_of(dtype));
+  return {power_of_two(format, "V", formats::GroupOptions{}.rows, fewest_rows, most_rows),
+          power_of_two(format, "k", std::min(of_line, most_places), fewest_places, most_places)};
+}
+
+std::int64_t groups_of(std::int64_t rows, const GroupShape& shape) {
+  return (rows + shape.rows - 1) / shape.rows;
+}
+
+SparseTensor pack_groups(const WeightMatrix& weights, const Format& format, const GroupShape& shape,
+                         std::span<const std::int32_t> order, std::vector<Level> levels,
+                         std::vector<SparseTensor::NamedArray> arrays) {
+  const Packer packer(weights, shape, order);
+  check_positions(weights, format, packer.blocks() * shape.places * shape.rows,
+                  "values, all rows of a group having its columns");
+  const auto blocks = static_cast<int>(levels.size());
+  levels.push_back({.kind = LevelKind::compressed,
+                    .dimension = Dimension::none,
+                    .begin = "begin",
+                    .parent = 0,
+                    .loop = "block"});
+  levels.push_back(
+      {.kind = LevelKind::dense, .dimension = Dimension::none, .extent = shape.places, .loop = "place"});
+  levels.push_back(
+      {.kind = LevelKind::singleton, .dimension = Dimension::column, .index = "column", .padded = true});
+  const int swizzle = swizzle_of(shape.places * static_cast<std::int64_t>(size_of(weights.values.dtype())));
+  for (SparseTensor::NamedArray& array : packer.arrays(swizzle)) arrays.push_back(std::move(array));
+  return SparseTensor(format, weights.shape, weights.rows, weights.columns, std::move(levels),
+                      std::move(arrays), {.levels = {blocks, 1, blocks + 1}, .swizzle = swizzle});
+}
+
+Format with_group_options(std::string name, const formats::GroupOptions& options) {
+  Format format{std::move(name), {{"V", options.rows}}};
+  if (options.places != 0) format.parameters["k"] = options.places;
+  return format;
+}
+
+}  // namespace weft::named
