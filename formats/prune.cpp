@@ -20,18 +20,19 @@ enum class Structure : std::uint8_t { weights, blocks, vectors, shuffled_vectors
 struct Prunable {
   std::string_view format;
   Structure structure;
-  std::string_view granularity;  ///< the parameter; empty for single weights
+  std::string_view granularity = {};  ///< the parameter; empty for single weights
+  std::int64_t usual = 1;             ///< where the parameter is left out, as the format has it
 };
 constexpr std::array prunable{
-    Prunable{"csr", Structure::weights, {}},
-    Prunable{"csc", Structure::weights, {}},
-    Prunable{"coo", Structure::weights, {}},
-    Prunable{"ell", Structure::weights, {}},
-    Prunable{"padded_csr", Structure::weights, {}},
-    Prunable{"bcsr", Structure::blocks, "b"},
-    Prunable{"blocked_ell", Structure::blocks, "b"},
-    Prunable{"vector_wise", Structure::vectors, "V"},
-    Prunable{"shfl_bw", Structure::shuffled_vectors, "V"},
+    Prunable{"csr", Structure::weights},
+    Prunable{"csc", Structure::weights},
+    Prunable{"coo", Structure::weights},
+    Prunable{"ell", Structure::weights},
+    Prunable{"padded_csr", Structure::weights},
+    Prunable{"bcsr", Structure::blocks, "b", 16},
+    Prunable{"blocked_ell", Structure::blocks, "b", 16},
+    Prunable{"vector_wise", Structure::vectors, "V", 64},
+    Prunable{"shfl_bw", Structure::shuffled_vectors, "V", 64},
 };
 constexpr std::int64_t largest_granularity = std::int64_t{1} << 20;
 
@@ -59,9 +60,9 @@ std::int64_t budget_of(const WeightMatrix& weights, double sparsity) {
 }
 
 /// Units are numbered in 32 bits, and their sums are all in memory.
-void check_units(std::int64_t down, std::int64_t across, std::string_view what) {
+void check_units(std::int64_t down, std::int64_t across) {
   if (across > 0 && down > std::numeric_limits<std::int32_t>::max() / across) {
-    refuse("the size", fmt::format("{} x {} {}", down, across, what), "fewer than 2^31");
+    refuse("the size", fmt::format("{} x {} blocks, or columns of groups", down, across), "fewer than 2^31");
   }
 }
 
@@ -69,48 +70,65 @@ std::int64_t parts(std::int64_t extent, std::int64_t size) {
   return (extent + size - 1) / size;
 }
 
-/// Marks every entry whose unit was chosen; `unit_of(row, column)` is its number.
-template <class Unit>
-void keep_units(const Scores& scores, const Chosen& chosen, const Unit& unit_of, Pruning& result) {
-  result.kept_places = chosen.places;
+/// Single entries of the weight.
+void keep_entries(const Scores& scores, const std::vector<bool>& kept, Pruning& result) {
   for (std::int64_t row = 0; row < scores.rows; ++row) {
-    for (std::size_t entry = scores.first(row); entry < scores.last(row); ++entry)
-      result.kept[entry] = chosen.kept[static_cast<std::size_t>(unit_of(row, scores.column[entry]))];
+    for (std::size_t entry = scores.first(row); entry < scores.last(row); ++entry) {
+      if (kept[entry]) result.column.push_back(scores.column[entry]);
+    }
+    result.row_begin.push_back(result.kept());
   }
 }
 
-void keep_vectors(const Scores& scores, const Grouping& grouping, const Chosen& chosen, Pruning& result) {
-  const auto unit_of = [&](std::int64_t row, std::int64_t column) {
-    return grouping.group_of_row[static_cast<std::size_t>(row)] * scores.columns + column;
-  };
-  keep_units(scores, chosen, unit_of, result);
+/// Every place of the chosen units. Unit `group * across + i` is that of the columns from i * width on, in
+/// the rows of the group.
+void keep_units(const Scores& scores, const Grouping& grouping, const Chosen& chosen, std::int64_t width,
+                Pruning& result) {
+  const std::int64_t across = parts(scores.columns, width);
+  std::vector<std::vector<std::int32_t>> columns(static_cast<std::size_t>(grouping.groups()));
+  for (std::int64_t unit = 0; unit < std::ssize(chosen.kept); ++unit) {
+    if (!chosen.kept[static_cast<std::size_t>(unit)]) continue;
+    const std::int64_t first = unit % across * width;
+    for (std::int64_t column = first; column < std::min(first + width, scores.columns); ++column)
+      columns[static_cast<std::size_t>(unit / across)].push_back(static_cast<std::int32_t>(column));
+  }
+  result.column.reserve(static_cast<std::size_t>(chosen.places));
+  for (const std::int32_t group : grouping.group_of_row) {
+    const std::vector<std::int32_t>& of_group = columns[static_cast<std::size_t>(group)];
+    result.column.insert(result.column.end(), of_group.begin(), of_group.end());
+    result.row_begin.push_back(result.kept());
+  }
 }
 
+/// Fills in the places.
 void keep(const Scores& scores, Structure structure, std::int64_t size, std::int64_t budget,
           const PruneOptions& options, Pruning& result) {
-  switch (structure) {
-    case Structure::weights:
-      result.kept = pruning::greatest(scores.value, budget);
-      result.kept_places = std::ranges::count(result.kept, true);
-      return;
-    case Structure::blocks: {
-      const std::int64_t across = parts(scores.columns, size);
-      check_units(parts(scores.rows, size), across, "blocks");
-      const auto unit_of = [&](std::int64_t row, std::int64_t column) {
-        return row / size * across + column / size;
-      };
-      return keep_units(scores, pruning::best_blocks(scores, size, budget), unit_of, result);
-    }
-    case Structure::vectors: {
-      check_units(parts(scores.rows, size), scores.columns, "columns of groups");
-      const Grouping grouping = pruning::neighbours(scores.rows, size);
-      return keep_vectors(scores, grouping, pruning::best_vectors(scores, grouping, budget), result);
-    }
-    case Structure::shuffled_vectors: {
-      check_units(parts(scores.rows, size), scores.columns, "columns of groups");
-      const auto found = pruning::search_shfl_bw(scores, size, budget, options);
-      result.row_order = found.grouping.row_order();
-      return keep_vectors(scores, found.grouping, found.chosen, result);
+  if (structure == Structure::weights)
+    return keep_entries(scores, pruning::greatest(scores.value, budget), result);
+  const std::int64_t width = structure == Structure::blocks ? size : 1;
+  check_units(parts(scores.rows, size), parts(scores.columns, width));
+  if (structure == Structure::shuffled_vectors) {
+    const auto found = pruning::search_shfl_bw(scores, size, budget, options);
+    result.row_order = found.grouping.row_order();
+    return keep_units(scores, found.grouping, found.chosen, width, result);
+  }
+  const Grouping grouping = pruning::neighbours(scores.rows, size);
+  const Chosen chosen = structure == Structure::blocks ? pruning::best_blocks(scores, size, budget)
+                                                       : pruning::best_vectors(scores, grouping, budget);
+  keep_units(scores, grouping, chosen, width, result);
+}
+
+/// Calls `visit(place, entry)` for every place of the pruning; -1 where the weight has no entry there.
+template <class Visit>
+void match(std::span<const std::int64_t> row_begin, std::span<const std::int32_t> column,
+           const Pruning& pruning, const Visit& visit) {
+  for (std::size_t row = 0; row + 1 < row_begin.size(); ++row) {
+    std::int64_t entry = row_begin[row];
+    for (std::int64_t place = pruning.row_begin[row]; place < pruning.row_begin[row + 1]; ++place) {
+      const std::int32_t wanted = pruning.column[static_cast<std::size_t>(place)];
+      while (entry < row_begin[row + 1] && column[static_cast<std::size_t>(entry)] < wanted) ++entry;
+      const bool has = entry < row_begin[row + 1] && column[static_cast<std::size_t>(entry)] == wanted;
+      visit(place, has ? entry : -1);
     }
   }
 }
@@ -119,13 +137,11 @@ void keep(const Scores& scores, Structure structure, std::int64_t size, std::int
 
 std::int64_t granularity_of(const Format& format) {
   const Prunable& as = prunable_as(format);
-  if (as.granularity.empty()) return 1;
-  const auto found = format.parameters.find(std::string(as.granularity));
-  const std::string accepted =
-      fmt::format("{}:{}=64, a number from 1 to {}", as.format, as.granularity, largest_granularity);
-  if (found == format.parameters.end()) refuse("the format", format.text(), accepted);
-  if (found->second < 1 || found->second > largest_granularity) refuse("the format", format.text(), accepted);
-  return found->second;
+  const auto given = format.parameters.find(std::string(as.granularity));
+  if (as.granularity.empty() || given == format.parameters.end()) return as.usual;
+  if (given->second >= 1 && given->second <= largest_granularity) return given->second;
+  refuse("the format", format.text(),
+         fmt::format("{}:{}=64, a number from 1 to {}", as.format, as.granularity, largest_granularity));
 }
 
 Pruning choose_weights(const WeightMatrix& weights, const Format& format, const PruneOptions& options) {
@@ -135,35 +151,30 @@ Pruning choose_weights(const WeightMatrix& weights, const Format& format, const 
   const std::int64_t size = granularity_of(format);
   const std::int64_t budget = budget_of(weights, options.sparsity);
   const Scores scores = pruning::scores_of(weights, options.scores);
-  Pruning result{format, std::vector<bool>(scores.value.size()), 0, 1, {}};
+  Pruning result{format, {0}, {}, 1, {}};
   keep(scores, structure, size, budget, options, result);
   double kept = 0;
-  for (std::size_t entry = 0; entry < scores.value.size(); ++entry)
-    kept += result.kept[entry] ? static_cast<double>(scores.value[entry]) : 0;
+  match(scores.begin, scores.column, result, [&](std::int64_t, std::int64_t entry) {
+    if (entry >= 0) kept += static_cast<double>(scores.value[static_cast<std::size_t>(entry)]);
+  });
   if (scores.total > 0) result.kept_score = kept / scores.total;
   return result;
 }
 
 WeightMatrix pruned(const WeightMatrix& weights, const Pruning& pruning) {
-  if (pruning.kept.size() != weights.column.size()) {
-    refuse("the choice of weights", fmt::format("made of {} weights", pruning.kept.size()),
-           fmt::format("made of these {} weights", weights.column.size()));
-  }
-  WeightMatrix result = weights;
-  std::int64_t next = 0;
-  for (std::size_t row = 0; row < static_cast<std::size_t>(weights.rows); ++row) {
-    for (auto entry = weights.row_begin[row]; entry < weights.row_begin[row + 1]; ++entry) {
-      const auto at = static_cast<std::size_t>(entry);
-      if (!pruning.kept[at]) continue;
-      result.column[static_cast<std::size_t>(next)] = weights.column[at];
-      result.values.copy_element(next++, weights.values, entry);
-    }
-    result.row_begin[row + 1] = next;
-  }
-  result.column.resize(static_cast<std::size_t>(next));
-  Array values(weights.values.dtype(), {next});
-  std::copy_n(result.values.data(), values.bytes(), values.data());
-  result.values = std::move(values);
+  WeightMatrix result;
+  result.shape = weights.shape;
+  result.rows = weights.rows;
+  result.columns = weights.columns;
+  result.row_begin = pruning.row_begin;
+  result.column = pruning.column;
+  result.values = Array(weights.values.dtype(), {pruning.kept()});
+  result.pattern_only = weights.pattern_only;
+  result.origin = weights.origin;
+  result.check();
+  match(weights.row_begin, weights.column, pruning, [&](std::int64_t place, std::int64_t entry) {
+    if (entry >= 0) result.values.copy_element(place, weights.values, entry);
+  });
   return result;
 }
 

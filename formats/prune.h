@@ -34,13 +34,16 @@ struct PruneOptions {
   std::function<void(const PruneProgress&)> progress = {};  ///< called from the thread that prunes
 };
 
-/// Which weights stay.
+/// Which places of a weight stay: some of its stored entries, or all places of the blocks or columns that are
+/// kept, those whose weight was zero already included.
 struct Pruning {
   Format format;
-  std::vector<bool> kept;               ///< one for each stored entry of the weight
-  std::int64_t kept_places = 0;         ///< of the matrix, those whose weight was zero already included
+  std::vector<std::int64_t> row_begin;  ///< rows + 1 offsets into `column`
+  std::vector<std::int32_t> column;     ///< ascending inside a row
   double kept_score = 1;                ///< share of the score of all weights; 1 where that is 0
-  std::vector<std::int32_t> row_order;  ///< shfl_bw: row i of the groups is this row of the weight
+  std::vector<std::int32_t> row_order;  ///< shfl_bw: the rows group by group, the last group may be short
+
+  std::int64_t kept() const { return static_cast<std::int64_t>(column.size()); }
 };
 
 /// Chooses by the structure that the format stores:
@@ -61,16 +64,17 @@ struct Pruning {
 /// as the columns that the groups keep hold more score, and the columns are chosen anew. It never keeps less
 /// than vector_wise does.
 ///
-/// UserError for formats of which no pruning is known, a granularity that is missing or not from 1 to 2^20, a
-/// sparsity out of range, weights or scores that are not finite, negative scores, and scores of another
-/// shape.
+/// UserError for formats of which no pruning is known, a granularity that is not from 1 to 2^20, a sparsity
+/// out of range, weights or scores that are not finite, negative scores, and scores of another shape.
 Pruning choose_weights(const WeightMatrix& weights, const Format& format, const PruneOptions& options);
 
-/// The weights that stay, in the shape of the whole. `pruning` has been made from the same weights.
+/// The weights that stay, in the shape of the whole: an entry for every place of the pruning, explicit zeros
+/// where the weight had none, so that a kept column of a group is complete. UserError when the pruning has
+/// been made from weights of another shape.
 WeightMatrix pruned(const WeightMatrix& weights, const Pruning& pruning);
 
-/// The rows or columns of a block, or the rows of a group, that `format` is pruned by: the parameter b or V;
-/// 1 for formats of single weights. UserError as from choose_weights.
+/// The rows or columns of a block, or the rows of a group, that `format` is pruned by: the parameter b (16)
+/// or V (64); 1 for formats of single weights. UserError as from choose_weights.
 std::int64_t granularity_of(const Format& format);
 
 }  // namespace weft

@@ -8,6 +8,7 @@
 #include <weft/dsl/index.h>
 #include <weft/dsl/tensor.h>
 #include <weft/formats/io/read.h>
+#include <weft/formats/prune.h>
 #include <weft/formats/random.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/formats/statistics.h>

@@ -2,13 +2,13 @@
 #include <weft/formats/prune/units.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace weft::pruning {
 namespace {
 
-/// `score` and `places(unit)` by unit. Takes the units in the order of their mean score, leaving out what no
-/// longer fits. Those that certainly fit are split off without sorting, which a large matrix would feel.
+/// `score` and `places(unit)` by unit. Leaves out what is worth nothing and takes the units in the order of
+/// their mean score, leaving out what no longer fits. Those that certainly fit are split off without sorting,
+/// which a large matrix would feel.
 template <class Places>
 Chosen choose(const std::vector<double>& score, const Places& places, std::int64_t budget) {
   std::vector<double> mean(score.size());
@@ -16,8 +16,10 @@ Chosen choose(const std::vector<double>& score, const Places& places, std::int64
   const auto comes_before = [&](std::size_t left, std::size_t right) {
     return mean[left] != mean[right] ? mean[left] > mean[right] : left < right;
   };
-  std::vector<std::uint32_t> open(score.size());
-  std::iota(open.begin(), open.end(), 0);
+  std::vector<std::uint32_t> open;
+  for (std::uint32_t unit = 0; unit < score.size(); ++unit) {
+    if (score[unit] > 0) open.push_back(unit);
+  }
   Chosen result{std::vector<bool>(score.size()), 0, 0};
   auto begin = open.begin();
   while (true) {

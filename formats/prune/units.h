@@ -32,7 +32,7 @@ struct Chosen {
 };
 
 /// The columns of groups, or the blocks of `size` rows and columns, with the greatest mean score, as many as
-/// fit into `budget` places. Of equal ones those that come first.
+/// fit into `budget` places, none that is worth nothing. Of equal ones those that come first.
 Chosen best_vectors(const Scores& scores, const Grouping& grouping, std::int64_t budget);
 Chosen best_blocks(const Scores& scores, std::int64_t size, std::int64_t budget);
 

@@ -2,12 +2,40 @@
 #include <fmt/format.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/statistics.h>
+#include <weft/formats/structure.h>
 #include <weft/search/tool/verbs.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 namespace weft::tool {
+namespace {
+
+/// What the weights look like, and what they were pruned by.
+std::string json_of(const Statistics& found, const std::vector<FoundStructure>& structures) {
+  auto document = nlohmann::ordered_json::parse(json_text(found));
+  document["structures"] = nlohmann::ordered_json::array();
+  for (const FoundStructure& structure : structures) {
+    document["structures"].push_back({{"format", structure.format.text()},
+                                      {"kept", structure.kept},
+                                      {"density", structure.density},
+                                      {"fill", structure.fill}});
+  }
+  return document.dump(2) + "\n";
+}
+
+std::string text_of(const Statistics& found, const std::vector<FoundStructure>& structures) {
+  std::string text = report(found);
+  std::string_view name = "structure";
+  for (const FoundStructure& structure : structures) {
+    text += fmt::format("  {:<22}{}\n", name, weft::text_of(structure));
+    name = {};
+  }
+  return text + (structures.empty() ? fmt::format("  {:<22}none found\n", name) : "");
+}
+
+}  // namespace
 
 void add_inspect(CLI::App& app, Action& action) {
   struct Options {
@@ -27,7 +55,9 @@ void add_inspect(CLI::App& app, Action& action) {
       read_options.tensor = options->tensor;
       const WeightMatrix matrix = read(options->file, read_options);
       const Statistics found = statistics(matrix);
-      fmt::print("{}", options->json ? json_text(found) + "\n" : matrix.origin + "\n" + report(found));
+      const std::vector<FoundStructure> structures = find_structures(matrix);
+      fmt::print("{}", options->json ? json_of(found, structures)
+                                     : matrix.origin + "\n" + text_of(found, structures));
       return exit_ok;
     };
   });
