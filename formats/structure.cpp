@@ -1,9 +1,9 @@
 #include <fmt/format.h>
+#include <weft/formats/row_groups.h>
 #include <weft/formats/structure.h>
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <numeric>
 #include <optional>
 #include <span>
@@ -55,115 +55,39 @@ std::optional<FoundStructure> structure_of(const WeightMatrix& weights, Format f
   return holds ? std::optional(std::move(found)) : std::nullopt;
 }
 
-/// The columns of a row as bits.
-class BitRow {
- public:
-  BitRow(const WeightMatrix& weights, std::int32_t row)
-      : bits_(static_cast<std::size_t>((weights.columns + 63) / 64)),
-        size_(std::ssize(columns_of(weights, row))),
-        columns_(weights.columns) {
-    for (const std::int32_t column : columns_of(weights, row))
-      bits_[static_cast<std::size_t>(column / 64)] |= std::uint64_t{1} << (column % 64);
-  }
-  /// 1 for the same columns, about 0 for independent ones.
-  double likeness(const BitRow& other) const {
-    std::int64_t shared = 0;
-    for (std::size_t word = 0; word < bits_.size(); ++word)
-      shared += std::popcount(bits_[word] & other.bits_[word]);
-    const double chance =
-        static_cast<double>(size_) * static_cast<double>(other.size_) / static_cast<double>(columns_);
-    const double most = static_cast<double>(std::max(size_, other.size_));
-    return most > chance ? (static_cast<double>(shared) - chance) / (most - chance) : 0;
-  }
-
- private:
-  std::vector<std::uint64_t> bits_;
-  std::int64_t size_;
-  std::int64_t columns_;
-};
-
-/// Rows by the columns that they share; those without entries apart.
-struct Clusters {
-  std::vector<std::vector<std::int32_t>> of_alike;
-  std::vector<std::int32_t> empty;
-};
+/// 1 for rows with the same columns, about 0 for rows that share what chance makes them share.
+double likeness(double shared, double left, double right, double columns) {
+  const double chance = left * right / columns;
+  const double most = std::max(left, right);
+  return most > chance ? (shared - chance) / (most - chance) : 0;
+}
 
 /// True when nearly all of a few rows have as many others like them as the smallest group needs. It keeps the
 /// work small for the many weights that have no groups.
-bool may_have_groups(const WeightMatrix& weights, const std::vector<std::int32_t>& rows) {
+bool may_have_groups(const WeightMatrix& weights) {
+  std::vector<std::int32_t> rows;
+  for (std::int32_t row = 0; row < static_cast<std::int32_t>(weights.rows); ++row) {
+    if (!columns_of(weights, row).empty()) rows.push_back(row);
+  }
+  std::vector<std::int32_t> marked(static_cast<std::size_t>(weights.columns), -1);
   const std::size_t step = std::max<std::size_t>(1, rows.size() / samples);
   std::size_t asked = 0;
   std::size_t lonely = 0;
   for (std::size_t sample = 0; sample < rows.size(); sample += step) {
-    const BitRow row(weights, rows[sample]);
-    const auto like = std::ranges::count_if(
-        rows, [&](std::int32_t other) { return row.likeness(BitRow(weights, other)) >= alike; });
+    const auto columns = columns_of(weights, rows[sample]);
+    for (const std::int32_t column : columns) marked[static_cast<std::size_t>(column)] = rows[sample];
+    const auto like = std::ranges::count_if(rows, [&](std::int32_t row) {
+      const auto others = columns_of(weights, row);
+      const auto shared = std::ranges::count_if(others, [&](std::int32_t column) {
+        return marked[static_cast<std::size_t>(column)] == rows[sample];
+      });
+      return likeness(static_cast<double>(shared), static_cast<double>(columns.size()),
+                      static_cast<double>(others.size()), static_cast<double>(weights.columns)) >= alike;
+    });
     ++asked;
     lonely += like < smallest / 2 ? 1U : 0U;
   }
   return 4 * lonely <= asked;
-}
-
-std::optional<Clusters> cluster(const WeightMatrix& weights) {
-  Clusters result;
-  std::vector<std::int32_t> rows;
-  for (std::int32_t row = 0; row < static_cast<std::int32_t>(weights.rows); ++row)
-    (columns_of(weights, row).empty() ? result.empty : rows).push_back(row);
-  // The fullest row of a group shows its columns best.
-  std::ranges::stable_sort(rows, [&](auto left, auto right) {
-    return columns_of(weights, left).size() > columns_of(weights, right).size();
-  });
-  if (std::ssize(rows) < smallest || !may_have_groups(weights, rows)) return std::nullopt;
-  std::vector<BitRow> leaders;
-  for (const std::int32_t row : rows) {
-    const BitRow bits(weights, row);
-    const auto leader =
-        std::ranges::find_if(leaders, [&](const BitRow& other) { return bits.likeness(other) >= alike; });
-    if (leader != leaders.end()) {
-      result.of_alike[static_cast<std::size_t>(leader - leaders.begin())].push_back(row);
-      continue;
-    }
-    if (std::ssize(leaders) > weights.rows / smallest + static_cast<std::int64_t>(samples))
-      return std::nullopt;
-    leaders.push_back(bits);
-    result.of_alike.push_back({row});
-  }
-  return result;
-}
-
-/// Whole groups of each cluster first; what is left of clusters is filled up with rows that have no entries,
-/// and what cannot be filled up comes last.
-std::vector<std::int32_t> grouped(const Clusters& clusters, std::int64_t height) {
-  std::vector<std::int32_t> order;
-  std::vector<std::vector<std::int32_t>> rest;
-  for (const std::vector<std::int32_t>& rows : clusters.of_alike) {
-    const auto whole = rows.begin() + std::ssize(rows) / height * height;
-    order.insert(order.end(), rows.begin(), whole);
-    if (whole != rows.end()) rest.emplace_back(whole, rows.end());
-  }
-  std::ranges::stable_sort(rest,
-                           [](const auto& left, const auto& right) { return left.size() > right.size(); });
-  auto empty = clusters.empty.begin();
-  std::vector<std::int32_t> last;
-  for (const std::vector<std::int32_t>& rows : rest) {
-    const std::ptrdiff_t lacking = height - std::ssize(rows);
-    const bool fits = lacking <= clusters.empty.end() - empty;
-    std::vector<std::int32_t>& target = fits ? order : last;
-    target.insert(target.end(), rows.begin(), rows.end());
-    if (!fits) continue;
-    order.insert(order.end(), empty, empty + lacking);
-    empty += lacking;
-  }
-  // Rows without entries go well with a short group at the end, and whole groups of them before it.
-  const std::ptrdiff_t groups_of_none = (clusters.empty.end() - empty) / height * height;
-  order.insert(order.end(), empty, empty + groups_of_none);
-  order.insert(order.end(), last.begin(), last.end());
-  order.insert(order.end(), empty + groups_of_none, clusters.empty.end());
-  for (std::size_t first = 0; first < order.size(); first += static_cast<std::size_t>(height)) {
-    const auto begin = order.begin() + static_cast<std::ptrdiff_t>(first);
-    std::sort(begin, begin + std::min<std::ptrdiff_t>(height, order.end() - begin));
-  }
-  return order;
 }
 
 }  // namespace
@@ -192,10 +116,9 @@ std::vector<FoundStructure> find_structures(const WeightMatrix& weights) {
   look("vector_wise", "V", [&](Format format, std::int64_t size) {
     return structure_of(weights, std::move(format), given, size, 1);
   });
-  const std::optional<Clusters> clusters = cluster(weights);
-  if (!clusters) return result;
+  if (!may_have_groups(weights)) return result;
   look("shfl_bw", "V", [&](Format format, std::int64_t size) {
-    std::vector<std::int32_t> order = grouped(*clusters, size);
+    std::vector<std::int32_t> order = group_rows(weights, size);
     auto structure = structure_of(weights, std::move(format), order, size, 1);
     if (structure) structure->row_order = std::move(order);
     return structure;

@@ -72,6 +72,7 @@ int command_line(int argc, char** argv) {
   Action action;
   tool::add_devices(app, action);
   tool::add_inspect(app, action);
+  tool::add_prune(app, action);
   tool::add_compile(app, action);
   tool::add_run(app, action);
   tool::add_verify(app, action);

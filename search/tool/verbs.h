@@ -16,6 +16,7 @@ using Action = std::function<int()>;
 void add_bench(CLI::App& app, Action& action);
 void add_devices(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
+void add_prune(CLI::App& app, Action& action);
 void add_compile(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);

@@ -1,0 +1,172 @@
+// The verbs prune and inspect, as they are called.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <weft/formats/io/read.h>
+#include <weft/formats/prune.h>
+#include <weft/formats/random.h>
+#include <weft/formats/sparse_tensor.h>
+#include <weft/search/tool/command_line.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+namespace weft {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::internal::CaptureStderr;
+using ::testing::internal::CaptureStdout;
+using ::testing::internal::GetCapturedStderr;
+using ::testing::internal::GetCapturedStdout;
+
+namespace fs = std::filesystem;
+
+struct Answer {
+  int code;
+  std::string out;
+  std::string errors;
+};
+
+Answer call(std::vector<std::string> words) {
+  words.insert(words.begin(), "weft");
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  CaptureStdout();
+  CaptureStderr();
+  const int code = command_line(static_cast<int>(arguments.size()), arguments.data());
+  std::string out = GetCapturedStdout();
+  return {code, std::move(out), GetCapturedStderr()};
+}
+
+class PruneVerb : public ::testing::Test {
+ protected:
+  PruneVerb() : folder_(fs::temp_directory_path() / ("weft_prune_" + std::to_string(::getpid()))) {
+    fs::create_directory(folder_);
+    Random random(5);
+    Array filter(DType::f16, {96, 8, 3, 3});
+    for (std::int64_t i = 0; i < filter.size(); ++i) {
+      const std::int64_t kind = (i / 72) % 3;  // rows of three kinds take turns, each with columns of its own
+      filter.set(i, ((i % 72) % 3 == kind ? 4 : 1) * (0.5 + random.uniform()));
+    }
+    write_safetensors(path("net.safetensors"),
+                      {{"conv.weight", filter}, {"conv.bias", Array(DType::f16, {96})}});
+    write_npy(path("filter.npy"), filter);
+  }
+  ~PruneVerb() override { fs::remove_all(folder_); }
+  PruneVerb(const PruneVerb&) = delete;
+  PruneVerb& operator=(const PruneVerb&) = delete;
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  fs::path folder_;
+};
+
+/// The metadata of a .safetensors file.
+nlohmann::json metadata_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  std::uint64_t length = 0;
+  std::copy_n(bytes.data(), sizeof length, reinterpret_cast<char*>(&length));
+  return nlohmann::json::parse(bytes.substr(8, length)).at("__metadata__");
+}
+
+TEST_F(PruneVerb, WritesWhatTheLibraryChooses) {
+  const Answer answer = call({"prune", path("net.safetensors"), "--format", "shfl_bw:V=32", "--sparsity",
+                              "0.75", "-o", path("pruned.safetensors")});
+  ASSERT_EQ(answer.code, 0) << answer.errors;
+  EXPECT_THAT(answer.out, AllOf(HasSubstr("shfl_bw:V=32"), HasSubstr("vector_wise:V=32"),
+                                HasSubstr("bcsr:b=32"), HasSubstr("csr"), HasSubstr("75.00 %")));
+  EXPECT_THAT(answer.errors, AllOf(HasSubstr("k-means"), HasSubstr("refinement")));
+  const WeightMatrix before = read(path("net.safetensors"));
+  const WeightMatrix after = read(path("pruned.safetensors"), {"conv.weight", {}});
+  const Format format = parse_format("shfl_bw:V=32");
+  const Pruning chosen = choose_weights(before, format, {.sparsity = 0.75});
+  EXPECT_EQ(after.column, chosen.column);
+  EXPECT_EQ(after.shape, (std::vector<std::int64_t>{96, 8, 3, 3}));
+  EXPECT_EQ(after.values.dtype(), DType::f16);
+  const nlohmann::json metadata = metadata_of(path("pruned.safetensors"));
+  EXPECT_EQ(metadata.at("weft.format"), "shfl_bw:V=32");
+  EXPECT_EQ(metadata.at("weft.sparsity"), "0.750000");
+  std::string order;
+  for (const std::int32_t row : chosen.row_order) order += (order.empty() ? "" : ",") + std::to_string(row);
+  EXPECT_EQ(metadata.at("weft.row_order"), order);
+  // What was written is what the format stores: no padding beyond its own.
+  const SparseTensor packed = pack(after, format);
+  EXPECT_EQ(packed.to_dense().size(), 96 * 72);
+}
+
+TEST_F(PruneVerb, InspectFindsWhatPruneMade) {
+  ASSERT_EQ(call({"prune", path("filter.npy"), "--format", "shfl_bw:V=16", "--sparsity", "0.7", "-o",
+                  path("p.npy")})
+                .code,
+            0);
+  const Answer text = call({"inspect", path("p.npy")});
+  EXPECT_THAT(text.out, AllOf(HasSubstr("shfl_bw:V="), HasSubstr("100.0 % filled")));
+  const auto json = nlohmann::json::parse(call({"inspect", path("p.npy"), "--json"}).out);
+  ASSERT_EQ(json.at("structures").size(), 1U);
+  EXPECT_GE(json.at("structures").at(0).at("density").get<double>(), 0.29);
+  EXPECT_EQ(json.at("shape").size(), 4U);
+  EXPECT_THAT(call({"inspect", path("filter.npy")}).out, HasSubstr("none found"));
+}
+
+TEST_F(PruneVerb, JsonNamesEveryMethodTheAskedOneFirst) {
+  for (const std::string format : {"vector_wise:V=16", "bcsr:b=16", "blocked_ell:b=16", "shfl_bw:V=16"}) {
+    const Answer answer =
+        call({"prune", path("filter.npy"), "--format", format, "--sparsity", "0.5", "--json"});
+    ASSERT_EQ(answer.code, 0) << answer.errors;
+    const auto json = nlohmann::json::parse(answer.out);
+    ASSERT_EQ(json.at("methods").size(), 4U);
+    EXPECT_EQ(json.at("methods").at(0).at("format"), format);
+    EXPECT_TRUE(json.at("written").is_null());
+    EXPECT_EQ(json.at("row_order").size(), format.starts_with("shfl") ? 96U : 0U);
+  }
+  const auto single = nlohmann::json::parse(
+      call({"prune", path("filter.npy"), "--format", "csr", "--sparsity", "0.5", "--json"}).out);
+  ASSERT_EQ(single.at("methods").size(), 1U);
+  EXPECT_EQ(single.at("methods").at(0).at("kept"), 96 * 36);
+}
+
+TEST_F(PruneVerb, ScoresDecide) {
+  Array scores(DType::f32, {96, 8, 3, 3});
+  for (std::int64_t i = 0; i < scores.size(); ++i) scores.set(i, i % 72 < 18 ? 1 : 0);
+  write_npy(path("scores.npy"), scores);
+  const Answer answer =
+      call({"prune", path("net.safetensors"), "--tensor", "conv.weight", "--scores", path("scores.npy"),
+            "--format", "vector_wise:V=32", "--sparsity", "0.75", "-o", path("p.safetensors")});
+  ASSERT_EQ(answer.code, 0) << answer.errors;
+  EXPECT_THAT(answer.out, HasSubstr("100.00 %"));
+  for (const std::int32_t column : read(path("p.safetensors")).column) EXPECT_LT(column, 18);
+}
+
+TEST_F(PruneVerb, RefusesBeforeItSearches) {
+  const auto refusal = [&](const std::string& format, const std::string& sparsity, const std::string& out) {
+    const Answer answer =
+        call({"prune", path("filter.npy"), "--format", format, "--sparsity", sparsity, "-o", out});
+    EXPECT_EQ(answer.code, 2);
+    EXPECT_EQ(answer.out, "");
+    return answer.errors;
+  };
+  EXPECT_THAT(refusal("shfl_bw:V=32", "1", path("p.npy")), HasSubstr("below 1"));
+  EXPECT_THAT(refusal("shfl_bw:V=48", "0.5", path("p.npy")), HasSubstr("48"));
+  EXPECT_THAT(refusal("shfl", "0.5", path("p.npy")), HasSubstr("shfl_bw"));
+  EXPECT_THAT(refusal("dense", "0.5", path("p.npy")), HasSubstr("bcsr:b=32"));
+  EXPECT_THAT(refusal("csr", "0.5", path("p.mtx")), HasSubstr(".safetensors"));
+  EXPECT_FALSE(fs::exists(path("p.npy")));
+}
+
+TEST_F(PruneVerb, SaysWhenNothingIsLeft) {
+  const Answer answer = call({"prune", path("filter.npy"), "--format", "bcsr:b=64", "--sparsity", "0.99"});
+  EXPECT_EQ(answer.code, 0);
+  EXPECT_THAT(answer.errors, HasSubstr("everything was pruned"));
+}
+
+TEST_F(PruneVerb, HelpHasAnExample) {
+  EXPECT_THAT(call({"prune", "--help"}).out, HasSubstr("Example: weft prune"));
+}
+
+}  // namespace
+}  // namespace weft
