@@ -1,6 +1,7 @@
 // SparseTensor::check: sizes first, so that the walk over the arrays that follows cannot leave them.
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/index_numbers.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/formats/value_place.h>
 
@@ -89,12 +90,15 @@ class Checker {
       refuse("the order of values", fmt::format("swizzle {}", order.swizzle), "0 to 3");
   }
 
-  void check_size(const std::string& name, std::int64_t size, bool is_index) const {
+  enum class Content : std::uint8_t { values, offsets, coordinates };
+
+  void check_size(const std::string& name, std::int64_t size, Content content) const {
     if (!tensor_.has_array(name)) refuse("array " + name, "it is missing", "an array that the levels name");
     const Array& array = tensor_.array(name);
-    if (is_index && array.dtype() != DType::i32) {
-      refuse("array " + name, std::string(name_of(array.dtype())), "i32");
-    }
+    const bool narrow = content == Content::coordinates && array.dtype() == DType::i16;
+    if (content != Content::values && array.dtype() != DType::i32 && !narrow)
+      refuse("array " + name, std::string(name_of(array.dtype())),
+             content == Content::coordinates ? "i32 or i16" : "i32");
     if (array.size() == size) return;
     refuse("array " + name, fmt::format("{} elements", array.size()), fmt::format("{} elements", size));
   }
@@ -110,14 +114,14 @@ class Checker {
           refuse("a dense level", fmt::format("extent {}", level.extent), "at least 0, positions below 2^63");
         }
       } else if (level.kind == LevelKind::singleton) {
-        check_size(level.index, positions, true);
+        check_size(level.index, positions, Content::coordinates);
       } else {
-        check_size(level.begin, positions + 1, true);
+        check_size(level.begin, positions + 1, Content::offsets);
         positions = places_of(level);
         check_ends(level.begin, positions);
       }
       begin_.push_back(offsets_of(level.begin));
-      index_.push_back(offsets_of(level.index));
+      index_.push_back(level.index.empty() ? IndexNumbers() : IndexNumbers(tensor_.array(level.index)));
       places_.push_back(positions);
     }
     check_values();
@@ -135,7 +139,7 @@ class Checker {
       const auto at = static_cast<std::size_t>(level);
       shape.push_back(shape.empty() ? places_[at] : tensor_.levels()[at].extent);
     }
-    check_size("values", order.empty() ? places_.back() : element_count(shape, "values"), false);
+    check_size("values", order.empty() ? places_.back() : element_count(shape, "values"), Content::values);
     values_ = &tensor_.array("values");
     if (!order.empty() && values_->shape() != shape)
       refuse("array values", "shape " + text_of_shape(values_->shape()), "shape " + text_of_shape(shape));
@@ -149,7 +153,9 @@ class Checker {
   void check_row_order() {
     const std::optional<std::string> name = tensor_.row_order();
     if (!name) return;
-    const auto order = tensor_.array(*name).as<std::int32_t>();
+    const Array& array = tensor_.array(*name);
+    if (array.dtype() != DType::i32) refuse("array " + *name, std::string(name_of(array.dtype())), "i32");
+    const auto order = array.as<std::int32_t>();
     const bool padded = std::ranges::find(tensor_.levels(), LevelKind::singleton, &Level::kind)->padded;
     const std::int64_t listed =
         std::ranges::count_if(order, [&](std::int32_t row) { return !padded || row != -1; });
@@ -174,7 +180,8 @@ class Checker {
   /// The number of positions of a compressed level: as many as it has coordinates, or as its offsets say.
   std::int64_t places_of(const Level& level) const {
     if (level.index.empty()) return tensor_.array(level.begin).as<std::int32_t>().back();
-    check_size(level.index, tensor_.has_array(level.index) ? tensor_.array(level.index).size() : 0, true);
+    check_size(level.index, tensor_.has_array(level.index) ? tensor_.array(level.index).size() : 0,
+               Content::coordinates);
     return tensor_.array(level.index).size();
   }
 
@@ -296,7 +303,7 @@ class Checker {
   const SparseTensor& tensor_;
   const Array* values_ = nullptr;
   std::vector<std::span<const std::int32_t>> begin_;
-  std::vector<std::span<const std::int32_t>> index_;
+  std::vector<IndexNumbers> index_;
   bool has_row_order_ = false;
   std::vector<std::int64_t> places_;    ///< positions of each level
   std::vector<std::int64_t> position_;  ///< of the place that the walk stands at, by level

@@ -73,9 +73,11 @@ Format blocked_ell(
 
 /// Groups of rows that keep the same columns: `shfl_bw({.rows = 128})`, written "shfl_bw:V=128,k=32".
 struct GroupOptions {
-  std::int64_t rows = 64;   ///< V, of a group: a power of two from 8 to 256
-  std::int64_t places = 0;  ///< k: lists of columns are filled up to a multiple, 16, 32 or 64; 0: what 128
-                            ///< bytes of values hold, 64 at most
+  std::int64_t rows = 64;  ///< V, of a group: a power of two from 8 to 256
+  /// k: lists of columns are filled up to a multiple, 16, 32 or 64. 0: as many as 128 bytes of values hold,
+  /// 16 to 64.
+  std::int64_t places = 0;
+  std::int64_t index = 32;  ///< bits of a column, 16 or 32; 16 for weights of at most 32,768 columns
 };
 Format vector_wise(const GroupOptions& options = {});  ///< groups of rows as they come
 Format shfl_bw(const GroupOptions& options = {});      ///< groups of any rows, found when packed; `row_order`

@@ -1,4 +1,5 @@
 #include <weft/dsl/errors.h>
+#include <weft/formats/index_numbers.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/formats/value_place.h>
 
@@ -23,7 +24,7 @@ class Walker {
     for (std::size_t i = 0; i < levels_.size(); ++i) {
       const Level& level = levels_[i];
       if (!level.begin.empty()) begin_[i] = tensor.array(level.begin).as<std::int32_t>();
-      if (!level.index.empty()) index_[i] = tensor.array(level.index).as<std::int32_t>();
+      if (!level.index.empty()) index_[i] = IndexNumbers(tensor.array(level.index));
     }
   }
 
@@ -70,7 +71,7 @@ class Walker {
   std::int64_t columns_;
   ValuePlace value_place_;
   std::vector<std::span<const std::int32_t>> begin_;
-  std::vector<std::span<const std::int32_t>> index_;
+  std::vector<IndexNumbers> index_;
   std::vector<std::int64_t> position_;
   std::vector<std::int64_t> child_;
 };

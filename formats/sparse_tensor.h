@@ -15,7 +15,7 @@
 namespace weft {
 
 /// One weight in one format. Values of arrays are fixed once packed; the class holds them, checks them and
-/// walks them. Index arrays are i32.
+/// walks them. Index arrays are i32; coordinates may be i16.
 class SparseTensor {
  public:
   struct NamedArray {

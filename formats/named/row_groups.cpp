@@ -3,6 +3,8 @@
 // The values of a block are V rows of k, with the rows that fill up the last group zero: as wide as a
 // swizzled row of shared memory, 32, 64 or 128 bytes, they are stored in that order, so that a block is what
 // a tensor core reads.
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
 #include <weft/formats/named/row_groups.h>
 #include <weft/formats/value_place.h>
 
@@ -16,6 +18,7 @@ constexpr std::int64_t fewest_places = 16;
 constexpr std::int64_t most_rows = 256;
 constexpr std::int64_t fewest_rows = 8;
 constexpr std::int64_t bytes_of_line = 128;
+constexpr std::int64_t columns_of_16_bits = 1 << 15;
 
 /// 1, 2, 3 for rows of 32, 64, 128 bytes.
 int swizzle_of(std::int64_t bytes_of_row) {
@@ -75,7 +78,8 @@ class Packer {
     }
     std::vector<SparseTensor::NamedArray> arrays;
     arrays.push_back({"begin", std::move(begin_array)});
-    arrays.push_back({"column", std::move(column_array)});
+    arrays.push_back({"column", shape_.index == DType::i32 ? std::move(column_array)
+                                                           : column_array.converted(shape_.index)});
     arrays.push_back({"values", std::move(values)});
     return arrays;
   }
@@ -106,11 +110,18 @@ class Packer {
 
 }  // namespace
 
-GroupShape group_shape(const Format& format, DType dtype) {
-  check_parameters(format, {"V", "k"});
-  const std::int64_t of_line = bytes_of_line / static_cast<std::int64_t>(size_of(dtype));
+GroupShape group_shape(const Format& format, const WeightMatrix& weights) {
+  check_parameters(format, {"V", "k", "index"});
+  const std::int64_t of_line = bytes_of_line / static_cast<std::int64_t>(size_of(weights.values.dtype()));
+  const std::int64_t bits = power_of_two(format, "index", 32, 16, 32);
+  if (bits == 16 && weights.columns > columns_of_16_bits) {
+    throw UserError({"a weight is too wide for 16-bit columns", weights.origin,
+                     fmt::format("{} columns", weights.columns),
+                     fmt::format("at most {}, or index=32", columns_of_16_bits)});
+  }
   return {power_of_two(format, "V", formats::GroupOptions{}.rows, fewest_rows, most_rows),
-          power_of_two(format, "k", std::min(of_line, most_places), fewest_places, most_places)};
+          power_of_two(format, "k", std::min(of_line, most_places), fewest_places, most_places),
+          bits == 16 ? DType::i16 : DType::i32};
 }
 
 std::int64_t groups_of(std::int64_t rows, const GroupShape& shape) {
@@ -142,6 +153,7 @@ SparseTensor pack_groups(const WeightMatrix& weights, const Format& format, cons
 Format with_group_options(std::string name, const formats::GroupOptions& options) {
   Format format{std::move(name), {{"V", options.rows}}};
   if (options.places != 0) format.parameters["k"] = options.places;
+  if (options.index != 32) format.parameters["index"] = options.index;
   return format;
 }
 

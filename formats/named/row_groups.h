@@ -8,13 +8,14 @@
 
 namespace weft::named {
 
-/// Rows of a group and places of a block, from the parameters "V" and "k". UserError for other values than
-/// formats::GroupOptions says.
+/// Rows of a group, places of a block, type of the columns, from the parameters "V", "k" and "index".
+/// UserError for other values than formats::GroupOptions says.
 struct GroupShape {
   std::int64_t rows = 0;
   std::int64_t places = 0;
+  DType index = DType::i32;
 };
-GroupShape group_shape(const Format& format, DType dtype);
+GroupShape group_shape(const Format& format, const WeightMatrix& weights);
 
 /// The number of groups that hold so many rows.
 std::int64_t groups_of(std::int64_t rows, const GroupShape& shape);

@@ -51,7 +51,8 @@ ir::Program split_tails(ir::Program program);
 ir::Program trim_vectors(ir::Program program);
 
 /// if (c) sum += a * b becomes a sum without the branch, where all that a and b read can be read anyway, with
-/// indices clamped: of zeros where c does not hold, or of anything where nobody asks for that sum.
+/// indices clamped: of zeros where c does not hold, or of anything where nobody asks for that sum, which then
+/// also begins without the branch.
 ir::Program sum_without_branches(ir::Program program);
 
 /// sum += a * b becomes sum = fma(a, b, sum).

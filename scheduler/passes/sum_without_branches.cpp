@@ -161,11 +161,23 @@ class Removal {
       return ir::for_loop(std::move(changed));
     }
     const auto* store = stmt.as<ir::Store>();
+    if (store != nullptr && begins_for_nothing(*store, conditions)) return stmt;
     if (store == nullptr || !store->accumulate || store->buffer->scope != ir::Scope::registers) return {};
     const auto* product = store->value.as<ir::Binary>();
     if (product == nullptr || product->op != ir::BinaryOperator::multiply || !is_float(store->value.dtype()))
       return {};
     return without(*store, *product, conditions);
+  }
+
+  /// Whether the first value of a sum may be set where the conditions do not hold, as additions to it are
+  /// made there.
+  bool begins_for_nothing(const ir::Store& store, const std::vector<Expr>& conditions) const {
+    if (store.accumulate || store.buffer->scope != ir::Scope::registers ||
+        store.value.as<ir::Constant>() == nullptr)
+      return false;
+    return std::ranges::all_of(conditions, [&](const Expr& condition) {
+      return guards_result(store.buffer, condition) && keeps_place(condition, store);
+    });
   }
 
   Stmt without(const ir::Store& store, const ir::Binary& product, const std::vector<Expr>& conditions) const {

@@ -1,4 +1,4 @@
-// Every matrix at hand, in every classic format, at odd widths, on the CPU: within 1e-6 of f64.
+// Every matrix at hand, in every format, at odd widths, on the CPU: within 1e-6 of f64.
 #include <gtest/gtest.h>
 #include <weft/backends/kernel.h>
 #include <weft/backends/reference.h>
@@ -57,7 +57,9 @@ void check_matrix(const WeightMatrix& given, int threads) {
   const auto csr = std::make_shared<const SparseTensor>(pack(matrix, formats::csr()));
   const Algorithm algorithm = spmm_algorithm(matrix.rows, matrix.columns, Extent::any("N"), DType::f32);
   const Reference expected = reference(algorithm, csr.get(), {{{"B", &b}, {"C", &wide}}, {}});
-  for (const Format& format : {formats::csr(), formats::csc(), formats::coo(), formats::ell()}) {
+  for (const Format& format : {formats::csr(), formats::csc(), formats::coo(), formats::ell(),
+                               formats::bcsr(8), formats::blocked_ell(4), formats::vector_wise({.rows = 8}),
+                               formats::shfl_bw({.rows = 16, .places = 16})}) {
     const auto weights = std::make_shared<const SparseTensor>(pack(matrix, format));
     KernelOptions options;
     options.threads = threads;
@@ -114,7 +116,7 @@ TEST(Matrices, RealOnes) {
     ++count;
   }
   EXPECT_GT(count, 0);
-  std::cout << count << " matrices x 4 formats x " << widths.size() << " widths\n";
+  std::cout << count << " matrices x 8 formats x " << widths.size() << " widths\n";
 }
 
 }  // namespace

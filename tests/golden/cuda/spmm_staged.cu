@@ -50,11 +50,7 @@ extern "C" __global__ void __launch_bounds__(128) spmm_staged(
   float sum[2];
   #pragma unroll
   for (int n_inner_outer = 0; n_inner_outer < 2; ++n_inner_outer) {
-    const int n_inner = n_inner_outer * 32 + n_inner_inner;
-    const int n = n_outer * 64 + n_inner;
-    if (n < N) {
-      sum[n_inner_outer] = 0.0f;
-    }
+    sum[n_inner_outer] = 0.0f;
   }
   for (int k = A_begin[m]; k < A_begin[m + 1]; ++k) {
     #pragma unroll
