@@ -29,7 +29,7 @@ struct PruneOptions {
   /// How many row orders the Shfl-BW search tries before it keeps the best; 0: up to eight, fewer where one
   /// takes seconds.
   std::int64_t attempts = 0;
-  /// False: the Shfl-BW search ends where the paper's does, before `refinement`.
+  /// False: the Shfl-BW search ends with the k-means, where the paper's ends.
   bool refine = true;
   std::function<void(const PruneProgress&)> progress = {};  ///< called from the thread that prunes
 };

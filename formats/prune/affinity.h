@@ -14,7 +14,7 @@ namespace weft::pruning {
 class Centroids {
  public:
   /// Groups that are worked on at once; their numbers of one column stand side by side.
-  static constexpr std::int64_t lanes = 16;
+  static constexpr std::int64_t lanes = 32;
 
   Centroids(std::int64_t groups, std::int64_t columns);
 

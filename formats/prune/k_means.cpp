@@ -7,7 +7,7 @@
 namespace weft::pruning {
 namespace {
 
-constexpr std::int64_t most_rounds = 10;
+constexpr std::int64_t most_rounds = 16;
 
 /// The columns of each row as bits, to count what two rows share.
 class BitRows {
@@ -94,6 +94,30 @@ Affinity nearness(const Scores& mask, const Centroids& centroids) {
   return result;
 }
 
+/// A row is part of the mean of its own group, which is why it seems to fit there even if no other row does.
+/// Its share is taken out, or rows of many columns and few entries would hardly ever move.
+void leave_itself_out(const Scores& mask, const Grouping& grouping, Affinity& near) {
+  for (std::int64_t row = 0; row < mask.rows; ++row) {
+    const std::int64_t group = grouping.group_of_row[static_cast<std::size_t>(row)];
+    const auto entries = static_cast<float>(mask.last(row) - mask.first(row));
+    near.of_group(group)[static_cast<std::size_t>(row)] -=
+        2 * entries / static_cast<float>(grouping.rows_in(group));
+  }
+}
+
+/// The squares of the means, each as often as its group has rows: the greater it is, the smaller is the sum
+/// of the squared distances.
+double tightness(const Grouping& grouping, const Centroids& means_of_groups, std::int64_t columns) {
+  double sum = 0;
+  for (std::int64_t group = 0; group < grouping.groups(); ++group) {
+    float square = 0;
+    for (std::int64_t column = 0; column < columns; ++column)
+      square += means_of_groups.at(group, column) * means_of_groups.at(group, column);
+    sum += static_cast<double>(square) * static_cast<double>(grouping.rows_in(group));
+  }
+  return sum;
+}
+
 }  // namespace
 
 Grouping balanced_k_means(const Scores& mask, std::int64_t height, Random& random,
@@ -103,12 +127,25 @@ Grouping balanced_k_means(const Scores& mask, std::int64_t height, Random& rando
   Affinity near = nearness(mask, rows_as_centroids(mask, seeds(mask, groups, random)));
   Grouping grouping = first_grouping(near, height);
   exchange_rows(near, grouping);
-  for (std::int64_t number = 2; number <= most_rounds; ++number) {
+  Grouping best;
+  double best_tightness = -1;
+  bool leaving_out = false;
+  for (std::int64_t number = 2;; ++number) {
+    const Centroids centroids = means(mask, grouping);
+    const double now = tightness(grouping, centroids, mask.columns);
+    if (now > best_tightness) {
+      best_tightness = now;
+      best = grouping;
+    }
+    if (number > most_rounds) return best;
     round(number);
-    near = nearness(mask, means(mask, grouping));
-    if (!exchange_rows(near, grouping)) break;
+    near = nearness(mask, centroids);
+    if (!leaving_out && exchange_rows(near, grouping)) continue;
+    // From here on a turn may lead away from what is best, which is why that was kept.
+    leaving_out = true;
+    leave_itself_out(mask, grouping, near);
+    if (!exchange_rows(near, grouping)) return best;
   }
-  return grouping;
 }
 
 }  // namespace weft::pruning

@@ -43,7 +43,7 @@ std::vector<Weights> weights_below(const char* folder, std::string_view extensio
 struct Kept {
   double unstructured;
   double shuffled;
-  double paper;
+  double k_means;
   double vectors;
   double blocks;
 };
@@ -59,7 +59,7 @@ Kept kept_scores(const WeightMatrix& weights, std::int64_t size, double sparsity
 void expect_order(const WeightMatrix& weights, std::int64_t size, const Kept& kept) {
   constexpr double rounding = 1e-6;
   EXPECT_LE(kept.shuffled, kept.unstructured + rounding);
-  EXPECT_GE(kept.shuffled, kept.paper - rounding);
+  EXPECT_GE(kept.shuffled, kept.k_means - rounding);
   // One group has nothing to shuffle, and where everything or nothing is kept there is nothing to gain.
   if (weights.rows > size && kept.vectors > 0 && kept.vectors < 1) {
     EXPECT_GT(kept.shuffled, kept.vectors);
@@ -77,14 +77,14 @@ void print_and_expect(const std::vector<Weights>& all, const std::vector<double>
   for (const std::int64_t size : {32, 64}) {
     for (const double sparsity : sparsities) {
       fmt::print("\nkept score in % at V = b = {}, sparsity {} %\n", size, 100 * sparsity);
-      fmt::print("{:<106}{:>12}{:>8}{:>8}{:>8}{:>8}{:>8}\n", "", "", "single", "shfl_bw", "paper", "vector",
+      fmt::print("{:<106}{:>12}{:>8}{:>8}{:>8}{:>8}{:>8}\n", "", "", "single", "shfl_bw", "k-means", "vector",
                  "block");
       for (const auto& [name, matrix] : all) {
         SCOPED_TRACE(fmt::format("{}, V = {}, sparsity {}", name, size, sparsity));
         const Kept kept = kept_scores(matrix, size, sparsity);
         fmt::print("{:<106}{:>12}{:8.2f}{:8.2f}{:8.2f}{:8.2f}{:8.2f}\n", name,
                    fmt::format("{}x{}", matrix.rows, matrix.columns), 100 * kept.unstructured,
-                   100 * kept.shuffled, 100 * kept.paper, 100 * kept.vectors, 100 * kept.blocks);
+                   100 * kept.shuffled, 100 * kept.k_means, 100 * kept.vectors, 100 * kept.blocks);
         expect_order(matrix, size, kept);
       }
     }

@@ -6,8 +6,8 @@
 #include <weft/formats/random.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <ctime>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -284,11 +284,11 @@ TEST(Prune, KeptScoresAreInOrder) {
       EXPECT_GT(unstructured, shuffled);
       EXPECT_GT(shuffled, plain);
       EXPECT_GT(plain, blocks);
-      const double paper =
+      const double k_means =
           choose_weights(weights, shfl_bw(v), {.sparsity = sparsity, .attempts = 1, .refine = false})
               .kept_score;
-      EXPECT_GT(paper, plain);
-      EXPECT_GT(shuffled, paper);
+      EXPECT_GT(k_means, plain);
+      EXPECT_GT(shuffled, k_means);
     }
   }
 }
@@ -504,12 +504,13 @@ TEST(Prune, ALargeLayerTakesSeconds) {
 #else
   const WeightMatrix weights = layer(4096, 4096);
   for (const std::int64_t v : {64, 16}) {
-    const auto start = std::chrono::steady_clock::now();
+    // Of all threads together, so that what else the machine does counts for nothing: 30 s on two cores.
+    const std::clock_t start = std::clock();
     const Pruning found = choose(weights, shfl_bw(v), 0.75);
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-    EXPECT_LT(taken.count(), 30) << "V = " << v;
+    const double taken = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    EXPECT_LT(taken, 60) << "V = " << v;
     EXPECT_EQ(found.kept(), 4096 * 1024);
-    RecordProperty("seconds_" + std::to_string(v), std::to_string(taken.count()));
+    RecordProperty("seconds_" + std::to_string(v), std::to_string(taken));
   }
 #endif
 }
