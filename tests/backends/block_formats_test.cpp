@@ -4,6 +4,7 @@
 #include <weft/backends/cuda/compile.h>
 #include <weft/backends/kernel.h>
 #include <weft/backends/simulator/device.h>
+#include <weft/dsl/assignment.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
@@ -80,6 +81,22 @@ Problem convolution(const Convolution& c, DType dtype) {
   return made;
 }
 
+/// Each row of the weights has an image of its own: rows that fill up a group have none to read.
+Problem depthwise(std::int64_t filters, std::int64_t taps, std::int64_t points) {
+  WEFT_INDEX(f);
+  WEFT_INDEX(p);
+  WEFT_INDEX(r);
+  const Tensor<f32, 2, sparse> a("A", {filters, taps});
+  const Tensor<f32, 2> image("B", {filters, points}), out("C", {filters, points});
+  Problem made{algorithm("depthwise", out(f, p) = sum(r, a(f, r) * image(f, p + r - 1))),
+               weights_of(filters, taps, DType::f32, 21),
+               {},
+               {}};
+  made.operands.emplace("B", random_array(DType::f32, {filters, points}, 3));
+  made.operands.emplace("C", random_array(DType::f32, {filters, points}, 4));
+  return made;
+}
+
 std::vector<Problem> problems() {
   Epilogue linear;
   linear.bias = true;
@@ -107,6 +124,7 @@ std::vector<Problem> problems() {
   made.push_back(product(65, 9, 1, DType::f32, linear));
   made.push_back(convolution(strided, DType::f16));
   made.push_back(convolution(last, DType::f32));
+  made.push_back(depthwise(19, 5, 33));
   return made;
 }
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/prune.h>
 #include <weft/formats/random.h>
 #include <weft/formats/row_groups.h>
 #include <weft/formats/sparse_tensor.h>
@@ -273,6 +274,18 @@ TEST(GroupRows, KeepsTheOrderOfWhatIsPackedAgain) {
   const SparseTensor again = repack(tensor, tensor.format());
   EXPECT_EQ(integers(tensor, "row_order"), integers(again, "row_order"));
   EXPECT_TRUE(same_bits(tensor.array("values"), again.array("values")));
+}
+
+TEST(GroupRows, FindsTheGroupsThatPruningMade) {
+  const WeightMatrix weights = synthetic_layer({.rows = 96, .columns = 200, .sparsity = 0, .row_spread = {}});
+  for (const std::int64_t of_group : {8, 16, 32}) {
+    const Pruning pruning = choose_weights(weights, formats::shfl_bw({.rows = of_group}), {.sparsity = 0.75});
+    const SparseTensor tensor =
+        pack(pruned(weights, pruning), formats::shfl_bw({.rows = of_group, .places = 16}));
+    std::int64_t places = 0;
+    tensor.walk([&](std::int64_t, std::int64_t, std::int64_t) { ++places; });
+    EXPECT_EQ(places, pruning.kept()) << of_group;
+  }
 }
 
 TEST(GroupRows, IsQuick) {
