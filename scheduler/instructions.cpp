@@ -1,4 +1,5 @@
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/effect_instructions.h>
 #include <weft/scheduler/instructions.h>
 
 namespace weft {
@@ -35,9 +36,14 @@ ir::Expr rational_erf(std::span<const ir::Expr> operands) {
   return x * numerator / denominator;
 }
 
+std::vector<Instruction> with_effects(std::vector<Instruction> rows) {
+  for (Instruction& row : effect_instructions()) rows.push_back(std::move(row));
+  return rows;
+}
+
 const std::vector<Instruction>& table() {
   using enum DType;
-  static const std::vector<Instruction> rows{
+  static const std::vector<Instruction> rows = with_effects({
       // Rounded once, so that every back end gives the same bits.
       {"fma_f32",
        f32,
@@ -108,7 +114,7 @@ const std::vector<Instruction>& table() {
        multiply_add_relu,
        0.25,
        4.5},
-  };
+  });
   return rows;
 }
 

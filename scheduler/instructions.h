@@ -29,6 +29,11 @@ struct Instruction {
   /// takes, and clocks until its result can be used.
   double clocks = 0;
   double latency = 0;
+  /// Rows that ir::Execute names, in effect_instructions.cpp. #i in the text is argument i, a constant.
+  bool effect = false;
+  int results = 0;              ///< registers of type `result` that are written, $0 on
+  bool reads_results = false;   ///< they are read first
+  bool only_registers = false;  ///< nothing else is read or written
 };
 
 /// The row `last_arrival(place, count)`: the condition of an If, and nothing else, whose place is a Load of

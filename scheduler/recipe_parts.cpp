@@ -33,4 +33,29 @@ std::int64_t groups_of_block(std::int64_t entries, std::int64_t of_group, std::i
   return std::min<std::int64_t>(most, static_cast<std::int64_t>(std::bit_ceil(wanted)));
 }
 
+ProductLoops product_loops(const Algorithm& algorithm) {
+  ProductLoops found;
+  std::vector<std::string> outputs;
+  for (const IndexVariable& index : algorithm.indices) {
+    if (!index.reduction) outputs.push_back(index.name);
+  }
+  const Operand* sparse = algorithm.sparse_operand();
+  if (sparse == nullptr || sparse->shape.size() != 2 || outputs.size() != 2) return found;
+  for (const TensorAccess& factor : algorithm.factors) {
+    if (&algorithm.operands[factor.operand] != sparse) continue;
+    const std::string* row = factor.indices.front().plain();
+    if (row != nullptr && std::ranges::find(outputs, *row) != outputs.end()) found.rows = *row;
+  }
+  for (const std::string& name : outputs) {
+    if (name != found.rows) found.columns = name;
+  }
+  if (found.rows.empty()) return {};
+  found.sum = sum_loop(algorithm);
+  for (const TensorAccess& factor : algorithm.factors) {
+    const Operand& operand = algorithm.operands[factor.operand];
+    if (&operand != sparse) found.dense = operand.name;
+  }
+  return found;
+}
+
 }  // namespace weft

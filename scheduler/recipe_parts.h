@@ -11,6 +11,15 @@ namespace weft {
 /// The loop over what is summed, as csr's program calls it: after all its indices.
 std::string sum_loop(const Algorithm& algorithm);
 
+/// The loops of C[row, column] = sum of A[row, k] B[k, column].
+struct ProductLoops {
+  std::string rows, columns;
+  std::string sum;    ///< over stored places
+  std::string dense;  ///< the operand that the weights are multiplied with
+};
+/// Of an algorithm of that form; empty names where it is something else.
+ProductLoops product_loops(const Algorithm& algorithm);
+
 /// The extent of the algorithm's index of that name.
 Extent extent_of(const Algorithm& algorithm, const std::string& name);
 

@@ -117,6 +117,13 @@ void collect_alive(const Stmt& stmt, ir::Scope scope, Buffers& around, std::vect
   }
 }
 
+/// The statement without what instructions of the table do on fragments, of which each thread has its own.
+Stmt without_tensor_operations(const Stmt& stmt) {
+  ir::Rewriter rewriter;
+  rewriter.on_stmt = [](const Stmt& s) { return s.as<ir::TensorOperation>() == nullptr ? s : Stmt(); };
+  return rewriter(stmt);
+}
+
 /// Calls `on_access` with the indices of every use of the buffer.
 void each_access(const Stmt& stmt, const ir::BufferRef& buffer,
                  const std::function<void(const std::vector<Expr>&)>& on_access) {
@@ -201,6 +208,12 @@ class Constraints {
       total = total.defined() ? total + bytes : bytes;
     });
     if (!total.defined()) return;
+    if (program_.roles) {
+      // Two memory barriers of 8 bytes for each of up to 8 buffers.
+      constexpr std::int64_t barrier_bytes = 128;
+      parts.emplace_back("barriers", ir::integer(barrier_bytes));
+      total = total + barrier_bytes;
+    }
     add({"shared memory", "bytes of shared memory of a block", "B", total, target_.shared_bytes_per_block,
          parts});
     // One block alone fits whenever the limit of a block holds.
@@ -219,7 +232,7 @@ class Constraints {
     const ir::BufferRef& buffer = allocation.buffer;
     std::vector<std::optional<std::string>> shared_out(buffer->shape.size());
     std::vector<bool> disagree(buffer->shape.size(), false);
-    each_access(allocation.body, buffer, [&](const std::vector<Expr>& indices) {
+    each_access(without_tensor_operations(allocation.body), buffer, [&](const std::vector<Expr>& indices) {
       for (std::size_t i = 0; i < indices.size(); ++i) {
         const auto* variable = indices[i].as<ir::Variable>();
         const bool thread = variable != nullptr && thread_extent(variable->name).defined();
@@ -333,8 +346,9 @@ Expr threads_per_block_of(const ir::Program& program) {
   const Expr warps = axis_extent(program.body, LoopKind::warp);
   const Expr threads = axis_extent(program.body, LoopKind::thread);
   Expr by_warps = warps.defined() ? times(warps, 32) : lanes.defined() ? ir::integer(32) : Expr();
-  const Expr count = larger(by_warps, threads);
+  Expr count = larger(by_warps, threads);
   if (!count.defined()) return ir::integer(1);
+  if (program.roles) count = count + 32 * program.roles->producers;
   return is_known(program, count) ? count : Expr();
 }
 

@@ -36,7 +36,8 @@ struct ArgumentName {
   Argument operator=(KnobChoice choice) const { return {std::string(name), std::move(choice)}; }
 };
 inline constexpr ArgumentName at{"at"}, chunk{"chunk"}, code_bytes{"code_bytes"}, depth{"depth"},
-    groups{"groups"}, parts{"parts"}, reduce{"reduce"};
+    blocks{"blocks"}, columns{"columns"}, consumer_registers{"consumer_registers"}, groups{"groups"},
+    parts{"parts"}, producer_registers{"producer_registers"}, producers{"producers"}, reduce{"reduce"};
 
 /// A first argument that remembers where the user wrote it.
 template <class T>
@@ -102,6 +103,37 @@ class Schedule {
   Schedule& stage(Placed<std::string> tensor, Word scope, const Argument& place, const Argument& buffers) {
     return apply(
         {"stage", {{{}, tensor.value}, {{}, std::string(scope.text)}, place, buffers}, tensor.place});
+  }
+  /// `.stitch(B, shared, at = k.block, depth = 4)`: the rows of B that the weights keep are gathered into a
+  /// dense tile, of which there are four in turn.
+  Schedule& stitch(Placed<std::string> tensor, Word scope, const Argument& place) {
+    return apply({"stitch", {{{}, tensor.value}, {{}, std::string(scope.text)}, place}, tensor.place});
+  }
+  Schedule& stitch(Placed<std::string> tensor, Word scope, const Argument& place, const Argument& buffers) {
+    return apply(
+        {"stitch", {{{}, tensor.value}, {{}, std::string(scope.text)}, place, buffers}, tensor.place});
+  }
+  /// `.tensorize("mma_m16n8k16")`: the sums of a tile in registers are made by an instruction that multiplies
+  /// matrices. Names of instructions: scheduler/tensor_instructions.h.
+  Schedule& tensorize(Placed<std::string> instruction) {
+    return apply({"tensorize", {{{}, instruction.value}}, instruction.place});
+  }
+  /// `.reorder_writeback(C)`: results leave through shared memory, in whole lines, to the rows that the
+  /// format names; of so many columns with `columns = 32`, else 64.
+  template <class... Rest>
+  Schedule& reorder_writeback(Placed<std::string> tensor, const Rest&... rest) {
+    return apply({"reorder_writeback", {{{}, tensor.value}, rest...}, tensor.place});
+  }
+  /// `.persist(n.outer, m.block, blocks = 132)`: so many thread blocks go through the tiles of two loops that
+  /// are bound to blocks, those of the second one first.
+  Schedule& persist(Placed<LoopName> outer, LoopName inner, const Argument& number) {
+    return apply({"persist", {argument(outer.value), argument(inner), number}, outer.place});
+  }
+  /// `.specialize_warps(producers = 4, producer_registers = 40, consumer_registers = 232)`: warps of their
+  /// own start the copies of the staged loop (sm_90 and newer).
+  template <class... Rest>
+  Schedule& specialize_warps(Placed<Argument> first, const Rest&... rest) {
+    return apply({"specialize_warps", {first.value, rest...}, first.place});
   }
   /// `.split_k(k, groups = 8)`: groups share what is summed over k, each with sums of its own, which are
   /// added up through shared memory. The loop over the groups is called "k.group"; bind it to warps.

@@ -32,32 +32,6 @@ constexpr std::int64_t most_groups = 16;
 constexpr std::int64_t rows_of_chunks = 64, threads_of_chunks = 256;
 constexpr std::int64_t few_to_sum = 256;  ///< columns of the weights that short chunks suit better
 
-/// Empty names where the algorithm is something else.
-ProductLoops product_loops(const Algorithm& algorithm) {
-  ProductLoops found;
-  std::vector<std::string> outputs;
-  for (const IndexVariable& index : algorithm.indices) {
-    if (!index.reduction) outputs.push_back(index.name);
-  }
-  const Operand* sparse = algorithm.sparse_operand();
-  if (sparse == nullptr || sparse->shape.size() != 2 || outputs.size() != 2) return found;
-  for (const TensorAccess& factor : algorithm.factors) {
-    if (&algorithm.operands[factor.operand] != sparse) continue;
-    const std::string* row = factor.indices.front().plain();
-    if (row != nullptr && std::ranges::find(outputs, *row) != outputs.end()) found.rows = *row;
-  }
-  for (const std::string& name : outputs) {
-    if (name != found.rows) found.columns = name;
-  }
-  if (found.rows.empty()) return {};
-  found.sum = sum_loop(algorithm);
-  for (const TensorAccess& factor : algorithm.factors) {
-    const Operand& operand = algorithm.operands[factor.operand];
-    if (&operand != sparse) found.dense = operand.name;
-  }
-  return found;
-}
-
 /// A block of more rows than there are would keep registers for nothing.
 std::int64_t rows_of_few(std::int64_t rows) {
   return static_cast<std::int64_t>(

@@ -1,18 +1,12 @@
 // The form of SparseRT's recipe whose weights are read from memory.
 #pragma once
 
+#include <weft/scheduler/recipe_parts.h>
 #include <weft/scheduler/sparsert.h>
 
 #include <string>
 
 namespace weft {
-
-/// The loops of C[row, column] = sum of A[row, k] B[k, column].
-struct ProductLoops {
-  std::string rows, columns;
-  std::string sum;    ///< over stored places
-  std::string dense;  ///< the operand that the weights are multiplied with
-};
 
 /// A warp has some rows at a time, each by `lanes` lanes of some columns; the places of a row come in groups,
 /// vector loads of values and of columns, and rows of similar length beside each other. Where `form` is

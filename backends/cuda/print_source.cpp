@@ -51,7 +51,9 @@ class SourcePrinter {
     const std::string head = signature();
     const std::string body = Statements(names_, helpers_, expressions_, layout_).body(program_.program.body);
     std::string result = comment(computes) + "\n" + helpers_.text() + constants() + head;
-    if (layout_.is_dynamic) result += "  extern __shared__ __align__(16) unsigned char shared_memory[];\n";
+    if (layout_.is_dynamic)
+      result += fmt::format("  extern __shared__ __align__({}) unsigned char shared_memory[];\n",
+                            layout_.alignment);
     return result + body + "}\n";
   }
 

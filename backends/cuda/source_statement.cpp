@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/backends/cuda/source_statement.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/passes/shared_arrays.h>
 
 #include <algorithm>
 
@@ -8,7 +9,6 @@ namespace weft::cuda {
 namespace {
 
 constexpr std::int64_t most_static_shared_bytes = 48 * 1024;
-constexpr std::int64_t shared_alignment = 16;
 
 /// Whether the value is the same wherever it is asked for.
 bool is_steady(const ir::Expr& expr) {
@@ -25,17 +25,12 @@ bool is_steady(const ir::Expr& expr) {
 SharedLayout shared_layout(const ThreadProgram& program) {
   SharedLayout layout;
   layout.is_dynamic = program.launch.shared_bytes > most_static_shared_bytes;
-  std::int64_t bytes = 0;
-  ir::visit(program.program.body, [&](const ir::Stmt& s) {
-    const auto* allocation = s.as<ir::Allocate>();
-    if (allocation == nullptr || allocation->buffer->scope != ir::Scope::shared) return;
-    const ir::Buffer& buffer = *allocation->buffer;
-    if (!layout.offsets.emplace(&buffer, bytes).second) return;
-    auto size = static_cast<std::int64_t>(size_of(buffer.dtype));
-    for (const ir::Expr& extent : buffer.shape) size *= *ir::integer_value(extent);
-    bytes += (size + shared_alignment - 1) / shared_alignment * shared_alignment;
-  });
-  internal_check(bytes <= program.launch.shared_bytes, "shared buffers are larger than the launch says");
+  for (const SharedArray& array : shared_arrays(program.program)) {
+    layout.offsets[array.buffer] = array.offset;
+    layout.alignment = std::max(layout.alignment, shared_alignment_of(*array.buffer));
+  }
+  internal_check(shared_bytes_of(program.program) <= program.launch.shared_bytes,
+                 "shared buffers are larger than the launch says");
   return layout;
 }
 
@@ -99,6 +94,10 @@ void Statements::of(const ir::Block& s) {
 
 void Statements::of(const ir::Barrier&) {
   line("__syncthreads();");
+}
+
+void Statements::of(const ir::TensorOperation& s) {
+  internal_check(false, s.instruction + " is left in a thread-level program");
 }
 
 void Statements::of(const ir::Copy& s) {
@@ -200,7 +199,8 @@ bool Statements::with_first_value(const ir::Allocate& s, const std::string& name
 std::string Statements::shared_declaration(const ir::Buffer& buffer, const std::string& name) {
   const std::string type(type_in_memory(buffer.dtype));
   const std::string shape = expressions_.local_shape(buffer);
-  if (!layout_.is_dynamic) return "__shared__ __align__(16) " + type + " " + name + shape + ";";
+  if (!layout_.is_dynamic)
+    return fmt::format("__shared__ __align__({}) {} {}{};", shared_alignment_of(buffer), type, name, shape);
   const std::int64_t offset = layout_.offsets.at(&buffer);
   const std::string place = offset == 0 ? "shared_memory" : "shared_memory + " + std::to_string(offset);
   if (shape.empty()) return fmt::format("{0}& {1} = *reinterpret_cast<{0}*>({2});", type, name, place);

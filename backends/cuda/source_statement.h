@@ -15,6 +15,7 @@ namespace weft::cuda {
 /// Where shared buffers lie: declared one by one, or all in one dynamic array.
 struct SharedLayout {
   bool is_dynamic = false;
+  std::int64_t alignment = 16;                        ///< of the dynamic array
   std::map<const ir::Buffer*, std::int64_t> offsets;  ///< bytes from the begin of the dynamic array
 };
 SharedLayout shared_layout(const ThreadProgram& program);
@@ -45,6 +46,9 @@ class Statements {
   void of(const ir::Copy& s);
   void of(const ir::CopyGroup& s);
   void of(const ir::Barrier& s);
+  void of(const ir::TensorOperation& s);
+  void of(const ir::Execute& s);
+  std::string address(const ir::Load& place);
 
   void line(const std::string& text);
   void open(const std::string& head);

@@ -90,20 +90,25 @@ class LineBreaker {
   }
 
  private:
-  void step(std::vector<std::size_t>& open, std::size_t i) const {
+  /// `quoted`: inside of a text, which is never broken.
+  void step(std::vector<std::size_t>& open, std::size_t i, bool& quoted) const {
+    if (rest_[i] == '"') quoted = !quoted;
+    if (quoted) return;
     if (rest_[i] == '(' || rest_[i] == '[') open.push_back(column_ + i + 1);
     if ((rest_[i] == ')' || rest_[i] == ']') && !open.empty()) open.pop_back();
   }
   void advance(std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) step(open_, i);
+    bool quoted = false;
+    for (std::size_t i = 0; i < count; ++i) step(open_, i, quoted);
   }
 
   std::optional<Break> best_break() const {
     std::optional<Break> best;
     std::vector<std::size_t> open = open_;
+    bool quoted = false;
     for (std::size_t i = 0; i < rest_.size() && column_ + i <= most_columns; ++i) {
-      step(open, i);
-      if (rest_[i] != ' ' || i == 0) continue;
+      step(open, i, quoted);
+      if (rest_[i] != ' ' || i == 0 || quoted) continue;
       const auto weight =
           weight_of_break(std::string_view(rest_).substr(0, i), std::string_view(rest_).substr(i + 1));
       if (!weight) continue;

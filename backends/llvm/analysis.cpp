@@ -78,6 +78,8 @@ class UseCollector {
   bool of(const ir::Allocate&) { return false; }
   bool of(const ir::Copy&) { return false; }
   bool of(const ir::CopyGroup&) { return false; }
+  bool of(const ir::TensorOperation&) { return false; }
+  bool of(const ir::Execute&) { return false; }
   bool of(const ir::Barrier&) { return false; }
 
   void loads_of(const ir::Expr& expr) {

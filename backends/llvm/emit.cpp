@@ -4,6 +4,7 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <weft/backends/llvm/emit.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/passes/shared_arrays.h>
 
 #include <algorithm>
 
@@ -147,44 +148,37 @@ llvm::Function* Emitter::emit_cpu_entry(llvm::Function* kernel) {
 /// Every shared array has its own place for the whole kernel: static ones while they fit, else all in one
 /// dynamic array.
 void Emitter::add_shared_arrays() {
-  std::vector<const ir::Buffer*> arrays;
-  std::int64_t total = 0;
-  const auto bytes_of = [](const ir::Buffer& buffer) {
-    const std::int64_t bytes = elements_of(buffer) * static_cast<std::int64_t>(size_of(buffer.dtype));
-    return (bytes + shared_alignment - 1) / shared_alignment * shared_alignment;
-  };
-  ir::visit(program_.body, [&](const ir::Stmt& s) {
-    const auto* allocation = s.as<ir::Allocate>();
-    if (allocation == nullptr || allocation->buffer->scope != ir::Scope::shared) return;
-    arrays.push_back(allocation->buffer.get());
-    total += bytes_of(*allocation->buffer);
-  });
-  internal_check(total <= thread_program_.launch.shared_bytes,
+  const std::vector<SharedArray> arrays = shared_arrays(program_);
+  internal_check(shared_bytes_of(program_) <= thread_program_.launch.shared_bytes,
                  "the shared arrays of " + program_.name + " hold more bytes than its launch says");
+  std::int64_t most_aligned = shared_alignment;
+  for (const SharedArray& array : arrays)
+    most_aligned = std::max(most_aligned, shared_alignment_of(*array.buffer));
   llvm::GlobalVariable* dynamic = nullptr;
   if (thread_program_.launch.shared_bytes > most_static_shared_bytes) {
     auto* type = llvm::ArrayType::get(builder_.getInt8Ty(), 0);
     dynamic =
         new llvm::GlobalVariable(module_, type, false, llvm::GlobalValue::ExternalLinkage, nullptr,
                                  "weft_shared", nullptr, llvm::GlobalValue::NotThreadLocal, shared_space);
-    dynamic->setAlignment(llvm::Align(shared_alignment));
+    dynamic->setAlignment(llvm::Align(static_cast<std::uint64_t>(most_aligned)));
   }
-  std::int64_t offset = 0;
-  for (const ir::Buffer* buffer : arrays) {
+  for (const SharedArray& place : arrays) {
+    const ir::Buffer* buffer = place.buffer;
+    const std::int64_t alignment = shared_alignment_of(*buffer);
     llvm::Value* pointer = nullptr;
     if (dynamic != nullptr) {
-      pointer = builder_.CreateConstGEP1_32(builder_.getInt8Ty(), dynamic, static_cast<unsigned>(offset));
+      pointer =
+          builder_.CreateConstGEP1_32(builder_.getInt8Ty(), dynamic, static_cast<unsigned>(place.offset));
     } else {
       auto* type =
           llvm::ArrayType::get(storage_type(buffer->dtype), static_cast<std::uint64_t>(elements_of(*buffer)));
       auto* array = new llvm::GlobalVariable(module_, type, false, llvm::GlobalValue::InternalLinkage,
                                              llvm::UndefValue::get(type), identifier(buffer->name), nullptr,
                                              llvm::GlobalValue::NotThreadLocal, shared_space);
-      array->setAlignment(llvm::Align(shared_alignment));
+      array->setAlignment(llvm::Align(static_cast<std::uint64_t>(alignment)));
       pointer = array;
     }
-    shared_[buffer] = {pointer, shared_alignment};
-    offset += bytes_of(*buffer);
+    shared_[buffer] = {pointer, alignment};
   }
 }
 
@@ -251,6 +245,10 @@ void Emitter::of(const ir::CopyGroup& s) {
     builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_group, {},
                              {builder_.getInt32(static_cast<std::uint32_t>(s.pending))});
   }
+}
+
+void Emitter::of(const ir::TensorOperation& s) {
+  internal_check(false, s.instruction + " reached the emitter of " + program_.name);
 }
 
 void Emitter::of(const ir::Barrier&) {

@@ -103,6 +103,10 @@ class Emitter {
   void of(const ir::Copy& s);
   void of(const ir::CopyGroup& s);
   void of(const ir::Barrier& s);
+  void of(const ir::TensorOperation& s);
+  // emit_execute.cpp
+  void of(const ir::Execute& s);
+  llvm::Value* operand_of(const ir::Expr& argument, DType dtype);
   void clear_registers(const Storage& storage);
   Storage local_array(const ir::Buffer& buffer);
   void branch(llvm::Value* condition, const std::function<void()>& then,

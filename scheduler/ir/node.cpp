@@ -165,6 +165,16 @@ Stmt commit_copies() {
 Stmt wait_for_copies(int pending) {
   return make_stmt(CopyGroup{pending});
 }
+Stmt tensor_operation(TensorOperation operation) {
+  if (!operation.meaning.defined()) return {};
+  return make_stmt(std::move(operation));
+}
+Stmt execute(Execute execute) {
+  return make_stmt(std::move(execute));
+}
+Stmt execute(std::string instruction, std::vector<Expr> arguments) {
+  return make_stmt(Execute{std::move(instruction), {}, {}, std::move(arguments)});
+}
 
 BufferRef make_buffer(std::string name, DType dtype, Scope scope, Access access, std::vector<Expr> shape,
                       bool non_negative) {

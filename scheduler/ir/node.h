@@ -217,7 +217,11 @@ struct Copy {
   std::vector<Expr> extents;
   int step = -1;
   bool asynchronous = false;
-  Expr inside;  ///< thread level: where it does not hold, the run is zero; undefined: it always holds
+  Expr inside;  ///< where it does not hold, the run is zero; undefined: it always holds
+  /// Of a copy that gathers, one name for each of `extents`: then destination_begin and source_begin are
+  /// whole indices, and `inside` a condition, in terms of variables of these names.
+  std::vector<std::string> coordinates = {};
+  bool of_one_thread = false;  ///< thread level
 };
 
 /// Asynchronous copies of a thread since the last group are a group (`pending` below zero); or the thread
@@ -229,7 +233,34 @@ struct CopyGroup {
 /// All threads of the block wait for one another, and see each other's shared memory afterwards.
 struct Barrier {};
 
-struct StmtNode : std::variant<For, Store, Block, If, Allocate, Let, Copy, CopyGroup, Barrier> {
+/// Tile level: a loop nest that is done by instructions of the table. A machine without them runs the nest.
+struct TensorOperation {
+  std::string instruction;  ///< a row of the table (scheduler/tensor_instructions.h)
+  Stmt meaning;
+  int step = -1;
+  /// How many operations may still be under way when the next statement begins. Below zero, nothing is begun
+  /// here: all that is under way is waited for.
+  int pending = 0;
+};
+
+/// So many elements of an array in registers, one after the other, from the place on.
+struct RegisterRange {
+  BufferRef buffer;
+  std::vector<Expr> indices;
+  int count = 1;
+};
+
+/// Thread level: an instruction of the table with effects. Its operands are numbered in the order results,
+/// inputs, arguments. An argument that is a Load stands for the address of the element.
+struct Execute {
+  std::string instruction;
+  std::vector<RegisterRange> results;
+  std::vector<RegisterRange> inputs;
+  std::vector<Expr> arguments;
+};
+
+struct StmtNode
+    : std::variant<For, Store, Block, If, Allocate, Let, Copy, CopyGroup, Barrier, TensorOperation, Execute> {
   using variant::variant;
   const variant& kind() const { return *this; }
 };
@@ -300,5 +331,9 @@ Stmt barrier();
 Stmt commit_copies();
 /// Waits for all groups but the last `pending` ones.
 Stmt wait_for_copies(int pending);
+Stmt tensor_operation(TensorOperation operation);
+Stmt execute(Execute execute);
+/// An instruction that has arguments alone.
+Stmt execute(std::string instruction, std::vector<Expr> arguments = {});
 
 }  // namespace weft::ir

@@ -156,7 +156,35 @@ class Printer {
     line(depth, fmt::format("let {} = {}", s.name, text(s.value, 0)));
     print(s.body, depth);
   }
+  void statement(const TensorOperation& s, int depth) {
+    line(depth, fmt::format("{} {}:", s.pending < 0 ? "wait for" : "by", s.instruction));
+    print(s.meaning, depth + 1);
+  }
+  static std::string ranges(const std::vector<RegisterRange>& list_of_them) {
+    std::string result;
+    for (const RegisterRange& range : list_of_them)
+      result += fmt::format("{}{}[{} ..+{}]", result.empty() ? "" : ", ", range.buffer->name,
+                            list(range.indices), range.count);
+    return result;
+  }
+  void statement(const Execute& s, int depth) {
+    std::string operands = ranges(s.inputs);
+    for (const Expr& argument : s.arguments) operands += (operands.empty() ? "" : ", ") + text(argument, 0);
+    line(depth, fmt::format("{}{}{}({})", ranges(s.results), s.results.empty() ? "" : " = ", s.instruction,
+                            operands));
+  }
   void statement(const Copy& s, int depth) {
+    if (!s.coordinates.empty()) {
+      std::string places;
+      for (std::size_t i = 0; i < s.coordinates.size(); ++i)
+        places += fmt::format("{}{} < {}", i == 0 ? "" : ", ", s.coordinates[i], text(s.extents[i], 0));
+      return line(depth,
+                  fmt::format("gather {}[{}] -> {}[{}] for {}{}{}", s.source->name, list(s.source_begin),
+                              s.destination->name, list(s.destination_begin), places,
+                              s.inside.defined() ? " where " + text(s.inside, 0) : "",
+                              s.asynchronous ? "  # asynchronous" : ""),
+                  s.destination->name);
+    }
     line(depth,
          fmt::format("copy {} -> {}{}{}", region(s.source, s.source_begin, s.extents),
                      region(s.destination, s.destination_begin, s.extents),
@@ -204,6 +232,10 @@ std::string print(const Program& program, const std::string& marked) {
   for (const ConstantBuffer& constant : program.constants)
     printer.line(1,
                  fmt::format("constant {} = {}", declaration(*constant.buffer), shortly(constant.numbers)));
+  if (program.roles)
+    printer.line(1, fmt::format("roles: {} warps copy ({} registers), the others compute ({})",
+                                program.roles->producers, program.roles->producer_registers,
+                                program.roles->consumer_registers));
   printer.print(program.body, 1);
   return printer.take();
 }

@@ -3,6 +3,7 @@
 
 #include <weft/scheduler/ir/node.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,13 @@ struct ConstantBuffer {
   std::vector<std::int32_t> numbers;
 };
 
+/// Of a kernel whose warps take roles: some start the copies, the others compute.
+struct WarpRoles {
+  int producers = 0;           ///< warps, beside those that loops are bound to
+  int producer_registers = 0;  ///< of a thread; 0: as they come
+  int consumer_registers = 0;
+};
+
 /// The only IR, one kernel. Back ends pass arguments in this order: buffers, scalars, extents.
 struct Program {
   std::string name;  ///< an identifier
@@ -31,6 +39,7 @@ struct Program {
   std::vector<Variable> scalars;          ///< alpha, beta, …
   std::vector<Variable> extents;          ///< i64 sizes known only at launch; each is at least 1
   std::vector<Knob> knobs;                ///< open knobs; none may be left when the program is compiled
+  std::optional<WarpRoles> roles;         ///< a promise of specialize_warps, kept by the pass of that name
   /// Width of index arithmetic in generated code. With 32, a launch whose buffers hold 2^31 elements or more
   /// is refused.
   int index_bits = 32;

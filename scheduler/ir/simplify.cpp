@@ -285,8 +285,26 @@ class Simplifier {
     const bool kept = value.identity() == s.value.identity() && body.identity() == s.body.identity();
     return kept ? stmt : let(s.name, value, body);
   }
+  Stmt statement(const TensorOperation& s, const Stmt& stmt) {
+    const Stmt meaning = (*this)(s.meaning);
+    return meaning.identity() == s.meaning.identity()
+               ? stmt
+               : tensor_operation({s.instruction, meaning, s.step, s.pending});
+  }
+  Stmt statement(const Execute& s, const Stmt&) {
+    Execute result = s;
+    for (auto* ranges : {&result.results, &result.inputs}) {
+      for (RegisterRange& range : *ranges) range.indices = all(range.indices);
+    }
+    result.arguments = all(s.arguments);
+    return execute(std::move(result));
+  }
   Stmt statement(const Copy& s, const Stmt&) {
     Copy result = s;
+    for (std::size_t i = 0; i < s.coordinates.size(); ++i) {
+      const std::int64_t* extent = integer_value(s.extents[i]);
+      variables_[s.coordinates[i]] = {0, extent != nullptr ? Bound(*extent - 1) : Bound()};
+    }
     result.destination_begin = all(s.destination_begin);
     result.source_begin = all(s.source_begin);
     result.extents = all(s.extents);
@@ -295,6 +313,7 @@ class Simplifier {
       const std::int64_t* value = integer_value(inside);
       result.inside = value != nullptr && *value != 0 ? Expr() : inside;
     }
+    for (const std::string& name : s.coordinates) variables_.erase(name);
     return copy(std::move(result));
   }
   Stmt statement(const CopyGroup&, const Stmt& stmt) { return stmt; }

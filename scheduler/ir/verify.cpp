@@ -119,16 +119,36 @@ class Verifier {
     (*this)(s.body);
     variables_.erase(s.name);
   }
+  void statement(const TensorOperation& s) { (*this)(s.meaning); }
+  void statement(const Execute& s) {
+    for (const auto* ranges : {&s.results, &s.inputs}) {
+      for (const RegisterRange& range : *ranges) {
+        for (const Expr& index : range.indices) check(index);
+        access(range.buffer, range.indices);
+        require(range.buffer->scope == Scope::registers, "{} is given to {} and is no register",
+                range.buffer->name, s.instruction);
+      }
+    }
+    for (const Expr& argument : s.arguments) check(argument);
+  }
   void statement(const Copy& s) {
+    for (const std::string& name : s.coordinates)
+      require(variables_.insert(name).second, "variable {} is defined twice", name);
+    in_terms_of_coordinates(s);
+    for (const std::string& name : s.coordinates) variables_.erase(name);
+  }
+  void in_terms_of_coordinates(const Copy& s) {
     for (const auto* list : {&s.destination_begin, &s.source_begin, &s.extents}) {
       for (const Expr& expr : *list) check(expr);
     }
     access(s.source, s.source_begin);
     access(s.destination, s.destination_begin);
     const std::size_t buffers = s.asynchronous ? 1 : 0;
-    require(
-        s.extents.size() == s.source_begin.size() && s.extents.size() + buffers == s.destination_begin.size(),
-        "a copy of {} has another rank", s.source->name);
+    const bool gathers = !s.coordinates.empty();
+    require(gathers ? s.extents.size() == s.coordinates.size()
+                    : s.extents.size() == s.source_begin.size() &&
+                          s.extents.size() + buffers == s.destination_begin.size(),
+            "a copy of {} has another rank", s.source->name);
     if (s.inside.defined()) check(s.inside);
     require(s.source->dtype == s.destination->dtype, "a copy of {} changes the element type", s.source->name);
   }

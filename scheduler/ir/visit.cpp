@@ -19,6 +19,13 @@ void each_expr_of(const StmtNode& node, const std::function<void(const Expr&)>& 
                    if (s.inside.defined()) call(s.inside);
                  },
                  [](const CopyGroup&) {},
+                 [](const TensorOperation&) {},
+                 [&](const Execute& s) {
+                   for (const auto* ranges : {&s.results, &s.inputs}) {
+                     for (const RegisterRange& range : *ranges) all(range.indices);
+                   }
+                   all(s.arguments);
+                 },
                  [](const Block&) {},
                  [](const Allocate&) {},
                  [](const Barrier&) {},
@@ -74,6 +81,8 @@ void visit(const Stmt& root, const std::function<void(const Stmt&)>& on_stmt,
                  [](const Copy&) {},
                  [](const CopyGroup&) {},
                  [](const Barrier&) {},
+                 [&](const TensorOperation& s) { visit(s.meaning, on_stmt, on_expr); },
+                 [](const Execute&) {},
              },
              root.node().kind());
 }
@@ -189,6 +198,25 @@ Stmt Rewriter::operator()(const Stmt& stmt) const {
           },
           [&](const CopyGroup&) { return stmt; },
           [&](const Barrier&) { return stmt; },
+          [&](const TensorOperation& s) {
+            Stmt meaning = (*this)(s.meaning);
+            return meaning.identity() == s.meaning.identity()
+                       ? stmt
+                       : tensor_operation({s.instruction, meaning, s.step, s.pending});
+          },
+          [&](const Execute& s) {
+            Execute e = s;
+            bool kept = true;
+            for (auto* ranges : {&e.results, &e.inputs}) {
+              for (RegisterRange& range : *ranges) {
+                auto indices = all(range.indices);
+                kept = kept && unchanged(indices, range.indices);
+                range.indices = std::move(indices);
+              }
+            }
+            e.arguments = all(s.arguments);
+            return kept && unchanged(e.arguments, s.arguments) ? stmt : execute(std::move(e));
+          },
       },
       stmt.node().kind());
   return on_stmt && rebuilt.defined() ? on_stmt(rebuilt) : rebuilt;
@@ -232,6 +260,15 @@ Stmt replace_buffer(const Stmt& stmt, const BufferRef& from, const BufferRef& to
       if (c.destination == from) c.destination = to;
       return copy(std::move(c));
     }
+    if (const auto* s = child.as<Execute>()) {
+      Execute e = *s;
+      for (auto* ranges : {&e.results, &e.inputs}) {
+        for (RegisterRange& range : *ranges) {
+          if (range.buffer == from) range.buffer = to;
+        }
+      }
+      return execute(std::move(e));
+    }
     return child;
   };
   return rewriter(stmt);
@@ -262,24 +299,30 @@ class Occurrence {
 
   bool in(const Stmt& stmt) const {
     if (!stmt.defined()) return false;
-    return std::visit(overloaded{
-                          [&](const For& s) { return in(s.begin) || in(s.extent) || in(s.body); },
-                          [&](const Store& s) { return in(s.indices) || in(s.value); },
-                          [&](const Block& s) {
-                            return std::any_of(s.statements.begin(), s.statements.end(),
-                                               [&](const Stmt& child) { return in(child); });
-                          },
-                          [&](const If& s) { return in(s.condition) || in(s.then) || in(s.otherwise); },
-                          [&](const Allocate& s) { return in(s.body); },
-                          [&](const Let& s) { return in(s.value) || in(s.body); },
-                          [&](const Copy& s) {
-                            return in(s.destination_begin) || in(s.source_begin) || in(s.extents) ||
-                                   in(s.inside);
-                          },
-                          [](const CopyGroup&) { return false; },
-                          [](const Barrier&) { return false; },
-                      },
-                      stmt.node().kind());
+    return std::visit(
+        overloaded{
+            [&](const For& s) { return in(s.begin) || in(s.extent) || in(s.body); },
+            [&](const Store& s) { return in(s.indices) || in(s.value); },
+            [&](const Block& s) {
+              return std::any_of(s.statements.begin(), s.statements.end(),
+                                 [&](const Stmt& child) { return in(child); });
+            },
+            [&](const If& s) { return in(s.condition) || in(s.then) || in(s.otherwise); },
+            [&](const Allocate& s) { return in(s.body); },
+            [&](const Let& s) { return in(s.value) || in(s.body); },
+            [&](const Copy& s) {
+              return in(s.destination_begin) || in(s.source_begin) || in(s.extents) || in(s.inside);
+            },
+            [](const CopyGroup&) { return false; },
+            [](const Barrier&) { return false; },
+            [&](const TensorOperation& s) { return in(s.meaning); },
+            [&](const Execute& s) {
+              const auto in_range = [&](const RegisterRange& range) { return in(range.indices); };
+              return std::any_of(s.results.begin(), s.results.end(), in_range) ||
+                     std::any_of(s.inputs.begin(), s.inputs.end(), in_range) || in(s.arguments);
+            },
+        },
+        stmt.node().kind());
   }
 
  private:
@@ -307,6 +350,11 @@ bool uses(const Stmt& stmt, const BufferRef& buffer) {
       [&](const Stmt& s) {
         const auto* st = s.as<Store>();
         const auto* c = s.as<Copy>();
+        if (const auto* e = s.as<Execute>()) {
+          const auto is_it = [&](const RegisterRange& range) { return range.buffer == buffer; };
+          found = found || std::any_of(e->results.begin(), e->results.end(), is_it) ||
+                  std::any_of(e->inputs.begin(), e->inputs.end(), is_it);
+        }
         found = found || (st != nullptr && st->buffer == buffer) ||
                 (c != nullptr && (c->source == buffer || c->destination == buffer));
       },

@@ -5,6 +5,7 @@
 #include <weft/scheduler/ir/verify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/passes.h>
+#include <weft/scheduler/passes/shared_arrays.h>
 #include <weft/scheduler/resources.h>
 
 #include <algorithm>
@@ -75,19 +76,6 @@ void require_constant_arrays(const ir::Program& program) {
   });
 }
 
-std::int64_t shared_bytes_of(const ir::Program& program) {
-  std::int64_t bytes = 0;
-  ir::visit(program.body, [&](const ir::Stmt& s) {
-    const auto* allocation = s.as<ir::Allocate>();
-    if (allocation == nullptr || allocation->buffer->scope != ir::Scope::shared) return;
-    auto size = static_cast<std::int64_t>(size_of(allocation->buffer->dtype));
-    for (const ir::Expr& extent : allocation->buffer->shape) size *= *ir::integer_value(extent);
-    // An array without elements has an address too.
-    bytes += std::max<std::int64_t>(16, (size + 15) / 16 * 16);
-  });
-  return bytes;
-}
-
 }  // namespace
 
 ThreadProgram lower(const ir::Program& program, const Target& target, const PassObserver& observer) {
@@ -97,7 +85,16 @@ ThreadProgram lower(const ir::Program& program, const Target& target, const Pass
   Pipeline pipeline(program, observer);
   const std::int64_t threads = target.is_gpu() ? passes::threads_of(program) : 0;
   // While a loop of one iteration is a loop.
+  if (target.is_gpu() && program.roles)
+    pipeline.run("specialize_warps",
+                 [&](ir::Program p) { return passes::specialize_warps(std::move(p), threads); });
   if (target.is_gpu()) pipeline.run("run_copies_ahead", passes::run_copies_ahead);
+  if (target.is_gpu()) {
+    // While loops over lanes and warps are still loops: fragments are indexed by them.
+    pipeline.run("lower_tensor_operations", passes::lower_tensor_operations);
+  } else {
+    pipeline.run("run_by_meaning", passes::run_by_meaning);
+  }
   // Vectors before the rest: the later passes then see every sum where it is computed.
   pipeline.run("sink_vector_loops", passes::sink_vector_loops);
   if (target.is_gpu()) {
@@ -115,6 +112,9 @@ ThreadProgram lower(const ir::Program& program, const Target& target, const Pass
     pipeline.run("map_threads",
                  [&](ir::Program p) { return passes::map_threads(std::move(p), threads, result.launch); });
     pipeline.run("unroll_register_loops", passes::unroll_register_loops);
+    pipeline.run("wait_within_roles",
+                 [&](ir::Program p) { return passes::wait_within_roles(std::move(p), threads); });
+    if (program.roles) result.launch.threads += program.roles->producers * 32;
     passes::check_barriers(pipeline.program());
   } else {
     pipeline.run("serialize_bound_loops", passes::serialize_bound_loops);

@@ -3,6 +3,7 @@
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/children.h>
+#include <weft/scheduler/passes/gather.h>
 #include <weft/scheduler/passes/passes.h>
 
 #include <algorithm>
@@ -59,7 +60,9 @@ class CopyLowering {
   Stmt operator()(const Stmt& stmt) {
     if (!stmt.defined()) return stmt;
     if (const auto* copy = stmt.as<ir::Copy>()) {
+      if (copy->of_one_thread) return stmt;
       const std::string name = copy->destination->name + ".element" + std::to_string(count_++);
+      if (!copy->coordinates.empty()) return lower_gather(*copy, threads_, ranges_, name);
       return threads_ == 0 ? by_one(*copy, name) : by_threads(*copy, name);
     }
     const auto* loop = stmt.as<ir::For>();

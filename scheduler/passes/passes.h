@@ -6,12 +6,24 @@
 
 namespace weft::passes {
 
+/// Tensor operations become the loop nests that they mean.
+ir::Program run_by_meaning(ir::Program program);
+/// Tensor operations become instructions: loops over those of a tile, loads of fragments from shared memory,
+/// fences and waits. Later passes give each thread its registers.
+ir::Program lower_tensor_operations(ir::Program program);
+
 /// Vectorized loops move inwards past serial loops and allocations, so that they hold no sum of their own.
 ir::Program sink_vector_loops(ir::Program program);
 
 /// Register buffers lose the dimensions that are indexed by warp, lane and thread loops: every thread has its
 /// own. UserError when one thread would need another's register.
 ir::Program make_registers_private(ir::Program program);
+
+/// Where warps have roles: those beyond the first `consumers` threads start the copies of the program's ring,
+/// the others do the rest.
+ir::Program specialize_warps(ir::Program program, std::int64_t consumers);
+/// Barriers of a role are waited at by its threads alone.
+ir::Program wait_within_roles(ir::Program program, std::int64_t consumers);
 
 /// Asynchronous copies are started as many iterations ahead as their buffers allow, and waited for at the
 /// begin of the iteration that reads them.

@@ -37,6 +37,13 @@ void each_access(const Stmt& stmt, const ir::BufferRef& buffer,
       [&](const Stmt& s) {
         if (const auto* store = s.as<ir::Store>(); store != nullptr && store->buffer == buffer)
           on_access(store->indices);
+        if (const auto* use = s.as<ir::Execute>()) {
+          for (const auto* ranges : {&use->results, &use->inputs}) {
+            for (const ir::RegisterRange& range : *ranges) {
+              if (range.buffer == buffer) on_access(range.indices);
+            }
+          }
+        }
       },
       [&](const Expr& e) {
         if (const auto* load = e.as<ir::Load>(); load != nullptr && load->buffer == buffer)
@@ -90,6 +97,15 @@ Stmt privatised(const Stmt& stmt, const ir::Allocate& allocation, const std::set
     return load != nullptr && load->buffer == buffer ? ir::load(narrow, kept(load->indices, dropped)) : e;
   };
   rewriter.on_stmt = [&](const Stmt& s) {
+    if (const auto* use = s.as<ir::Execute>()) {
+      ir::Execute changed = *use;
+      for (auto* ranges : {&changed.results, &changed.inputs}) {
+        for (ir::RegisterRange& range : *ranges) {
+          if (range.buffer == buffer) range = {narrow, kept(range.indices, dropped), range.count};
+        }
+      }
+      return ir::execute(std::move(changed));
+    }
     const auto* store = s.as<ir::Store>();
     if (store == nullptr || store->buffer != buffer) return s;
     return ir::store(narrow, kept(store->indices, dropped), store->value, store->accumulate);
@@ -125,6 +141,11 @@ ir::Program unroll_register_loops(ir::Program program) {
       program.body,
       [&](const Stmt& s) {
         if (const auto* store = s.as<ir::Store>()) collect(store->buffer, store->indices);
+        if (const auto* use = s.as<ir::Execute>()) {
+          for (const auto* ranges : {&use->results, &use->inputs}) {
+            for (const ir::RegisterRange& range : *ranges) collect(range.buffer, range.indices);
+          }
+        }
       },
       [&](const Expr& e) {
         if (const auto* load = e.as<ir::Load>()) collect(load->buffer, load->indices);

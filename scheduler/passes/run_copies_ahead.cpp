@@ -2,6 +2,7 @@
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/children.h>
 #include <weft/scheduler/passes/passes.h>
+#include <weft/scheduler/passes/ring.h>
 
 #include <algorithm>
 
@@ -11,64 +12,9 @@ namespace {
 using ir::Expr;
 using ir::Stmt;
 
-/// The asynchronous copies at the begin of a loop's body.
-struct Ring {
-  std::vector<ir::BufferRef> tiles;
-  std::vector<ir::Copy> copies;
-  std::vector<Expr> conditions;                  ///< around the rest, while it is looked for
-  std::vector<std::vector<Expr>> conditions_of;  ///< of each copy
-  std::int64_t buffers = 0;                      ///< of each tile
-};
-
-void add(const ir::Copy& copy, Ring& ring) {
-  const std::int64_t buffers = *ir::integer_value(copy.destination->shape.front());
-  internal_check(ring.buffers == 0 || ring.buffers == buffers,
-                 "copies at one loop have different numbers of buffers");
-  ring.buffers = buffers;
-  ring.tiles.push_back(copy.destination);
-  ring.copies.push_back(copy);
-  ring.conditions_of.push_back(ring.conditions);
-}
-
-/// What is left of a loop's body: tiles are allocated one inside the other, each behind the copies into those
-/// around it; pieces of a loop have conditions around them.
-Stmt without_ring(const Stmt& stmt, Ring& ring) {
-  if (const auto* block = stmt.as<ir::Block>()) {
-    std::vector<Stmt> statements = block->statements;
-    statements.back() = without_ring(statements.back(), ring);
-    return ir::block(std::move(statements));
-  }
-  if (const auto* condition = stmt.as<ir::If>(); condition != nullptr && !condition->otherwise.defined()) {
-    ring.conditions.push_back(condition->condition);
-    const Stmt then = without_ring(condition->then, ring);
-    ring.conditions.pop_back();
-    return ir::if_then(condition->condition, then);
-  }
-  const auto* allocation = stmt.as<ir::Allocate>();
-  if (allocation == nullptr) return stmt;
-  const auto* block = allocation->body.as<ir::Block>();
-  const auto* copy = block == nullptr ? nullptr : block->statements.front().as<ir::Copy>();
-  if (copy == nullptr || !copy->asynchronous || copy->destination != allocation->buffer)
-    return ir::allocate(allocation->buffer, without_ring(allocation->body, ring));
-  add(*copy, ring);
-  return without_ring(ir::block({block->statements.begin() + 1, block->statements.end()}), ring);
-}
-
 /// Iterations take the buffers in turn. A loop that was split counts otherwise than the pieces of it do.
 Expr slot_of(const Ring& ring, const ir::For& loop) {
   return (ir::variable(loop.name) - loop.begin) % ir::integer(ring.buffers);
-}
-
-Stmt with_slot(const Stmt& stmt, const Ring& ring, const Expr& slot) {
-  ir::Rewriter rewriter;
-  rewriter.on_expr = [&](const Expr& e) {
-    const auto* load = e.as<ir::Load>();
-    if (load == nullptr || std::ranges::find(ring.tiles, load->buffer) == ring.tiles.end()) return e;
-    std::vector<Expr> indices = load->indices;
-    indices.front() = slot;
-    return ir::load(load->buffer, std::move(indices));
-  };
-  return rewriter(stmt);
 }
 
 /// The copies of an iteration.
@@ -116,14 +62,14 @@ Stmt at_once(const Ring& ring, ir::For loop) {
 Stmt run_ahead(const Stmt& stmt, bool repeats) {
   if (!stmt.defined()) return stmt;
   const auto* copy = stmt.as<ir::Copy>();
-  internal_check(copy == nullptr || !copy->asynchronous,
+  internal_check(copy == nullptr || !copy->asynchronous || copy->of_one_thread,
                  "an asynchronous copy does not stand at the begin of a loop's body");
   const auto* loop = stmt.as<ir::For>();
   if (loop == nullptr)
     return with_children(stmt, [&](const Stmt& child) { return run_ahead(child, repeats); });
   Ring ring;
   ir::For changed = *loop;
-  const Stmt rest = without_ring(loop->body, ring);
+  const Stmt rest = ring_of(loop->body, ring);
   changed.body = run_ahead(rest, repeats || !ir::is_bound(loop->kind));
   if (ring.copies.empty()) return ir::for_loop(std::move(changed));
   changed.body = with_slot(changed.body, ring, slot_of(ring, *loop));

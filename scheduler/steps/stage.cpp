@@ -9,6 +9,7 @@
 #include <weft/scheduler/steps/loops.h>
 #include <weft/scheduler/steps/padding.h>
 #include <weft/scheduler/steps/staged_region.h>
+#include <weft/scheduler/steps/staging_request.h>
 
 #include <algorithm>
 #include <set>
@@ -172,8 +173,10 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
   std::vector<Expr> shape =
       shape_of_tile(copy.extents, *loads_of(body, buffer).front(), inner_loops(body), context.algorithm);
   if (ring.depth > 1) shape.insert(shape.begin(), ir::integer(ring.depth));
-  const auto tile = ir::make_buffer(tile_name(program, buffer->name + ".shared"), buffer->dtype,
-                                    ir::Scope::shared, ir::Access::read_write, shape, buffer->non_negative);
+  const auto tile = std::make_shared<ir::Buffer>(
+      *ir::make_buffer(tile_name(program, buffer->name + ".shared"), buffer->dtype, ir::Scope::shared,
+                       ir::Access::read_write, shape, buffer->non_negative));
+  tile->swizzle = buffer->swizzle;
   copy.destination = tile;
   // A ring takes one copy an iteration; there the conditions stay.
   const std::vector<bool> marks =
@@ -293,28 +296,6 @@ std::variant<Stmt, Reason> behind_staged(const Stmt& body, const ir::BufferRef& 
   return ir::allocate(allocation->buffer, ir::block(std::move(statements)));
 }
 
-struct Request {
-  std::string tensor;
-  std::string scope;
-  std::string at;
-  std::int64_t depth = 1;
-};
-
-Request request_of(const Step& step) {
-  Request request;
-  for (const Argument& argument : step.arguments) {
-    if (argument.name == "at") {
-      request.at = word_of(argument);
-    } else if (argument.name == "depth") {
-      const auto* number = std::get_if<std::int64_t>(&argument.value);
-      request.depth = number == nullptr ? 0 : *number;
-    } else {
-      (request.tensor.empty() ? request.tensor : request.scope) = word_of(argument);
-    }
-  }
-  return request;
-}
-
 bool indexed_inside(const Stmt& body, const ir::BufferRef& buffer) {
   const InnerLoops loops = inner_loops(body);
   for (const ir::Load* load : loads_of(body, buffer)) {
@@ -344,25 +325,13 @@ std::vector<ir::BufferRef> buffers_read(const ir::Program& program, const std::v
   return buffers;
 }
 
-std::optional<Reason> check_place(const ir::Program& program, const Request& request) {
+std::optional<Reason> check_place(const ir::Program& program, const StagingRequest& request) {
   if (auto missing = require_loop(program, request.at)) return missing;
   if (request.scope != "shared" && request.scope != "registers") {
     return Reason{2, request.scope, "shared or registers", {}};
   }
-  std::optional<Reason> refused;
-  ir::visit(program.body, [&](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    if (loop == nullptr || refused || request.scope != "shared") return;
-    const bool around = loop->name == request.at || find_loop(loop->body, request.at) != nullptr;
-    if (around && (ir::is_within_block(loop->kind) || loop->kind == ir::LoopKind::vectorized)) {
-      refused =
-          Reason{5,
-                 fmt::format("{} is {}, so its iterations do not reach the copy together", loop->name,
-                             ir::name_of(loop->kind)),
-                 fmt::format("reorder({}, {}) first, or another place", request.at, loop->name), loop->name};
-    }
-  });
-  return refused;
+  if (request.scope == "shared") return require_reached_together(program, request.at, 5);
+  return std::nullopt;
 }
 
 /// stage(T, shared | registers, at = loop, depth = buffers): at the begin of each iteration of the loop, what
@@ -377,7 +346,7 @@ std::optional<Reason> check_place(const ir::Program& program, const Request& req
 /// serial or unrolled and its copies have one depth; 9 beyond 1, the place of the copy is known before the
 /// iteration.
 StepResult apply_stage(const ir::Program& program, const Step& step, const StepContext& context) {
-  const Request request = request_of(step);
+  const StagingRequest request = staging_request_of(step);
   if (auto refused = check_place(program, request)) return *refused;
   if (auto refused = check_depth(program, request.at, request.scope, request.depth, context.target))
     return *refused;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/default_schedule.h>
+#include <weft/scheduler/shfl_bw.h>
 #include <weft/scheduler/sparsert.h>
 #include <weft/search/measure/recipes.h>
 
@@ -236,6 +237,34 @@ std::vector<RecipePoint> sparsert_points() {
   return points;
 }
 
+Schedule shfl_bw_point(const Workload& workload, const Target& target, const ShflBwKnobs& knobs,
+                       std::int64_t places) {
+  const std::int64_t rows = workload.groups.has_value() ? workload.groups->rows : 64;
+  const auto weights = std::make_shared<const SparseTensor>(
+      pack(workload.matrix, formats::shfl_bw({.rows = rows, .places = places})));
+  return shfl_bw(workload.algorithm, weights, target, knobs);
+}
+
+Schedule shfl_bw_recipe(const Workload& workload, const Target& target) {
+  return shfl_bw_point(workload, target, {}, 0);
+}
+
+std::vector<RecipePoint> shfl_bw_points() {
+  std::vector<RecipePoint> points;
+  for (const std::int64_t columns : {64, 128, 256, 512}) {
+    for (const std::int64_t stages : {2, 3, 4, 6, 8}) {
+      for (const std::int64_t places : {32, 64}) {
+        const ShflBwKnobs knobs{.columns = columns, .stages = stages};
+        points.push_back({fmt::format("columns {}, stages {}, places {}", columns, stages, places),
+                          [knobs, places](const Workload& workload, const Target& target) {
+                            return shfl_bw_point(workload, target, knobs, places);
+                          }});
+      }
+    }
+  }
+  return points;
+}
+
 }  // namespace
 
 bool Recipe::is_for(const Suite& suite) const {
@@ -244,8 +273,9 @@ bool Recipe::is_for(const Suite& suite) const {
 
 const std::vector<Recipe>& recipes() {
   static const std::vector<Recipe> all{
-      {"default", default_recipe, {}},
-      {"sparsert", sparsert_recipe, sparsert_points(), RecipeWeights::unstructured}};
+      {"default", default_recipe, {}, RecipeWeights::unstructured},
+      {"sparsert", sparsert_recipe, sparsert_points(), RecipeWeights::unstructured},
+      {"shfl_bw", shfl_bw_recipe, shfl_bw_points(), RecipeWeights::grouped}};
   return all;
 }
 

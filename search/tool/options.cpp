@@ -255,10 +255,9 @@ const Target& target_of(const Device& device) {
   const int sm = device.description().sm;
   const Target* best = nullptr;
   for (const Target& target : targets()) {
-    if (target.is_gpu() && !target.architecture_specific && target.sm <= sm &&
-        (best == nullptr || target.sm > best->sm)) {
-      best = &target;
-    }
+    // Code for sm_90a runs on devices of sm_90 alone.
+    const bool runs = target.is_gpu() && (target.architecture_specific ? target.sm == sm : target.sm <= sm);
+    if (runs && (best == nullptr || target.sm >= best->sm)) best = &target;
   }
   if (best != nullptr) return *best;
   throw UserError({"no target fits the device", device.name(),

@@ -61,11 +61,11 @@ auto named(const List& list, std::string_view name, const char* what) {
   refuse(what, name, fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(name, names)));
 }
 
-std::int64_t number_of(std::string_view word, std::string_view text) {
+std::int64_t number_of(std::string_view recipe, std::string_view word, std::string_view text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number < 1 || number > most)
-    refuse("a knob of sparsert cannot be read", fmt::format("{}={}", word, text),
+    refuse(fmt::format("a knob of {} cannot be read", recipe), fmt::format("{}={}", word, text),
            fmt::format("a whole number from 1 to {}", most));
   return number;
 }
@@ -84,8 +84,14 @@ void set_knob(SparseRtKnobs& knobs, std::string_view word, std::string_view valu
     if (found == numbers.end())
       refuse("sparsert has no such knob", word,
              fmt::format("{}{}", fmt::join(words, ", "), did_you_mean(word, words)));
-    knobs.*found->second = number_of(word, value);
+    knobs.*found->second = number_of("sparsert", word, value);
   }
+}
+
+void set_knob(ShflBwKnobs& knobs, std::string_view word, std::string_view value) {
+  const std::vector<std::pair<std::string_view, std::int64_t ShflBwKnobs::*>> known{
+      {"columns", &ShflBwKnobs::columns}, {"stages", &ShflBwKnobs::stages}, {"blocks", &ShflBwKnobs::blocks}};
+  knobs.*named(known, word, "shfl_bw has no such knob") = number_of("shfl_bw", word, value);
 }
 
 }  // namespace
@@ -95,12 +101,12 @@ RecipeChoice parse_recipe(std::string_view text) {
   choice.text = std::string(text);
   const std::size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
-  const std::array<std::string_view, 2> names{"default", "sparsert"};
+  const std::array<std::string_view, 3> names{"default", "sparsert", "shfl_bw"};
   if (std::ranges::find(names, name) == names.end())
-    refuse("there is no such recipe", name, "default or sparsert" + did_you_mean(name, names));
-  choice.sparsert = name == "sparsert";
+    refuse("there is no such recipe", name, "default, sparsert or shfl_bw" + did_you_mean(name, names));
+  choice.name = std::string(name);
   if (colon == std::string_view::npos) return choice;
-  if (!choice.sparsert) refuse("the recipe has no knobs", text, "default");
+  if (choice.name == "default") refuse("the recipe has no knobs", text, "default");
   choice.has_knobs = true;
   std::vector<std::string_view> given;
   std::string_view rest = text.substr(colon + 1);
@@ -109,12 +115,14 @@ RecipeChoice parse_recipe(std::string_view text) {
     const std::string_view part = rest.substr(0, comma);
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos)
-      refuse("a knob of sparsert has no value", part, "sparsert:form=baked,rows=32");
+      refuse(fmt::format("a knob of {} has no value", name), part,
+             name == "sparsert" ? "sparsert:form=baked,rows=32" : "shfl_bw:columns=256,stages=3");
     const std::string_view word = part.substr(0, equals);
     if (std::ranges::find(given, word) != given.end())
-      refuse("a knob of sparsert is given twice", word, "each knob once");
+      refuse(fmt::format("a knob of {} is given twice", name), word, "each knob once");
     given.push_back(word);
-    set_knob(choice.knobs, word, part.substr(equals + 1));
+    const std::string_view value = part.substr(equals + 1);
+    name == "sparsert" ? set_knob(choice.knobs, word, value) : set_knob(choice.grouped, word, value);
     if (comma == std::string_view::npos) return choice;
     rest = rest.substr(comma + 1);
   }
@@ -122,7 +130,15 @@ RecipeChoice parse_recipe(std::string_view text) {
 
 Schedule schedule_by_recipe(const RecipeChoice& recipe, const Algorithm& algorithm,
                             std::shared_ptr<const SparseTensor> weights, const Target& target) {
-  if (!recipe.sparsert) return default_schedule(algorithm, std::move(weights), target);
+  if (recipe.name == "default") return default_schedule(algorithm, std::move(weights), target);
+  if (recipe.name == "shfl_bw") {
+    const bool grouped = weights->format().name == "shfl_bw" || weights->format().name == "vector_wise";
+    if (recipe.has_knobs && (!target.is_gpu() || !grouped))
+      throw UserError({"knobs of shfl_bw would have no effect", "--recipe " + recipe.text,
+                       fmt::format("{} for {}", weights->format().text(), target.name),
+                       "weights in shfl_bw or vector_wise, for a GPU"});
+    return shfl_bw(algorithm, std::move(weights), target, recipe.grouped);
+  }
   if (recipe.has_knobs && (!target.is_gpu() || weights->format().name != "csr"))
     throw UserError({"knobs of sparsert would have no effect", "--recipe " + recipe.text,
                      fmt::format("{} for {}", weights->format().text(), target.name),

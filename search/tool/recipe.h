@@ -1,6 +1,7 @@
 // What --recipe says.
 #pragma once
 
+#include <weft/scheduler/shfl_bw.h>
 #include <weft/scheduler/sparsert.h>
 
 #include <memory>
@@ -11,15 +12,17 @@ namespace weft::tool {
 
 /// A recipe that was chosen on the command line.
 struct RecipeChoice {
-  bool sparsert = false;         ///< else the default schedule
+  std::string name = "default";  ///< default, sparsert or shfl_bw
   bool has_knobs = false;        ///< some were given, so that the recipe must be able to follow them
   SparseRtKnobs knobs;           ///< those not given are left to the recipe
+  ShflBwKnobs grouped;           ///< the same of shfl_bw
   std::string text = "default";  ///< as it was written
 };
 
-/// "default", "sparsert", "sparsert:form=baked,rows=32,groups=4". The words are the knobs of SparseRtKnobs;
-/// numbers are from 1 to a million. UserError that lists what there is for a recipe, a knob or a form that
-/// there is not, for a number that cannot be read, and for a knob given twice.
+/// "default", "sparsert", "sparsert:form=baked,rows=32,groups=4", "shfl_bw:columns=256,stages=3". The words
+/// are the knobs of SparseRtKnobs and ShflBwKnobs; numbers are from 1 to a million. UserError that lists what
+/// there is for a recipe, a knob or a form that there is not, for a number that cannot be read, and for a
+/// knob given twice.
 RecipeChoice parse_recipe(std::string_view text);
 
 /// The recipe's schedule. UserError where knobs were given for a target or a format that sparsert leaves to

@@ -38,9 +38,9 @@ std::string message_of(std::string_view recipe) {
 }
 
 TEST(Recipe, NamesWithoutKnobs) {
-  EXPECT_FALSE(parse_recipe("default").sparsert);
+  EXPECT_EQ(parse_recipe("default").name, "default");
   const RecipeChoice plain = parse_recipe("sparsert");
-  EXPECT_TRUE(plain.sparsert);
+  EXPECT_EQ(plain.name, "sparsert");
   EXPECT_FALSE(plain.has_knobs);
   EXPECT_EQ(plain.knobs.form, SparseRtForm::chosen);
   EXPECT_FALSE(bakes(of("default")));

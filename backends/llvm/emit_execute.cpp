@@ -1,0 +1,92 @@
+// Instructions with effects, as text: LLVM has intrinsics for few of them.
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/Support/Error.h>
+#include <weft/backends/llvm/emit.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/effect_text.h>
+#include <weft/scheduler/instructions.h>
+
+namespace weft::llvm_backend {
+namespace {
+
+const char* letter_of(DType dtype) {
+  if (dtype == DType::f32) return "f";
+  return dtype == DType::i64 ? "l" : "r";
+}
+
+/// Braces choose between dialects in LLVM's texts unless they are written so.
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '|') result += '$';
+    result += c;
+  }
+  return result;
+}
+
+}  // namespace
+
+llvm::Value* Emitter::operand_of(const ir::Expr& argument, DType dtype) {
+  if (const auto* place = argument.as<ir::Load>())
+    return pointer_to(*place->buffer, offset_of(*place->buffer, place->indices));
+  return builder_.CreateSExtOrTrunc(value(argument),
+                                    dtype == DType::i64 ? builder_.getInt64Ty() : builder_.getInt32Ty());
+}
+
+void Emitter::of(const ir::Execute& s) {
+  internal_check(capabilities_.gpu && !lanes_, s.instruction + " in a program for the CPU, or in a vector");
+  const Instruction& row = instruction(s.instruction);
+  std::vector<std::pair<const ir::Buffer*, ir::Expr>> results;
+  std::vector<llvm::Value*> operands;
+  std::string constraints;
+  const auto add = [&](const std::string& constraint) {
+    constraints += (constraints.empty() ? "" : ",") + constraint;
+  };
+  for (const ir::RegisterRange& range : s.results) {
+    for (int i = 0; i < range.count; ++i)
+      results.emplace_back(range.buffer.get(), offset_of(*range.buffer, range.indices) + i);
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) add(std::string("=") + letter_of(row.result));
+  for (const ir::RegisterRange& range : s.inputs) {
+    for (int i = 0; i < range.count; ++i) {
+      operands.push_back(read(*range.buffer, offset_of(*range.buffer, range.indices) + i));
+      add(letter_of(range.buffer->dtype));
+    }
+  }
+  for (std::size_t i = 0; i < s.arguments.size(); ++i) {
+    if (is_immediate(row, i)) continue;
+    const DType dtype = row.operands.at(s.inputs.empty() ? i : i + operands.size());
+    operands.push_back(operand_of(s.arguments[i], dtype));
+    add(letter_of(dtype));
+  }
+  if (row.reads_results) {
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      operands.push_back(read(*results[i].first, results[i].second));
+      add(std::to_string(i));
+    }
+  }
+  if (!row.only_registers) add("~{memory}");
+  std::vector<llvm::Type*> types;
+  for (const llvm::Value* operand : operands) types.push_back(operand->getType());
+  llvm::Type* element =
+      row.result == DType::f32 ? builder_.getFloatTy() : static_cast<llvm::Type*>(builder_.getInt32Ty());
+  llvm::Type* result = results.empty() ? builder_.getVoidTy()
+                       : results.size() == 1
+                           ? element
+                           : static_cast<llvm::Type*>(llvm::StructType::get(
+                                 context_, std::vector<llvm::Type*>(results.size(), element)));
+  auto* type = llvm::FunctionType::get(result, types, false);
+  if (llvm::Error error = llvm::InlineAsm::verify(type, constraints)) {
+    throw InternalError("PTX with wrong operands: " + llvm::toString(std::move(error)) + ": " +
+                        std::string(row.ptx));
+  }
+  llvm::Value* computed = builder_.CreateCall(
+      llvm::InlineAsm::get(type, escaped(effect_text(row, s)), constraints, !row.only_registers), operands);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    llvm::Value* of_result =
+        results.size() == 1 ? computed : builder_.CreateExtractValue(computed, static_cast<unsigned>(i));
+    write(*results[i].first, results[i].second, of_result);
+  }
+}
+
+}  // namespace weft::llvm_backend

@@ -1,0 +1,161 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/effect_instructions.h>
+#include <weft/scheduler/effect_text.h>
+#include <weft/scheduler/tensor_instructions.h>
+
+#include <deque>
+#include <string>
+
+namespace weft {
+namespace {
+
+/// "$3, $4, $5"
+std::string numbered(int first, int count) {
+  std::vector<std::string> names;
+  for (int i = 0; i < count; ++i) names.push_back(fmt::format("${}", first + i));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// Texts live as long as the table.
+std::string_view kept(std::string text) {
+  static std::deque<std::string> texts;
+  return texts.emplace_back(std::move(text));
+}
+
+Instruction effect(std::string_view name, int lowest_sm, std::vector<DType> operands, std::string text) {
+  Instruction row;
+  row.name = name;
+  row.operands = std::move(operands);
+  row.ptx = kept(std::move(text));
+  row.lowest_sm = lowest_sm;
+  row.effect = true;
+  return row;
+}
+
+Instruction load_matrices(int count, bool transposed) {
+  const std::string name = fmt::format("ldmatrix_x{}{}", count, transposed ? "_trans" : "");
+  Instruction row = effect(kept(name), 75, {DType::i32},
+                           fmt::format("ldmatrix.sync.aligned.m8n8.x{}{}.shared.b16 {{{}}}, [${}];", count,
+                                       transposed ? ".trans" : "", numbered(0, count), count));
+  row.result = DType::i32;
+  row.results = count;
+  return row;
+}
+
+Instruction multiply_of_warp(std::string_view name, int k, std::string_view type, int lowest_sm) {
+  const int left = k / 4;
+  const int right = k / 8;
+  Instruction row = effect(
+      name, lowest_sm, std::vector<DType>(static_cast<std::size_t>(left + right), DType::i32),
+      fmt::format("mma.sync.aligned.m16n8k{}.row.col.f32.{}.{}.f32 {{{}}}, {{{}}}, {{{}}}, {{{}}};", k, type,
+                  type, numbered(0, 4), numbered(4, left), numbered(4 + left, right), numbered(0, 4)));
+  row.result = DType::f32;
+  row.results = 4;
+  row.reads_results = true;
+  row.only_registers = true;
+  return row;
+}
+
+/// Operands: the address, the low and the high half of what else the descriptor says, of the left and of the
+/// right factor. `left_by_columns` and `right_by_rows`: the factor lies with its m or n dimension contiguous.
+Instruction multiply_of_warpgroup(std::string_view name, int n, std::string_view type, bool left_by_columns,
+                                  bool right_by_rows) {
+  const int results = n / 2;
+  const auto descriptor = [&](const char* which, int first) {
+    return fmt::format("bfe.u32 low, ${}, 4, 14; or.b32 low, low, ${}; mov.b64 {}, {{low, ${}}}; ", first,
+                       first + 1, which, first + 2);
+  };
+  Instruction row = effect(
+      name, 90, std::vector<DType>(6, DType::i32),
+      fmt::format(
+          "{{ .reg .pred add; .reg .b32 low; .reg .b64 left, right; setp.eq.b32 add, 0, 0; {}{}"
+          "wgmma.mma_async.sync.aligned.m64n{}k16.f32.{}.{} {{{}}}, left, right, add, 1, 1, {}, {}; }}",
+          descriptor("left", results), descriptor("right", results + 3), n, type, type, numbered(0, results),
+          left_by_columns ? 1 : 0, right_by_rows ? 1 : 0));
+  row.result = DType::f32;
+  row.results = results;
+  row.reads_results = true;
+  return row;
+}
+
+void add_multiplications(std::vector<Instruction>& rows) {
+  for (const TensorInstruction& tensor : tensor_instructions()) {
+    const std::string_view type = name_of(tensor.operands);
+    rows.push_back(tensor.place == TensorOperands::registers
+                       ? multiply_of_warp(tensor.executed, tensor.k, type, tensor.lowest_sm)
+                       : multiply_of_warpgroup(tensor.executed, tensor.n, type, false, true));
+  }
+  for (const int count : {1, 2, 4}) {
+    rows.push_back(load_matrices(count, false));
+    rows.push_back(load_matrices(count, true));
+  }
+  // Nothing but an order: who uses the accumulators comes after.
+  Instruction hold = effect("hold_accumulators", 0, {}, "");
+  hold.result = DType::f32;
+  hold.reads_results = true;
+  rows.push_back(std::move(hold));
+  rows.push_back(effect("wgmma_fence", 90, {}, "wgmma.fence.sync.aligned;"));
+  rows.push_back(effect("wgmma_commit", 90, {}, "wgmma.commit_group.sync.aligned;"));
+  rows.push_back(effect("wgmma_wait", 90, {DType::i32}, "wgmma.wait_group.sync.aligned #0;"));
+}
+
+void add_barriers(std::vector<Instruction>& rows) {
+  using enum DType;
+  rows.push_back(effect("mbarrier_init", 80, {i32, i32}, "mbarrier.init.shared.b64 [$0], $1;"));
+  // A wait that does not end would hang the device: it traps after a second or so.
+  rows.push_back(effect("mbarrier_wait", 90, {i32, i32},
+                        "{ .reg .pred done; .reg .b32 tries; mov.u32 tries, 0; again: "
+                        "mbarrier.try_wait.parity.shared.b64 done, [$0], $1; @done bra over; "
+                        "add.u32 tries, tries, 1; setp.lt.u32 done, tries, 1048576; @done bra again; trap; "
+                        "over: }"));
+  rows.push_back(
+      effect("mbarrier_arrive", 80, {i32}, "{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [$0]; }"));
+  rows.push_back(effect("mbarrier_expect", 90, {i32, i32},
+                        "{ .reg .b64 state; mbarrier.arrive.expect_tx.shared.b64 state, [$0], $1; }"));
+  rows.push_back(
+      effect("mbarrier_arrive_copies", 80, {i32}, "cp.async.mbarrier.arrive.noinc.shared.b64 [$0];"));
+  rows.push_back(effect("fence_mbarrier_init", 90, {}, "fence.mbarrier_init.release.cluster;"));
+  rows.push_back(effect("fence_async", 90, {}, "fence.proxy.async.shared::cta;"));
+  // To shared memory, from global memory, bytes, the barrier that counts them.
+  rows.push_back(
+      effect("bulk_copy", 90, {i32, i64, i32, i32},
+             "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1], $2, [$3];"));
+  rows.push_back(effect("less_registers", 90, {i32}, "setmaxnreg.dec.sync.aligned.u32 #0;"));
+  rows.push_back(effect("more_registers", 90, {i32}, "setmaxnreg.inc.sync.aligned.u32 #0;"));
+  // What lane $2 of the warp has in $1.
+  Instruction shuffle = effect("shuffle", 0, {i32, i32}, "shfl.sync.idx.b32 $0, $1, $2, 31, 0xffffffff;");
+  shuffle.result = i32;
+  shuffle.results = 1;
+  rows.push_back(std::move(shuffle));
+  rows.push_back(effect("barrier_of_warp", 0, {}, "bar.warp.sync 0xffffffff;"));
+  rows.push_back(effect("barrier_of_some", 0, {i32, i32}, "bar.sync #0, #1;"));
+}
+
+}  // namespace
+
+bool is_immediate(const Instruction& row, std::size_t argument) {
+  return row.ptx.find(fmt::format("#{}", argument)) != std::string_view::npos;
+}
+
+std::string effect_text(const Instruction& row, const ir::Execute& use) {
+  std::string text(row.ptx);
+  for (std::size_t i = 0; i < use.arguments.size(); ++i) {
+    if (!is_immediate(row, i)) continue;
+    const std::int64_t* number = ir::integer_value(use.arguments[i]);
+    internal_check(number != nullptr, "an operand of " + use.instruction + " has to be a constant");
+    const std::string mark = fmt::format("#{}", i);
+    text.replace(text.find(mark), mark.size(), std::to_string(*number));
+  }
+  return text;
+}
+
+std::vector<Instruction> effect_instructions() {
+  std::vector<Instruction> rows;
+  add_multiplications(rows);
+  add_barriers(rows);
+  return rows;
+}
+
+}  // namespace weft

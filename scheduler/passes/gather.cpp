@@ -1,0 +1,203 @@
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/gather.h>
+
+#include <algorithm>
+
+namespace weft::passes {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+/// Whether the integer is a multiple of the number, whatever its variables are.
+bool divides(std::int64_t number, const Expr& expr) {
+  const ir::Linear sum = ir::linear(expr);
+  return sum.constant % number == 0 &&
+         std::ranges::all_of(sum.terms, [&](const auto& term) { return term.coefficient % number == 0; });
+}
+
+class Gather {
+ public:
+  Gather(const ir::Copy& copy, std::int64_t threads, const ir::Ranges& ranges, std::string name)
+      : copy_(copy), threads_(threads), ranges_(ranges), name_(std::move(name)) {
+    for (std::size_t i = 0; i < copy.coordinates.size(); ++i)
+      ranges_[copy.coordinates[i]] = {0, *ir::integer_value(copy.extents[i]) - 1};
+    // What the run asks, it asks at its first element.
+    for (const std::int64_t bytes : {16, 8, 4}) {
+      const std::int64_t length = bytes / size();
+      if (length_ == 1 && length > 1 && has_runs(length)) length_ = length;
+    }
+  }
+
+  GatherRuns runs() const {
+    const Expr inside = condition();
+    return {length_, ir::integer_value(inside) == nullptr ? inside : Expr()};
+  }
+  Stmt operator()() const { return threads_ == 0 ? one_after_the_other() : shared_out(); }
+
+ private:
+  std::int64_t size() const { return static_cast<std::int64_t>(size_of(copy_.source->dtype)); }
+  const std::string& last() const { return copy_.coordinates.back(); }
+  std::int64_t extent(std::size_t i) const { return *ir::integer_value(copy_.extents[i]); }
+
+  /// Runs begin at multiples of their length: neighbours in both buffers, aligned, inside together or not at
+  /// all. The destination is a tile whose lines hold whole runs.
+  bool has_runs(std::int64_t length) const {
+    if (extent(copy_.extents.size() - 1) % length != 0) return false;
+    const ir::Buffer& source = *copy_.source;
+    const Expr& index = copy_.source_begin.back();
+    const std::int64_t* step = ir::integer_value(source.strides.back());
+    const bool neighbours = ir::linear(index).coefficient_of(last()) == 1 && step != nullptr && *step == 1;
+    const auto elsewhere = [&](const Expr& e) { return !ir::uses(e, last()); };
+    if (!neighbours || !std::all_of(copy_.source_begin.begin(), copy_.source_begin.end() - 1, elsewhere) ||
+        !divides(length, ir::substitute(index, {{last(), ir::integer(0)}})) ||
+        !std::all_of(source.strides.begin(), source.strides.end() - 1,
+                     [&](const Expr& stride) { return divides(length, stride); }))
+      return false;
+    return divides(length, source.shape.back()) && asks_by_runs(condition(), length);
+  }
+
+  /// Whether the condition has one answer for a whole run: it is about other coordinates, or compares this
+  /// one with a multiple of the length.
+  bool asks_by_runs(const Expr& condition, std::int64_t length) const {
+    if (!ir::uses(condition, last())) return true;
+    const auto* e = condition.as<ir::Binary>();
+    if (e == nullptr) return false;
+    if (e->op == ir::BinaryOperator::logical_and)
+      return asks_by_runs(e->left, length) && asks_by_runs(e->right, length);
+    const auto* less = e;
+    if (less->op == ir::BinaryOperator::less_equal) {
+      // 0 <= x
+      return ir::linear(less->right).coefficient_of(last()) == 1 && !ir::uses(less->left, last()) &&
+             divides(length, less->left - ir::substitute(less->right, {{last(), ir::integer(0)}}));
+    }
+    return less->op == ir::BinaryOperator::less && ir::linear(less->left).coefficient_of(last()) == 1 &&
+           !ir::uses(less->right, last()) &&
+           divides(length, less->right - ir::substitute(less->left, {{last(), ir::integer(0)}}));
+  }
+
+  Expr condition() const {
+    Expr all = copy_.inside.defined() ? copy_.inside : ir::boolean(true);
+    for (std::size_t i = 0; i < copy_.source_begin.size(); ++i) {
+      const Expr& index = copy_.source_begin[i];
+      bool data = false;
+      ir::visit(index, [&](const Expr& e) { data = data || e.as<ir::Load>() != nullptr; });
+      // Coordinates that come from data have been checked when the weights were; the mark of padding among
+      // them is what `inside` asks.
+      if (data && index.as<ir::Load>() != nullptr) continue;
+      for (const Expr& part : {ir::integer(0) <= index, index < copy_.source->shape[i]}) {
+        if (!ir::always(part, ranges_)) all = all && part;
+      }
+    }
+    return all;
+  }
+
+  std::vector<Expr> at(const std::vector<Expr>& indices, const ir::Substitution& place) const {
+    std::vector<Expr> result;
+    for (const Expr& index : indices) result.push_back(ir::substitute(index, place));
+    return result;
+  }
+
+  /// The run that begins at the place.
+  Stmt move(const ir::Substitution& place) const {
+    const Expr inside = ir::substitute(condition(), place);
+    constexpr std::int64_t least_asynchronous_bytes = 4;
+    if (copy_.asynchronous && length_ * size() >= least_asynchronous_bytes && threads_ > 0) {
+      ir::Copy run = copy_;
+      run.destination_begin = at(copy_.destination_begin, place);
+      run.source_begin = at(copy_.source_begin, place);
+      run.extents = {ir::integer(length_)};
+      run.coordinates = {name_ + ".place"};
+      run.of_one_thread = true;
+      run.inside = ir::integer_value(inside) == nullptr ? inside : Expr();
+      return ir::copy(std::move(run));
+    }
+    const auto each = [&](const auto& element) {
+      if (length_ == 1) return element(place);
+      ir::Substitution behind = place;
+      behind[last()] = place.at(last()) + ir::variable(name_ + ".run");
+      return ir::for_loop({name_ + ".run", ir::integer(0), ir::integer(length_), ir::LoopKind::vectorized,
+                           copy_.step, element(behind)});
+    };
+    const Stmt copied = each([&](const ir::Substitution& here) {
+      return ir::store(copy_.destination, at(copy_.destination_begin, here),
+                       ir::load(copy_.source, at(copy_.source_begin, here)));
+    });
+    const Stmt cleared = each([&](const ir::Substitution& here) {
+      const DType type = copy_.destination->dtype;
+      return ir::store(copy_.destination, at(copy_.destination_begin, here),
+                       is_float(type) ? ir::constant(type, 0) : ir::integer(0));
+    });
+    return ir::if_then(inside, copied, cleared);
+  }
+
+  Stmt one_after_the_other() const {
+    ir::Substitution place;
+    for (const std::string& name : copy_.coordinates) place[name] = ir::variable(name);
+    place[last()] = ir::variable(last()) * ir::integer(length_);
+    Stmt body = move(place);
+    for (std::size_t i = copy_.coordinates.size(); i-- > 0;) {
+      const bool runs = i + 1 == copy_.coordinates.size();
+      body =
+          ir::for_loop({copy_.coordinates[i], ir::integer(0), ir::integer(extent(i) / (runs ? length_ : 1)),
+                        ir::LoopKind::serial, copy_.step, body});
+    }
+    return body;
+  }
+
+  /// Consecutive threads take consecutive runs.
+  Stmt shared_out() const {
+    std::int64_t total = 1;
+    for (std::size_t i = 0; i < copy_.extents.size(); ++i) total *= extent(i);
+    total /= length_;
+    const Expr thread = ir::variable("thread_index");
+    const std::string round = name_ + ".round";
+    const auto runs_at = [&](const Expr& number) { return move(place_of(number)); };
+    const std::int64_t rounds = total / threads_;
+    const std::int64_t left = total % threads_;
+    constexpr std::int64_t most_written_out = 64;
+    Stmt body =
+        rounds == 0
+            ? Stmt()
+            : ir::for_loop({round, ir::integer(0), ir::integer(rounds),
+                            rounds <= most_written_out ? ir::LoopKind::unrolled : ir::LoopKind::serial,
+                            copy_.step, runs_at(ir::variable(round) * ir::integer(threads_) + thread)});
+    if (left > 0)
+      body = ir::block(
+          {body, ir::if_then(thread < ir::integer(left), runs_at(ir::integer(rounds * threads_) + thread))});
+    body = ir::let("thread_index", ir::call("thread", DType::i64, {}), body);
+    return copy_.asynchronous ? body : ir::block({ir::barrier(), body, ir::barrier()});
+  }
+
+  ir::Substitution place_of(Expr number) const {
+    ir::Substitution place;
+    for (std::size_t i = copy_.coordinates.size(); i-- > 0;) {
+      const bool runs = i + 1 == copy_.coordinates.size();
+      const std::int64_t here = extent(i) / (runs ? length_ : 1);
+      Expr own = here == 1 ? ir::integer(0) : i == 0 ? number : number % ir::integer(here);
+      place[copy_.coordinates[i]] = runs ? own * ir::integer(length_) : own;
+      number = number / ir::integer(here);
+    }
+    return place;
+  }
+
+  const ir::Copy& copy_;
+  std::int64_t threads_;
+  ir::Ranges ranges_;
+  std::string name_;
+  std::int64_t length_ = 1;
+};
+
+}  // namespace
+
+GatherRuns gather_runs(const ir::Copy& copy, const ir::Ranges& ranges) {
+  return Gather(copy, 0, ranges, {}).runs();
+}
+
+Stmt lower_gather(const ir::Copy& copy, std::int64_t threads, const ir::Ranges& ranges,
+                  const std::string& name) {
+  return Gather(copy, threads, ranges, name)();
+}
+
+}  // namespace weft::passes

@@ -1,0 +1,26 @@
+// Copies that gather, as what threads do.
+#pragma once
+
+#include <weft/scheduler/ir/simplify.h>
+
+#include <cstdint>
+#include <string>
+
+namespace weft::passes {
+
+/// How many elements along the last coordinate are moved together, up to 16 bytes of them, and where a run is
+/// not inside the source (undefined: nowhere).
+struct GatherRuns {
+  std::int64_t length = 1;
+  ir::Expr condition;
+};
+GatherRuns gather_runs(const ir::Copy& copy, const ir::Ranges& ranges);
+
+/// The copy (ir::Copy with coordinates) as loops that `threads` threads share, in runs of up to 16 bytes
+/// along the last coordinate, which start copies where the copy is asynchronous; on the CPU (threads == 0) as
+/// plain loops. Places outside the source, and those where `inside` does not hold, become zero. `name` begins
+/// the names of its loops.
+ir::Stmt lower_gather(const ir::Copy& copy, std::int64_t threads, const ir::Ranges& ranges,
+                      const std::string& name);
+
+}  // namespace weft::passes

@@ -1,0 +1,244 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/fragments.h>
+#include <weft/scheduler/ir/simplify.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/passes.h>
+#include <weft/scheduler/tensor_nest.h>
+
+#include <algorithm>
+
+namespace weft::passes {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+const TensorInstruction& row_of(const std::string& executed) {
+  const auto rows = tensor_instructions();
+  const auto found = std::find_if(rows.begin(), rows.end(),
+                                  [&](const TensorInstruction& row) { return row.executed == executed; });
+  internal_check(found != rows.end(), "no tensor instruction is done by " + executed);
+  return *found;
+}
+
+Expr number(std::int64_t value) {
+  return ir::integer(value);
+}
+
+class Operation {
+ public:
+  Operation(const ir::TensorOperation& operation)
+      : step_(operation.step),
+        pending_(operation.pending),
+        nest_(nest_of(operation)),
+        leading_(leading_of(operation)),
+        fragments_{row_of(operation.instruction), *ir::integer_value(nest_.rows.extent),
+                   *ir::integer_value(nest_.columns.extent), base_of(nest_.rows), base_of(nest_.columns)},
+        depth_(*ir::integer_value(nest_.depth.extent)) {}
+
+  Stmt operator()() const {
+    return fragments_.over_threads(
+        instruction().place == TensorOperands::registers ? from_registers() : from_shared(), step_);
+  }
+
+ private:
+  static TensorNest nest_of(const ir::TensorOperation& operation) {
+    std::vector<ir::For> loops;
+    Stmt core = operation.meaning;
+    while (const auto* loop = core.as<ir::For>()) {
+      loops.push_back(*loop);
+      const Stmt body = loop->body;
+      core = body;
+    }
+    const auto* store = core.as<ir::Store>();
+    internal_check(store != nullptr,
+                   "the meaning of " + operation.instruction + " is no nest around a store");
+    auto nest = tensor_nest_of(loops, *store);
+    internal_check(nest.has_value(),
+                   "the meaning of " + operation.instruction + " is no product of matrices");
+    return std::move(*nest);
+  }
+
+  /// The indices of the sum in front of those that its fragments have.
+  static std::vector<Expr> leading_of(const ir::TensorOperation& operation) {
+    std::vector<Expr> indices;
+    ir::visit(operation.meaning, [&](const Stmt& s) {
+      if (const auto* store = s.as<ir::Store>()) indices = store->indices;
+    });
+    indices.resize(indices.size() - Fragments::dimensions);
+    return indices;
+  }
+
+  static std::string base_of(const ir::For& loop) {
+    return loop.name.substr(0, loop.name.size() - tile_suffix.size());
+  }
+
+  const TensorInstruction& instruction() const { return fragments_.instruction; }
+  std::int64_t row_tiles() const { return fragments_.rows / instruction().m; }
+  std::int64_t column_tiles() const { return fragments_.columns / instruction().n; }
+
+  Expr left_at(const Expr& row, const Expr& depth) const {
+    return at(nest_.left, {{nest_.rows.name, row}, {nest_.depth.name, depth}});
+  }
+  Expr right_at(const Expr& depth, const Expr& column) const {
+    return at(nest_.right, {{nest_.columns.name, column}, {nest_.depth.name, depth}});
+  }
+  static Expr at(const ir::Load& load, const ir::Substitution& place) {
+    return ir::substitute(ir::load(load.buffer, load.indices), place);
+  }
+
+  ir::RegisterRange accumulators(const Expr& row_tile, const Expr& column_tile) const {
+    std::vector<Expr> place = leading_;
+    const std::vector<Expr> own = fragments_.begin_of(row_tile, column_tile);
+    place.insert(place.end(), own.begin(), own.end());
+    return {nest_.sum, std::move(place), instruction().m * instruction().n / (32 * instruction().warps)};
+  }
+
+  Stmt loop(const std::string& name, std::int64_t extent, const Stmt& body) const {
+    return ir::for_loop({name, number(0), number(extent), ir::LoopKind::unrolled, step_, body});
+  }
+
+  // ---- operands in registers ----
+
+  Stmt from_registers() const {
+    const std::int64_t k = instruction().k;
+    const std::string name = fragments_.row_loop;
+    const auto left = ir::make_buffer(nest_.left.buffer->name + ".fragment", DType::i32, ir::Scope::registers,
+                                      ir::Access::read_write, {number(row_tiles()), number(k / 4)});
+    const auto right =
+        ir::make_buffer(nest_.right.buffer->name + ".fragment", DType::i32, ir::Scope::registers,
+                        ir::Access::read_write, {number(column_tiles()), number(k / 8)});
+    const Expr step = ir::variable(name + ".step"), row = ir::variable(name + ".tile"),
+               column = ir::variable(fragments_.column_loop + ".tile");
+    const Expr begin = step * number(k);
+    const Expr lane = fragments_.lane();
+    // Lane l points to row l mod 16 of the two columns, or the one column, of 8 x 8 matrices.
+    const Expr left_place =
+        left_at(row * number(16) + lane % number(16), begin + (k == 16 ? lane / number(16) * number(8) : 0));
+    const Stmt load_left = loop(name + ".tile", row_tiles(),
+                                ir::execute({k == 16 ? "ldmatrix_x4" : "ldmatrix_x2",
+                                             {{left, {row, number(0)}, static_cast<int>(k / 4)}},
+                                             {},
+                                             {left_place}}));
+    const Stmt multiply = loop(name + ".tile", row_tiles(),
+                               loop(fragments_.column_loop + ".tile", column_tiles(),
+                                    ir::execute({std::string(instruction().executed),
+                                                 {accumulators(row, column)},
+                                                 {{left, {row, number(0)}, static_cast<int>(k / 4)},
+                                                  {right, {column, number(0)}, static_cast<int>(k / 8)}},
+                                                 {}})));
+    const Stmt steps =
+        loop(name + ".step", depth_ / k, ir::block({load_left, load_right(right, begin), multiply}));
+    return ir::allocate(left, ir::allocate(right, steps));
+  }
+
+  /// Two neighbouring tiles of eight columns at a time.
+  Stmt load_right(const ir::BufferRef& right, const Expr& begin) const {
+    const int k = instruction().k;
+    const Expr lane = fragments_.lane();
+    const Expr depth = begin + lane % number(k);
+    const std::int64_t pairs = column_tiles() / 2;
+    const std::string name = fragments_.column_loop + ".tiles";
+    const Expr pair = ir::variable(name);
+    const auto loads = [&](const Expr& first, int tiles) {
+      const Expr place =
+          right_at(depth, first * number(8) + (tiles == 2 ? lane / number(k) % number(2) * number(8) : 0));
+      const int registers = k / 8 * tiles;
+      return ir::execute({fmt::format("ldmatrix_x{}_trans", registers),
+                          {{right, {first, number(0)}, registers}},
+                          {},
+                          {place}});
+    };
+    return ir::block({pairs == 0 ? Stmt() : loop(name, pairs, loads(pair * number(2), 2)),
+                      column_tiles() % 2 == 0 ? Stmt() : loads(number(column_tiles() - 1), 1)});
+  }
+
+  // ---- operands in shared memory ----
+
+  /// The distance in bytes that one step in rows, columns or depth makes, where it makes the same everywhere.
+  static std::int64_t bytes_between(const ir::Load& load, const std::string& loop, std::int64_t steps) {
+    const auto offset = [&](std::int64_t place) {
+      ir::Rewriter rewriter;
+      rewriter.on_expr = [&](const Expr& e) {
+        if (e.as<ir::Load>() != nullptr) return number(0);
+        const auto* v = e.as<ir::Variable>();
+        return v == nullptr ? e : number(v->name == loop ? place : 0);
+      };
+      Expr sum = number(0);
+      for (std::size_t i = 0; i < load.indices.size(); ++i)
+        sum = sum + rewriter(load.indices[i]) * load.buffer->strides[i];
+      const std::int64_t* value = ir::integer_value(ir::simplify(sum, {}));
+      internal_check(value != nullptr, "the place of " + load.buffer->name + " is no constant");
+      return *value;
+    };
+    return (offset(steps) - offset(0)) * static_cast<std::int64_t>(size_of(load.buffer->dtype));
+  }
+
+  /// What a descriptor says besides the address: PTX ISA, "Matrix descriptor format".
+  struct Descriptor {
+    std::int64_t low = 0, high = 0;
+  };
+  static Descriptor descriptor(std::int64_t leading_bytes, std::int64_t stride_bytes, int swizzle) {
+    const std::int64_t layout = swizzle == 3 ? 1 : swizzle == 2 ? 2 : 3;
+    std::int64_t high = stride_bytes / 16 | layout << 30;
+    if (high > INT32_MAX) high -= std::int64_t{1} << 32;
+    return {(leading_bytes / 16) << 16, high};
+  }
+
+  Stmt from_shared() const {
+    const TensorInstruction& row = instruction();
+    const ir::Buffer& left = *nest_.left.buffer;
+    const ir::Buffer& right = *nest_.right.buffer;
+    const std::int64_t line = *ir::integer_value(right.shape.back());
+    const Descriptor of_left = descriptor(16, bytes_between(nest_.left, nest_.rows.name, 8), left.swizzle);
+    const std::int64_t panel =
+        fragments_.columns > line ? bytes_between(nest_.right, nest_.columns.name, line) : 16;
+    const Descriptor of_right =
+        descriptor(panel, bytes_between(nest_.right, nest_.depth.name, 8), right.swizzle);
+    const std::string name = fragments_.row_loop;
+    const Expr step = ir::variable(name + ".step"), row_tile = ir::variable(name + ".tile"),
+               column_tile = ir::variable(fragments_.column_loop + ".tile");
+    const Stmt multiply =
+        ir::execute({std::string(row.executed),
+                     {accumulators(row_tile, column_tile)},
+                     {},
+                     {left_at(row_tile * number(row.m), step * number(row.k)), number(of_left.low),
+                      number(of_left.high), right_at(step * number(row.k), column_tile * number(row.n)),
+                      number(of_right.low), number(of_right.high)}});
+    const Stmt all = loop(
+        name + ".step", depth_ / row.k,
+        loop(name + ".tile", row_tiles(), loop(fragments_.column_loop + ".tile", column_tiles(), multiply)));
+    const Stmt held =
+        loop(name + ".tile", row_tiles(),
+             loop(fragments_.column_loop + ".tile", column_tiles(),
+                  ir::execute({"hold_accumulators", {accumulators(row_tile, column_tile)}, {}, {}})));
+    const Stmt finished = ir::block({ir::execute("wgmma_wait", {number(0)}), held});
+    if (pending_ < 0) return finished;
+    const Stmt waited = pending_ == 0 ? finished : ir::execute("wgmma_wait", {number(pending_)});
+    // What was copied came by another way than the tensor core reads it.
+    return ir::block(
+        {ir::execute("fence_async"), ir::execute("wgmma_fence"), all, ir::execute("wgmma_commit"), waited});
+  }
+
+  int step_;
+  int pending_;
+  TensorNest nest_;
+  std::vector<Expr> leading_;
+  Fragments fragments_;
+  std::int64_t depth_;
+};
+
+}  // namespace
+
+ir::Program lower_tensor_operations(ir::Program program) {
+  ir::Rewriter rewriter;
+  rewriter.on_stmt = [](const Stmt& s) {
+    const auto* operation = s.as<ir::TensorOperation>();
+    return operation == nullptr ? s : Operation(*operation)();
+  };
+  program.body = rewriter(program.body);
+  return program;
+}
+
+}  // namespace weft::passes

@@ -1,0 +1,229 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/gather.h>
+#include <weft/scheduler/passes/producer_copies.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::passes {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+constexpr std::int64_t lanes_of_warp = 32;
+/// Iterations between the load of a number and its use.
+constexpr std::int64_t iterations_ahead = ProducerCopies::turns - 1;
+
+Expr number(std::int64_t value) {
+  return ir::integer(value);
+}
+
+std::int64_t extent_of(const Expr& extent) {
+  const std::int64_t* value = ir::integer_value(extent);
+  internal_check(value != nullptr, "a copy of producers has no constant extent");
+  return *value;
+}
+
+/// Whether all dimensions behind the first that is not 1 are copied whole.
+bool is_block(const ir::Copy& copy) {
+  if (!copy.coordinates.empty() || copy.source->swizzle != copy.destination->swizzle) return false;
+  const std::size_t more = copy.destination_begin.size() - copy.extents.size();
+  bool whole = true;
+  for (std::size_t i = copy.extents.size(); i-- > 0;) {
+    const std::int64_t* extent = ir::integer_value(copy.extents[i]);
+    const std::int64_t* in_source = ir::integer_value(copy.source->shape[i]);
+    const std::int64_t* in_tile = ir::integer_value(copy.destination->shape[i + more]);
+    if (extent == nullptr || (!whole && *extent != 1)) return false;
+    whole =
+        whole && in_source != nullptr && in_tile != nullptr && *extent == *in_source && *extent == *in_tile;
+  }
+  return true;
+}
+
+std::int64_t bytes_of(const ir::Copy& copy) {
+  auto bytes = static_cast<std::int64_t>(size_of(copy.source->dtype));
+  for (const Expr& extent : copy.extents) bytes *= extent_of(extent);
+  return bytes;
+}
+
+/// The element of the weights' numbers that the place depends on, undefined where there is none.
+Expr data_of(const ir::Copy& copy) {
+  Expr data;
+  for (const Expr& index : copy.source_begin) {
+    ir::visit(index, [&](const Expr& e) {
+      if (e.as<ir::Load>() != nullptr && !data.defined()) data = e;
+    });
+  }
+  return data;
+}
+
+}  // namespace
+
+bool has_bulk_copy(const Ring& ring) {
+  return std::any_of(ring.copies.begin(), ring.copies.end(),
+                     [](const ir::Copy& copy) { return copy.coordinates.empty(); });
+}
+
+ProducerCopies::ProducerCopies(const Ring& ring, const ir::For& loop, Expr thread, std::int64_t threads,
+                               ir::BufferRef full)
+    : loop_(loop), thread_(std::move(thread)), threads_(threads), full_(std::move(full)) {
+  for (const ir::Copy& copy : ring.copies) {
+    if (!copy.coordinates.empty()) {
+      gathers_.push_back(gathered(copy));
+      continue;
+    }
+    internal_check(is_block(copy), copy.source->name + " is not copied in whole blocks");
+    blocks_.push_back(copy);
+    bulk_bytes_ += bytes_of(copy);
+  }
+}
+
+ProducerCopies::Gathered ProducerCopies::gathered(const ir::Copy& copy) const {
+  Gathered result;
+  result.copy = copy;
+  const GatherRuns runs = gather_runs(copy, {});
+  result.length = runs.length;
+  result.copy.inside = runs.condition;
+  std::int64_t columns = 1;
+  for (std::size_t i = 1; i < copy.extents.size(); ++i) columns *= extent_of(copy.extents[i]);
+  result.runs = columns / runs.length;
+  const std::int64_t lanes = std::min(result.runs, lanes_of_warp);
+  const std::int64_t rows = extent_of(copy.extents.front());
+  const std::int64_t groups = threads_ / lanes;
+  internal_check(result.runs % lanes == 0 && threads_ % lanes == 0 && rows % groups == 0,
+                 "producers cannot share the rows of " + copy.destination->name);
+  result.rows = rows / groups;
+  result.data = data_of(copy);
+  if (!result.data.defined()) return result;
+  internal_check(result.rows <= lanes, "lanes cannot hold the rows of " + copy.destination->name);
+  result.loaded = ir::make_buffer(copy.destination->name + ".loaded", DType::i32, ir::Scope::registers,
+                                  ir::Access::read_write, {number(turns)});
+  result.chosen = ir::make_buffer(copy.destination->name + ".rows", DType::i32, ir::Scope::registers,
+                                  ir::Access::read_write, {number(result.rows)});
+  return result;
+}
+
+/// The row of the tile that the thread copies in that round.
+Expr ProducerCopies::row_of(const Gathered& gather, const Expr& round) const {
+  const std::int64_t lanes = std::min(gather.runs, lanes_of_warp);
+  return ir::variable("producer") / number(lanes) * number(gather.rows) + round;
+}
+
+/// Lanes beyond the rows load one that another lane has loaded too.
+Stmt ProducerCopies::load_number(const Gathered& gather, const Expr& turn, const Expr& iteration) const {
+  const std::int64_t lanes = std::min(gather.runs, lanes_of_warp);
+  const Expr own = ir::variable("producer") % number(lanes) % number(gather.rows);
+  const Expr value = ir::substitute(
+      gather.data, {{gather.copy.coordinates.front(), row_of(gather, own)}, {loop_.name, iteration}});
+  return ir::if_then(iteration < loop_.begin + loop_.extent, ir::store(gather.loaded, {turn}, value));
+}
+
+Stmt ProducerCopies::copy_rows(const Gathered& gather, const Expr& slot, const Expr& turn) const {
+  const ir::Copy& copy = gather.copy;
+  const std::string name = copy.destination->name + ".round";
+  const std::int64_t lanes = std::min(gather.runs, lanes_of_warp);
+  const Expr round = ir::variable(name);
+  std::vector<Stmt> runs, whole_runs;
+  Expr whole = ir::boolean(true);
+  for (std::int64_t part = 0; part < gather.runs / lanes; ++part) {
+    ir::Substitution place{{copy.coordinates.front(), row_of(gather, round)}};
+    Expr rest = ir::variable("producer") % number(lanes) + number(part * lanes);
+    for (std::size_t i = copy.coordinates.size(); i-- > 1;) {
+      const bool last = i + 1 == copy.coordinates.size();
+      const std::int64_t extent = extent_of(copy.extents[i]) / (last ? gather.length : 1);
+      const Expr own = extent == 1 ? number(0) : i == 1 ? rest : rest % number(extent);
+      place[copy.coordinates[i]] = last ? own * number(gather.length) : own;
+      rest = rest / number(extent);
+    }
+    ir::Rewriter known;
+    known.on_expr = [&](const Expr& e) {
+      return gather.data.defined() && ir::same(e, gather.data) ? ir::load(gather.chosen, {round}) : e;
+    };
+    const auto at = [&](const Expr& e) { return ir::substitute(known(e), place); };
+    ir::Copy run = copy;
+    std::transform(copy.source_begin.begin(), copy.source_begin.end(), run.source_begin.begin(), at);
+    std::transform(copy.destination_begin.begin(), copy.destination_begin.end(),
+                   run.destination_begin.begin(), at);
+    run.destination_begin.front() = slot;
+    run.inside = copy.inside.defined() ? at(copy.inside) : Expr();
+    run.extents = {number(gather.length)};
+    run.coordinates = {copy.destination->name + ".place"};
+    run.of_one_thread = true;
+    runs.push_back(ir::copy(run));
+    for (std::int64_t i = 0; i < gather.rows && run.inside.defined(); ++i)
+      whole = whole && ir::substitute(run.inside, {{name, number(i)}});
+    run.inside = {};
+    whole_runs.push_back(ir::copy(std::move(run)));
+  }
+  const auto rounds = [&](const std::string& loop, const Stmt& body) {
+    return ir::for_loop({loop, number(0), number(gather.rows), ir::LoopKind::unrolled, copy.step, body});
+  };
+  Stmt exchange;
+  if (gather.data.defined()) {
+    // All of them before the first copy: lanes that ask one another wait behind copies.
+    const std::string asked = copy.destination->name + ".asked";
+    const Expr lane = ir::variable("producer") % number(lanes_of_warp);
+    exchange = rounds(asked, ir::execute({"shuffle",
+                                          {{gather.chosen, {ir::variable(asked)}, 1}},
+                                          {{gather.loaded, {turn}, 1}},
+                                          {lane / number(lanes) * number(lanes) + ir::variable(asked)}}));
+  }
+  // A copy that may have to clear its run takes longer, and few tiles have padding or end beyond the operand.
+  return ir::block({exchange, ir::if_then(whole, rounds(name, ir::block(std::move(whole_runs))),
+                                          rounds(name, ir::block(std::move(runs))))});
+}
+
+Stmt ProducerCopies::bulk(const ir::Copy& copy, const Expr& slot) const {
+  std::vector<Expr> to = copy.destination_begin;
+  to.front() = slot;
+  return ir::execute("bulk_copy", {ir::load(copy.destination, to), ir::load(copy.source, copy.source_begin),
+                                   number(bytes_of(copy)), ir::load(full_, {slot})});
+}
+
+Stmt ProducerCopies::of_iteration(const Expr& slot, const Expr& turn) const {
+  std::vector<Stmt> statements;
+  if (!blocks_.empty()) {
+    std::vector<Stmt> announced{
+        ir::execute("mbarrier_expect", {ir::load(full_, {slot}), number(bulk_bytes_)})};
+    for (const ir::Copy& copy : blocks_) announced.push_back(bulk(copy, slot));
+    statements.push_back(
+        ir::if_then(ir::equal(ir::variable("producer"), number(0)), ir::block(std::move(announced))));
+  }
+  for (const Gathered& gather : gathers_) statements.push_back(copy_rows(gather, slot, turn));
+  statements.push_back(ir::execute("mbarrier_arrive_copies", {ir::load(full_, {slot})}));
+  return ir::block(std::move(statements));
+}
+
+Stmt ProducerCopies::before_first_iteration() const {
+  std::vector<Stmt> statements;
+  for (const Gathered& gather : gathers_) {
+    for (std::int64_t i = 0; i < iterations_ahead && gather.data.defined(); ++i)
+      statements.push_back(load_number(gather, number(i), loop_.begin + i));
+  }
+  return ir::block(std::move(statements));
+}
+
+Stmt ProducerCopies::load_ahead(const Expr& turn) const {
+  std::vector<Stmt> statements;
+  for (const Gathered& gather : gathers_) {
+    if (gather.data.defined())
+      statements.push_back(load_number(gather, (turn + iterations_ahead) % number(turns),
+                                       ir::variable(loop_.name) + iterations_ahead));
+  }
+  return ir::block(std::move(statements));
+}
+
+Stmt ProducerCopies::around(const Stmt& body) const {
+  Stmt result = body;
+  for (const Gathered& gather : gathers_) {
+    for (const ir::BufferRef& buffer : {gather.loaded, gather.chosen}) {
+      if (buffer != nullptr) result = ir::allocate(buffer, result);
+    }
+  }
+  return ir::let("producer", thread_, result);
+}
+
+}  // namespace weft::passes

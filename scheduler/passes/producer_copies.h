@@ -1,0 +1,60 @@
+// The copies that producer warps start in each iteration of a ring's loop.
+#pragma once
+
+#include <weft/scheduler/passes/ring.h>
+
+#include <cstdint>
+#include <string>
+
+namespace weft::passes {
+
+/// Whether a copy of the ring is one block of memory, with the same layout on both sides, which one
+/// instruction copies.
+bool has_bulk_copy(const Ring& ring);
+
+/// A gather begins with the numbers of the rows: each lane loads one of them some iterations ahead, and lanes
+/// ask one another for them. Loads wait behind the copies that are under way, and a register that is moved
+/// waits for its load: so the loop is written out in turns, each of which has a register of its own.
+class ProducerCopies {
+ public:
+  /// `thread` counts from 0 among `threads`; `full` are the barriers that count what has arrived.
+  ProducerCopies(const Ring& ring, const ir::For& loop, ir::Expr thread, std::int64_t threads,
+                 ir::BufferRef full);
+
+  static constexpr std::int64_t turns = 4;  ///< of the loop, written out
+
+  ir::Stmt before_first_iteration() const;
+  /// What is begun in an iteration of that turn, for a later one.
+  ir::Stmt load_ahead(const ir::Expr& turn) const;
+  ir::Stmt of_iteration(const ir::Expr& slot, const ir::Expr& turn) const;
+  /// The registers that live through all iterations.
+  ir::Stmt around(const ir::Stmt& body) const;
+
+ private:
+  /// A gather as `threads` do it: a thread has one place in the columns and some consecutive rows.
+  struct Gathered {
+    ir::Copy copy;
+    std::int64_t length = 1;  ///< elements of a run
+    std::int64_t runs = 1;    ///< in a row of the tile
+    std::int64_t rows = 1;    ///< of a thread
+    ir::Expr data;            ///< the number from the weights that chooses the row, in terms of coordinates
+    ir::BufferRef loaded;     ///< the number that a lane has loaded, for each turn
+    ir::BufferRef chosen;     ///< the numbers of all rows of the thread
+  };
+
+  Gathered gathered(const ir::Copy& copy) const;
+  ir::Expr row_of(const Gathered& gather, const ir::Expr& round) const;
+  ir::Stmt load_number(const Gathered& gather, const ir::Expr& turn, const ir::Expr& iteration) const;
+  ir::Stmt copy_rows(const Gathered& gather, const ir::Expr& slot, const ir::Expr& turn) const;
+  ir::Stmt bulk(const ir::Copy& copy, const ir::Expr& slot) const;
+
+  const ir::For& loop_;
+  ir::Expr thread_;
+  std::int64_t threads_;
+  ir::BufferRef full_;
+  std::vector<Gathered> gathers_;
+  std::vector<ir::Copy> blocks_;
+  std::int64_t bulk_bytes_ = 0;
+};
+
+}  // namespace weft::passes

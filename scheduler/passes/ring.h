@@ -1,0 +1,26 @@
+// The asynchronous copies of a loop, which go to several buffers in turn.
+#pragma once
+
+#include <weft/scheduler/ir/node.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace weft::passes {
+
+/// The asynchronous copies at the begin of a loop's body.
+struct Ring {
+  std::vector<ir::BufferRef> tiles;
+  std::vector<ir::Copy> copies;
+  std::vector<ir::Expr> conditions;                  ///< around the rest, while it is looked for
+  std::vector<std::vector<ir::Expr>> conditions_of;  ///< of each copy
+  std::int64_t buffers = 0;                          ///< of each tile
+};
+
+/// What is left of a loop's body without its copies, which are added to `ring`.
+ir::Stmt ring_of(const ir::Stmt& body, Ring& ring);
+
+/// The tiles are read in the buffer of that number.
+ir::Stmt with_slot(const ir::Stmt& stmt, const Ring& ring, const ir::Expr& slot);
+
+}  // namespace weft::passes

@@ -1,0 +1,45 @@
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/shared_arrays.h>
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+std::int64_t rounded_up(std::int64_t bytes, std::int64_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+std::int64_t shared_alignment_of(const ir::Buffer& buffer) {
+  return buffer.swizzle == 0 ? 16 : std::int64_t{128} << buffer.swizzle;
+}
+
+std::vector<SharedArray> shared_arrays(const ir::Program& program) {
+  std::vector<SharedArray> arrays;
+  std::int64_t end = 0;
+  ir::visit(program.body, [&](const ir::Stmt& s) {
+    const auto* allocation = s.as<ir::Allocate>();
+    if (allocation == nullptr || allocation->buffer->scope != ir::Scope::shared) return;
+    const ir::Buffer& buffer = *allocation->buffer;
+    const bool known = std::any_of(arrays.begin(), arrays.end(),
+                                   [&](const SharedArray& array) { return array.buffer == &buffer; });
+    if (known) return;
+    auto bytes = static_cast<std::int64_t>(size_of(buffer.dtype));
+    for (const ir::Expr& extent : buffer.shape) bytes *= *ir::integer_value(extent);
+    // An array without elements has an address too.
+    bytes = std::max<std::int64_t>(16, rounded_up(bytes, 16));
+    const std::int64_t offset = rounded_up(end, shared_alignment_of(buffer));
+    arrays.push_back({&buffer, offset, bytes});
+    end = offset + bytes;
+  });
+  return arrays;
+}
+
+std::int64_t shared_bytes_of(const ir::Program& program) {
+  const auto arrays = shared_arrays(program);
+  return arrays.empty() ? 0 : arrays.back().offset + arrays.back().bytes;
+}
+
+}  // namespace weft

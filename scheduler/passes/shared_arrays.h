@@ -1,0 +1,25 @@
+// Where the arrays in shared memory lie.
+#pragma once
+
+#include <weft/scheduler/ir/program.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace weft {
+
+/// One array of a program whose shared arrays have constant shapes.
+struct SharedArray {
+  const ir::Buffer* buffer = nullptr;
+  std::int64_t offset = 0;  ///< bytes from the begin of the block's shared memory
+  std::int64_t bytes = 0;
+};
+
+/// What its address is a multiple of, in bytes: lines that are swizzled repeat after eight of them.
+std::int64_t shared_alignment_of(const ir::Buffer& buffer);
+/// Every shared array has a place of its own for the whole kernel, in the order of the program.
+std::vector<SharedArray> shared_arrays(const ir::Program& program);
+/// The end of the last one.
+std::int64_t shared_bytes_of(const ir::Program& program);
+
+}  // namespace weft

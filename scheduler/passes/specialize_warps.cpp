@@ -1,0 +1,231 @@
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/simplify.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/children.h>
+#include <weft/scheduler/passes/passes.h>
+#include <weft/scheduler/passes/producer_copies.h>
+#include <weft/scheduler/passes/ring.h>
+#include <weft/scheduler/tensor_instructions.h>
+
+namespace weft::passes {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+constexpr std::int64_t warp_size = 32;
+
+Expr number(std::int64_t value) {
+  return ir::integer(value);
+}
+Expr thread() {
+  return ir::call("thread", DType::i64, {});
+}
+
+bool has_ring(const Stmt& stmt) {
+  bool found = false;
+  if (stmt.defined())
+    ir::visit(stmt, [&](const Stmt& s) {
+      const auto* copy = s.as<ir::Copy>();
+      found = found || (copy != nullptr && copy->asynchronous);
+    });
+  return found;
+}
+
+/// The one loop whose body begins with asynchronous copies.
+const ir::For* ring_loop(const Stmt& stmt) {
+  const ir::For* found = nullptr;
+  ir::visit(stmt, [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop == nullptr) return;
+    Ring ring;
+    ring_of(loop->body, ring);
+    if (ring.copies.empty()) return;
+    internal_check(found == nullptr, "two loops have rings of copies");
+    found = loop;
+  });
+  internal_check(found != nullptr, "warps have roles in a program without a ring of copies");
+  return found;
+}
+
+/// The program of each role. Iterations of the ring's loop are counted through all tiles of a block: number t
+/// uses buffer t mod S, in phase t / S mod 2. Of two memory barriers a buffer, "full" says that it holds what
+/// was copied, and "empty" that the consumers have read it.
+class Roles {
+ public:
+  Roles(const ir::Program& program, std::int64_t consumers)
+      : roles_(*program.roles), consumers_(consumers), producers_(roles_.producers * warp_size) {}
+
+  Stmt operator()(const Stmt& body) {
+    if (const auto* loop = body.as<ir::For>(); loop != nullptr && ir::is_block(loop->kind)) {
+      ir::For changed = *loop;
+      changed.body = (*this)(loop->body);
+      return ir::for_loop(std::move(changed));
+    }
+    if (const auto* let = body.as<ir::Let>()) return ir::let(let->name, let->value, (*this)(let->body));
+    const ir::For* loop = ring_loop(body);
+    rest_ = ring_of(loop->body, ring_);
+    const auto barriers = [&](const char* name) {
+      return ir::make_buffer(name, DType::i64, ir::Scope::shared, ir::Access::read_write,
+                             {number(ring_.buffers)});
+    };
+    const auto turn = [](const char* name) {
+      return ir::make_buffer(name, DType::i32, ir::Scope::registers, ir::Access::read_write, {});
+    };
+    full_ = barriers("ring.full");
+    empty_ = barriers("ring.empty");
+    turn_ = turn("consumer.turn");
+    const Stmt consumer = in_turns(role(body, true), roles_.consumer_registers, "more_registers");
+    turn_ = turn("producer.turn");
+    const Stmt producer = in_turns(role(body, false), roles_.producer_registers, "less_registers");
+    Stmt result = ir::block({prepared(), ir::if_then(thread() < number(consumers_), consumer, producer)});
+    for (const ir::BufferRef& buffer : {full_, empty_}) result = ir::allocate(buffer, result);
+    for (auto tile = ring_.tiles.rbegin(); tile != ring_.tiles.rend(); ++tile)
+      result = ir::allocate(*tile, result);
+    return result;
+  }
+
+ private:
+  Stmt in_turns(const Stmt& body, int registers, const char* instruction) const {
+    const Stmt first = registers > 0 ? ir::execute(instruction, {number(registers)}) : Stmt();
+    return ir::allocate(turn_, ir::block({first, ir::store(turn_, {}, number(0)), body}));
+  }
+
+  Stmt prepared() const {
+    // Each producer's copies count once, and so does the one that announces the bytes of bulk copies.
+    const std::int64_t arrivals = producers_ + (has_bulk_copy(ring_) ? 1 : 0);
+    std::vector<Stmt> inits;
+    for (std::int64_t i = 0; i < ring_.buffers; ++i) {
+      inits.push_back(ir::execute("mbarrier_init", {ir::load(full_, {number(i)}), number(arrivals)}));
+      inits.push_back(
+          ir::execute("mbarrier_init", {ir::load(empty_, {number(i)}), number(consumers_ / warp_size)}));
+    }
+    inits.push_back(ir::execute("fence_mbarrier_init"));
+    return ir::block(
+        {ir::if_then(ir::equal(thread(), number(0)), ir::block(std::move(inits))), ir::barrier()});
+  }
+
+  /// What a role does of the program. Producers only walk to the ring.
+  Stmt role(const Stmt& stmt, bool consumes) {
+    if (!stmt.defined() || (!consumes && !has_ring(stmt))) return {};
+    if (const auto* loop = stmt.as<ir::For>()) {
+      Ring ring;
+      ring_of(loop->body, ring);
+      if (!ring.copies.empty()) return consumes ? consume(*loop) : produce(*loop);
+    }
+    if (const auto* allocation = stmt.as<ir::Allocate>(); allocation != nullptr && !consumes)
+      return role(allocation->body, consumes);
+    return with_children(stmt, [&](const Stmt& child) { return role(child, consumes); });
+  }
+
+  Stmt next_turn() const { return ir::store(turn_, {}, ir::load(turn_, {}) + 1); }
+
+  /// `body` with variables for the buffer and the phase of the iteration.
+  Stmt with_turn(const Stmt& body) const {
+    const Expr turn = ir::load(turn_, {});
+    return ir::let("ring.slot", turn % number(ring_.buffers),
+                   ir::let("ring.phase", turn / number(ring_.buffers) % number(2), body));
+  }
+
+  static Expr slot() { return ir::variable("ring.slot"); }
+  static Expr phase() { return ir::variable("ring.phase"); }
+
+  static Stmt by_one_lane(const Stmt& stmt) {
+    return ir::if_then(ir::equal(thread() % number(warp_size), number(0)), stmt);
+  }
+
+  /// Waits for the copies, computes, and says that the buffer can be filled again: at once, or, where the
+  /// computation goes on while the next one is prepared, an iteration later.
+  Stmt consume(const ir::For& loop) const {
+    bool overlaps = false;
+    const auto with_pending = [&](const Stmt& stmt, int pending) {
+      ir::Rewriter rewriter;
+      rewriter.on_stmt = [&](const Stmt& s) -> Stmt {
+        const auto* operation = s.as<ir::TensorOperation>();
+        if (operation == nullptr || !reads_shared_memory(operation->instruction)) return s;
+        overlaps = true;
+        ir::TensorOperation changed = *operation;
+        changed.pending = pending;
+        return ir::tensor_operation(std::move(changed));
+      };
+      return rewriter(stmt);
+    };
+    const Stmt compute = with_pending(with_slot(rest_, ring_, slot()), 1);
+    const Stmt finish = with_pending(with_slot(rest_, ring_, number(0)), -1);
+    const Expr turn = ir::load(turn_, {});
+    const auto release = [&](const Expr& buffer) {
+      return by_one_lane(ir::execute("mbarrier_arrive", {ir::load(empty_, {buffer})}));
+    };
+    const Expr before = (turn + (ring_.buffers - 1)) % number(ring_.buffers);
+    const Expr is_first = ir::equal(ir::variable(loop.name), loop.begin);
+    const Stmt released = overlaps ? ir::if_then(is_first, {}, release(before)) : release(slot());
+    ir::For changed = loop;
+    changed.body =
+        ir::block({with_turn(ir::block({ir::execute("mbarrier_wait", {ir::load(full_, {slot()}), phase()}),
+                                        compute, released})),
+                   next_turn()});
+    if (!overlaps) return ir::for_loop(std::move(changed));
+    const Stmt last = ir::if_then(number(0) < loop.extent, release(before));
+    return ir::block({ir::for_loop(std::move(changed)), finish, last});
+  }
+
+  static bool reads_shared_memory(const std::string& executed) {
+    for (const TensorInstruction& row : tensor_instructions()) {
+      if (row.executed == executed) return row.place == TensorOperands::shared;
+    }
+    return false;
+  }
+
+  /// The loop written out in turns.
+  Stmt produce(const ir::For& loop) const {
+    const ProducerCopies copies(ring_, loop, thread() - number(consumers_), producers_, full_);
+    const Expr turn = ir::variable(loop.name + ".turn");
+    const Expr turns = number(ProducerCopies::turns);
+    Stmt body =
+        ir::block({copies.load_ahead(turn),
+                   with_turn(ir::block(
+                       {ir::execute("mbarrier_wait", {ir::load(empty_, {slot()}), (phase() + 1) % number(2)}),
+                        copies.of_iteration(slot(), turn)})),
+                   next_turn()});
+    body = ir::if_then(ir::variable(loop.name) < loop.begin + loop.extent, body);
+    body = ir::let(loop.name, loop.begin + (ir::variable(loop.name + ".turns") * turns + turn), body);
+    body = ir::for_loop({loop.name + ".turn", number(0), turns, ir::LoopKind::unrolled, loop.step, body});
+    body = ir::for_loop({loop.name + ".turns", number(0), ir::ceil_divide(loop.extent, turns),
+                         ir::LoopKind::serial, loop.step, body});
+    return copies.around(ir::block({copies.before_first_iteration(), body}));
+  }
+
+  ir::WarpRoles roles_;
+  std::int64_t consumers_, producers_;
+  Ring ring_;
+  Stmt rest_;
+  ir::BufferRef full_, empty_, turn_;
+};
+
+}  // namespace
+
+ir::Program specialize_warps(ir::Program program, std::int64_t consumers) {
+  program.body = Roles(program, consumers)(program.body);
+  return program;
+}
+
+ir::Program wait_within_roles(ir::Program program, std::int64_t consumers) {
+  if (!program.roles) return program;
+  // The roles part behind the first barrier.
+  ir::Rewriter within;
+  within.on_stmt = [&](const Stmt& s) {
+    return s.as<ir::Barrier>() == nullptr ? s
+                                          : ir::execute("barrier_of_some", {number(1), number(consumers)});
+  };
+  ir::Rewriter rewriter;
+  rewriter.on_stmt = [&](const Stmt& s) -> Stmt {
+    const auto* condition = s.as<ir::If>();
+    const bool parts = condition != nullptr && condition->otherwise.defined() &&
+                       ir::same(condition->condition, thread() < number(consumers));
+    return parts ? ir::if_then(condition->condition, within(condition->then), condition->otherwise) : s;
+  };
+  program.body = rewriter(program.body);
+  return program;
+}
+
+}  // namespace weft::passes

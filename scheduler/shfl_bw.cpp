@@ -1,0 +1,171 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/default_schedule.h>
+#include <weft/scheduler/recipe_parts.h>
+#include <weft/scheduler/shfl_bw.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t rows_of_warpgroup = 64, rows_of_warp = 16;
+constexpr std::int64_t least_columns = 64;
+/// Runs of 16 bytes: what one asynchronous copy moves.
+constexpr std::int64_t run = 8;
+constexpr std::int64_t processors = 132;
+constexpr std::int64_t most_stages = 4;
+constexpr std::int64_t long_line = 64, short_line = 32;  ///< columns of the lines that results leave through
+/// Beside the accumulators of two warpgroups; what the producers give up (docs/measurements.md).
+constexpr std::int64_t registers_of_producer = 88, registers_of_consumer = 208;
+
+/// How the accumulators of a tile are shared out to warps, or to warpgroups.
+struct Cut {
+  std::int64_t columns = 0;    ///< of a tile
+  std::int64_t rows_each = 0;  ///< of a warp or warpgroup
+  std::int64_t columns_each = 0;
+  std::string instruction;
+};
+
+class Grouped {
+ public:
+  Grouped(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+          ProductLoops loops, const ShflBwKnobs& knobs)
+      : loops_(std::move(loops)),
+        knobs_(knobs),
+        group_(weights->format().parameters.at("V")),
+        extent_(extent_of(algorithm, loops_.columns)),
+        warpgroups_(target.name == "sm_90a" && group_ >= rows_of_warpgroup),
+        schedule_(std::move(algorithm), std::move(weights), target) {}
+
+  Schedule operator()() {
+    const Cut cut = warpgroups_ ? cut_of_warpgroups() : cut_of_warps();
+    const LoopName blocks_of_rows(loops_.rows + ".block"), row(loops_.rows + ".row");
+    const LoopName columns(loops_.columns + ".outer"), column(loops_.columns + ".inner");
+    const LoopName blocks(loops_.sum + ".block"), place(loops_.sum + ".place");
+    const LoopName row_warps(row.text() + ".outer"), warp_row(row.text() + ".inner");
+    const LoopName column_warps(column.text() + ".outer"), warp_column(column.text() + ".inner");
+    schedule_.split(LoopFactor{LoopName(loops_.columns), cut.columns})
+        .split(LoopFactor{column, cut.columns_each}, LoopFactor{row, cut.rows_each})
+        .reorder(columns, blocks_of_rows, blocks, row_warps, column_warps, warp_row, warp_column, place)
+        .bind(columns, block_y)
+        .bind(blocks_of_rows, block_x);
+    copy_ahead(blocks, stages_of(cut));
+    schedule_.bind(row_warps, warp).bind(column_warps, warp).tensorize(cut.instruction);
+    schedule_.reorder_writeback(output(), weft::columns = line_of(cut));
+    if (!has_roles()) return std::move(schedule_);
+    schedule_.persist(columns, blocks_of_rows, weft::blocks = knobs_.blocks > 0 ? knobs_.blocks : processors);
+    if (warpgroups_) {
+      schedule_.specialize_warps(producers = 4, producer_registers = registers_of_producer,
+                                 consumer_registers = registers_of_consumer);
+    } else {
+      schedule_.specialize_warps(producers = 4);
+    }
+    return std::move(schedule_);
+  }
+
+ private:
+  /// Producers copy whole runs.
+  bool has_roles() const {
+    return schedule_.target().name == "sm_90a" && extent_.is_static() && extent_.value % run == 0;
+  }
+
+  /// As many as knobs say or a tile may have, and no more than twice what there is.
+  std::int64_t columns_of_tile(std::int64_t most) const {
+    if (knobs_.columns > 0) return knobs_.columns;
+    if (!extent_.is_static()) return most;
+    const auto enough = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(extent_.value)));
+    return std::clamp(enough, least_columns, most);
+  }
+
+  /// Two warpgroups of 128 accumulators a thread: beside each other, or one below the other.
+  Cut cut_of_warpgroups() const {
+    Cut cut;
+    cut.columns = columns_of_tile(32'768 / group_);
+    if (group_ == rows_of_warpgroup) {
+      cut.rows_each = rows_of_warpgroup;
+      cut.columns_each = cut.columns / 2;
+    } else {
+      cut.rows_each = group_ / 2;
+      cut.columns_each = cut.columns;
+    }
+    cut.instruction = fmt::format("wgmma_m64n{}k16", std::min<std::int64_t>(256, cut.columns_each));
+    return cut;
+  }
+
+  /// Warps of up to 64 x 32 accumulators.
+  Cut cut_of_warps() const {
+    const bool large = has_roles();
+    Cut cut;
+    cut.columns = columns_of_tile(group_ > 128 ? 64 : large ? 256 : 128);
+    cut.rows_each = std::min<std::int64_t>(group_, group_ >= 128 ? 64 : 32);
+    cut.columns_each = std::min<std::int64_t>(32, cut.columns);
+    cut.instruction = schedule_.target().sm >= 80 ? "mma_m16n8k16" : "mma_m16n8k8";
+    return cut;
+  }
+
+  std::string output() const {
+    const Algorithm& algorithm = schedule_.algorithm();
+    return algorithm.operands[algorithm.output.operand].name;
+  }
+
+  std::int64_t bytes_of_stage(const Cut& cut) const {
+    return 2 * schedule_.weights()->array("values").shape().back() * (group_ + cut.columns);
+  }
+
+  /// Beside the stages: barriers, and the lines that results leave through.
+  std::int64_t bytes_kept(const Cut& cut, std::int64_t line) const {
+    const std::int64_t warps =
+        group_ / cut.rows_each * (cut.columns / cut.columns_each) * (warpgroups_ ? 4 : 1);
+    return 256 + warps * rows_of_warp * 2 * (std::min(line, cut.columns_each) + run);
+  }
+
+  /// Short lines where long ones would take the room of a stage that is needed.
+  std::int64_t line_of(const Cut& cut) const {
+    const std::int64_t room = schedule_.target().shared_bytes_per_block - bytes_kept(cut, long_line);
+    return room / bytes_of_stage(cut) >= stages_of(cut) ? long_line : short_line;
+  }
+
+  std::int64_t stages_of(const Cut& cut) const {
+    if (schedule_.target().sm < 80) return 1;
+    if (knobs_.stages > 0) return knobs_.stages;
+    const std::int64_t room = schedule_.target().shared_bytes_per_block - bytes_kept(cut, short_line);
+    return std::clamp<std::int64_t>(room / bytes_of_stage(cut), 1, most_stages);
+  }
+
+  void copy_ahead(const LoopName& blocks, std::int64_t stages) {
+    const std::string values = schedule_.algorithm().sparse_operand()->name + ".values";
+    if (stages > 1) {
+      schedule_.stage(values, shared, at = blocks, depth = stages)
+          .stitch(loops_.dense, shared, at = blocks, depth = stages);
+    } else {
+      schedule_.stage(values, shared, at = blocks).stitch(loops_.dense, shared, at = blocks);
+    }
+  }
+
+  ProductLoops loops_;
+  ShflBwKnobs knobs_;
+  std::int64_t group_;
+  Extent extent_;
+  bool warpgroups_;
+  Schedule schedule_;
+};
+
+bool is_grouped(const SparseTensor& weights) {
+  return weights.format().name == "shfl_bw" || weights.format().name == "vector_wise";
+}
+
+}  // namespace
+
+Schedule shfl_bw(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+                 const ShflBwKnobs& knobs) {
+  const ProductLoops loops = product_loops(algorithm);
+  const bool halves = weights->dtype() == DType::f16 || (weights->dtype() == DType::bf16 && target.sm >= 80);
+  const bool fits = target.is_gpu() && !loops.rows.empty() && is_grouped(*weights) && halves &&
+                    weights->format().parameters.at("V") >= rows_of_warp;
+  if (!fits) return default_schedule(std::move(algorithm), std::move(weights), target);
+  return Grouped(std::move(algorithm), std::move(weights), target, loops, knobs)();
+}
+
+}  // namespace weft

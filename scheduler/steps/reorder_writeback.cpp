@@ -1,0 +1,245 @@
+// reorder_writeback: results leave through shared memory, whole lines of a row at a time.
+#include <fmt/format.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/list.h>
+#include <weft/scheduler/steps/loops.h>
+
+#include <algorithm>
+
+namespace weft::steps {
+namespace {
+
+using ir::Expr;
+using ir::LoopKind;
+using ir::Stmt;
+
+constexpr std::int64_t rows_of_warp = 16, lanes_of_warp = 32, run = 8;
+/// Elements between the rows of a warp's tile, beyond their columns: rows then begin in different banks.
+constexpr std::int64_t gap = 8;
+
+bool ends_with(const std::string& text, std::string_view end) {
+  return text.size() > end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+const ir::Store* last_store(const Stmt& stmt) {
+  if (const auto* let = stmt.as<ir::Let>()) return last_store(let->body);
+  return stmt.as<ir::Store>();
+}
+
+/// The same statement around another store.
+Stmt with_store(const Stmt& stmt, const std::function<Stmt(const ir::Store&)>& change) {
+  if (const auto* let = stmt.as<ir::Let>())
+    return ir::let(let->name, let->value, with_store(let->body, change));
+  return change(*stmt.as<ir::Store>());
+}
+
+/// A nest that stores fragments of a warp.
+struct Nest {
+  Chain chain;
+  std::string rows, columns;  ///< the loops that tensorize has split
+  std::vector<const ir::For*> warps;
+  const ir::Store* store = nullptr;
+
+  const ir::For* loop(const std::string& name) const {
+    for (const ir::For& each : chain.loops) {
+      if (each.name == name) return &each;
+    }
+    return nullptr;
+  }
+  std::int64_t extent(const std::string& name) const {
+    const ir::For* found = loop(name);
+    return found == nullptr ? 1 : *ir::integer_value(found->extent);
+  }
+};
+
+std::optional<Nest> nest_of(const Stmt& stmt, const std::string& tensor) {
+  Nest nest;
+  nest.chain = chain_of(stmt);
+  nest.store = nest.chain.core.defined() ? last_store(nest.chain.core) : nullptr;
+  if (nest.store == nullptr || nest.store->buffer->name != tensor) return std::nullopt;
+  for (const ir::For& loop : nest.chain.loops) {
+    if (ends_with(loop.name, ".half")) nest.rows = loop.name.substr(0, loop.name.size() - 5);
+    if (ends_with(loop.name, ".pair")) nest.columns = loop.name.substr(0, loop.name.size() - 5);
+    if (loop.kind == LoopKind::warp) nest.warps.push_back(&loop);
+  }
+  if (nest.rows.empty() || nest.columns.empty()) return std::nullopt;
+  return nest;
+}
+
+class Writeback {
+ public:
+  /// Lines of up to so many columns.
+  Writeback(const Nest& nest, int step, std::int64_t columns) : nest_(nest), step_(step) {
+    eights_ = nest.extent(nest.columns + ".eight");
+    const std::int64_t all = nest.extent(nest.columns + ".tile") * eights_;
+    runs_ = std::min(all, columns / run);
+    while (all % runs_ != 0) runs_ /= 2;
+    parts_ = all / runs_;
+    std::vector<Expr> shape;
+    for (const ir::For* warp : nest.warps) {
+      shape.push_back(warp->extent);
+      warp_.push_back(ir::variable(warp->name));
+    }
+    shape.push_back(ir::integer(rows_of_warp));
+    shape.push_back(ir::integer(runs_ * run + gap));
+    tile_ = ir::make_buffer(nest.store->buffer->name + ".lines", nest.store->buffer->dtype, ir::Scope::shared,
+                            ir::Access::read_write, std::move(shape));
+  }
+
+  Stmt operator()() const {
+    Stmt body = ir::allocate(tile_, ir::block({to_lines(), from_lines()}));
+    body = loop(".part", parts_, LoopKind::unrolled, body);
+    body = ir::for_loop({nest_.rows + ".tile", ir::integer(0),
+                         ir::integer(nest_.extent(nest_.rows + ".tile")), LoopKind::unrolled, step_, body});
+    for (auto warp = nest_.warps.rbegin(); warp != nest_.warps.rend(); ++warp) {
+      ir::For around = **warp;
+      around.body = body;
+      body = ir::for_loop(std::move(around));
+    }
+    return body;
+  }
+
+ private:
+  Stmt loop(const char* name, std::int64_t extent, LoopKind kind, const Stmt& body) const {
+    return ir::for_loop({nest_.columns + name, ir::integer(0), ir::integer(extent), kind, step_, body});
+  }
+  Expr variable(const char* name) const { return ir::variable(nest_.columns + name); }
+
+  /// The column tile and the eight of that number, of all that a warp has.
+  ir::Substitution eight_at(const Expr& number) const {
+    const Expr eights = ir::integer(eights_);
+    const bool one_tile = nest_.extent(nest_.columns + ".tile") == 1;
+    return {{nest_.columns + ".tile", one_tile       ? ir::integer(0)
+                                      : eights_ == 1 ? number
+                                                     : number / eights},
+            {nest_.columns + ".eight", one_tile       ? number
+                                       : eights_ == 1 ? ir::integer(0)
+                                                      : number % eights}};
+  }
+
+  Expr run_number(const Expr& inside) const { return variable(".part") * ir::integer(runs_) + inside; }
+
+  std::vector<Expr> place(const Expr& row, const Expr& column) const {
+    std::vector<Expr> indices = warp_;
+    indices.push_back(row);
+    indices.push_back(column);
+    return indices;
+  }
+
+  Stmt guarded(const ir::Substitution& names, Stmt body) const {
+    for (auto condition = nest_.chain.conditions.rbegin(); condition != nest_.chain.conditions.rend();
+         ++condition)
+      body = ir::if_then(ir::substitute(*condition, names), body);
+    return body;
+  }
+
+  /// Each lane stores its fragments.
+  Stmt to_lines() const {
+    const std::string row_lane = nest_.rows + ".lane", half = nest_.rows + ".half";
+    const Expr row = ir::variable(half) * ir::integer(run) + ir::variable(row_lane);
+    const Expr column =
+        variable(".run") * ir::integer(run) + variable(".lane") * ir::integer(2) + variable(".pair");
+    const ir::Substitution names = eight_at(run_number(variable(".run")));
+    Stmt body = with_store(nest_.chain.core, [&](const ir::Store& store) {
+      return ir::store(tile_, place(row, column), store.value);
+    });
+    body = guarded(names, ir::substitute(body, names));
+    body = loop(".pair", 2, LoopKind::vectorized, body);
+    body = loop(".run", runs_, LoopKind::unrolled, body);
+    body = loop(".lane", 4, LoopKind::lane, body);
+    body = ir::for_loop({half, ir::integer(0), ir::integer(2), LoopKind::unrolled, step_, body});
+    return ir::for_loop({row_lane, ir::integer(0), ir::integer(run), LoopKind::lane, step_, body});
+  }
+
+  /// Neighbouring lanes write neighbouring runs of a row.
+  Stmt from_lines() const {
+    const std::int64_t rows_at_once = lanes_of_warp / runs_;
+    const Expr lane = variable(".line_lane"), element = variable(".element");
+    const Expr row = variable(".line") * ir::integer(rows_at_once) + lane / ir::integer(runs_);
+    const Expr inside = lane % ir::integer(runs_);
+    ir::Substitution names = eight_at(run_number(inside));
+    names[nest_.rows + ".half"] = ir::integer(0);
+    names[nest_.rows + ".lane"] = row;
+    names[nest_.columns + ".lane"] = ir::integer(0);
+    names[nest_.columns + ".pair"] = element;
+    std::vector<Expr> indices;
+    for (const Expr& index : nest_.store->indices) indices.push_back(ir::substitute(index, names));
+    Stmt body = ir::store(nest_.store->buffer, indices,
+                          ir::load(tile_, place(row, inside * ir::integer(run) + element)));
+    body = guarded(names, body);
+    body = loop(".element", run, LoopKind::vectorized, body);
+    body = loop(".line", rows_of_warp / rows_at_once, LoopKind::unrolled, body);
+    return loop(".line_lane", lanes_of_warp, LoopKind::lane, body);
+  }
+
+  const Nest& nest_;
+  int step_;
+  std::int64_t eights_ = 1;
+  std::int64_t runs_ = 1;   ///< of eight elements, of a row, that are written at once
+  std::int64_t parts_ = 1;  ///< of a row of the warp
+  std::vector<Expr> warp_;
+  ir::BufferRef tile_;
+};
+
+/// reorder_writeback(C, columns = 64): what warps have in fragments of a tensor instruction goes to lines of
+/// so many columns in shared memory first, 16 rows of a warp, and from there to C in runs of 16 bytes, each
+/// row to the place that the format's row order names. A warp waits for itself alone. After Shfl-BW (Huang et
+/// al.), section IV, "reordered write-back". Preconditions: 1 C is the output; 2 it is stored from fragments:
+/// tensorize first; 3 in one place, elements of two bytes; 4 there are 8, 16, 32, 64, 128 or 256 columns.
+StepResult apply_reorder_writeback(const ir::Program& program, const Step& step, const StepContext& context) {
+  const std::string& tensor = word_of(step.arguments.at(0));
+  std::int64_t columns = 64;
+  for (const Argument& argument : step.arguments) {
+    const auto* number = std::get_if<std::int64_t>(&argument.value);
+    if (argument.name == "columns") columns = number == nullptr ? 0 : *number;
+  }
+  if (columns < run || columns > 256 || (columns & (columns - 1)) != 0)
+    return Reason{4, fmt::format("columns = {}", columns), "8, 16, 32, 64, 128 or 256", {}};
+  const Operand& output = context.algorithm.operands[context.algorithm.output.operand];
+  if (output.name != tensor) return Reason{1, tensor + " is not what is stored", output.name, {}};
+  int found = 0;
+  std::optional<Reason> refused;
+  const std::function<Stmt(const Stmt&)> change = [&](const Stmt& s) -> Stmt {
+    if (!s.defined() || refused) return s;
+    if (s.as<ir::For>() != nullptr) {
+      if (const auto nest = nest_of(s, tensor)) {
+        ++found;
+        if (size_of(nest->store->buffer->dtype) != 2 || nest->store->accumulate)
+          refused = Reason{3, fmt::format("{} holds {}", tensor, name_of(nest->store->buffer->dtype)),
+                           "f16 or bf16, stored once", tensor};
+        return refused ? s : Writeback(*nest, context.step, columns)();
+      }
+    }
+    if (const auto* loop = s.as<ir::For>()) {
+      ir::For changed = *loop;
+      changed.body = change(loop->body);
+      return ir::for_loop(std::move(changed));
+    }
+    if (const auto* block = s.as<ir::Block>()) {
+      std::vector<Stmt> statements;
+      for (const Stmt& child : block->statements) statements.push_back(change(child));
+      return ir::block(std::move(statements));
+    }
+    if (const auto* condition = s.as<ir::If>())
+      return ir::if_then(condition->condition, change(condition->then), change(condition->otherwise));
+    if (const auto* allocation = s.as<ir::Allocate>())
+      return ir::allocate(allocation->buffer, change(allocation->body));
+    if (const auto* let = s.as<ir::Let>()) return ir::let(let->name, let->value, change(let->body));
+    return s;
+  };
+  ir::Program result = program;
+  result.body = change(program.body);
+  if (refused) return *refused;
+  if (found != 1)
+    return Reason{2, fmt::format("{} nests store fragments to {}", found, tensor), "one: tensorize first",
+                  tensor};
+  return result;
+}
+
+}  // namespace
+
+const StepKind reorder_writeback{"reorder_writeback", ".reorder_writeback(C, columns = 64)", 1, 2,
+                                 apply_reorder_writeback};
+
+}  // namespace weft::steps

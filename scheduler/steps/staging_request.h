@@ -1,0 +1,25 @@
+// What stage and stitch are asked for, and where they may stand.
+#pragma once
+
+#include <weft/scheduler/step.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace weft::steps {
+
+/// `(B, shared, at = k.block, depth = 4)`
+struct StagingRequest {
+  std::string tensor;
+  std::string scope;
+  std::string at;
+  std::int64_t depth = 1;  ///< 0: no number
+};
+StagingRequest staging_request_of(const Step& step);
+
+/// Precondition `number`: no warp, lane or thread loop stands around the loops called `at`, nor are they
+/// such.
+std::optional<Reason> require_reached_together(const ir::Program& program, const std::string& at, int number);
+
+}  // namespace weft::steps

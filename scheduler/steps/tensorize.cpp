@@ -1,0 +1,240 @@
+// tensorize: the sums of a tile are made by an instruction that multiplies matrices.
+#include <fmt/format.h>
+#include <weft/scheduler/fragments.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/simplify.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/list.h>
+#include <weft/scheduler/steps/loops.h>
+#include <weft/scheduler/tensor_nest.h>
+
+#include <algorithm>
+
+namespace weft::steps {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+/// The nests that add a product of two loads to a sum in registers, innermost loops included.
+void find_nests(const Stmt& stmt, std::vector<Stmt>& found) {
+  if (!stmt.defined()) return;
+  if (stmt.as<ir::For>() != nullptr) {
+    const Chain chain = chain_of(stmt);
+    const auto* store = chain.core.as<ir::Store>();
+    if (store != nullptr && store->accumulate && store->buffer->scope == ir::Scope::registers) {
+      found.push_back(stmt);
+      return;
+    }
+    return find_nests(chain.core, found);
+  }
+  if (const auto* block = stmt.as<ir::Block>()) {
+    for (const Stmt& child : block->statements) find_nests(child, found);
+  } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
+    find_nests(allocation->body, found);
+  } else if (const auto* condition = stmt.as<ir::If>()) {
+    find_nests(condition->then, found);
+  } else if (const auto* let = stmt.as<ir::Let>()) {
+    find_nests(let->body, found);
+  }
+}
+
+class Tensorize {
+ public:
+  Tensorize(const ir::Program& program, const StepContext& context, std::string name)
+      : program_(program), context_(context), name_(std::move(name)) {}
+
+  StepResult operator()() {
+    std::vector<Stmt> nests;
+    find_nests(program_.body, nests);
+    if (nests.size() != 1)
+      return Reason{1,
+                    fmt::format("{} nests add products to sums in registers", nests.size()),
+                    "one: reorder the loops of the tile inside the loop over blocks of k",
+                    {}};
+    const Chain chain = chain_of(nests.front());
+    const auto& store = *chain.core.as<ir::Store>();
+    if (auto refused = take_factors(chain, store)) return *refused;
+    if (auto refused = check_instruction()) return *refused;
+    if (auto refused = check_loops()) return *refused;
+    return rewritten(chain, store, nests.front());
+  }
+
+ private:
+  std::optional<Reason> take_factors(const Chain& chain, const ir::Store& store) {
+    if (!chain.conditions.empty())
+      return Reason{2,
+                    fmt::format("the sum asks {}", ir::print(chain.conditions.front())),
+                    "operands in tiles that are zero where nothing is read: stage and stitch them first",
+                    {}};
+    auto nest = tensor_nest_of(chain.loops, store);
+    if (!nest)
+      return Reason{
+          3,
+          ir::print(chain.core),
+          "sum[m, n] += f32(left[m, k]) * f32(right[k, n]), with one serial loop of constant extent "
+          "for each of m, n and k, in loops over warps",
+          {}};
+    nest_ = std::move(*nest);
+    for (const ir::Load* factor : {&nest_.left, &nest_.right}) {
+      if (factor->buffer->scope != ir::Scope::shared)
+        return Reason{
+            4, fmt::format("{} is read from {}", factor->buffer->name, ir::name_of(factor->buffer->scope)),
+            "both factors in shared memory: stage and stitch them first", factor->buffer->name};
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Reason> check_instruction() {
+    const DType type = nest_.left.buffer->dtype;
+    const bool same = type == nest_.right.buffer->dtype && nest_.sum->dtype == DType::f32;
+    instruction_ = same ? find_tensor_instruction(name_, type) : nullptr;
+    if (instruction_ == nullptr)
+      return Reason{5,
+                    fmt::format("{} of {} and {}", name_, name_of(type), name_of(nest_.right.buffer->dtype)),
+                    fmt::format("{}, for factors of f16 or bf16", names_of_tensor_instructions()),
+                    {}};
+    const Target& target = context_.target;
+    const bool there = target.is_gpu() && target.sm >= instruction_->lowest_sm &&
+                       (!instruction_->only_that_sm || target.name == fmt::format("sm_{}a", target.sm));
+    if (!there)
+      return Reason{6,
+                    fmt::format("{} has no {}", target.name, name_),
+                    fmt::format("a target from sm_{}{} on", instruction_->lowest_sm,
+                                instruction_->only_that_sm ? "a" : ""),
+                    {}};
+    return std::nullopt;
+  }
+
+  std::optional<Reason> check_loops() {
+    const auto fits = [&](const ir::For& loop, std::int64_t size) -> std::optional<Reason> {
+      const std::int64_t extent = *ir::integer_value(loop.extent);
+      if (extent % size == 0) return std::nullopt;
+      return Reason{7, fmt::format("{} has {} iterations", loop.name, extent),
+                    fmt::format("a multiple of {}", size), loop.name};
+    };
+    for (const auto& refused : {fits(nest_.rows, instruction_->m), fits(nest_.columns, instruction_->n),
+                                fits(nest_.depth, instruction_->k)}) {
+      if (refused) return refused;
+    }
+    if (stands_inside(program_.body, nest_.rows.name, nest_.columns.name))
+      return Reason{8, fmt::format("{} stands inside {}", nest_.rows.name, nest_.columns.name),
+                    fmt::format("reorder({}, {})", nest_.rows.name, nest_.columns.name), nest_.rows.name};
+    if (instruction_->place == TensorOperands::shared) return check_lines();
+    return std::nullopt;
+  }
+
+  /// The tensor core reads lines of 32, 64 or 128 bytes that are swizzled.
+  std::optional<Reason> check_lines() const {
+    for (const ir::Load* factor : {&nest_.left, &nest_.right}) {
+      const ir::Buffer& tile = *factor->buffer;
+      const std::int64_t* line = ir::integer_value(tile.shape.back());
+      const std::int64_t bytes = line == nullptr ? 0 : *line * static_cast<std::int64_t>(size_of(tile.dtype));
+      if (tile.swizzle > 0 && bytes == std::int64_t{16} << tile.swizzle) continue;
+      return Reason{9, fmt::format("{} has lines of {} bytes, swizzle {}", tile.name, bytes, tile.swizzle),
+                    "lines of 32, 64 or 128 bytes with a swizzle of 1, 2 or 3", tile.name};
+    }
+    return std::nullopt;
+  }
+
+  ir::Program rewritten(const Chain& chain, const ir::Store& store, const Stmt& nest) const {
+    const Fragments fragments{*instruction_, *ir::integer_value(nest_.rows.extent),
+                              *ir::integer_value(nest_.columns.extent), nest_.rows.name, nest_.columns.name};
+    std::vector<Expr> shape;
+    for (const std::size_t i : nest_.kept) shape.push_back(store.buffer->shape[i]);
+    const std::vector<Expr> more = fragments.shape();
+    shape.insert(shape.end(), more.begin(), more.end());
+    const auto sum = ir::make_buffer(store.buffer->name, store.buffer->dtype, ir::Scope::registers,
+                                     ir::Access::read_write, std::move(shape));
+    const auto place = [&](const std::vector<Expr>& indices, const std::vector<Expr>& fragment) {
+      std::vector<Expr> result;
+      for (const std::size_t i : nest_.kept) result.push_back(indices[i]);
+      result.insert(result.end(), fragment.begin(), fragment.end());
+      return result;
+    };
+    const Stmt operation = operation_of(chain, [&](const Expr& row, const Expr& column) {
+      return ir::store(sum, place(store.indices, fragments.place_of(row, column)), store.value, true);
+    });
+    ir::Program result = program_;
+    ir::Rewriter rewriter;
+    rewriter.on_stmt = [&](const Stmt& s) -> Stmt {
+      if (const auto* own = s.as<ir::Store>(); own != nullptr && own->buffer == store.buffer)
+        return ir::store(sum, place(own->indices, fragments.place_in_loops()), own->value, own->accumulate);
+      if (const auto* allocation = s.as<ir::Allocate>();
+          allocation != nullptr && allocation->buffer == store.buffer)
+        return ir::allocate(sum, allocation->body);
+      // Sums that nobody will read may begin at zero too: fragments are whole.
+      if (const auto* condition = s.as<ir::If>(); condition != nullptr && begins(condition->then, sum))
+        return condition->then;
+      const auto* loop = s.as<ir::For>();
+      if (loop == nullptr) return s;
+      if (loop->name == fragments.row_loop) return fragments.over_rows(loop->body, context_.step);
+      if (loop->name == fragments.column_loop) return fragments.over_columns(loop->body, context_.step);
+      return s;
+    };
+    rewriter.on_expr = [&](const Expr& e) {
+      const auto* load = e.as<ir::Load>();
+      return load != nullptr && load->buffer == store.buffer
+                 ? ir::load(sum, place(load->indices, fragments.place_in_loops()))
+                 : e;
+    };
+    result.body = rewriter(replaced(result.body, nest, operation));
+    return result;
+  }
+
+  static bool begins(const Stmt& stmt, const ir::BufferRef& sum) {
+    const auto* store = stmt.as<ir::Store>();
+    return store != nullptr && store->buffer == sum && store->value.as<ir::Constant>() != nullptr;
+  }
+
+  static Stmt replaced(const Stmt& body, const Stmt& nest, const Stmt& by) {
+    ir::Rewriter rewriter;
+    rewriter.on_stmt = [&](const Stmt& s) { return s.identity() == nest.identity() ? by : s; };
+    return rewriter(body);
+  }
+
+  template <class Update>
+  Stmt operation_of(const Chain& chain, const Update& update) const {
+    const Expr row = ir::variable(nest_.rows.name + tile_suffix);
+    const Expr column = ir::variable(nest_.columns.name + tile_suffix);
+    const Expr depth = ir::variable(nest_.depth.name + tile_suffix);
+    const ir::Substitution names{
+        {nest_.rows.name, row}, {nest_.columns.name, column}, {nest_.depth.name, depth}};
+    Stmt meaning = ir::substitute(update(row, column), names);
+    for (const ir::For* loop : {&nest_.depth, &nest_.columns, &nest_.rows})
+      meaning = ir::for_loop({loop->name + tile_suffix, ir::integer(0), loop->extent, ir::LoopKind::serial,
+                              context_.step, meaning});
+    Stmt result = ir::tensor_operation({std::string(instruction_->executed), meaning, context_.step});
+    for (auto loop = chain.loops.rbegin(); loop != chain.loops.rend(); ++loop) {
+      if (!ir::is_within_block(loop->kind)) continue;
+      ir::For around = *loop;
+      around.body = result;
+      result = ir::for_loop(std::move(around));
+    }
+    return result;
+  }
+
+  const ir::Program& program_;
+  const StepContext& context_;
+  std::string name_;
+  TensorNest nest_;
+  const TensorInstruction* instruction_ = nullptr;
+};
+
+/// tensorize(instruction): the nest sum[m, n] += left[m, k] * right[k, n] of a tile in registers is done by
+/// an instruction of scheduler/tensor_instructions.h. What is summed and stored there is spread over
+/// registers of threads as the instruction asks: where else the tile was walked through, loops over lanes
+/// (and over the warps of a warpgroup) take the place of those over its rows and columns. Loops over warps
+/// around the nest count warps, or warpgroups where the instruction is one of those. Preconditions: 1 there
+/// is one such nest; 2 without conditions; 3 of that form, m, n and k serial with constant extents; 4 both
+/// factors are in shared memory; 5 the instruction is known for their types; 6 the target has it; 7 extents
+/// are multiples of its sizes; 8 rows stand outside columns; 9 (wgmma) tiles are swizzled in whole lines.
+StepResult apply_tensorize(const ir::Program& program, const Step& step, const StepContext& context) {
+  return Tensorize(program, context, word_of(step.arguments.at(0)))();
+}
+
+}  // namespace
+
+const StepKind tensorize{"tensorize", ".tensorize(\"mma_m16n8k16\")", 1, 1, apply_tensorize};
+
+}  // namespace weft::steps

@@ -1,0 +1,38 @@
+// Instructions that multiply tiles: what each computes, and how its operands lie in memory and registers.
+#pragma once
+
+#include <weft/dsl/dtype.h>
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace weft {
+
+/// Where an instruction finds its two factors.
+enum class TensorOperands : std::uint8_t {
+  registers,  ///< both in registers, brought there from shared memory by ldmatrix
+  shared,     ///< both in shared memory, in rows that are swizzled as their buffers say
+};
+
+/// One row: accumulator[m, n] += left[m, k] * right[k, n], sums in f32. The m x n accumulators lie in the
+/// registers of `warps` warps, 16 rows each, as m16n8 fragments: of eight columns from 8 j on, lane
+/// 4 r + c has columns 2 c and 2 c + 1 of rows r and r + 8.
+struct TensorInstruction {
+  std::string_view name;  ///< "mma_m16n8k16": what .tensorize() takes
+  int m = 0, n = 0, k = 0;
+  DType operands = DType::f16;
+  int warps = 1;
+  TensorOperands place = TensorOperands::registers;
+  int lowest_sm = 0;
+  bool only_that_sm = false;  ///< sm_90a code runs on sm_90 alone
+  std::string_view executed;  ///< the row of the instruction table that does it
+};
+
+std::span<const TensorInstruction> tensor_instructions();
+/// The row of that name for factors of that type, or null.
+const TensorInstruction* find_tensor_instruction(std::string_view name, DType operands);
+/// "mma_m16n8k8, mma_m16n8k16, …"
+std::string names_of_tensor_instructions();
+
+}  // namespace weft

@@ -1,0 +1,227 @@
+// Row groups on tensor cores: the same steps with other knobs for sm_75, sm_80 and sm_90a, as PTX in the
+// simulator, which sees races and memory that nobody wrote, and by their meaning.
+#include <gtest/gtest.h>
+#include <weft/backends/cuda/compile.h>
+#include <weft/backends/kernel.h>
+#include <weft/backends/simulator/device.h>
+#include <weft/dsl/index.h>
+#include <weft/formats/random.h>
+#include <weft/formats/synthetic.h>
+#include <weft/scheduler/shfl_bw.h>
+#include <weft/search/problems.h>
+#include <weft/search/verify.h>
+
+#include <cmath>
+#include <limits>
+
+namespace weft {
+namespace {
+
+WEFT_INDEX(m);
+WEFT_INDEX(n);
+WEFT_INDEX(k);
+
+using SharedWeights = std::shared_ptr<const SparseTensor>;
+
+SharedWeights packed(const WeightMatrix& matrix, const Format& format) {
+  return std::make_shared<const SparseTensor>(pack(matrix, format));
+}
+
+struct Knobs {
+  std::int64_t columns = 64;   ///< of a block
+  std::int64_t warp_rows = 0;  ///< of a warp, or warpgroup; 0: all
+  std::int64_t warp_columns = 32;
+  std::int64_t depth = 2;
+  std::string instruction = "mma_m16n8k16";
+  bool roles = false;
+  bool persistent = false;
+};
+
+Schedule tensor_schedule(const Algorithm& algorithm, const SharedWeights& weights, const Target& target,
+                         const Knobs& knobs, std::int64_t group_rows) {
+  Schedule s = schedule(algorithm, weights, target);
+  const std::int64_t warp_rows = knobs.warp_rows == 0 ? group_rows : knobs.warp_rows;
+  s.split(n = knobs.columns);
+  s.split(LoopFactor{LoopName("n.inner"), knobs.warp_columns}, LoopFactor{LoopName("m.row"), warp_rows});
+  s.reorder(n.outer, LoopName("m.block"), LoopName("k.block"), LoopName("m.row.outer"),
+            LoopName("n.inner.outer"), LoopName("m.row.inner"), LoopName("n.inner.inner"),
+            LoopName("k.place"));
+  s.bind(n.outer, block_y).bind(LoopName("m.block"), block_x);
+  if (knobs.depth > 1) {
+    s.stage(std::string("A.values"), shared, at = LoopName("k.block"), depth = knobs.depth)
+        .stitch(std::string("B"), shared, at = LoopName("k.block"), depth = knobs.depth);
+  } else {
+    s.stage(std::string("A.values"), shared, at = LoopName("k.block"))
+        .stitch(std::string("B"), shared, at = LoopName("k.block"));
+  }
+  s.bind(LoopName("m.row.outer"), warp).bind(LoopName("n.inner.outer"), warp);
+  s.tensorize(knobs.instruction);
+  s.reorder_writeback(std::string("C"));
+  if (knobs.persistent) s.persist(n.outer, LoopName("m.block"), blocks = 3);
+  if (knobs.roles) s.specialize_warps(producers = 4, producer_registers = 40, consumer_registers = 232);
+  return s;
+}
+
+void expect_right(const Schedule& schedule, std::int64_t columns, DType dtype,
+                  Emitter emitter = Emitter::llvm) {
+  const SparseTensor& weights = *schedule.weights();
+  Array b = random_array(dtype, {weights.columns(), columns}, 7, RandomValues::small_integers);
+  Array c(dtype, {weights.rows(), columns});
+  Array bias = random_array(dtype, {weights.rows()}, 9, RandomValues::small_integers);
+  Arguments arguments{{{"B", &b}, {"C", &c}}, {}};
+  if (schedule.algorithm().text().find("bias") != std::string::npos) arguments.tensors["bias"] = &bias;
+  const auto poison = [&] {
+    for (std::int64_t i = 0; i < c.size(); ++i) c.set(i, std::nan(""));
+  };
+  poison();
+  KernelOptions by_meaning;
+  by_meaning.by_meaning = true;
+  const Verification meaning = verify(compile(schedule, by_meaning), Device::cpu(), arguments);
+  ASSERT_TRUE(meaning.passed) << meaning.text() << "\n" << schedule.cpp();
+  KernelOptions options;
+  options.assemble = false;
+  options.emitter = emitter;
+  const Kernel kernel = compile(schedule, options);
+  for (const std::uint64_t seed : {0U, 1U}) {
+    const Device device = Device::simulator(schedule.target().name);
+    simulator::options(device).launch.seed = seed;
+    simulator::options(device).launch.late = seed == 0;
+    poison();
+    const Verification verification = verify(kernel, device, arguments);
+    ASSERT_TRUE(verification.passed) << verification.text() << "\n" << schedule.cpp();
+  }
+}
+
+struct Case {
+  std::string target;
+  Knobs knobs;
+};
+
+void expect_products_right(const Case& each, std::int64_t group_rows, std::int64_t rows, std::int64_t depth,
+                           std::int64_t columns, DType dtype = DType::f16, Emitter emitter = Emitter::llvm) {
+  SCOPED_TRACE(each.target + " " + each.knobs.instruction);
+  const SharedWeights weights =
+      packed(synthetic_layer({.rows = rows, .columns = depth, .sparsity = 0.9, .dtype = dtype}),
+             parse_format("shfl_bw:V=" + std::to_string(group_rows)));
+  const Algorithm algorithm = spmm_algorithm(rows, depth, Extent(columns), dtype);
+  expect_right(tensor_schedule(algorithm, weights, target_named(each.target), each.knobs, group_rows),
+               columns, dtype, emitter);
+}
+
+TEST(TensorKernels, WarpsMultiplyOnTuring) {
+  expect_products_right({"sm_75", {.depth = 1, .instruction = "mma_m16n8k8"}}, 32, 40, 70, 64);
+}
+
+TEST(TensorKernels, WarpsMultiplyOnAmpere) {
+  expect_products_right({"sm_80", {.depth = 3}}, 32, 40, 200, 64);
+  expect_products_right({"sm_80", {.warp_rows = 16, .depth = 2}}, 64, 70, 150, 72);
+}
+
+TEST(TensorKernels, WarpgroupsMultiplyOnHopper) {
+  expect_products_right(
+      {"sm_90a", {.columns = 64, .warp_columns = 64, .depth = 2, .instruction = "wgmma_m64n64k16"}}, 64, 70,
+      150, 72);
+  expect_products_right(
+      {"sm_90a", {.columns = 128, .warp_rows = 64, .warp_columns = 128, .instruction = "wgmma_m64n128k16"}},
+      128, 130, 200, 136);
+}
+
+TEST(TensorKernels, WarpsTakeRolesOnHopper) {
+  expect_products_right(
+      {"sm_90a",
+       {.columns = 64, .warp_columns = 64, .depth = 2, .instruction = "wgmma_m64n64k16", .roles = true}},
+      64, 70, 400, 72);
+  expect_products_right({"sm_90a",
+                         {.columns = 128,
+                          .warp_rows = 64,
+                          .warp_columns = 128,
+                          .depth = 3,
+                          .instruction = "wgmma_m64n128k16",
+                          .roles = true,
+                          .persistent = true}},
+                        128, 500, 400, 264);
+}
+
+TEST(TensorKernels, BlocksWithOneTileEach) {
+  const Knobs knobs{.columns = 128,
+                    .warp_rows = 64,
+                    .warp_columns = 128,
+                    .depth = 3,
+                    .instruction = "wgmma_m64n128k16",
+                    .roles = true,
+                    .persistent = true};
+  expect_products_right({"sm_90a", knobs}, 128, 128, 400, 128);
+  expect_products_right({"sm_90a", knobs}, 128, 256, 400, 128);
+}
+
+TEST(TensorKernels, OtherHalves) {
+  expect_products_right({"sm_80", {.depth = 2}}, 32, 40, 100, 64, DType::bf16);
+  expect_products_right(
+      {"sm_90a", {.warp_columns = 64, .depth = 2, .instruction = "wgmma_m64n64k16", .roles = true}}, 64, 64,
+      100, 64, DType::bf16);
+}
+
+TEST(TensorKernels, AsCudaSource) {
+  if (!cuda::compiler_status().found()) GTEST_SKIP() << "[SKIP] " << cuda::compiler_status().sentence;
+  expect_products_right({"sm_75", {.depth = 1, .instruction = "mma_m16n8k8"}}, 32, 40, 70, 64, DType::f16,
+                        Emitter::cuda);
+  expect_products_right({"sm_80", {.depth = 3}}, 32, 40, 100, 64, DType::f16, Emitter::cuda);
+  expect_products_right(
+      {"sm_90a",
+       {.warp_columns = 64, .depth = 2, .instruction = "wgmma_m64n64k16", .roles = true, .persistent = true}},
+      64, 300, 200, 72, DType::f16, Emitter::cuda);
+}
+
+/// The recipe itself, at sizes that nothing divides.
+TEST(TensorKernels, RecipeAtOddSizes) {
+  int number = 0;
+  for (const std::int64_t rows : {1, 33, 129, 200}) {
+    for (const std::int64_t depth : {7, 65, 200}) {
+      for (const std::int64_t columns : {1, 9, 64, 136}) {
+        const char* target = number % 3 == 0 ? "sm_90a" : number % 3 == 1 ? "sm_80" : "sm_75";
+        const std::int64_t group = std::int64_t{8} << number % 6;
+        ++number;
+        SCOPED_TRACE(testing::Message()
+                     << target << " V=" << group << " " << rows << "x" << depth << "x" << columns);
+        const SharedWeights weights =
+            packed(synthetic_layer({.rows = rows, .columns = depth, .sparsity = 0.7, .dtype = DType::f16}),
+                   formats::shfl_bw({.rows = group}));
+        expect_right(shfl_bw(spmm_algorithm(rows, depth, Extent(columns), DType::f16,
+                                            {.bias = true, .activation = Activation::relu}),
+                             weights, target_named(target)),
+                     columns, DType::f16);
+      }
+    }
+  }
+}
+
+/// Lists of unequal length, some empty.
+TEST(TensorKernels, UnequalLists) {
+  WeightMatrix matrix = synthetic_layer({.rows = 200, .columns = 300, .sparsity = 0.6, .dtype = DType::f16});
+  std::vector<std::int64_t> begin{0};
+  std::vector<std::int32_t> column;
+  std::vector<std::int64_t> from;
+  for (std::int64_t row = 0; row < matrix.rows; ++row) {
+    const std::int64_t kept = row / 64 == 1 ? 0 : (row / 64 + 1) * 20;
+    for (std::int64_t i = matrix.row_begin[static_cast<std::size_t>(row)];
+         i < matrix.row_begin[static_cast<std::size_t>(row) + 1]; ++i) {
+      if (matrix.column[static_cast<std::size_t>(i)] >= kept) continue;
+      column.push_back(matrix.column[static_cast<std::size_t>(i)]);
+      from.push_back(i);
+    }
+    begin.push_back(static_cast<std::int64_t>(from.size()));
+  }
+  Array values(DType::f16, {static_cast<std::int64_t>(from.size())});
+  for (std::size_t i = 0; i < from.size(); ++i)
+    values.copy_element(static_cast<std::int64_t>(i), matrix.values, from[i]);
+  matrix.row_begin = begin;
+  matrix.column = column;
+  matrix.values = std::move(values);
+  const SharedWeights weights = packed(matrix, formats::vector_wise({.rows = 64}));
+  for (const char* target : {"sm_90a", "sm_80"})
+    expect_right(shfl_bw(spmm_algorithm(200, 300, Extent(72), DType::f16), weights, target_named(target)), 72,
+                 DType::f16);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# The kernels of the recipe shfl_bw against the f64 reference: groups of every size, odd rows, columns and widths,
+# lists of unequal and zero length, random orders of rows, f16 and bf16, epilogues, and code for sm_75, sm_80 and
+# sm_90a.
+#   tests/gpu/shfl_bw_kernels.sh build/release/weft [JOBS [DEVICE [SECONDS]]]
+# Widths, targets, element types and epilogues are dealt over the weights. After SECONDS (default 300) nothing is begun.
+# Needs Python with numpy for the weights. Prints what is wrong, then "N right, M wrong"; exits 1 when something is.
+set -u
+weft=$1
+jobs=${2:-16}
+device=${3:-cuda}
+deadline=$(($(date +%s) + ${4:-300}))
+python3 -c 'import numpy' 2>/dev/null || { echo "[SKIP] no numpy to make weights with"; exit 0; }
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+
+python3 - "$work" <<'P'
+import sys
+import numpy as np
+random = np.random.default_rng(11)
+sizes = [1, 7, 8, 9, 31, 33, 63, 65, 127, 129, 200, 1000]
+number = 0
+for group in (8, 16, 32, 64, 128, 256):
+    for i, rows in enumerate(sizes):
+        for depth in (sizes[(i * 5 + group) % 12], sizes[(i * 7 + 3) % 12]):
+            weight = np.zeros((rows, depth), np.float32)
+            order = random.permutation(rows)
+            for begin in range(0, rows, group):
+                kept = random.integers(0, depth + 1) if random.random() < 0.8 else 0
+                columns = random.choice(depth, kept, replace=False)
+                members = order[begin:begin + group]
+                values = random.integers(-3, 4, (len(members), kept)) if number % 2 else random.normal(size=(len(members), kept))
+                weight[np.ix_(members, columns)] = values
+            np.save(f"{sys.argv[1]}/{group}_{number}.npy", weight.astype(np.float16))
+            number += 1
+P
+
+widths=(1 7 8 9 31 33 63 64 65 127 128 129 200 256 512 1000)
+targets=(sm_90a sm_80 sm_90a sm_75 sm_90a)
+epilogues=("" "--bias random:4 --activation gelu" "--alpha -1.5 --beta 0.5 --c random:9 --activation relu" "" "--bias ints:3 --activation relu")
+number=0
+for weights in "$work"/*.npy; do
+  group=$(basename "$weights" | cut -d_ -f1)
+  for turn in 0 1; do
+    target=${targets[$(((number + turn) % 5))]}
+    type=f16
+    [ $((number % 7)) -eq 3 ] && [ "$target" != sm_75 ] && type=bf16
+    places=64
+    [ $((number % 4)) -eq 1 ] && places=32
+    echo "--weights $weights --n ${widths[$((number % 16))]} --format shfl_bw:V=$group,k=$places --dtype $type --target $target ${epilogues[$((number % 5))]}"
+    number=$((number + 1))
+  done
+done >"$work/cases"
+
+run_case() {
+  [ "$(date +%s)" -lt "$3" ] || { echo late; return; }
+  # shellcheck disable=SC2086
+  said=$(timeout 120 "$1" verify --op spmm --recipe shfl_bw --device "$2" --b ints:5 $4 2>&1) && echo right && return
+  echo "wrong: $4"
+  echo "$said" | tail -3
+}
+export -f run_case
+tr '\n' '\0' <"$work/cases" | xargs -0 -P "$jobs" -I{} bash -c 'run_case "$@"' _ "$weft" "$device" "$deadline" {} >"$work/said"
+grep -v -x -e right -e late "$work/said"
+right=$(grep -c -x right "$work/said")
+wrong=$(grep -c '^wrong' "$work/said")
+echo "$right right, $wrong wrong, $(grep -c -x late "$work/said") too late"
+[ "$wrong" -eq 0 ] && [ "$right" -gt 0 ]
