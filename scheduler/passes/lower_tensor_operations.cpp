@@ -213,7 +213,7 @@ class Operation {
         loop(name + ".tile", row_tiles(),
              loop(fragments_.column_loop + ".tile", column_tiles(),
                   ir::execute({"hold_accumulators", {accumulators(row_tile, column_tile)}, {}, {}})));
-    const Stmt finished = ir::block({ir::execute("wgmma_wait", {number(0)}), held});
+    Stmt finished = ir::block({ir::execute("wgmma_wait", {number(0)}), held});
     if (pending_ < 0) return finished;
     const Stmt waited = pending_ == 0 ? finished : ir::execute("wgmma_wait", {number(pending_)});
     // What was copied came by another way than the tensor core reads it.
