@@ -15,15 +15,15 @@ using namespace weft;
 
 namespace {
 
-constexpr std::int64_t rows = 8, inner = 16, columns = 48;
+constexpr std::int64_t rows = 8, inner = 16, width = 48;
 
 void show(const char* title, const Schedule& schedule) {
   std::cout << "---- " << title << "\n" << ir::print(schedule.program()) << "\n";
 }
 
 bool is_right(const Schedule& schedule) {
-  Array b = random_array(DType::f32, {inner, columns}, 7);
-  Array c(DType::f32, {rows, columns});
+  Array b = random_array(DType::f32, {inner, width}, 7);
+  Array c(DType::f32, {rows, width});
   const Arguments arguments{{{"B", &b}, {"C", &c}}, {}};
   KernelOptions by_meaning;
   by_meaning.by_meaning = true;
@@ -48,8 +48,8 @@ int main() {
   WEFT_INDEX(n);
   WEFT_INDEX(k);
   const Tensor<f32, 2, sparse> A("A", {rows, inner});
-  const Tensor<f32, 2> B("B", {inner, columns});
-  const Tensor<f32, 2> C("C", {rows, columns});
+  const Tensor<f32, 2> B("B", {inner, width});
+  const Tensor<f32, 2> C("C", {rows, width});
   const Algorithm layer = algorithm("layer", C(m, n) = sum(k, A(m, k) * B(k, n)));
   const WeightMatrix weights = synthetic_layer({.rows = rows, .columns = inner, .sparsity = 0.8, .seed = 11});
   const std::int64_t entries = weights.stored();

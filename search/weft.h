@@ -16,5 +16,6 @@
 #include <weft/scheduler/default_schedule.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/schedule.h>
+#include <weft/scheduler/shfl_bw.h>
 #include <weft/scheduler/sparsert.h>
 #include <weft/search/verify.h>

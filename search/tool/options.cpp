@@ -139,8 +139,11 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
   app.add_option("--tensor", options.tensor, "which tensor of the file");
   app.add_option("--n", options.n, "columns of the dense operand");
   app.add_option("--dtype", options.dtype, "f32, f16, bf16 or f64; the file's own where it is left out");
-  app.add_option("--format", options.format,
-                 "csr, csc, coo, ell, dense or auto; csr and ell also as csr:order=dealt,rows=64")
+  app.add_option(
+         "--format", options.format,
+         "csr, csc, coo, ell, padded_csr, dense or auto; csr and ell also as csr:order=dealt,rows=64; "
+         "weights pruned in groups of rows or in blocks as shfl_bw:V=64, vector_wise:V=64, bcsr:b=32 "
+         "or blocked_ell:b=32")
       ->capture_default_str();
   app.add_option("--filter", options.filter, "convolution: height x width of the filter, as 3x3");
   app.add_option("--image", options.image, "convolution: height x width of the image, as 56x56");
@@ -159,8 +162,9 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
   app.add_option("--c", options.c, "the old output, for --beta");
   app.add_option("--seed", options.seed, "of values that a pattern file lacks")->capture_default_str();
   app.add_option("--recipe", options.recipe,
-                 "default, or sparsert: weights compiled into the code of a GPU; with knobs as "
-                 "sparsert:form=baked,rows=32,groups=4")
+                 "default; sparsert: weights compiled into the code of a GPU, with knobs as "
+                 "sparsert:form=baked,rows=32,groups=4; shfl_bw: f16 or bf16 weights in shfl_bw or "
+                 "vector_wise on tensor cores, with knobs as shfl_bw:columns=256,stages=3")
       ->capture_default_str();
   app.add_option("--schedule", options.schedule, "a schedule.json to use in place of the default");
 }

@@ -132,12 +132,16 @@ Schedule schedule_by_recipe(const RecipeChoice& recipe, const Algorithm& algorit
                             std::shared_ptr<const SparseTensor> weights, const Target& target) {
   if (recipe.name == "default") return default_schedule(algorithm, std::move(weights), target);
   if (recipe.name == "shfl_bw") {
-    const bool grouped = weights->format().name == "shfl_bw" || weights->format().name == "vector_wise";
-    if (recipe.has_knobs && (!target.is_gpu() || !grouped))
-      throw UserError({"knobs of shfl_bw would have no effect", "--recipe " + recipe.text,
-                       fmt::format("{} for {}", weights->format().text(), target.name),
-                       "weights in shfl_bw or vector_wise, for a GPU"});
-    return shfl_bw(algorithm, std::move(weights), target, recipe.grouped);
+    Schedule chosen = shfl_bw(algorithm, weights, target, recipe.grouped);
+    // The recipe alone knows what it leaves to the default schedule, which never asks for tensor cores.
+    if (recipe.has_knobs &&
+        std::ranges::find(chosen.steps(), "tensorize", &Step::name) == chosen.steps().end())
+      throw UserError(
+          {"knobs of shfl_bw would have no effect", "--recipe " + recipe.text,
+           fmt::format("{} of {} for {}", weights->format().text(), name_of(weights->dtype()), target.name),
+           "f16 or bf16 weights in shfl_bw or vector_wise with V=16 or more, for a GPU with such "
+           "tensor cores"});
+    return chosen;
   }
   if (recipe.has_knobs && (!target.is_gpu() || weights->format().name != "csr"))
     throw UserError({"knobs of sparsert would have no effect", "--recipe " + recipe.text,

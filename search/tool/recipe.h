@@ -25,8 +25,8 @@ struct RecipeChoice {
 /// knob given twice.
 RecipeChoice parse_recipe(std::string_view text);
 
-/// The recipe's schedule. UserError where knobs were given for a target or a format that sparsert leaves to
-/// the default schedule, and as the recipes throw it.
+/// The recipe's schedule. UserError where knobs were given for a target or a format that the recipe leaves
+/// to the default schedule, and as the recipes throw it.
 Schedule schedule_by_recipe(const RecipeChoice& recipe, const Algorithm& algorithm,
                             std::shared_ptr<const SparseTensor> weights, const Target& target);
 

@@ -8,11 +8,13 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace weft::tool {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 std::shared_ptr<const SparseTensor> weights(const Format& format) {
   return std::make_shared<const SparseTensor>(
@@ -22,6 +24,14 @@ std::shared_ptr<const SparseTensor> weights(const Format& format) {
 Schedule of(std::string_view recipe, const char* target = "sm_80", const Format& format = formats::csr()) {
   return schedule_by_recipe(parse_recipe(recipe), spmm_algorithm(16, 24, 40, DType::f32), weights(format),
                             target_named(target));
+}
+
+/// Of f16 weights, which tensor cores multiply.
+Schedule of_groups(std::string_view recipe, const char* target, const Format& format) {
+  const WeightMatrix layer =
+      synthetic_layer({.rows = 128, .columns = 96, .sparsity = 0.8, .dtype = DType::f16});
+  return schedule_by_recipe(parse_recipe(recipe), spmm_algorithm(128, 96, 256, DType::f16),
+                            std::make_shared<const SparseTensor>(pack(layer, format)), target_named(target));
 }
 
 bool bakes(const Schedule& schedule) {
@@ -90,6 +100,53 @@ TEST(Recipe, RefusalsSayWhatThereIs) {
   for (const char* wrong : {"sparsert:", "sparsert:rows", "sparsert:rows=2,", "sparsert:,rows=2"})
     EXPECT_THAT(message_of(wrong), HasSubstr("no value")) << wrong;
   EXPECT_THAT(message_of("sparsert:=2"), HasSubstr("no such knob"));
+}
+
+TEST(Recipe, EveryKnobOfRowGroups) {
+  const RecipeChoice plain = parse_recipe("shfl_bw");
+  EXPECT_EQ(plain.name, "shfl_bw");
+  EXPECT_FALSE(plain.has_knobs);
+  const RecipeChoice choice = parse_recipe("shfl_bw:columns=256,stages=3,blocks=7");
+  EXPECT_TRUE(choice.has_knobs);
+  EXPECT_THAT((std::array{choice.grouped.columns, choice.grouped.stages, choice.grouped.blocks}),
+              testing::ElementsAre(256, 3, 7));
+  EXPECT_THAT((std::array{plain.grouped.columns, plain.grouped.stages, plain.grouped.blocks}),
+              testing::Each(0));
+}
+
+TEST(Recipe, KnobsOfRowGroupsReachTheSchedule) {
+  const Schedule chosen = of_groups("shfl_bw:columns=128,stages=3,blocks=7", "sm_90a", formats::shfl_bw());
+  for (const char* step : {".split(n = 128)", "depth = 3", "blocks = 7", ".tensorize("})
+    EXPECT_THAT(chosen.cpp(), HasSubstr(step));
+  EXPECT_THAT(of_groups("shfl_bw:stages=2", "sm_80", formats::vector_wise()).cpp(), HasSubstr("depth = 2"));
+}
+
+TEST(Recipe, RowGroupsRefuseWhatTheyCannotFollow) {
+  const std::array<std::pair<const char*, Format>, 4> others{{{"sm_80", formats::csr()},
+                                                              {"sm_90a", formats::bcsr()},
+                                                              {"sm_90a", formats::shfl_bw({.rows = 8})},
+                                                              {"cpu", formats::shfl_bw()}}};
+  for (const auto& [target, format] : others) {
+    try {
+      of_groups("shfl_bw:columns=128", target, format);
+      ADD_FAILURE() << "accepted for " << format.text() << " on " << target;
+    } catch (const UserError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("would have no effect"));
+      EXPECT_THAT(error.what(), HasSubstr("f16 or bf16 weights in shfl_bw or vector_wise"));
+    }
+    EXPECT_THAT(of_groups("shfl_bw", target, format).cpp(), Not(HasSubstr("tensorize")));
+  }
+  EXPECT_THROW(of("shfl_bw:columns=128", "sm_80", formats::shfl_bw()), UserError);  // f32
+  EXPECT_NO_THROW(of("shfl_bw", "sm_80", formats::shfl_bw()));
+}
+
+TEST(Recipe, RefusalsOfRowGroupsSayWhatThereIs) {
+  EXPECT_THAT(message_of("shfl_bx"), HasSubstr("did you mean shfl_bw?"));
+  EXPECT_THAT(message_of("shfl_bw:rows=2"), HasSubstr("columns, stages, blocks"));
+  EXPECT_THAT(message_of("shfl_bw:stagse=2"), HasSubstr("did you mean stages?"));
+  EXPECT_THAT(message_of("shfl_bw:stages=2,columns=64,stages=4"), HasSubstr("twice"));
+  EXPECT_THAT(message_of("shfl_bw:stages=two"), HasSubstr("a whole number from 1 to 1000000"));
+  EXPECT_THAT(message_of("shfl_bw:stages"), HasSubstr("shfl_bw:columns=256,stages=3"));
 }
 
 }  // namespace
