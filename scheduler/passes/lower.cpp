@@ -5,6 +5,7 @@
 #include <weft/scheduler/ir/verify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/passes.h>
+#include <weft/scheduler/passes/roles.h>
 #include <weft/scheduler/passes/shared_arrays.h>
 #include <weft/scheduler/resources.h>
 
@@ -50,6 +51,15 @@ void require_no_knobs(const ir::Program& program) {
                    "a value for each: fix them in the schedule, or let the search choose"});
 }
 
+/// Steps behind specialize_warps may have changed what it has looked at.
+void require_roles(const ir::Program& program, std::int64_t consumers, const Target& target) {
+  const auto refused = passes::why_no_roles(program, *program.roles, consumers, target);
+  if (!refused) return;
+  throw UserError(
+      {fmt::format("warps cannot take roles (precondition {} of specialize_warps)", refused->precondition),
+       program.name, refused->found, refused->accepted});
+}
+
 /// Generated code indexes with 32 bits unless a buffer is known to be too large for that.
 int index_bits_of(const ir::Program& program) {
   for (const auto* list : {&program.buffers, &program.workspaces}) {
@@ -85,9 +95,11 @@ ThreadProgram lower(const ir::Program& program, const Target& target, const Pass
   Pipeline pipeline(program, observer);
   const std::int64_t threads = target.is_gpu() ? passes::threads_of(program) : 0;
   // While a loop of one iteration is a loop.
-  if (target.is_gpu() && program.roles)
+  if (target.is_gpu() && program.roles) {
+    require_roles(program, threads, target);
     pipeline.run("specialize_warps",
                  [&](ir::Program p) { return passes::specialize_warps(std::move(p), threads); });
+  }
   if (target.is_gpu()) pipeline.run("run_copies_ahead", passes::run_copies_ahead);
   if (target.is_gpu()) {
     // While loops over lanes and warps are still loops: fragments are indexed by them.

@@ -27,29 +27,14 @@ std::int64_t extent_of(const Expr& extent) {
   return *value;
 }
 
-/// Whether all dimensions behind the first that is not 1 are copied whole.
-bool is_block(const ir::Copy& copy) {
-  if (!copy.coordinates.empty() || copy.source->swizzle != copy.destination->swizzle) return false;
-  const std::size_t more = copy.destination_begin.size() - copy.extents.size();
-  bool whole = true;
-  for (std::size_t i = copy.extents.size(); i-- > 0;) {
-    const std::int64_t* extent = ir::integer_value(copy.extents[i]);
-    const std::int64_t* in_source = ir::integer_value(copy.source->shape[i]);
-    const std::int64_t* in_tile = ir::integer_value(copy.destination->shape[i + more]);
-    if (extent == nullptr || (!whole && *extent != 1)) return false;
-    whole =
-        whole && in_source != nullptr && in_tile != nullptr && *extent == *in_source && *extent == *in_tile;
-  }
-  return true;
-}
-
 std::int64_t bytes_of(const ir::Copy& copy) {
   auto bytes = static_cast<std::int64_t>(size_of(copy.source->dtype));
   for (const Expr& extent : copy.extents) bytes *= extent_of(extent);
   return bytes;
 }
 
-/// The element of the weights' numbers that the place depends on, undefined where there is none.
+}  // namespace
+
 Expr data_of(const ir::Copy& copy) {
   Expr data;
   for (const Expr& index : copy.source_begin) {
@@ -59,8 +44,6 @@ Expr data_of(const ir::Copy& copy) {
   }
   return data;
 }
-
-}  // namespace
 
 bool has_bulk_copy(const Ring& ring) {
   return std::any_of(ring.copies.begin(), ring.copies.end(),
@@ -75,7 +58,6 @@ ProducerCopies::ProducerCopies(const Ring& ring, const ir::For& loop, Expr threa
       gathers_.push_back(gathered(copy));
       continue;
     }
-    internal_check(is_block(copy), copy.source->name + " is not copied in whole blocks");
     blocks_.push_back(copy);
     bulk_bytes_ += bytes_of(copy);
   }
@@ -93,12 +75,9 @@ ProducerCopies::Gathered ProducerCopies::gathered(const ir::Copy& copy) const {
   const std::int64_t lanes = std::min(result.runs, lanes_of_warp);
   const std::int64_t rows = extent_of(copy.extents.front());
   const std::int64_t groups = threads_ / lanes;
-  internal_check(result.runs % lanes == 0 && threads_ % lanes == 0 && rows % groups == 0,
-                 "producers cannot share the rows of " + copy.destination->name);
   result.rows = rows / groups;
   result.data = data_of(copy);
   if (!result.data.defined()) return result;
-  internal_check(result.rows <= lanes, "lanes cannot hold the rows of " + copy.destination->name);
   result.loaded = ir::make_buffer(copy.destination->name + ".loaded", DType::i32, ir::Scope::registers,
                                   ir::Access::read_write, {number(turns)});
   result.chosen = ir::make_buffer(copy.destination->name + ".rows", DType::i32, ir::Scope::registers,

@@ -17,10 +17,24 @@ const ir::For* directly_inside(const ir::For& outer, const std::string& name) {
   return loop != nullptr && loop->name == name ? loop : nullptr;
 }
 
+/// A loop around or inside the two that is bound to block_x.
+const ir::For* other_along_x(const Stmt& body, const ir::For& outer, const ir::For& inner) {
+  const ir::For* found = nullptr;
+  ir::visit(body, [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop == nullptr || loop->kind != ir::LoopKind::block_x) return;
+    if (loop->name == outer.name || loop->name == inner.name) return;
+    if (find_loop(loop->body, outer.name) != nullptr || find_loop(inner.body, loop->name) != nullptr)
+      found = loop;
+  });
+  return found;
+}
+
 /// persist(outer, inner, blocks = 132): two loops bound to blocks, one directly inside the other, become
 /// tiles that `blocks` thread blocks take in turn, those of the inner loop first; "outer.tile" counts the
 /// tiles of a block. Preconditions: 1 the loops exist; 2 both are bound to blocks, and the second stands
-/// directly inside the first, in one place; 3 there is at least one block.
+/// directly inside the first, in one place; 3 there is at least one block;
+/// 4 no other loop around or inside them is bound to block_x, which the blocks take.
 StepResult apply_persist(const ir::Program& program, const Step& step, const StepContext& context) {
   std::vector<std::string> names;
   std::int64_t blocks = 0;
@@ -44,6 +58,9 @@ StepResult apply_persist(const ir::Program& program, const Step& step, const Ste
         2, fmt::format("{} does not stand directly inside {}, both bound to blocks", names[1], names[0]),
         "reorder and bind first", names[1]};
   const ir::For& outer = *outers.front();
+  if (const ir::For* other = other_along_x(program.body, outer, *inner))
+    return Reason{4, fmt::format("{} is bound to block_x", other->name), "only the two loops along block_x",
+                  other->name};
   const Expr number = ir::variable(names[0] + ".tile_number");
   const Expr total = outer.extent * inner->extent;
   const std::string block = names[0] + ".block", tile = names[0] + ".tile";

@@ -73,7 +73,8 @@ class Writeback {
   Writeback(const Nest& nest, int step, std::int64_t columns) : nest_(nest), step_(step) {
     eights_ = nest.extent(nest.columns + ".eight");
     const std::int64_t all = nest.extent(nest.columns + ".tile") * eights_;
-    runs_ = std::min(all, columns / run);
+    // A power of two, by which lanes can be shared out to rows.
+    runs_ = columns / run;
     while (all % runs_ != 0) runs_ /= 2;
     parts_ = all / runs_;
     std::vector<Expr> shape;
@@ -154,7 +155,8 @@ class Writeback {
 
   /// Neighbouring lanes write neighbouring runs of a row.
   Stmt from_lines() const {
-    const std::int64_t rows_at_once = lanes_of_warp / runs_;
+    const std::int64_t lanes = std::min(lanes_of_warp, rows_of_warp * runs_);
+    const std::int64_t rows_at_once = lanes / runs_;
     const Expr lane = variable(".line_lane"), element = variable(".element");
     const Expr row = variable(".line") * ir::integer(rows_at_once) + lane / ir::integer(runs_);
     const Expr inside = lane % ir::integer(runs_);
@@ -170,7 +172,7 @@ class Writeback {
     body = guarded(names, body);
     body = loop(".element", run, LoopKind::vectorized, body);
     body = loop(".line", rows_of_warp / rows_at_once, LoopKind::unrolled, body);
-    return loop(".line_lane", lanes_of_warp, LoopKind::lane, body);
+    return loop(".line_lane", lanes, LoopKind::lane, body);
   }
 
   const Nest& nest_;

@@ -32,6 +32,7 @@ struct Knobs {
   std::int64_t warp_rows = 0;  ///< of a warp, or warpgroup; 0: all
   std::int64_t warp_columns = 32;
   std::int64_t depth = 2;
+  std::int64_t line = 64;  ///< columns that leave together
   std::string instruction = "mma_m16n8k16";
   bool roles = false;
   bool persistent = false;
@@ -56,7 +57,7 @@ Schedule tensor_schedule(const Algorithm& algorithm, const SharedWeights& weight
   }
   s.bind(LoopName("m.row.outer"), warp).bind(LoopName("n.inner.outer"), warp);
   s.tensorize(knobs.instruction);
-  s.reorder_writeback(std::string("C"));
+  s.reorder_writeback(std::string("C"), weft::columns = knobs.line);
   if (knobs.persistent) s.persist(n.outer, LoopName("m.block"), blocks = 3);
   if (knobs.roles) s.specialize_warps(producers = 4, producer_registers = 40, consumer_registers = 232);
   return s;
@@ -115,6 +116,13 @@ TEST(TensorKernels, WarpsMultiplyOnTuring) {
 TEST(TensorKernels, WarpsMultiplyOnAmpere) {
   expect_products_right({"sm_80", {.depth = 3}}, 32, 40, 200, 64);
   expect_products_right({"sm_80", {.warp_rows = 16, .depth = 2}}, 64, 70, 150, 72);
+}
+
+TEST(TensorKernels, LinesOfEveryWidth) {
+  for (const std::int64_t line : {8, 16, 256})
+    expect_products_right({"sm_80", {.line = line}}, 32, 40, 100, 64);
+  for (const std::int64_t columns : {8, 24, 40, 48})
+    expect_products_right({"sm_80", {.columns = columns, .warp_columns = columns}}, 32, 40, 100, 72);
 }
 
 TEST(TensorKernels, WarpgroupsMultiplyOnHopper) {

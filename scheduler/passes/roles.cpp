@@ -1,0 +1,153 @@
+#include <fmt/format.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/gather.h>
+#include <weft/scheduler/passes/roles.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace weft::passes {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+constexpr std::int64_t warp_size = 32, threads_of_group = 128;
+
+std::vector<Ring> rings_of(const Stmt& body) {
+  std::vector<Ring> rings;
+  ir::visit(body, [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop == nullptr) return;
+    Ring ring;
+    ring_of(loop->body, ring);
+    if (!ring.copies.empty()) rings.push_back(std::move(ring));
+  });
+  return rings;
+}
+
+/// A bulk copy moves a multiple of 16 bytes between places that are multiples of 16 bytes, and nobody clears
+/// what lies beyond the source.
+bool is_block(const ir::Copy& copy) {
+  if (copy.source->swizzle != copy.destination->swizzle) return false;
+  const std::size_t more = copy.destination_begin.size() - copy.extents.size();
+  auto bytes = static_cast<std::int64_t>(size_of(copy.source->dtype));
+  std::int64_t elements = 1;
+  bool whole = true;
+  for (std::size_t i = copy.extents.size(); i-- > 0;) {
+    const std::int64_t* extent = ir::integer_value(copy.extents[i]);
+    const std::int64_t* in_source = ir::integer_value(copy.source->shape[i]);
+    const std::int64_t* in_tile = ir::integer_value(copy.destination->shape[i + more]);
+    const std::int64_t* stride = ir::integer_value(copy.source->strides[i]);
+    if (extent == nullptr || in_tile == nullptr || stride == nullptr || *extent != *in_tile) return false;
+    whole = whole && in_source != nullptr && *extent == *in_source && *stride == elements;
+    if (!whole && (*extent != 1 || *stride * bytes % 16 != 0)) return false;
+    elements *= *extent;
+  }
+  return elements * bytes % 16 == 0;
+}
+
+bool is_input(const ir::Program& program, const ir::BufferRef& buffer) {
+  return std::ranges::find(program.buffers, buffer) != program.buffers.end();
+}
+
+/// The producers load the numbers that choose rows themselves, one for each row.
+std::optional<Reason> check_numbers(const ir::Program& program, const ir::Copy& copy, std::int64_t rows,
+                                    std::int64_t lanes) {
+  std::optional<Reason> refused;
+  const Expr data = data_of(copy);
+  if (!data.defined()) return refused;
+  const auto refuse = [&](const std::string& found, const char* accepted) {
+    if (!refused) refused = Reason{8, found, accepted, copy.destination->name};
+  };
+  if (rows > lanes)
+    refuse(fmt::format("a thread copies {} rows of {}, whose numbers {} lanes load", rows,
+                       copy.destination->name, lanes),
+           "wider tiles, or fewer rows");
+  for (std::size_t i = 1; i < copy.coordinates.size(); ++i) {
+    if (ir::uses(data, copy.coordinates[i]))
+      refuse(fmt::format("{} depends on {}", ir::print(data), copy.coordinates[i]),
+             "one number for each row: one loop over the rows of the tile");
+  }
+  ir::visit(data, [&](const Expr& e) {
+    const auto* load = e.as<ir::Load>();
+    if (load != nullptr && !is_input(program, load->buffer))
+      refuse(fmt::format("{} is read from {}", ir::print(data), ir::name_of(load->buffer->scope)),
+             "numbers of rows in the memory that the program is given");
+  });
+  return refused;
+}
+
+/// Preconditions 7 and 8.
+std::optional<Reason> check_gather(const ir::Program& program, const ir::Copy& copy) {
+  constexpr std::int64_t least_bytes = 4;
+  const std::string& tile = copy.destination->name;
+  const std::int64_t length = gather_runs(copy, {}).length;
+  const std::int64_t bytes = length * static_cast<std::int64_t>(size_of(copy.source->dtype));
+  if (bytes < least_bytes)
+    return Reason{7, fmt::format("rows of {} are copied {} bytes at a time", tile, bytes),
+                  fmt::format("runs of at least {} bytes: a number of columns of {} that is known, and even",
+                              least_bytes, copy.source->name),
+                  tile};
+  std::int64_t columns = 1;
+  for (std::size_t i = 1; i < copy.extents.size(); ++i) columns *= *ir::integer_value(copy.extents[i]);
+  const std::int64_t rows = *ir::integer_value(copy.extents.front());
+  const std::int64_t runs = columns / length;
+  const std::int64_t lanes = std::min(runs, warp_size);
+  if (runs % lanes != 0 || threads_of_group % lanes != 0 || rows % (threads_of_group / lanes) != 0)
+    return Reason{8,
+                  fmt::format("{} rows of {} runs for {} threads, in {}", rows, runs, threads_of_group, tile),
+                  "a power of two of runs in a row, and rows that the threads share evenly", tile};
+  return check_numbers(program, copy, rows * lanes / threads_of_group, lanes);
+}
+
+/// Preconditions 2 and 6 to 8.
+std::optional<Reason> check_ring(const ir::Program& program) {
+  const std::vector<Ring> rings = rings_of(program.body);
+  if (rings.size() != 1)
+    return Reason{2,
+                  fmt::format("{} loops have copies that run ahead", rings.size()),
+                  "one: stage and stitch with depth = 2 or more at one loop",
+                  {}};
+  const Ring& ring = rings.front();
+  for (std::size_t i = 0; i < ring.copies.size(); ++i) {
+    const ir::Copy& copy = ring.copies[i];
+    const std::string& tile = copy.destination->name;
+    if (!ring.conditions_of[i].empty())
+      return Reason{6, fmt::format("{} is copied where {}", tile, ir::print(ring.conditions_of[i].front())),
+                    "copies in every iteration", tile};
+    if (copy.coordinates.empty() && !is_block(copy))
+      return Reason{6, fmt::format("{} is no whole block of {}", tile, copy.source->name),
+                    "a tile that lies in memory as one piece, of a multiple of 16 bytes", tile};
+    if (copy.coordinates.empty()) continue;
+    if (auto refused = check_gather(program, copy)) return refused;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Reason> why_no_roles(const ir::Program& program, const ir::WarpRoles& roles,
+                                   std::int64_t consumers, const Target& target) {
+  if (auto refused = check_ring(program)) return refused;
+  if (consumers == 0) return std::nullopt;
+  const bool set = roles.producer_registers > 0 || roles.consumer_registers > 0;
+  const std::int64_t together = set ? threads_of_group : warp_size;
+  if (consumers % together != 0)
+    return Reason{9,
+                  fmt::format("{} threads compute", consumers),
+                  fmt::format("a multiple of {}: bind loops to {}", together,
+                              set ? "warps, or set no registers" : "warps and lanes first"),
+                  {}};
+  const std::int64_t registers =
+      roles.producer_registers * threads_of_group + roles.consumer_registers * consumers;
+  if (registers > target.registers_per_multiprocessor)
+    return Reason{10,
+                  fmt::format("{} registers for {} threads", registers, threads_of_group + consumers),
+                  fmt::format("at most {} of all threads together", target.registers_per_multiprocessor),
+                  {}};
+  return std::nullopt;
+}
+
+}  // namespace weft::passes

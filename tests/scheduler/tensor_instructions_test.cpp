@@ -1,0 +1,32 @@
+// Instructions that multiply tiles, and the rows of the instruction table that execute them.
+#include <gtest/gtest.h>
+#include <weft/scheduler/instructions.h>
+#include <weft/scheduler/tensor_instructions.h>
+
+namespace weft {
+namespace {
+
+TEST(TensorInstructions, EachHasTheRowThatExecutesIt) {
+  for (const TensorInstruction& tensor : tensor_instructions()) {
+    SCOPED_TRACE(tensor.executed);
+    int rows = 0;
+    for (const Instruction& row : instructions()) {
+      if (row.name != tensor.executed) continue;
+      ++rows;
+      EXPECT_TRUE(row.effect);
+      EXPECT_TRUE(row.reads_results);
+      EXPECT_EQ(row.result, DType::f32);
+      EXPECT_EQ(row.results, tensor.m * tensor.n / (32 * tensor.warps));
+      EXPECT_EQ(row.lowest_sm, tensor.lowest_sm);
+      // In registers of four bytes, two elements each, of 32 lanes; or a descriptor of three parts a factor.
+      const int operands =
+          tensor.place == TensorOperands::registers ? tensor.m * tensor.k / 64 + tensor.k * tensor.n / 64 : 6;
+      EXPECT_EQ(row.operands.size(), static_cast<std::size_t>(operands));
+    }
+    EXPECT_EQ(rows, 1);
+    EXPECT_EQ(find_tensor_instruction(tensor.name, tensor.operands), &tensor);
+  }
+}
+
+}  // namespace
+}  // namespace weft
