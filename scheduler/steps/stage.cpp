@@ -122,11 +122,11 @@ std::variant<std::vector<Span>, Reason> region_of(const Stmt& body, const ir::Bu
   return region;
 }
 
-/// Whether a tile of these extents is a multiple of what the swizzle repeats after: then it is the image of
+/// Whether a tile of this shape is a multiple of what the swizzle repeats after: then it is the image of
 /// what is copied.
-bool holds_whole_lines(const std::vector<Expr>& extents, DType dtype, int swizzle) {
+bool holds_whole_lines(const std::vector<Expr>& shape, DType dtype, int swizzle) {
   Expr bytes = ir::integer(static_cast<std::int64_t>(size_of(dtype)));
-  for (const Expr& extent : extents) bytes = bytes * extent;
+  for (const Expr& extent : shape) bytes = bytes * extent;
   const std::int64_t* value = ir::integer_value(bytes);
   return swizzle > 0 && value != nullptr && *value % (std::int64_t{128} << swizzle) == 0;
 }
@@ -181,11 +181,12 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
   }
   std::vector<Expr> shape =
       shape_of_tile(copy.extents, *loads_of(body, buffer).front(), inner_loops(body), context.algorithm);
+  const bool is_image = holds_whole_lines(shape, buffer->dtype, buffer->swizzle);
   if (ring.depth > 1) shape.insert(shape.begin(), ir::integer(ring.depth));
   const auto tile = std::make_shared<ir::Buffer>(
       *ir::make_buffer(tile_name(program, buffer->name + ".shared"), buffer->dtype, ir::Scope::shared,
                        ir::Access::read_write, shape, buffer->non_negative));
-  if (holds_whole_lines(copy.extents, buffer->dtype, buffer->swizzle)) tile->swizzle = buffer->swizzle;
+  if (is_image) tile->swizzle = buffer->swizzle;
   copy.destination = tile;
   // A ring takes one copy an iteration; there the conditions stay.
   const std::vector<bool> marks =
