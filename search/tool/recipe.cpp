@@ -141,6 +141,14 @@ Schedule schedule_by_recipe(const RecipeChoice& recipe, const Algorithm& algorit
            fmt::format("{} of {} for {}", weights->format().text(), name_of(weights->dtype()), target.name),
            "f16 or bf16 weights in shfl_bw or vector_wise with V=16 or more, for a GPU with such "
            "tensor cores"});
+    const bool persists = std::ranges::find(chosen.steps(), "persist", &Step::name) != chosen.steps().end();
+    if (recipe.grouped.blocks > 0 && !persists)
+      throw UserError({"the knob blocks of shfl_bw would have no effect", "--recipe " + recipe.text,
+                       fmt::format("{}, where every tile has a block", target.name),
+                       "sm_90a, and a number of columns that is a multiple of 8"});
+    if (recipe.grouped.stages > 1 && target.sm < 80)
+      throw UserError({"the knob stages of shfl_bw would have no effect", "--recipe " + recipe.text,
+                       target.name + ", whose copies cannot run ahead", "sm_80 or newer"});
     return chosen;
   }
   if (recipe.has_knobs && (!target.is_gpu() || weights->format().name != "csr"))

@@ -140,6 +140,14 @@ TEST(Recipe, RowGroupsRefuseWhatTheyCannotFollow) {
   EXPECT_NO_THROW(of("shfl_bw", "sm_80", formats::shfl_bw()));
 }
 
+TEST(Recipe, KnobsOfRowGroupsThatATargetCannotFollowAreRefused) {
+  const Format format = formats::shfl_bw();
+  EXPECT_NO_THROW(of_groups("shfl_bw:blocks=5", "sm_90a", format));
+  EXPECT_THROW(of_groups("shfl_bw:blocks=5", "sm_80", format), UserError);
+  EXPECT_NO_THROW(of_groups("shfl_bw:stages=2", "sm_80", format));
+  EXPECT_THROW(of_groups("shfl_bw:stages=2", "sm_75", format), UserError);
+}
+
 TEST(Recipe, RefusalsOfRowGroupsSayWhatThereIs) {
   EXPECT_THAT(message_of("shfl_bx"), HasSubstr("did you mean shfl_bw?"));
   EXPECT_THAT(message_of("shfl_bw:rows=2"), HasSubstr("columns, stages, blocks"));
