@@ -59,9 +59,8 @@ Instruction multiply_of_warp(std::string_view name, int k, std::string_view type
 }
 
 /// Operands: the address, the low and the high half of what else the descriptor says, of the left and of the
-/// right factor. `left_by_columns` and `right_by_rows`: the factor lies with its m or n dimension contiguous.
-Instruction multiply_of_warpgroup(std::string_view name, int n, std::string_view type, bool left_by_columns,
-                                  bool right_by_rows) {
+/// right factor. The left one lies with its k contiguous, the right one with its n.
+Instruction multiply_of_warpgroup(std::string_view name, int n, std::string_view type) {
   const int results = n / 2;
   const auto descriptor = [&](const char* which, int first) {
     return fmt::format("bfe.u32 low, ${}, 4, 14; or.b32 low, low, ${}; mov.b64 {}, {{low, ${}}}; ", first,
@@ -69,11 +68,10 @@ Instruction multiply_of_warpgroup(std::string_view name, int n, std::string_view
   };
   Instruction row = effect(
       name, 90, std::vector<DType>(6, DType::i32),
-      fmt::format(
-          "{{ .reg .pred add; .reg .b32 low; .reg .b64 left, right; setp.eq.b32 add, 0, 0; {}{}"
-          "wgmma.mma_async.sync.aligned.m64n{}k16.f32.{}.{} {{{}}}, left, right, add, 1, 1, {}, {}; }}",
-          descriptor("left", results), descriptor("right", results + 3), n, type, type, numbered(0, results),
-          left_by_columns ? 1 : 0, right_by_rows ? 1 : 0));
+      fmt::format("{{ .reg .pred add; .reg .b32 low; .reg .b64 left, right; setp.eq.b32 add, 0, 0; {}{}"
+                  "wgmma.mma_async.sync.aligned.m64n{}k16.f32.{}.{} {{{}}}, left, right, add, 1, 1, 0, 1; }}",
+                  descriptor("left", results), descriptor("right", results + 3), n, type, type,
+                  numbered(0, results)));
   row.result = DType::f32;
   row.results = results;
   row.reads_results = true;
@@ -85,12 +83,10 @@ void add_multiplications(std::vector<Instruction>& rows) {
     const std::string_view type = name_of(tensor.operands);
     rows.push_back(tensor.place == TensorOperands::registers
                        ? multiply_of_warp(tensor.executed, tensor.k, type, tensor.lowest_sm)
-                       : multiply_of_warpgroup(tensor.executed, tensor.n, type, false, true));
+                       : multiply_of_warpgroup(tensor.executed, tensor.n, type));
   }
-  for (const int count : {1, 2, 4}) {
-    rows.push_back(load_matrices(count, false));
-    rows.push_back(load_matrices(count, true));
-  }
+  for (const int count : {2, 4}) rows.push_back(load_matrices(count, false));
+  for (const int count : {1, 2, 4}) rows.push_back(load_matrices(count, true));
   // Nothing but an order: who uses the accumulators comes after.
   Instruction hold = effect("hold_accumulators", 0, {}, "");
   hold.result = DType::f32;
@@ -137,6 +133,11 @@ void add_barriers(std::vector<Instruction>& rows) {
 
 bool is_immediate(const Instruction& row, std::size_t argument) {
   return row.ptx.find(fmt::format("#{}", argument)) != std::string_view::npos;
+}
+
+const char* register_letter(DType dtype) {
+  if (dtype == DType::f32) return "f";
+  return dtype == DType::i64 ? "l" : "r";
 }
 
 std::string effect_text(const Instruction& row, const ir::Execute& use) {

@@ -11,11 +11,6 @@
 namespace weft::cuda {
 namespace {
 
-const char* letter_of(DType dtype) {
-  if (dtype == DType::f32) return "f";
-  return dtype == DType::i64 ? "l" : "r";
-}
-
 /// The indices of the element so many places behind; places run through the last dimensions.
 std::vector<ir::Expr> indices_behind(const ir::RegisterRange& range, std::int64_t distance) {
   std::vector<ir::Expr> indices = range.indices;
@@ -65,7 +60,7 @@ void Statements::of(const ir::Execute& s) {
                         const std::string& how) {
     for (const ir::RegisterRange& range : ranges) {
       for (int i = 0; i < range.count; ++i)
-        list.push_back(fmt::format("\"{}{}\"({})", how, letter_of(range.buffer->dtype),
+        list.push_back(fmt::format("\"{}{}\"({})", how, register_letter(range.buffer->dtype),
                                    expressions_.element(range.buffer, indices_behind(range, i))));
     }
   };
@@ -79,7 +74,7 @@ void Statements::of(const ir::Execute& s) {
         place != nullptr ? address(*place)
                          : fmt::format("static_cast<{}>({})", dtype == DType::i64 ? "long long" : "int",
                                        expressions_.text(s.arguments[i]));
-    operands.push_back(fmt::format("\"{}\"({})", letter_of(dtype), operand));
+    operands.push_back(fmt::format("\"{}\"({})", register_letter(dtype), operand));
   }
   const std::string memory = row.only_registers ? "" : " : \"memory\"";
   line(fmt::format("asm {}({} : {} : {}{});", row.only_registers ? "" : "volatile",

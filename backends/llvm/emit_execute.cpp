@@ -7,24 +7,6 @@
 #include <weft/scheduler/instructions.h>
 
 namespace weft::llvm_backend {
-namespace {
-
-const char* letter_of(DType dtype) {
-  if (dtype == DType::f32) return "f";
-  return dtype == DType::i64 ? "l" : "r";
-}
-
-/// Braces choose between dialects in LLVM's texts unless they are written so.
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '|') result += '$';
-    result += c;
-  }
-  return result;
-}
-
-}  // namespace
 
 llvm::Value* Emitter::operand_of(const ir::Expr& argument, DType dtype) {
   if (const auto* place = argument.as<ir::Load>())
@@ -46,18 +28,18 @@ void Emitter::of(const ir::Execute& s) {
     for (int i = 0; i < range.count; ++i)
       results.emplace_back(range.buffer.get(), offset_of(*range.buffer, range.indices) + i);
   }
-  for (std::size_t i = 0; i < results.size(); ++i) add(std::string("=") + letter_of(row.result));
+  for (std::size_t i = 0; i < results.size(); ++i) add(std::string("=") + register_letter(row.result));
   for (const ir::RegisterRange& range : s.inputs) {
     for (int i = 0; i < range.count; ++i) {
       operands.push_back(read(*range.buffer, offset_of(*range.buffer, range.indices) + i));
-      add(letter_of(range.buffer->dtype));
+      add(register_letter(range.buffer->dtype));
     }
   }
   for (std::size_t i = 0; i < s.arguments.size(); ++i) {
     if (is_immediate(row, i)) continue;
     const DType dtype = row.operands.at(s.inputs.empty() ? i : i + operands.size());
     operands.push_back(operand_of(s.arguments[i], dtype));
-    add(letter_of(dtype));
+    add(register_letter(dtype));
   }
   if (row.reads_results) {
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -81,7 +63,7 @@ void Emitter::of(const ir::Execute& s) {
                         std::string(row.ptx));
   }
   llvm::Value* computed = builder_.CreateCall(
-      llvm::InlineAsm::get(type, escaped(effect_text(row, s)), constraints, !row.only_registers), operands);
+      llvm::InlineAsm::get(type, effect_text(row, s), constraints, !row.only_registers), operands);
   for (std::size_t i = 0; i < results.size(); ++i) {
     llvm::Value* of_result =
         results.size() == 1 ? computed : builder_.CreateExtractValue(computed, static_cast<unsigned>(i));

@@ -10,13 +10,6 @@ namespace {
 using ir::Expr;
 using ir::Stmt;
 
-/// Whether the integer is a multiple of the number, whatever its variables are.
-bool divides(std::int64_t number, const Expr& expr) {
-  const ir::Linear sum = ir::linear(expr);
-  return sum.constant % number == 0 &&
-         std::ranges::all_of(sum.terms, [&](const auto& term) { return term.coefficient % number == 0; });
-}
-
 class Gather {
  public:
   Gather(const ir::Copy& copy, std::int64_t threads, const ir::Ranges& ranges, std::string name)
@@ -190,6 +183,12 @@ class Gather {
 };
 
 }  // namespace
+
+bool divides(std::int64_t number, const Expr& expr) {
+  const ir::Linear sum = ir::linear(expr);
+  return sum.constant % number == 0 &&
+         std::ranges::all_of(sum.terms, [&](const auto& term) { return term.coefficient % number == 0; });
+}
 
 GatherRuns gather_runs(const ir::Copy& copy, const ir::Ranges& ranges) {
   return Gather(copy, 0, ranges, {}).runs();

@@ -8,6 +8,9 @@
 
 namespace weft::passes {
 
+/// Whether the integer is a multiple of the number, whatever its variables are.
+bool divides(std::int64_t number, const ir::Expr& expr);
+
 /// How many elements along the last coordinate are moved together, up to 16 bytes of them, and where a run is
 /// not inside the source (undefined: nowhere).
 struct GatherRuns {

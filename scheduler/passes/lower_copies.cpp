@@ -19,13 +19,6 @@ Expr zero_of(DType dtype) {
   return is_float(dtype) ? ir::constant(dtype, 0) : ir::integer(0);
 }
 
-/// Whether the integer is a multiple of the number, whatever its variables are.
-bool divides(std::int64_t number, const Expr& expr) {
-  const ir::Linear sum = ir::linear(expr);
-  return sum.constant % number == 0 &&
-         std::ranges::all_of(sum.terms, [&](const auto& term) { return term.coefficient % number == 0; });
-}
-
 /// Whether runs of that many elements that begin at multiples of it are aligned, wherever they begin in the
 /// other dimensions: buffers begin at multiples of 16 bytes.
 bool has_aligned_runs(const ir::Buffer& buffer, std::int64_t run) {

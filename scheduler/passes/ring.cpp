@@ -50,6 +50,18 @@ Stmt ring_of(const Stmt& body, Ring& ring) {
   return without_ring(body, ring);
 }
 
+std::vector<const ir::For*> ring_loops(const Stmt& stmt) {
+  std::vector<const ir::For*> loops;
+  ir::visit(stmt, [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop == nullptr) return;
+    Ring ring;
+    ring_of(loop->body, ring);
+    if (!ring.copies.empty()) loops.push_back(loop);
+  });
+  return loops;
+}
+
 Stmt with_slot(const Stmt& stmt, const Ring& ring, const Expr& slot) {
   ir::Rewriter rewriter;
   rewriter.on_expr = [&](const Expr& e) {

@@ -20,6 +20,9 @@ struct Ring {
 /// What is left of a loop's body without its copies, which are added to `ring`.
 ir::Stmt ring_of(const ir::Stmt& body, Ring& ring);
 
+/// The loops that have such copies.
+std::vector<const ir::For*> ring_loops(const ir::Stmt& stmt);
+
 /// The tiles are read in the buffer of that number.
 ir::Stmt with_slot(const ir::Stmt& stmt, const Ring& ring, const ir::Expr& slot);
 

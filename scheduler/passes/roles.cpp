@@ -15,18 +15,6 @@ using ir::Stmt;
 
 constexpr std::int64_t warp_size = 32, threads_of_group = 128;
 
-std::vector<Ring> rings_of(const Stmt& body) {
-  std::vector<Ring> rings;
-  ir::visit(body, [&](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    if (loop == nullptr) return;
-    Ring ring;
-    ring_of(loop->body, ring);
-    if (!ring.copies.empty()) rings.push_back(std::move(ring));
-  });
-  return rings;
-}
-
 /// A bulk copy moves a multiple of 16 bytes between places that are multiples of 16 bytes, and nobody clears
 /// what lies beyond the source.
 bool is_block(const ir::Copy& copy) {
@@ -104,13 +92,14 @@ std::optional<Reason> check_gather(const ir::Program& program, const ir::Copy& c
 
 /// Preconditions 2 and 6 to 8.
 std::optional<Reason> check_ring(const ir::Program& program) {
-  const std::vector<Ring> rings = rings_of(program.body);
-  if (rings.size() != 1)
+  const auto loops = ring_loops(program.body);
+  if (loops.size() != 1)
     return Reason{2,
-                  fmt::format("{} loops have copies that run ahead", rings.size()),
+                  fmt::format("{} loops have copies that run ahead", loops.size()),
                   "one: stage and stitch with depth = 2 or more at one loop",
                   {}};
-  const Ring& ring = rings.front();
+  Ring ring;
+  ring_of(loops.front()->body, ring);
   for (std::size_t i = 0; i < ring.copies.size(); ++i) {
     const ir::Copy& copy = ring.copies[i];
     const std::string& tile = copy.destination->name;

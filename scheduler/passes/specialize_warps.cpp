@@ -32,22 +32,6 @@ bool has_ring(const Stmt& stmt) {
   return found;
 }
 
-/// The one loop whose body begins with asynchronous copies.
-const ir::For* ring_loop(const Stmt& stmt) {
-  const ir::For* found = nullptr;
-  ir::visit(stmt, [&](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    if (loop == nullptr) return;
-    Ring ring;
-    ring_of(loop->body, ring);
-    if (ring.copies.empty()) return;
-    internal_check(found == nullptr, "two loops have rings of copies");
-    found = loop;
-  });
-  internal_check(found != nullptr, "warps have roles in a program without a ring of copies");
-  return found;
-}
-
 /// The program of each role. Iterations of the ring's loop are counted through all tiles of a block: number t
 /// uses buffer t mod S, in phase t / S mod 2. Of two memory barriers a buffer, "full" says that it holds what
 /// was copied, and "empty" that the consumers have read it.
@@ -63,8 +47,9 @@ class Roles {
       return ir::for_loop(std::move(changed));
     }
     if (const auto* let = body.as<ir::Let>()) return ir::let(let->name, let->value, (*this)(let->body));
-    const ir::For* loop = ring_loop(body);
-    rest_ = ring_of(loop->body, ring_);
+    const auto loops = ring_loops(body);
+    internal_check(loops.size() == 1, "warps have roles in a program without one ring of copies");
+    rest_ = ring_of(loops.front()->body, ring_);
     const auto barriers = [&](const char* name) {
       return ir::make_buffer(name, DType::i64, ir::Scope::shared, ir::Access::read_write,
                              {number(ring_.buffers)});

@@ -28,16 +28,16 @@ std::int64_t number_of(const Step& step, const std::string& name, std::int64_t o
 /// specialize_warps(producers = 4, producer_registers = 40, consumer_registers = 232): beside the warps that
 /// loops are bound to come `producers` others, which start all copies of the staged loop, as far ahead as
 /// there are buffers; those that compute wait for a buffer to be full, and say when they have read it. What
-/// is staged arrives by one bulk copy a tile, what is stitched row by row, the numbers of the rows loaded an
-/// iteration ahead. Registers are handed from the ones to the others.
-/// Preconditions: 1 the target is sm_90 or newer; 2 one loop has staged copies that run ahead; 3 producers
-/// are 4 warps, which is the group whose registers can be set; 4 numbers of registers are multiples of 8 from
-/// 24 to 240, or 0 for as they come; 5 it is done once; 6 what is staged is copied in every iteration, as one
-/// piece of a multiple of 16 bytes; 7 what is stitched has runs of 4 bytes or more, so a number of columns
-/// that is known, and even where elements have two bytes; 8 the 128 threads share its rows evenly, and one
-/// number from the weights chooses each; 9 the others are whole warps already, of groups of 4 where registers
-/// are set; 10 all threads together have no more registers than a multiprocessor. Steps behind it may break
-/// 2 and 6 to 10: then compiling throws UserError.
+/// is staged arrives by one bulk copy a tile, what is stitched row by row, the numbers of the rows loaded
+/// some iterations ahead. Registers are handed from the ones to the others. Preconditions: 1 the target is
+/// sm_90 or newer; 2 one loop has staged copies that run ahead; 3 producers are 4 warps, which is the group
+/// whose registers can be set; 4 numbers of registers are multiples of 8 from 24 to 240, or 0 for as they
+/// come; 5 it is done once; 6 what is staged is copied in every iteration, as one piece of a multiple of 16
+/// bytes; 7 what is stitched has runs of 4 bytes or more, so a number of columns that is known, and even
+/// where elements have two bytes; 8 the 128 threads share its rows evenly, and one number from the weights
+/// chooses each; 9 the others are whole warps already, of groups of 4 where registers are set; 10 all threads
+/// together have no more registers than a multiprocessor. Steps behind it may break 2 and 6 to 10: then
+/// compiling throws UserError.
 StepResult apply_specialize_warps(const ir::Program& program, const Step& step, const StepContext& context) {
   const std::int64_t producers = number_of(step, "producers", warps_of_group);
   const std::int64_t own = number_of(step, "producer_registers", 0);

@@ -84,6 +84,15 @@ Schedule in_chunks(const Algorithm& algorithm, const SharedWeights& weights, con
   return s;
 }
 
+/// Blocks that go through several tiles of columns, and of rows, of baked code.
+TEST(Rings, BlocksGoThroughSeveralTiles) {
+  const SharedWeights weights =
+      packed(synthetic_layer({.rows = 20, .columns = 50, .sparsity = 0.8, .seed = 5}), formats::csr());
+  Schedule s = in_chunks(spmm_algorithm(20, 50, 150, DType::f32), weights, {});
+  s.persist(m.outer, n.outer, blocks = 4);
+  expect_right(s, 150);
+}
+
 TEST(Rings, ChunksOfBakedCode) {
   struct Case {
     std::int64_t rows, inner, columns;
