@@ -137,13 +137,6 @@ Workload with_weights(const Workload& workload, WeightMatrix matrix, std::string
   return other;
 }
 
-Ceilings ceilings_of(DType dtype) {
-  Ceilings ceilings;
-  // Tensor cores compute in 16 bits; f32 stays on the units that keep its precision.
-  if (dtype == DType::f16 || dtype == DType::bf16) ceilings.operations_a_second = 989e12;
-  return ceilings;
-}
-
 double limit_microseconds(const Workload& workload, const Ceilings& ceilings) {
   return 1e6 * std::max(workload.bytes() / ceilings.bytes_a_second,
                         workload.operations() / ceilings.operations_a_second);

@@ -5,6 +5,7 @@
 #include <weft/search/measure/real_weights.h>
 #include <weft/search/measure/structured_weights.h>
 #include <weft/search/measure/suite.h>
+#include <weft/search/model/ceilings.h>
 
 #include <memory>
 #include <optional>
@@ -42,15 +43,6 @@ Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& 
 Workload copy_of(const Workload& workload, int copy);
 /// The same problem and dense operand with other weights of the same shape.
 Workload with_weights(const Workload& workload, WeightMatrix matrix, std::string source);
-
-/// Rates of an H200 that bound any kernel. All of them stand here and nowhere else.
-struct Ceilings {
-  double bytes_a_second = 4.3e12;              ///< of its memory, measured by a copy
-  double operations_a_second = 66.9e12;        ///< of its f32 units
-  double tensor_operations_a_second = 880e12;  ///< f16 wgmma without loads, measured: the clock falls
-  double l2_bytes_a_second = 9.8e12;           ///< rows of 512 bytes gathered from the L2, measured
-};
-Ceilings ceilings_of(DType dtype);
 
 /// The time below which no kernel computes the workload, in microseconds: its bytes or its operations, the
 /// larger.

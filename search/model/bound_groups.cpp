@@ -1,0 +1,125 @@
+// Kernels of row groups on tensor cores (scheduler/shfl_bw.h).
+#include <weft/search/model/bound_parts.h>
+
+#include <cmath>
+
+namespace weft::bounds {
+namespace {
+
+constexpr std::int64_t rows_of_warpgroup = 64;
+constexpr double bytes_of_element = 2;
+/// From a copy's start to its data, at the least: of 48 KB a stage, two stages were a quarter slower than
+/// three, and four no faster (docs/measurements.md).
+constexpr double copy_microseconds = 0.9;
+/// Of a tile, before its first product and after its last one, unless others compute meanwhile.
+constexpr double fill_microseconds = 1;
+constexpr double share_of_mma = 0.62;  ///< of the rate of wgmma, on the same device
+/// Four warps of producers keep enough copies under way; two were a third slower, and one a half.
+constexpr double share_of_no_producer = 0.52, share_of_producer = 0.12;
+
+/// How a point cuts the product.
+struct Cut {
+  bool warpgroups = false;   ///< wgmma
+  std::int64_t rows = 0;     ///< of a tile
+  std::int64_t columns = 0;  ///< of a tile
+  std::int64_t places = 0;   ///< kept columns of a stage
+  std::int64_t stages = 0;   ///< under way
+  std::int64_t split = 1;    ///< blocks that share the sum of a tile
+  std::int64_t producers = 0;
+  bool persists = false;  ///< a block goes through several tiles
+  std::int64_t piece_rows = 0,
+               piece_columns = 0;  ///< of a warp or warpgroup: what a read of an operand serves
+
+  double bytes_of_stage() const { return bytes_of_element * static_cast<double>(places * (rows + columns)); }
+};
+
+/// A knob that the point has; 0 says that there is none of what it counts.
+std::int64_t given(const KnobValues& point, const char* name, std::int64_t fallback) {
+  const auto found = point.find(name);
+  return found == point.end() ? fallback : found->second;
+}
+
+Cut cut_of(const ProblemSummary& problem, const KnobValues& point, const Target& target) {
+  constexpr std::int64_t wgmma = 3;  // ShflBwInstruction
+  const bool may = target.name == "sm_90a" && problem.group_rows >= rows_of_warpgroup;
+  Cut cut;
+  cut.warpgroups = knob(point, {"instruction"}, may ? wgmma : 1) == wgmma;
+  cut.rows = std::min(knob(point, {"tile_m"}, problem.group_rows), problem.group_rows);
+  const std::int64_t most = cut.warpgroups ? std::max<std::int64_t>(64, 32'768 / cut.rows) : 256;
+  cut.columns = knob(point, {"tile_n"}, std::clamp<std::int64_t>(power_of_two_from(problem.n), 64, most));
+  cut.places = knob(point, {"tile_k"}, 64);
+  const auto room = static_cast<double>(target.shared_bytes_per_block);
+  const auto stages = static_cast<std::int64_t>(room / cut.bytes_of_stage());
+  cut.stages = target.sm < 80 ? 1 : knob(point, {"stages"}, std::clamp<std::int64_t>(stages, 1, 4));
+  cut.split = knob(point, {"groups"}, 1);
+  const bool has_roles = target.name == "sm_90a" && problem.n % 8 == 0;
+  cut.producers = given(point, "producers", has_roles ? 4 : 0);
+  cut.persists = given(point, "blocks", has_roles ? 1 : 0) > 0;
+  if (cut.warpgroups) {
+    cut.piece_rows = std::min(cut.rows, rows_of_warpgroup);
+    const bool beside = cut.rows == rows_of_warpgroup;
+    cut.piece_columns =
+        std::min<std::int64_t>(256, knob(point, {"warp_n"}, beside ? cut.columns / 2 : cut.columns));
+  } else {
+    cut.piece_rows = std::min(knob(point, {"warp_m"}, cut.rows >= 128 ? 64 : 32), cut.rows);
+    cut.piece_columns = std::min(knob(point, {"warp_n"}, 32), cut.columns);
+  }
+  cut.piece_columns = std::max<std::int64_t>(8, cut.piece_columns);
+  return cut;
+}
+
+/// Blocks that a multiprocessor has at the same time, by what the stages take of its shared memory.
+double resident(const Cut& cut, const Target& target) {
+  const double bytes = static_cast<double>(cut.stages) * cut.bytes_of_stage() +
+                       static_cast<double>(target.shared_bytes_reserved);
+  return std::max(1.0, std::floor(static_cast<double>(target.shared_bytes_per_multiprocessor) / bytes));
+}
+
+}  // namespace
+
+Bound of_groups(const ProblemSummary& problem, const KnobValues& point, const Target& target,
+                const Ceilings& ceilings) {
+  const Cut cut = cut_of(problem, point, target);
+  const std::int64_t kept = filled_up(std::max<std::int64_t>(1, problem.kept_columns()), cut.places);
+  const std::int64_t stages_of_tile = pieces(kept / cut.places, cut.split);
+  const auto depth = static_cast<double>(stages_of_tile * cut.places);
+  const auto rows = static_cast<double>(cut.rows), columns = static_cast<double>(cut.columns);
+  const std::int64_t rows_of_tiles =
+      pieces(problem.m, problem.group_rows) * pieces(problem.group_rows, cut.rows);
+  const std::int64_t tiles = rows_of_tiles * pieces(problem.n, cut.columns) * cut.split;
+  const std::int64_t wanted = cut.persists ? knob(point, {"blocks"}, ceilings.multiprocessors) : tiles;
+  const std::int64_t busy = std::clamp<std::int64_t>(wanted, 1, ceilings.multiprocessors);
+  const auto turns = static_cast<double>(pieces(tiles, busy));
+
+  Parts parts(ceilings);
+  // Every tile gathers its rows of the dense operand, and reads its values.
+  const double loaded = depth * (columns + rows) * bytes_of_element;
+  const double copying =
+      cut.producers > 0
+          ? std::min(1.0, share_of_no_producer + share_of_producer * static_cast<double>(cut.producers))
+          : 1;
+  parts.add_of_multiprocessor(Resource::l2, turns * loaded, copying * ceilings.l2_bytes_a_second);
+  const double multiplied = depth * rows * columns;
+  const double slower = target.name == "sm_90a" && !cut.warpgroups ? share_of_mma : 1;
+  parts.add_of_multiprocessor(Resource::tensor, turns * 2 * multiplied,
+                              slower * ceilings.tensor_operations_a_second);
+  const double read = multiplied * bytes_of_element *
+                      (1 / static_cast<double>(cut.piece_rows) + 1 / static_cast<double>(cut.piece_columns));
+  parts.add_of_multiprocessor(Resource::shared_memory, turns * (read + loaded),
+                              ceilings.shared_bytes_a_second);
+  add_memory(parts, problem, ceilings);
+  // Copies that a block waits for, and the ends of its tiles, are hidden by the other blocks of its
+  // processor.
+  const double together = cut.persists ? 1 : std::min(turns, resident(cut, target));
+  const auto ahead = static_cast<double>(std::max<std::int64_t>(1, cut.stages - 1));
+  parts.add(Resource::latency,
+            turns * static_cast<double>(stages_of_tile) * copy_microseconds / ahead / together);
+  // Parts of a sum are written and read once more.
+  const double stored = rows * columns * (cut.split > 1 ? 3 * 4 : bytes_of_element);
+  parts.add_of_multiprocessor(Resource::launch, turns * stored, ceilings.store_bytes_a_second);
+  const double fills = cut.persists && cut.producers > 0 ? 1 : turns / together;
+  parts.add(Resource::launch, ceilings.launch_microseconds + fills * fill_microseconds);
+  return parts.total();
+}
+
+}  // namespace weft::bounds

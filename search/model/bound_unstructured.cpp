@@ -1,0 +1,119 @@
+// Kernels of unstructured weights (scheduler/sparsert.h): baked into the code, or read from memory.
+#include <weft/scheduler/sparsert.h>
+#include <weft/search/model/bound_parts.h>
+
+#include <cmath>
+
+namespace weft::bounds {
+namespace {
+
+constexpr double bytes_of_instruction = 16;
+/// What a multiprocessor reads of code in a cycle: from its own cache as fast as it issues; up to
+/// `near_bytes` on the whole chip from the next one; beyond from the L2, where several streams of code are
+/// faster than one (docs/measurements.md; 2.7 bytes of one stream, 5.5 of eight).
+constexpr double own_bytes = 32'768, near_bytes = 131'072;
+constexpr double own_rate = 64, near_rate = 6.8, far_rate = 2.7, far_rate_of_many = 5.5;
+constexpr double many_streams = 8;
+/// One round of loads from the L2, which every block waits for before it computes.
+constexpr double load_microseconds = 0.6;
+constexpr std::int64_t entries_in_code = 60'000, most_entries_in_code = 250'000, few_columns = 512;
+
+double rate_of_code(double bytes_on_chip, double streams) {
+  if (bytes_on_chip <= own_bytes) return own_rate;
+  if (bytes_on_chip <= near_bytes) return near_rate;
+  const double more = std::min(1.0, (streams - 1) / (many_streams - 1));
+  return far_rate + more * (far_rate_of_many - far_rate);
+}
+
+SparseRtForm form_of(const ProblemSummary& problem, const KnobValues& point) {
+  const auto form = static_cast<SparseRtForm>(knob(point, {"form"}, 0));
+  if (form != SparseRtForm::chosen) return form;
+  const bool few = problem.n <= few_columns;
+  if (problem.stored <= entries_in_code || (few && problem.stored <= most_entries_in_code))
+    return SparseRtForm::baked;
+  return few ? SparseRtForm::row_per_warp : SparseRtForm::streaming;
+}
+
+/// Stored weights of so many rows.
+double entries_of(const ProblemSummary& problem, std::int64_t rows) {
+  const auto all = static_cast<double>(std::max<std::int64_t>(1, problem.m));
+  return static_cast<double>(problem.stored) * static_cast<double>(std::min(rows, problem.m)) / all;
+}
+
+Bound of_baked(const ProblemSummary& problem, const KnobValues& point, const Ceilings& ceilings) {
+  const bool in_chunks = knob(point, {"chunk"}, 0) > 0;
+  const std::int64_t rows = knob(point, {"rows"}, std::min<std::int64_t>(64, power_of_two_from(problem.m)));
+  const std::int64_t threads = knob(point, {"threads"}, in_chunks ? 256 : 64);
+  const auto groups = static_cast<double>(knob(point, {"groups"}, 1));
+  const std::int64_t row_blocks = pieces(problem.m, rows);
+  const auto turns =
+      static_cast<double>(pieces(row_blocks * pieces(problem.n, threads), ceilings.multiprocessors));
+  // A multiply-add for each entry, and a load for each column of the weights with an entry in the block.
+  const double entries = entries_of(problem, rows);
+  const double loads = static_cast<double>(problem.k) *
+                       (1 - std::pow(1 - std::min(1.0, problem.density()), static_cast<double>(rows)));
+  const double instructions = entries + loads;
+  const double code = bytes_of_instruction * instructions;
+  const double rate = rate_of_code(code * static_cast<double>(row_blocks), groups) * ceilings.cycles_a_second;
+
+  Parts parts(ceilings);
+  add_memory(parts, problem, ceilings);
+  parts.add(Resource::code, 1e6 * turns * code / rate);
+  const auto width = static_cast<double>(threads);
+  parts.add_of_multiprocessor(Resource::units, turns * 2 * instructions * width,
+                              ceilings.operations_a_second);
+  const auto bytes = static_cast<double>(size_of(problem.dtype));
+  const double read = in_chunks ? static_cast<double>(problem.k) : loads;
+  parts.add_of_multiprocessor(Resource::l2, turns * read * width * bytes, ceilings.l2_bytes_a_second);
+  if (in_chunks)
+    parts.add_of_multiprocessor(Resource::shared_memory, turns * (loads + read) * width * bytes,
+                                ceilings.shared_bytes_a_second);
+  parts.add(Resource::latency, load_microseconds);
+  parts.add(Resource::launch, ceilings.launch_microseconds);
+  return parts.total();
+}
+
+/// The entries come from memory, and the rows of B that a block needs lie in shared memory, or come through
+/// the first cache, which is the same memory.
+Bound of_lists(const ProblemSummary& problem, const KnobValues& point, SparseRtForm form,
+               const Ceilings& ceilings) {
+  const bool panel = form == SparseRtForm::streaming;
+  const std::int64_t lanes = knob(point, {"lanes"}, panel ? 8 : 32);
+  const std::int64_t columns = knob(point, {"columns"}, panel ? 8 : 4);
+  const std::int64_t threads = knob(point, {"threads"}, panel ? 1024 : 128);
+  const std::int64_t groups = knob(point, {"groups"}, 1);
+  const std::int64_t together = std::max<std::int64_t>(1, threads / lanes / groups);
+  const std::int64_t usual = panel ? pieces(problem.m, together * 4) : 1;
+  const std::int64_t wanted = knob(point, {"parts"}, 0);
+  const std::int64_t rows = wanted > 0 ? pieces(problem.m, wanted) : knob(point, {"rows"}, usual) * together;
+  const std::int64_t row_blocks = pieces(problem.m, rows);
+  const std::int64_t blocks = row_blocks * pieces(problem.n, lanes * columns);
+  const auto turns = static_cast<double>(pieces(blocks, ceilings.multiprocessors));
+  const auto width = static_cast<double>(lanes * columns);
+  const auto bytes = static_cast<double>(size_of(problem.dtype));
+  const double entries = turns * entries_of(problem, rows);
+
+  Parts parts(ceilings);
+  add_memory(parts, problem, ceilings);
+  parts.add_of_multiprocessor(Resource::units, 2 * entries * width, ceilings.operations_a_second);
+  // A value and a column serve the columns of a lane.
+  const double list = (bytes + 4) / static_cast<double>(columns);
+  parts.add_of_multiprocessor(Resource::shared_memory, entries * width * (bytes + list),
+                              ceilings.shared_bytes_a_second);
+  const double panels = panel ? turns * static_cast<double>(problem.k) * width * bytes : 0;
+  parts.add_of_multiprocessor(Resource::l2, panels + entries * (bytes + 4), ceilings.l2_bytes_a_second);
+  parts.add(Resource::latency, load_microseconds * (panel ? 2 : 1));
+  parts.add(Resource::launch, ceilings.launch_microseconds);
+  return parts.total();
+}
+
+}  // namespace
+
+Bound of_unstructured(const ProblemSummary& problem, const KnobValues& point, const Target&,
+                      const Ceilings& ceilings) {
+  const SparseRtForm form = form_of(problem, point);
+  return form == SparseRtForm::baked ? of_baked(problem, point, ceilings)
+                                     : of_lists(problem, point, form, ceilings);
+}
+
+}  // namespace weft::bounds

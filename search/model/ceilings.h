@@ -1,0 +1,35 @@
+// What the hardware can do at most: the rates that bound any kernel. All of them stand here and nowhere else.
+#pragma once
+
+#include <weft/dsl/dtype.h>
+#include <weft/scheduler/target.h>
+
+#include <cstdint>
+#include <string_view>
+
+namespace weft {
+
+/// Rates of a device. The numbers below are an H200's, measured (docs/measurements.md).
+struct Ceilings {
+  double bytes_a_second = 4.3e12;              ///< of its memory, measured by a copy
+  double operations_a_second = 66.9e12;        ///< of its f32 units
+  double tensor_operations_a_second = 880e12;  ///< f16 wgmma without loads, measured: the clock falls
+  double l2_bytes_a_second = 9.8e12;           ///< rows of 512 bytes gathered from the L2, measured
+  double shared_bytes_a_second = 29.6e12;      ///< 128 bytes a cycle and multiprocessor
+  double store_bytes_a_second = 4.5e12;        ///< results that leave tiles; nothing was seen to hide them
+  double cycles_a_second = 1.98e9;             ///< of multiprocessors whose tensor cores rest
+  double launch_microseconds = 1;              ///< an empty kernel of a block a multiprocessor, in a graph
+  std::int64_t multiprocessors = 132;
+  std::int64_t l2_bytes = 50'000'000;  ///< what of the operands stays there between launches
+  std::string_view device = "NVIDIA H200";
+};
+
+/// Those of an H200.
+Ceilings ceilings_of(DType dtype);
+
+/// Those of the device that stands for an architecture: T4, A100, RTX 3090, Jetson AGX Orin, L4, H200. Rates
+/// of other devices than the H200 are those of their data sheets, and where there are none, what an H200 does
+/// in a cycle. InternalError for a target that is no GPU.
+Ceilings ceilings_of(DType dtype, const Target& target);
+
+}  // namespace weft

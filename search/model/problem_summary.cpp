@@ -1,0 +1,79 @@
+#include <weft/search/model/problem_summary.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft {
+namespace {
+
+std::int64_t elements_of(const Operand& operand, std::int64_t open_size) {
+  std::int64_t elements = 1;
+  for (const Extent& extent : operand.shape) elements *= extent.is_static() ? extent.value : open_size;
+  return elements;
+}
+
+void add_row_lengths(ProblemSummary& summary, const WeightMatrix& weights) {
+  double sum = 0, squares = 0;
+  for (std::int64_t row = 0; row < weights.rows; ++row) {
+    const auto at = static_cast<std::size_t>(row);
+    const auto length = static_cast<double>(weights.row_begin[at + 1] - weights.row_begin[at]);
+    sum += length;
+    squares += length * length;
+  }
+  if (sum == 0) return;
+  const auto rows = static_cast<double>(weights.rows);
+  summary.row_mean = sum / rows;
+  const double variance = squares / rows - summary.row_mean * summary.row_mean;
+  summary.row_variation = std::sqrt(std::max(0.0, variance)) / summary.row_mean;
+}
+
+std::int64_t parameter(const Format& format, const char* name) {
+  const auto found = format.parameters.find(name);
+  return found == format.parameters.end() ? 0 : found->second;
+}
+
+}  // namespace
+
+double ProblemSummary::density() const {
+  const double elements = static_cast<double>(m) * static_cast<double>(k);
+  return elements > 0 ? static_cast<double>(stored) / elements : 0;
+}
+
+std::int64_t ProblemSummary::kept_columns() const {
+  return std::min(k, m > 0 ? (stored + m - 1) / m : 0);
+}
+
+double ProblemSummary::operations() const {
+  return 2.0 * static_cast<double>(stored) * static_cast<double>(n);
+}
+
+double ProblemSummary::bytes() const {
+  const double elements = static_cast<double>(stored) + static_cast<double>(dense_elements) +
+                          static_cast<double>(m) * static_cast<double>(n);
+  return elements * static_cast<double>(size_of(dtype));
+}
+
+ProblemSummary summary_of(const Algorithm& algorithm, const WeightMatrix& weights, const Format& format,
+                          std::int64_t open_size) {
+  ProblemSummary summary;
+  summary.m = weights.rows;
+  summary.k = weights.columns;
+  summary.stored = weights.stored();
+  const Operand& output = algorithm.operands[algorithm.output.operand];
+  summary.dtype = output.dtype;
+  summary.n = weights.rows > 0 ? elements_of(output, open_size) / weights.rows : 0;
+  for (const TensorAccess& factor : algorithm.factors) {
+    const Operand& operand = algorithm.operands[factor.operand];
+    if (operand.storage == Storage::sparse) continue;
+    summary.dense_elements = elements_of(operand, open_size);
+    for (const AffineIndex& index : factor.indices) summary.convolution |= index.plain() == nullptr;
+  }
+  add_row_lengths(summary, weights);
+  summary.group_rows = parameter(format, "V");
+  summary.block = parameter(format, "b");
+  summary.kept_of = parameter(format, "n");
+  summary.of_group = parameter(format, "m");
+  return summary;
+}
+
+}  // namespace weft

@@ -1,0 +1,42 @@
+// What the analytic bound and the predictor know of a problem: a few numbers in place of its weights.
+#pragma once
+
+#include <weft/dsl/algorithm.h>
+#include <weft/formats/format.h>
+#include <weft/formats/weight_matrix.h>
+
+#include <cstdint>
+#include <string>
+
+namespace weft {
+
+struct ProblemSummary {
+  std::int64_t m = 0;  ///< rows of the weights
+  std::int64_t k = 0;  ///< their columns: of a convolution, channels * filter height * filter width
+  std::int64_t n = 0;  ///< columns of the product: of a convolution, batch * output pixels
+  DType dtype = DType::f32;
+  bool convolution = false;
+  std::int64_t stored = 0;          ///< weights that are not pruned
+  std::int64_t dense_elements = 0;  ///< of the dense operand: k * n, or the pixels of the images
+  // What the format asks for; 0 where it has no such number.
+  std::int64_t group_rows = 0;  ///< V of shfl_bw, vector_wise and v_n_m
+  std::int64_t block = 0;       ///< b of bcsr and blocked_ell
+  std::int64_t kept_of = 0;     ///< N of N:M
+  std::int64_t of_group = 0;    ///< M of N:M
+  double row_mean = 0;          ///< stored weights of a row
+  double row_variation = 0;     ///< standard deviation / mean
+
+  double density() const;
+  /// Columns that a group of rows keeps, in the mean; rows of a group share all of theirs.
+  std::int64_t kept_columns() const;
+  /// Multiplications and additions of the stored weights.
+  double operations() const;
+  /// Stored values, the dense operand and the output, once each.
+  double bytes() const;
+};
+
+/// One pass over the rows of the weights. The sizes that `algorithm` leaves open are taken as `open_size`.
+ProblemSummary summary_of(const Algorithm& algorithm, const WeightMatrix& weights, const Format& format,
+                          std::int64_t open_size = 0);
+
+}  // namespace weft

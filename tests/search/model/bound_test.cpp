@@ -1,0 +1,205 @@
+#include <gtest/gtest.h>
+#include <weft/search/model/bound.h>
+#include <weft/search/problems.h>
+
+#include <cmath>
+
+namespace weft {
+namespace {
+
+const Target& h200() {
+  return target_named("sm_90a");
+}
+
+ProblemSummary grouped(std::int64_t m, std::int64_t k, std::int64_t n, double density, std::int64_t group) {
+  ProblemSummary problem{.m = m, .k = k, .n = n, .dtype = DType::f16};
+  problem.stored = m * std::llround(density * static_cast<double>(k));
+  problem.dense_elements = k * n;
+  problem.group_rows = group;
+  return problem;
+}
+
+ProblemSummary unstructured(std::int64_t m, std::int64_t k, std::int64_t n, double density) {
+  ProblemSummary problem{.m = m, .k = k, .n = n, .dtype = DType::f32};
+  problem.stored = std::llround(density * static_cast<double>(m * k));
+  problem.dense_elements = k * n;
+  return problem;
+}
+
+/// A line of docs/measurements.md, "Row groups on tensor cores".
+struct Measured {
+  std::int64_t m, k, n;
+  double sparsity;
+  std::int64_t group;
+  double microseconds;
+};
+
+constexpr Measured row_groups[] = {
+    {5120, 5120, 4096, 0.50, 32, 508.8},  {5120, 5120, 4096, 0.90, 32, 106.7},
+    {5120, 5120, 4096, 0.50, 64, 233.7},  {5120, 5120, 4096, 0.75, 64, 122.6},
+    {5120, 5120, 4096, 0.90, 64, 58.1},   {5120, 5120, 4096, 0.50, 128, 185.5},
+    {5120, 5120, 4096, 0.75, 128, 96.8},  {5120, 5120, 4096, 0.90, 128, 45.8},
+    {13824, 5120, 2048, 0.50, 64, 333.6}, {13824, 5120, 2048, 0.75, 128, 141.6},
+    {4096, 1024, 4096, 0.50, 32, 84.6},   {4096, 1024, 4096, 0.75, 64, 26.6},
+    {4096, 1024, 4096, 0.90, 128, 16.6},  {2048, 2048, 2048, 0.50, 32, 42.3},
+    {2048, 2048, 2048, 0.50, 64, 18.9},   {2048, 2048, 2048, 0.75, 128, 10.5},
+    {5120, 5120, 128, 0.75, 64, 10.1},    {5120, 5120, 512, 0.75, 128, 19.0},
+    {5120, 5120, 512, 0.90, 64, 11.7},    {4096, 1024, 128, 0.75, 64, 3.66},
+    {4096, 1024, 128, 0.90, 128, 3.60},   {4096, 1024, 512, 0.75, 64, 7.68},
+};
+
+TEST(Bound, comes_near_to_measured_kernels_of_row_groups) {
+  double squares = 0;
+  for (const Measured& line : row_groups) {
+    const ProblemSummary problem = grouped(line.m, line.k, line.n, 1 - line.sparsity, line.group);
+    const double ratio = bound_of(problem, "shfl_bw", {}, h200()).microseconds / line.microseconds;
+    EXPECT_GT(ratio, 0.85) << line.m << "x" << line.k << "x" << line.n << " V=" << line.group;
+    EXPECT_LT(ratio, 1.2) << line.m << "x" << line.k << "x" << line.n << " V=" << line.group;
+    squares += std::log(ratio) * std::log(ratio);
+  }
+  EXPECT_LT(std::sqrt(squares / std::size(row_groups)), 0.09);
+}
+
+/// Lines of "Weights in the code", and of "32 times the columns" with the points named there.
+struct MeasuredPoint {
+  std::int64_t m, k, n;
+  double sparsity;
+  KnobValues point;
+  double microseconds;
+};
+
+KnobValues ring(std::int64_t rows, std::int64_t threads, std::int64_t chunk, std::int64_t depth) {
+  return {{"form", 1}, {"rows", rows}, {"threads", threads}, {"chunk", chunk}, {"depth", depth}};
+}
+
+TEST(Bound, stays_below_measured_kernels_of_unstructured_weights_and_within_reach) {
+  const MeasuredPoint lines[] = {
+      {128, 512, 25088, 0.9, ring(128, 128, 32, 4), 20.0},
+      {256, 256, 25088, 0.9, ring(128, 128, 32, 4), 17.6},
+      {256, 64, 100352, 0.9, ring(128, 128, 32, 4), 42.7},
+      {64, 32, 401408, 0.9, ring(64, 128, 16, 4), 41.7},
+      {2048, 512, 8192, 0.9, ring(64, 256, 32, 3), 163.7},
+      {512, 512, 8192, 0.9, ring(64, 256, 16, 4), 38.7},
+      {2048,
+       512,
+       8192,
+       0.95,
+       {{"form", 2}, {"lanes", 8}, {"columns", 8}, {"threads", 1024}, {"parts", 4}},
+       117.6},
+  };
+  for (const MeasuredPoint& line : lines) {
+    const ProblemSummary problem = unstructured(line.m, line.k, line.n, 1 - line.sparsity);
+    const double ratio = bound_of(problem, "sparsert", line.point, h200()).microseconds / line.microseconds;
+    EXPECT_GT(ratio, 0.45) << line.m << "x" << line.k << "x" << line.n;
+    EXPECT_LT(ratio, 1.1) << line.m << "x" << line.k << "x" << line.n;
+  }
+}
+
+TEST(Bound, names_what_bounds_it) {
+  const auto by = [](const ProblemSummary& problem, const char* recipe, const KnobValues& point) {
+    return name_of(bound_of(problem, recipe, point, h200()).by);
+  };
+  EXPECT_EQ(by(grouped(5120, 5120, 4096, 0.5, 64), "shfl_bw", {}), "L2");
+  EXPECT_EQ(by(grouped(256, 256, 64, 0.1, 64), "shfl_bw", {}), "launch");
+  EXPECT_EQ(by(unstructured(64, 32, 401408, 0.1), "sparsert", ring(64, 128, 16, 4)), "memory");
+  EXPECT_EQ(by(unstructured(2048, 512, 49, 0.1), "sparsert", {{"form", 1}, {"rows", 32}, {"threads", 32}}),
+            "supply of code");
+  EXPECT_EQ(by(unstructured(2048, 2048, 4096, 0.1), "sparsert", {{"form", 2}}), "shared memory");
+}
+
+TEST(Bound, grows_with_every_size) {
+  const KnobValues tile{{"tile_n", 256}, {"stages", 3}, {"tile_k", 64}};
+  const KnobValues code{{"form", 1}, {"rows", 32}, {"threads", 64}, {"groups", 4}};
+  const KnobValues panel{{"form", 2}, {"lanes", 8}, {"columns", 8}, {"threads", 1024}, {"rows", 4}};
+  const auto time = [&](std::int64_t m, std::int64_t k, std::int64_t n, double density, int which) {
+    if (which == 0) return bound_of(grouped(m, k, n, density, 64), "shfl_bw", tile, h200()).microseconds;
+    return bound_of(unstructured(m, k, n, density), "sparsert", which == 1 ? code : panel, h200())
+        .microseconds;
+  };
+  for (int which = 0; which < 3; ++which) {
+    double before[4] = {0, 0, 0, 0};
+    for (std::int64_t size = 64; size <= 8192; size = size * 5 / 4) {
+      const double now[4] = {time(size, 1024, 512, 0.25, which), time(1024, size, 512, 0.25, which),
+                             time(1024, 1024, size, 0.25, which),
+                             time(1024, 1024, 512, static_cast<double>(size) / 10000, which)};
+      for (int axis = 0; axis < 4; ++axis) {
+        EXPECT_GE(now[axis], before[axis] * (1 - 1e-9))
+            << "recipe " << which << ", axis " << axis << ", " << size;
+        before[axis] = now[axis];
+      }
+    }
+  }
+}
+
+TEST(Bound, is_the_roofline_for_recipes_that_it_does_not_know) {
+  const ProblemSummary problem = unstructured(1024, 1024, 512, 0.1);
+  const Bound bound = bound_of(problem, "schedule", {{"tile_m", 4}}, h200());
+  EXPECT_GT(bound.microseconds, 1e6 * problem.operations() / 66.9e12);
+  EXPECT_EQ(bound_of(problem, "sparsert", {}, target_named("cpu")).microseconds, 0);
+}
+
+TEST(Bound, is_larger_on_smaller_devices) {
+  const ProblemSummary problem = grouped(2048, 2048, 2048, 0.25, 64);
+  double before = 0;
+  for (const char* name : {"sm_90a", "sm_80", "sm_75"}) {
+    const double now =
+        bound_of(problem, "shfl_bw", {{"tile_n", 128}, {"stages", 2}}, target_named(name)).microseconds;
+    EXPECT_GT(now, before) << name;
+    before = now;
+  }
+}
+
+TEST(DenseBound, comes_near_to_cublas) {
+  struct Line {
+    std::int64_t m, k, n;
+    DType dtype;
+    double microseconds;
+  };
+  const Line lines[] = {{5120, 5120, 4096, DType::f16, 276},
+                        {2048, 2048, 2048, DType::f16, 24.2},
+                        {2048, 512, 8192, DType::f32, 355.2},
+                        {512, 512, 8192, DType::f32, 94.0}};
+  for (const Line& line : lines) {
+    ProblemSummary problem = unstructured(line.m, line.k, line.n, 0.1);
+    problem.dtype = line.dtype;
+    EXPECT_NEAR(dense_bound(problem, ceilings_of(line.dtype)) / line.microseconds, 1, 0.15) << line.m;
+  }
+}
+
+TEST(Summary, counts_what_the_weights_hold) {
+  WeightMatrix weights;
+  weights.shape = {3, 8};
+  weights.rows = 3;
+  weights.columns = 8;
+  weights.row_begin = {0, 4, 6, 6};
+  weights.column = {0, 1, 2, 7, 3, 4};
+  weights.values = Array(DType::f32, {6});
+  const ProblemSummary product = summary_of(spmm_algorithm(3, 8, 5, DType::f32), weights, formats::csr());
+  EXPECT_EQ(product.m, 3);
+  EXPECT_EQ(product.k, 8);
+  EXPECT_EQ(product.n, 5);
+  EXPECT_EQ(product.stored, 6);
+  EXPECT_EQ(product.dense_elements, 40);
+  EXPECT_FALSE(product.convolution);
+  EXPECT_DOUBLE_EQ(product.density(), 0.25);
+  EXPECT_DOUBLE_EQ(product.row_mean, 2);
+  EXPECT_NEAR(product.row_variation, std::sqrt(8.0 / 3) / 2, 1e-12);
+  EXPECT_EQ(product.kept_columns(), 2);
+  const ProblemSummary groups = summary_of(spmm_algorithm(3, 8, Extent::any("N"), DType::f32), weights,
+                                           formats::shfl_bw({.rows = 64}), 100);
+  EXPECT_EQ(groups.group_rows, 64);
+  EXPECT_EQ(groups.n, 100);
+  Convolution image;
+  image.channels = 2;
+  image.filters = 3;
+  image.filter = {2, 2};
+  image.image = {6, 5};
+  const ProblemSummary convolution =
+      summary_of(convolution_algorithm(image, DType::f32), weights, formats::csr());
+  EXPECT_TRUE(convolution.convolution);
+  EXPECT_EQ(convolution.n, 20);
+  EXPECT_EQ(convolution.dense_elements, 60);
+}
+
+}  // namespace
+}  // namespace weft
