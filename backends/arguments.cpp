@@ -1,5 +1,9 @@
 #include <weft/backends/arguments.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/sparse_tensor.h>
+
+#include <algorithm>
+#include <ranges>
 
 namespace weft {
 namespace {
@@ -13,6 +17,24 @@ std::int64_t span_of(const Operand& operand, const std::map<std::string, std::in
     last += (size - 1) * operand.strides[i];
   }
   return last + 1;
+}
+
+/// Same format, and arrays and levels that differ in numbers of entries alone.
+bool is_packed_like(const SparseTensor& given, const SparseTensor& example) {
+  const auto same_array = [](const SparseTensor::NamedArray& a, const SparseTensor::NamedArray& b) {
+    return a.name == b.name && a.array.dtype() == b.array.dtype() &&
+           std::ranges::equal(a.array.shape() | std::views::drop(1), b.array.shape() | std::views::drop(1));
+  };
+  const auto same_level = [&](const Level& a, const Level& b) {
+    const bool outermost = &a == &given.levels().front();
+    return a.kind == b.kind && a.dimension == b.dimension && a.stride == b.stride && a.index == b.index &&
+           a.begin == b.begin && a.parent == b.parent && (outermost || a.extent == b.extent);
+  };
+  return given.format() == example.format() &&
+         std::ranges::equal(given.arrays(), example.arrays(), same_array) &&
+         std::ranges::equal(given.levels(), example.levels(), same_level) &&
+         given.value_order().levels == example.value_order().levels &&
+         given.value_order().swizzle == example.value_order().swizzle;
 }
 
 std::string shape_text(const Operand& operand) {
@@ -32,6 +54,12 @@ void check_shape(const Operand& operand, const Array& array, std::map<std::strin
     const std::int64_t size = array.shape()[i];
     if (extent.is_static() && size != extent.value) throw wrong;
     if (extent.is_static()) continue;
+    if (size % extent.multiple != 0) {
+      throw UserError({"operand " + operand.name + " does not have a size of this kernel",
+                       {},
+                       extent.name + " = " + std::to_string(size),
+                       "a multiple of " + std::to_string(extent.multiple)});
+    }
     const auto [known, is_new] = sizes.emplace(extent.name, size);
     if (!is_new && known->second != size) {
       throw UserError({"operands disagree about " + extent.name, "operand " + operand.name,
@@ -81,6 +109,22 @@ std::map<std::string, std::int64_t> check_arguments(const Algorithm& algorithm, 
     throw UserError({"scalar " + scalar + " is not given", algorithm.text(), "nothing", "a number"});
   }
   return sizes;
+}
+
+const SparseTensor* weights_of(const Algorithm& algorithm, const SparseTensor* example,
+                               const Arguments& arguments) {
+  const SparseTensor* given = arguments.weights.get();
+  if (given == nullptr || given == example) return example;
+  if (example == nullptr || !algorithm.takes_any_weights()) {
+    throw UserError({"the kernel was made for other weights", algorithm.text(), given->format().text(),
+                     "weights of its own: no size of its sparse operand is given at launch"});
+  }
+  if (!is_packed_like(*given, *example)) {
+    throw UserError({"the weights are not packed as the kernel reads them", algorithm.text(),
+                     std::string(name_of(given->dtype())) + " in " + given->format().text(),
+                     std::string(name_of(example->dtype())) + " in " + example->format().text()});
+  }
+  return given;
 }
 
 }  // namespace weft

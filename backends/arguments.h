@@ -6,18 +6,29 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 
 namespace weft {
+
+class SparseTensor;
 
 /// Dense operands by name, the output among them, and scalars by name. Arrays are borrowed.
 struct Arguments {
   std::map<std::string, Array*> tensors;
   std::map<std::string, double> scalars;
+  /// For kernels of any weights (Algorithm::takes_any_weights): those of this launch. Null: the schedule's.
+  std::shared_ptr<const SparseTensor> weights = {};
 };
 
 /// The sizes that the algorithm left open, as the arrays have them. UserError, naming the operand, when one
 /// is missing, has another element type or shape, or two disagree about a size; when a scalar is missing.
 std::map<std::string, std::int64_t> check_arguments(const Algorithm& algorithm, const Arguments& arguments);
+
+/// The weights of a launch, null where no operand is sparse: those of the arguments in place of the
+/// `example` that the kernel was made with. UserError when the kernel takes no others, or when they are not
+/// packed like the example: format, parameters, element types, layout.
+const SparseTensor* weights_of(const Algorithm& algorithm, const SparseTensor* example,
+                               const Arguments& arguments);
 
 }  // namespace weft

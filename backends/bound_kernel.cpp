@@ -117,8 +117,8 @@ class Binder {
 
   std::shared_ptr<BoundKernel::State> bind() {
     check_device(kernel_.target, device_);
-    for (const auto& [name, size] : check_arguments(kernel_.schedule.algorithm(), arguments_))
-      sizes_.emplace(name, size);
+    const Algorithm& algorithm = kernel_.schedule.algorithm();
+    find_sizes(algorithm);
     const ir::Program& program = kernel_.lowered.program;
     for (const ir::BufferRef& buffer : program.buffers) add(*buffer, &source_of(buffer->name));
     for (const ir::BufferRef& buffer : program.workspaces) add(*buffer, nullptr);
@@ -126,7 +126,6 @@ class Binder {
       state_->scalars.push_back(arguments_.scalars.at(scalar.name));
     for (const ir::Variable& extent : program.extents)
       state_->extents.push_back(evaluated(ir::variable(extent.name), sizes_));
-    const Algorithm& algorithm = kernel_.schedule.algorithm();
     const std::string& output = algorithm.operands[algorithm.output.operand].name;
     for (std::size_t i = 0; i < state_->names.size(); ++i) {
       if (state_->names[i] == output) state_->output = i;
@@ -137,12 +136,27 @@ class Binder {
   }
 
  private:
+  /// The launch sizes. Those that the weights share with a dense operand, as K of A[M, K] and B[K, N], have
+  /// to be the same.
+  void find_sizes(const Algorithm& algorithm) {
+    weights_ = weights_of(algorithm, kernel_.schedule.weights(), arguments_);
+    const auto of_dense = launch_sizes(algorithm, nullptr, check_arguments(algorithm, arguments_));
+    for (const auto& [name, size] : of_dense) sizes_.emplace(name, size);
+    for (const auto& [name, size] : launch_sizes(algorithm, weights_, {})) {
+      const auto known = of_dense.find(name);
+      if (known != of_dense.end() && known->second != size) {
+        throw UserError({"the weights and a dense operand disagree about " + name, algorithm.text(),
+                         fmt::format("{} in the weights", size), fmt::format("{}", known->second)});
+      }
+      sizes_.emplace(name, size);
+    }
+  }
+
   const Array& source_of(const std::string& name) const {
     const auto found = arguments_.tensors.find(name);
     if (found != arguments_.tensors.end()) return *found->second;
     const Operand* sparse = kernel_.schedule.algorithm().sparse_operand();
-    const SparseTensor& weights = *kernel_.schedule.weights();
-    for (const SparseTensor::NamedArray& array : weights.arrays()) {
+    for (const SparseTensor::NamedArray& array : weights_->arrays()) {
       if (array_buffer_name(sparse->name, array.name) == name) return array.array;
     }
     throw InternalError("nothing is bound to " + name);
@@ -210,6 +224,7 @@ class Binder {
   const Arguments& arguments_;
   std::shared_ptr<BoundKernel::State> state_;
   ir::Substitution sizes_;
+  const SparseTensor* weights_ = nullptr;
 };
 
 }  // namespace

@@ -109,6 +109,12 @@ const Operand* Algorithm::sparse_operand() const {
   return found == operands.end() ? nullptr : &*found;
 }
 
+bool Algorithm::takes_any_weights() const {
+  const Operand* sparse = sparse_operand();
+  return sparse != nullptr && std::any_of(sparse->shape.begin(), sparse->shape.end(),
+                                          [](const Extent& extent) { return !extent.is_static(); });
+}
+
 std::string Algorithm::text() const {
   const Writer writer(*this);
   return writer.access(output) + " = " + writer.term(result);

@@ -73,6 +73,9 @@ struct Algorithm {
 
   const IndexVariable& index(const std::string& name) const;  ///< InternalError when there is none
   const Operand* sparse_operand() const;                      ///< null when every operand is dense
+  /// Whether the sparse operand has a size that is given at launch. The weights of a schedule are an example
+  /// then: its kernels take all weights of that format, of any size and pattern.
+  bool takes_any_weights() const;
   /// "C[m, n] = relu(sum(k, A[m, k] * B[k, n]) + bias[m])"
   std::string text() const;
   /// Throws UserError when shapes, extents or names do not fit together. `algorithm()` has called it.

@@ -318,11 +318,6 @@ class Check {
       refuse("the sparse operand " + weights.name + " has strides", "strides",
              "a packed tensor without strides");
     }
-    for (const Extent& extent : weights.shape) {
-      if (extent.is_static()) continue;
-      refuse("the sparse operand " + weights.name + " has a size that is given at launch", extent.text(),
-             "a number: its weights are known");
-    }
     std::set<std::string> seen;
     bool reductions = false;
     for (const AffineIndex& index : access.indices) {

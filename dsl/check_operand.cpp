@@ -72,6 +72,10 @@ void check_operand(const Operand& operand, bool is_output, const std::string& wh
         {"tensor " + operand.name + " has no dimensions", where, "an empty shape", "at least 1 dimension"});
   }
   for (const Extent& extent : operand.shape) {
+    if (!extent.is_static() && extent.multiple < 1) {
+      throw UserError({"a size of tensor " + operand.name + " is a multiple of nothing", where,
+                       extent.text() + ", a multiple of " + std::to_string(extent.multiple), "at least 1"});
+    }
     if (!extent.is_static() || extent.value >= 1) continue;
     throw UserError(
         {"a dimension of tensor " + operand.name + " has no elements", where, extent.text(), "at least 1"});

@@ -171,7 +171,8 @@ class Counting {
 
 std::optional<Balance> balance_of(const Schedule& schedule) {
   const Operand* sparse = schedule.algorithm().sparse_operand();
-  if (sparse == nullptr || schedule.weights() == nullptr) return std::nullopt;
+  if (sparse == nullptr || schedule.weights() == nullptr || schedule.algorithm().takes_any_weights())
+    return std::nullopt;
   return Counting(schedule.program(), schedule.algorithm(), *schedule.weights()).result();
 }
 

@@ -15,8 +15,22 @@ DType value_type(const Algorithm& algorithm) {
   return algorithm.accumulator;
 }
 
+/// The variable that a launch gives for a size.
+std::string variable_of(const Extent& extent) {
+  return extent.multiple == 1 ? extent.name : extent.name + ".parts";
+}
+
 Expr size_of_extent(const Extent& extent) {
-  return extent.is_static() ? ir::integer(extent.value) : ir::variable(extent.name);
+  if (extent.is_static()) return ir::integer(extent.value);
+  return ir::variable(variable_of(extent)) * ir::integer(extent.multiple);
+}
+
+/// Of weights of any size: the entries of an array's first dimension, and of the outermost level.
+std::string entries_variable(const std::string& operand, const std::string& array) {
+  return array_buffer_name(operand, array) + ".entries";
+}
+std::string outermost_variable(const std::string& operand) {
+  return operand + ".outermost";
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -25,11 +39,25 @@ std::string joined(const std::vector<std::string>& names) {
   return result;
 }
 
+std::string shape_text(const Operand& operand) {
+  std::string text;
+  for (const Extent& extent : operand.shape) text += (text.empty() ? "[" : ", ") + extent.text();
+  return text + "]";
+}
+
+bool has_shape(const Operand& operand, const std::vector<std::int64_t>& shape) {
+  return std::equal(shape.begin(), shape.end(), operand.shape.begin(), operand.shape.end(),
+                    [](std::int64_t size, const Extent& extent) {
+                      return extent.is_static() ? size == extent.value : size % extent.multiple == 0;
+                    });
+}
+
 class Builder {
  public:
   Builder(const Algorithm& algorithm, const SparseTensor* weights)
       : algorithm_(algorithm), weights_(weights) {
     for (const IndexVariable& index : algorithm.indices) coordinate_[index.name] = ir::variable(index.name);
+    any_weights_ = weights != nullptr && algorithm.takes_any_weights();
   }
 
   ir::Program build() {
@@ -54,12 +82,14 @@ class Builder {
       throw UserError({"the sparse operand " + sparse->name + " has no weights", algorithm_.name,
                        algorithm_.text(), "schedule(algorithm, weights, target)"});
     }
-    std::vector<std::int64_t> shape;
-    for (const Extent& extent : sparse->shape) shape.push_back(extent.value);
-    const bool matrix = shape.size() == 2 && shape[0] == weights_->rows() && shape[1] == weights_->columns();
-    if (shape != weights_->shape() && !matrix) {
+    if (!has_shape(*sparse, weights_->shape()) &&
+        !has_shape(*sparse, {weights_->rows(), weights_->columns()})) {
       throw UserError({"the weights do not have the shape of " + sparse->name, algorithm_.name,
-                       text_of_shape(weights_->shape()), text_of_shape(shape)});
+                       text_of_shape(weights_->shape()), shape_text(*sparse)});
+    }
+    if (any_weights_ && weights_->row_levels() == 0) {
+      throw UserError({"weights of any size do not fit the format", algorithm_.name,
+                       weights_->format().text(), "a format that stores row by row"});
     }
     if (weights_->dtype() != sparse->dtype) {
       throw UserError({"the weights do not have the element type of " + sparse->name, algorithm_.name,
@@ -95,10 +125,15 @@ class Builder {
     const auto& levels = weights_->levels();
     for (const auto& [name, array] : weights_->arrays()) {
       const bool padded = std::any_of(levels.begin(), levels.end(), [&](const Level& level) {
-        return level.padded && level.index == name;
+        return (level.padded || any_weights_) && level.index == name;
       });
       std::vector<Expr> shape;
       for (const std::int64_t extent : array.shape()) shape.emplace_back(extent);
+      if (any_weights_) {
+        const std::string entries = entries_variable(operand.name, name);
+        shape.front() = ir::variable(entries);
+        program_.extents.push_back({entries, DType::i64});
+      }
       auto buffer = std::make_shared<ir::Buffer>(
           *ir::make_buffer(array_buffer_name(operand.name, name), array.dtype(), ir::Scope::global,
                            ir::Access::read, shape, !is_float(array.dtype()) && !padded));
@@ -106,15 +141,18 @@ class Builder {
       arrays_[name] = buffer;
       program_.buffers.push_back(buffer);
     }
+    if (any_weights_ && levels.front().kind == LevelKind::dense)
+      program_.extents.push_back({outermost_variable(operand.name), DType::i64});
+    if (any_weights_) extents_of(operand);
   }
 
   std::vector<Expr> extents_of(const Operand& operand) {
     std::vector<Expr> shape;
     for (const Extent& extent : operand.shape) {
       shape.push_back(size_of_extent(extent));
-      const auto known = [&](const ir::Variable& v) { return v.name == extent.name; };
+      const auto known = [&](const ir::Variable& v) { return v.name == variable_of(extent); };
       if (!extent.is_static() && std::none_of(program_.extents.begin(), program_.extents.end(), known)) {
-        program_.extents.push_back({extent.name, DType::i64});
+        program_.extents.push_back({variable_of(extent), DType::i64});
       }
     }
     return shape;
@@ -186,9 +224,10 @@ class Builder {
     const auto meet = [&](const Expr& coordinate) {
       Expr& sum = level.dimension == Dimension::row ? walk.row : walk.column;
       if (level.dimension != Dimension::none) sum = sum + coordinate * ir::integer(level.stride);
-      if (level.padded) (of_row ? walk.of_row : walk.conditions).push_back(ir::integer(0) <= coordinate);
+      if (level.padded || (any_weights_ && !level.index.empty()))
+        (of_row ? walk.of_row : walk.conditions).push_back(ir::integer(0) <= coordinate);
       if (ends_blocks(first))
-        (of_row ? walk.of_row : walk.conditions).push_back(sum < ir::integer(extent_of(level.dimension)));
+        (of_row ? walk.of_row : walk.conditions).push_back(sum < extent_of(level.dimension));
     };
     const Expr parent = walk.parent_of(level);
     if (level.kind == LevelKind::singleton) {
@@ -204,8 +243,10 @@ class Builder {
     loop.name = name;
     if (dense) {
       loop.begin = ir::integer(0);
-      loop.extent = ir::integer(level.extent);
-      walk.position.push_back(parent * ir::integer(level.extent) + variable);
+      loop.extent = first == 0 && any_weights_
+                        ? ir::variable(outermost_variable(algorithm_.sparse_operand()->name))
+                        : ir::integer(level.extent);
+      walk.position.push_back(parent * loop.extent + variable);
       walk.child.push_back(variable);
       meet(variable);
     } else {
@@ -219,19 +260,25 @@ class Builder {
     return ir::for_loop(std::move(loop));
   }
 
-  std::int64_t extent_of(Dimension dimension) const {
-    return dimension == Dimension::row ? weights_->rows() : weights_->columns();
+  Expr extent_of(Dimension dimension) const {
+    const bool row = dimension == Dimension::row;
+    if (!any_weights_) return ir::integer(row ? weights_->rows() : weights_->columns());
+    Expr product = ir::integer(1);
+    for (const std::string& index : row ? rows_ : columns_)
+      product = product * size_of_extent(algorithm_.index(index).extent);
+    return product;
   }
 
   /// Whether the level is the innermost of a dimension whose last block reaches beyond the matrix.
   bool ends_blocks(std::size_t number) const {
     const auto& levels = weights_->levels();
     const Level& level = levels[number];
+    const std::int64_t extent = level.dimension == Dimension::row ? weights_->rows() : weights_->columns();
     const auto of_block = [&](const Level& outer) {
       return outer.dimension == level.dimension && outer.stride > level.stride;
     };
     return level.kind == LevelKind::dense && level.dimension != Dimension::none && level.stride == 1 &&
-           extent_of(level.dimension) % level.extent != 0 &&
+           (any_weights_ || extent % level.extent != 0) &&
            std::any_of(levels.begin(), levels.begin() + static_cast<std::ptrdiff_t>(number), of_block);
   }
 
@@ -460,6 +507,7 @@ class Builder {
   ir::Program program_;
   std::vector<ir::BufferRef> operands_;          ///< by operand; null for the sparse one
   std::map<std::string, ir::BufferRef> arrays_;  ///< of the sparse operand
+  bool any_weights_ = false;                     ///< sizes and pattern are given at launch
   std::size_t row_levels_ = 0;                   ///< of the weight; 0 where it is not stored row by row
   std::vector<std::string> rows_;
   std::vector<std::string> columns_;
@@ -471,6 +519,28 @@ class Builder {
 
 std::string array_buffer_name(const std::string& operand, const std::string& array) {
   return operand + "." + array;
+}
+
+std::map<std::string, std::int64_t> launch_sizes(const Algorithm& algorithm, const SparseTensor* weights,
+                                                 const std::map<std::string, std::int64_t>& sizes) {
+  std::map<std::string, std::int64_t> result;
+  const auto add = [&](const Extent& extent, std::int64_t size) {
+    if (!extent.is_static()) result[variable_of(extent)] = size / extent.multiple;
+  };
+  for (const Operand& operand : algorithm.operands) {
+    for (const Extent& extent : operand.shape) {
+      if (sizes.contains(extent.name)) add(extent, sizes.at(extent.name));
+    }
+  }
+  if (weights == nullptr || !algorithm.takes_any_weights()) return result;
+  const Operand& sparse = *algorithm.sparse_operand();
+  const bool matrix = sparse.shape.size() != weights->shape().size();
+  for (std::size_t i = 0; i < sparse.shape.size(); ++i)
+    add(sparse.shape[i], matrix ? (i == 0 ? weights->rows() : weights->columns()) : weights->shape()[i]);
+  for (const auto& [name, array] : weights->arrays())
+    result[entries_variable(sparse.name, name)] = array.shape().front();
+  result[outermost_variable(sparse.name)] = weights->levels().front().extent;
+  return result;
 }
 
 std::string row_loop_name(const Algorithm& algorithm) {

@@ -6,6 +6,10 @@
 #include <weft/formats/sparse_tensor.h>
 #include <weft/scheduler/ir/program.h>
 
+#include <cstdint>
+#include <map>
+#include <string>
+
 namespace weft {
 
 /// The unscheduled program: all loops serial, one sum at a time. Loops are named after the indices of the
@@ -20,9 +24,16 @@ namespace weft {
 /// Where the format lists the columns of each row, sums are kept in a register; where it does not (csc, coo),
 /// in a workspace of the output's shape.
 ///
-/// `weights` is the sparse operand; null where the algorithm has none. UserError when its shape or its
-/// element type is not that of the operand.
+/// `weights` is the sparse operand; null where the algorithm has none. Where a size of it is given at launch
+/// (Algorithm::takes_any_weights), it is an example: of its arrays, the format's parameters alone are numbers
+/// of the program. UserError when its shape or its element type is not that of the operand, and for any
+/// weights in a format that does not store row by row.
 ir::Program build_program(const Algorithm& algorithm, const SparseTensor* weights);
+
+/// The values of Program::extents in a launch: `sizes` by the names of extents ("N"), and weights that take
+/// the place of the example. A size that is a multiple of 8 counts eighths: "N.parts".
+std::map<std::string, std::int64_t> launch_sizes(const Algorithm& algorithm, const SparseTensor* weights,
+                                                 const std::map<std::string, std::int64_t>& sizes);
 
 /// The name of the loop over the rows of the sparse operand: its row indices, joined by "_". Empty where no
 /// operand is sparse.

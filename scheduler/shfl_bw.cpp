@@ -67,9 +67,7 @@ class Grouped {
 
  private:
   /// Producers copy whole runs.
-  bool has_roles() const {
-    return schedule_.target().name == "sm_90a" && extent_.is_static() && extent_.value % run == 0;
-  }
+  bool has_roles() const { return schedule_.target().name == "sm_90a" && extent_.is_multiple_of(run); }
 
   /// As many as knobs say or a tile may have, and no more than twice what there is.
   std::int64_t columns_of_tile(std::int64_t most) const {

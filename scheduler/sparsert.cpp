@@ -195,7 +195,8 @@ SparseRtForm chosen_form(const Algorithm& algorithm, const SparseTensor& weights
 
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const SparseRtKnobs& knobs) {
-  if (!target.is_gpu() || weights == nullptr || weights->format().name != "csr")
+  if (!target.is_gpu() || weights == nullptr || weights->format().name != "csr" ||
+      algorithm.takes_any_weights())
     return default_schedule(std::move(algorithm), std::move(weights), target);
   const ConvolutionLoops of_image = convolution_loops(algorithm);
   if (!of_image.filters.empty() && weights->array("values").size() <= most_entries)

@@ -52,7 +52,7 @@ void finish(Algorithm& algorithm, Operand output, std::vector<AffineIndex> outpu
 
 }  // namespace
 
-Algorithm spmm_algorithm(std::int64_t m, std::int64_t k, Extent n, DType dtype, const Epilogue& epilogue) {
+Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilogue& epilogue) {
   Algorithm algorithm;
   algorithm.name = "spmm";
   algorithm.accumulator = accumulator_of(dtype);

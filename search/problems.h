@@ -21,8 +21,7 @@ struct Epilogue {
 };
 
 /// C[m, n] = epilogue(sum over k of A[m, k] * B[k, n]) with sparse A.
-Algorithm spmm_algorithm(std::int64_t m, std::int64_t k, Extent n, DType dtype,
-                         const Epilogue& epilogue = {});
+Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilogue& epilogue = {});
 
 enum class ImageLayout : std::uint8_t { nchw, nhwc };
 

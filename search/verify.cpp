@@ -44,7 +44,7 @@ Verification verify(const Algorithm& algorithm, const SparseTensor* weights, con
 
 Verification verify(const Kernel& kernel, const Device& device, const Arguments& arguments) {
   const Algorithm& algorithm = kernel.schedule().algorithm();
-  const SparseTensor* weights = kernel.schedule().weights();
+  const SparseTensor* weights = weights_of(algorithm, kernel.schedule().weights(), arguments);
   const Reference expected = reference(algorithm, weights, arguments);
   const BoundKernel bound = kernel.bind(device, arguments);
   // Where the old output is an input, poison would be read; the reference has its value then.

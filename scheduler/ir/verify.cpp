@@ -52,12 +52,14 @@ class Verifier {
             "buffer {} cannot be swizzled", buffer->name);
   }
 
-  /// A swizzle moves chunks inside groups of lines.
+  /// A swizzle moves chunks inside groups of lines. Extents that are known at launch fill some, whatever they
+  /// are, where the known ones do.
   static bool has_whole_lines(const Buffer& buffer) {
-    Expr bytes = static_cast<std::int64_t>(size_of(buffer.dtype));
-    for (const Expr& extent : buffer.shape) bytes = bytes * extent;
-    const std::int64_t* number = integer_value(bytes);
-    return number != nullptr && *number % (std::int64_t{128} << buffer.swizzle) == 0;
+    auto bytes = static_cast<std::int64_t>(size_of(buffer.dtype));
+    for (const Expr& extent : buffer.shape) {
+      if (const std::int64_t* number = integer_value(extent)) bytes *= *number;
+    }
+    return bytes % (std::int64_t{128} << buffer.swizzle) == 0;
   }
 
   void check(const Expr& root) {

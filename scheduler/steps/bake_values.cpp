@@ -486,6 +486,9 @@ StepResult apply_bake_values(const ir::Program& program, const Step& step, const
                     loop};
   if (auto missing = require_loop(program, loop)) return *missing;
   if (sparse == nullptr || context.weights == nullptr) return no_weights;
+  if (context.algorithm.takes_any_weights())
+    return Reason{3, "the weights are given at launch", "sizes of " + sparse->name + " that are numbers",
+                  loop};
   const KnownWeights weights(program, sparse->name, *context.weights);
   if (weights.empty()) return no_weights;
   return Baking(program, weights, context, loop, limits)();

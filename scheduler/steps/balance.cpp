@@ -67,6 +67,8 @@ StepResult apply_balance(const ir::Program& program, const Step& step, const Ste
                                              : "weights in " + context.weights->format().text(),
                   "weights that are stored row by row (csr, ell)", name};
   }
+  if (context.algorithm.takes_any_weights())
+    return Reason{3, "the weights are given at launch", "a sparse operand whose sizes are numbers", name};
   for (const ir::For* loop : find_loops(program.body, name)) {
     const std::int64_t* begin = ir::integer_value(loop->begin);
     const std::int64_t* extent = ir::integer_value(loop->extent);

@@ -10,7 +10,7 @@ namespace weft::steps {
 
 Coordinates::Coordinates(const StepContext& context) {
   const Operand* sparse = context.algorithm.sparse_operand();
-  if (sparse == nullptr || context.weights == nullptr) return;
+  if (sparse == nullptr || context.weights == nullptr || context.algorithm.takes_any_weights()) return;
   std::map<Dimension, std::int64_t> extents{{Dimension::row, context.weights->rows()},
                                             {Dimension::column, context.weights->columns()}};
   for (const Level& level : context.weights->levels()) {

@@ -201,11 +201,18 @@ TEST(CheckTest, SparseOperands) {
               HasSubstr("the sparse operand stands outside of the sum"));
   EXPECT_THAT(damaged([](Algorithm& a) { a.operands[0].strides = {5, 1}; }),
               HasSubstr("the sparse operand A has strides"));
+}
 
+TEST(CheckTest, SizesThatAreMultiples) {
   const Tensor<f16, 2, sparse> A("A", {Extent::any("M"), 5});
-  const Tensor<f16, 2> B("B", {5, 6}), C("C", {Extent::any("M"), 6});
-  EXPECT_THAT(refusal([&] { algorithm("unknown", C(m, n) = sum(k, A(m, k) * B(k, n))); }),
-              HasSubstr("the sparse operand A has a size that is given at launch"));
+  const Tensor<f16, 2> B("B", {5, Extent::any("N", 8)}), C("C", {Extent::any("M"), Extent::any("N", 8)});
+  EXPECT_TRUE(algorithm("product", C(m, n) = sum(k, A(m, k) * B(k, n))).takes_any_weights());
+  const Tensor<f16, 2> narrow("C", {Extent::any("M"), Extent::any("N", 4)});
+  EXPECT_THAT(refusal([&] { algorithm("product", narrow(m, n) = sum(k, A(m, k) * B(k, n))); }),
+              HasSubstr("N"));
+  const Tensor<f16, 2> none("C", {Extent::any("M"), Extent::any("N", 0)});
+  EXPECT_THAT(refusal([&] { algorithm("product", none(m, n) = sum(k, A(m, k) * B(k, n))); }),
+              HasSubstr("a multiple of nothing"));
 }
 
 TEST(CheckTest, TheIndicesOfTheSparseOperand) {

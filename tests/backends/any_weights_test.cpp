@@ -1,0 +1,143 @@
+// One kernel for weights of every size and pattern of a format: sizes are given at launch.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <weft/backends/kernel.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/random.h>
+#include <weft/formats/synthetic.h>
+#include <weft/scheduler/build_program.h>
+#include <weft/scheduler/default_schedule.h>
+#include <weft/scheduler/shfl_bw.h>
+#include <weft/scheduler/sparsert.h>
+#include <weft/search/problems.h>
+#include <weft/search/verify.h>
+
+#include <cmath>
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+using SharedWeights = std::shared_ptr<const SparseTensor>;
+
+struct Size {
+  std::int64_t rows = 0, columns = 0, n = 0;
+  double sparsity = 0.8;
+};
+
+SharedWeights weights_of(const Size& size, DType dtype, const std::string& format) {
+  return std::make_shared<const SparseTensor>(
+      pack(synthetic_layer(
+               {.rows = size.rows, .columns = size.columns, .sparsity = size.sparsity, .dtype = dtype}),
+           parse_format(format)));
+}
+
+Algorithm any_product(DType dtype, std::int64_t multiple) {
+  return spmm_algorithm(Extent::any("M"), Extent::any("K"), Extent::any("N", multiple), dtype);
+}
+
+/// The operands of a launch.
+struct Launch {
+  Array b, c;
+  Arguments arguments;
+
+  Launch(const SharedWeights& weights, std::int64_t n)
+      : b(random_array(weights->dtype(), {weights->columns(), n}, 7, RandomValues::small_integers)),
+        c(weights->dtype(), {weights->rows(), n}),
+        arguments{{{"B", &b}, {"C", &c}}, {}, weights} {
+    for (std::int64_t i = 0; i < c.size(); ++i) c.set(i, std::nan(""));
+  }
+};
+
+void expect_right(const Kernel& kernel, const Device& device, const std::string& format, const Size& size) {
+  SCOPED_TRACE(testing::Message() << size.rows << " x " << size.columns << " x " << size.n);
+  const DType dtype = kernel.schedule().weights()->dtype();
+  Launch launch(weights_of(size, dtype, format), size.n);
+  const Verification found = verify(kernel, device, launch.arguments);
+  EXPECT_TRUE(found.passed) << found.text();
+}
+
+TEST(AnyWeights, WarpgroupsTakeThem) {
+  const std::string format = "shfl_bw:V=64,k=32";
+  for (const std::string target : {"sm_90a", "sm_80"}) {
+    SCOPED_TRACE(target);
+    const SharedWeights example = weights_of({64, 64, 64}, DType::f16, format);
+    KernelOptions options;
+    options.assemble = false;
+    const Kernel kernel = compile(
+        shfl_bw(any_product(DType::f16, 8), example, target_named(target), {.columns = 64, .blocks = 3}),
+        options);
+    EXPECT_EQ(kernel.schedule().cpp().find("specialize_warps") != std::string::npos, target == "sm_90a");
+    const Device device = Device::simulator(target);
+    for (const Size& size : {Size{64, 64, 64}, Size{200, 90, 8}, Size{1, 1, 72}, Size{130, 300, 136, 0.95}})
+      expect_right(kernel, device, format, size);
+  }
+}
+
+TEST(AnyWeights, OddWidthsToo) {
+  const std::string format = "vector_wise:V=32,k=16";
+  const SharedWeights example = weights_of({64, 64, 64}, DType::f16, format);
+  KernelOptions options;
+  options.assemble = false;
+  const Kernel kernel =
+      compile(shfl_bw(any_product(DType::f16, 1), example, target_named("sm_80"), {.columns = 64}), options);
+  for (const Size& size : {Size{64, 64, 1}, Size{70, 33, 7}, Size{31, 129, 65}})
+    expect_right(kernel, Device::simulator("sm_80"), format, size);
+}
+
+TEST(AnyWeights, DefaultSchedulesTakeThem) {
+  for (const std::string format : {"csr", "bcsr:b=16", "padded_csr"}) {
+    SCOPED_TRACE(format);
+    const SharedWeights example = weights_of({32, 32, 32}, DType::f32, format);
+    const Kernel on_cpu = compile(default_schedule(any_product(DType::f32, 1), example, target_named("cpu")));
+    const Kernel on_gpu =
+        compile(sparsert(any_product(DType::f32, 1), example, target_named("sm_80")), {.assemble = false});
+    for (const Size& size : {Size{32, 32, 32}, Size{77, 50, 3}, Size{1, 200, 33}, Size{20, 1, 1}}) {
+      expect_right(on_cpu, Device::cpu(), format, size);
+      expect_right(on_gpu, Device::simulator("sm_80"), format, size);
+    }
+  }
+}
+
+std::string refusal(const Kernel& kernel, const Arguments& arguments) {
+  try {
+    kernel.bind(Device::cpu(), arguments);
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(AnyWeights, WhatDoesNotFitIsRefused) {
+  const Size size{48, 40, 16};
+  const SharedWeights example = weights_of(size, DType::f32, "csr");
+  const Kernel kernel = compile(default_schedule(any_product(DType::f32, 8), example, target_named("cpu")));
+  Launch right(example, 16);
+  EXPECT_EQ(refusal(kernel, right.arguments), "accepted");
+
+  Launch odd(example, 12);
+  EXPECT_THAT(refusal(kernel, odd.arguments), HasSubstr("a multiple of 8"));
+  Launch other_format(weights_of(size, DType::f32, "bcsr:b=16"), 16);
+  EXPECT_THAT(refusal(kernel, other_format.arguments), HasSubstr("not packed as the kernel reads them"));
+  Launch narrower(example, 16);
+  narrower.arguments.weights = weights_of({48, 41, 16}, DType::f32, "csr");
+  EXPECT_THAT(refusal(kernel, narrower.arguments), HasSubstr("disagree about K"));
+
+  const Kernel of_its_own =
+      compile(default_schedule(spmm_algorithm(48, 40, 16, DType::f32), example, target_named("cpu")));
+  Launch others(weights_of(size, DType::f32, "csr"), 16);
+  EXPECT_THAT(refusal(of_its_own, others.arguments), HasSubstr("made for other weights"));
+  EXPECT_THROW(build_program(any_product(DType::f32, 1), weights_of(size, DType::f32, "csc").get()),
+               UserError);
+}
+
+TEST(AnyWeights, WeightsDoNotBecomeCode) {
+  const SharedWeights example = weights_of({48, 40, 16}, DType::f32, "csr");
+  Schedule schedule(any_product(DType::f32, 1), example, target_named("sm_80"));
+  schedule.split(LoopFactor{LoopName("m"), 8});
+  EXPECT_THROW(schedule.bake_values(LoopName("m.inner")), UserError);
+  EXPECT_THROW(schedule.balance(LoopName("m"), parts = 4), UserError);
+}
+
+}  // namespace
+}  // namespace weft
