@@ -1,0 +1,69 @@
+// What is tuned: a problem with its operands, and what its records say of it.
+#pragma once
+
+#include <weft/backends/reference.h>
+#include <weft/backends/runtime/device.h>
+#include <weft/formats/weight_matrix.h>
+#include <weft/search/measure/checker.h>
+#include <weft/search/records.h>
+#include <weft/search/space.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace weft {
+
+/// An algorithm, its weights, and everything that a launch needs.
+struct TrialProblem {
+  std::string kernel = "spmm";  ///< the operation's name, for records
+  SpaceProblem what;
+  std::map<std::string, Array> tensors;  ///< of every dense operand, the output too
+  std::map<std::string, double> scalars;
+  std::int64_t columns = 0;                   ///< of the equivalent dense product
+  std::map<std::string, std::string> source;  ///< the flags that make it again
+
+  /// Borrows `tensors`.
+  Arguments arguments();
+  const Operand& output() const;
+  /// A plain product as the contestants of a measurement compute it; nothing for other algorithms.
+  std::optional<Workload> workload() const;
+};
+
+/// What all trials of a problem have in common: problem, pattern, target, toolchain, source.
+Record record_for(const TrialProblem& problem, const Target& target, const std::string& measure,
+                  const DeviceDescription* device);
+
+/// "xxh3:0123456789abcdef" of bytes.
+std::string hash_of(std::string_view bytes);
+/// Of where entries stand, not of their values.
+std::string hash_of_pattern(const WeightMatrix& matrix);
+
+/// Compares outputs of one problem with the f64 reference: of plain products that are large a sample of rows,
+/// and the whole with a result that is trusted (checker.h).
+class OutputCheck {
+ public:
+  OutputCheck(TrialProblem& problem, double budget);
+
+  struct Found {
+    TrialCheck check;
+    std::string reason;  ///< empty when it is right
+  };
+  Found check(const Array& output) const;
+  /// Whether a trusted result would say more than the reference alone.
+  bool wants_trusted() const;
+  void trust(Array output);
+  /// The plain product; null for others.
+  const Workload* workload() const { return workload_ ? &*workload_ : nullptr; }
+  const Checker* checker() const { return checker_ ? &*checker_ : nullptr; }
+
+ private:
+  const TrialProblem* problem_;
+  std::optional<Workload> workload_;
+  std::optional<Checker> checker_;
+  std::optional<Reference> reference_;
+  std::shared_ptr<const SparseTensor> weights_;
+};
+
+}  // namespace weft
