@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/recipe_parts.h>
 
@@ -31,6 +32,12 @@ std::size_t dense_operand(const Algorithm& algorithm) {
 std::int64_t groups_of_block(std::int64_t entries, std::int64_t of_group, std::int64_t most) {
   const auto wanted = static_cast<std::uint64_t>(std::max<std::int64_t>(1, entries / of_group));
   return std::min<std::int64_t>(most, static_cast<std::int64_t>(std::bit_ceil(wanted)));
+}
+
+void IdleKnobs::refuse(std::int64_t value, const char* knob, const char* accepted) const {
+  if (value == 0) return;
+  throw UserError({"a knob of the recipe would have no effect", algorithm_,
+                   fmt::format("{} = {} with {}", knob, value, where_), accepted});
 }
 
 ProductLoops product_loops(const Algorithm& algorithm) {

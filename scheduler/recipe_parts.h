@@ -34,4 +34,17 @@ constexpr std::int64_t pieces(std::int64_t whole, std::int64_t part) {
 /// Groups of threads that share the entries of a block, about `of_group` each: a power of two, or `most`.
 std::int64_t groups_of_block(std::int64_t entries, std::int64_t of_group, std::int64_t most);
 
+/// Knobs that were given to a recipe and that nothing would follow.
+class IdleKnobs {
+ public:
+  /// `where` the knobs have no effect: "the form baked".
+  IdleKnobs(std::string algorithm, std::string where)
+      : algorithm_(std::move(algorithm)), where_(std::move(where)) {}
+  /// UserError unless the value is 0; `accepted` says where the knob has an effect.
+  void refuse(std::int64_t value, const char* knob, const char* accepted) const;
+
+ private:
+  std::string algorithm_, where_;
+};
+
 }  // namespace weft

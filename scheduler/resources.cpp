@@ -128,11 +128,15 @@ Feasibility complete(const std::vector<Constraint>& constraints, const std::vect
                      const KnobValues& fixed) {
   for (const ir::Knob& knob : knobs) {
     internal_check(!knob.values.empty(), "knob " + knob.name + " has no values");
-    internal_check(*std::min_element(knob.values.begin(), knob.values.end()) >= 1,
-                   "knob " + knob.name + " below 1");
+    internal_check(*std::min_element(knob.values.begin(), knob.values.end()) >= 0,
+                   "knob " + knob.name + " below 0");
   }
   for (const auto& [name, value] : fixed) {
-    if (value < 1)
+    // 0 says that there is none of something, which only a knob whose list has it can mean.
+    const bool none = std::any_of(knobs.begin(), knobs.end(), [&](const ir::Knob& knob) {
+      return knob.name == name && std::find(knob.values.begin(), knob.values.end(), 0) != knob.values.end();
+    });
+    if (value < (none ? 0 : 1))
       throw UserError({"a knob was given a value", name, std::to_string(value), "a number from 1"});
   }
   const Problem problem{constraints, knobs, fixed};

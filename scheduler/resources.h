@@ -49,9 +49,9 @@ struct Feasibility {
 
 /// Can `constraints` hold with the knobs of `fixed` at their values and every other knob of `knobs` at one of
 /// its own? A fixed knob that stands in `knobs` too may change to those values in remedies, another one to
-/// any number from 1. UserError when a fixed value is below 1 or a number does not fit 64 bits; InternalError
-/// when a constraint uses a variable that is neither fixed nor open, or a knob has no values or values
-/// below 1.
+/// any number from 1. A listed value may be 0: there is none of what the knob counts. UserError when another
+/// fixed value is below 1 or a number does not fit 64 bits; InternalError when a constraint uses a variable
+/// that is neither fixed nor open, or a knob has no values or values below 0.
 Feasibility complete(const std::vector<Constraint>& constraints, const std::vector<ir::Knob>& knobs,
                      const KnobValues& fixed);
 

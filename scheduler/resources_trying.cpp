@@ -1,5 +1,5 @@
-// Answers by trying values: a constraint is tested as soon as its knobs have values, so that most points are
-// never reached.
+// Answers by trying values.
+#include <weft/scheduler/points.h>
 #include <weft/scheduler/resources_problem.h>
 
 #include <algorithm>
@@ -14,58 +14,18 @@ constexpr std::size_t effort = std::size_t{1} << 20;
 /// Longest list of numbers tried for a knob without listed values.
 constexpr std::int64_t dense_values = 1024;
 
-class Search {
- public:
-  Search(const std::vector<Constraint>& constraints, std::vector<ir::Knob> knobs)
-      : knobs_(std::move(knobs)), compiled_(constraints, names(knobs_)), ready_(knobs_.size() + 1) {
-    const std::vector<std::string> all = names(knobs_);
-    for (std::size_t i = 0; i < constraints.size(); ++i) {
-      std::size_t last = 0;
-      for (const std::string& knob : knobs_of(constraints[i])) {
-        last = std::max<std::size_t>(
-            last, static_cast<std::size_t>(std::find(all.begin(), all.end(), knob) - all.begin()) + 1);
-      }
-      ready_[last].push_back(i);
-    }
-    point_.resize(knobs_.size());
-  }
-
-  Solution run() {
-    Solution solution;
-    solution.answer = descend(0);
-    if (solution.answer != Answer::feasible) return solution;
-    for (std::size_t i = 0; i < knobs_.size(); ++i) solution.witness[knobs_[i].name] = point_[i];
-    return solution;
-  }
-
- private:
-  static std::vector<std::string> names(const std::vector<ir::Knob>& knobs) {
-    std::vector<std::string> result;
-    for (const ir::Knob& knob : knobs) result.push_back(knob.name);
-    return result;
-  }
-
-  Answer descend(std::size_t depth) {
-    if (++visited_ > effort) return Answer::unknown;
-    for (const std::size_t constraint : ready_[depth]) {
-      if (!compiled_.holds(constraint, point_)) return Answer::infeasible;
-    }
-    if (depth == knobs_.size()) return Answer::feasible;
-    for (const std::int64_t value : knobs_[depth].values) {
-      point_[depth] = value;
-      const Answer answer = descend(depth + 1);
-      if (answer != Answer::infeasible) return answer;
-    }
-    return Answer::infeasible;
-  }
-
-  std::vector<ir::Knob> knobs_;
-  CompiledConstraints compiled_;
-  std::vector<std::vector<std::size_t>>
-      ready_;  ///< constraints that can be tested once so many knobs have values
-  std::vector<std::int64_t> point_;
-  std::size_t visited_ = 0;
-};
+/// The first point at which all constraints hold.
+Solution first_point(const std::vector<Constraint>& constraints, const std::vector<ir::Knob>& knobs) {
+  Solution solution;
+  const Walk walk = for_each_point(constraints, knobs, effort, [&](std::span<const std::int64_t> point) {
+    for (std::size_t i = 0; i < knobs.size(); ++i) solution.witness[knobs[i].name] = point[i];
+    return false;
+  });
+  solution.answer = walk == Walk::stopped    ? Answer::feasible
+                    : walk == Walk::finished ? Answer::infeasible
+                                             : Answer::unknown;
+  return solution;
+}
 
 /// The knobs to try: fixed ones first, with one value, or with all that they could have when they are
 /// released.
@@ -90,7 +50,7 @@ bool infeasible_without(const Problem& problem, const std::vector<std::size_t>& 
                         const std::set<std::string>& released) {
   std::vector<Constraint> constraints;
   for (const std::size_t index : kept) constraints.push_back(problem.constraints[index]);
-  return Search(constraints, knobs_to_try(problem, released)).run().answer == Answer::infeasible;
+  return first_point(constraints, knobs_to_try(problem, released)).answer == Answer::infeasible;
 }
 
 }  // namespace
@@ -134,7 +94,7 @@ Problem Problem::with(const KnobValues& changes) const {
 }
 
 Solution solve_by_trying(const Problem& problem) {
-  return Search(problem.constraints, knobs_to_try(problem, {})).run();
+  return first_point(problem.constraints, knobs_to_try(problem, {}));
 }
 
 Core core_by_trying(const Problem& problem) {

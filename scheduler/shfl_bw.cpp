@@ -18,6 +18,7 @@ constexpr std::int64_t processors = 132;
 constexpr std::int64_t most_stages = 4;
 constexpr std::int64_t long_line = 64, short_line = 32;  ///< columns of the lines that results leave through
 /// Beside the accumulators of two warpgroups; what the producers give up (docs/measurements.md).
+constexpr std::int64_t warps_of_producer = 4;
 constexpr std::int64_t registers_of_producer = 88, registers_of_consumer = 208;
 
 /// How the accumulators of a tile are shared out to warps, or to warpgroups.
@@ -36,10 +37,13 @@ class Grouped {
         knobs_(knobs),
         group_(weights->format().parameters.at("V")),
         extent_(extent_of(algorithm, loops_.columns)),
-        warpgroups_(target.name == "sm_90a" && group_ >= rows_of_warpgroup),
+        warpgroups_(knobs.instruction == ShflBwInstruction::chosen
+                        ? target.name == "sm_90a" && group_ >= rows_of_warpgroup
+                        : knobs.instruction == ShflBwInstruction::wgmma),
         schedule_(std::move(algorithm), std::move(weights), target) {}
 
   Schedule operator()() {
+    refuse_idle_knobs();
     const Cut cut = warpgroups_ ? cut_of_warpgroups() : cut_of_warps();
     const LoopName blocks_of_rows(loops_.rows + ".block"), row(loops_.rows + ".row");
     const LoopName columns(loops_.columns + ".outer"), column(loops_.columns + ".inner");
@@ -53,25 +57,50 @@ class Grouped {
         .bind(blocks_of_rows, block_x);
     copy_ahead(blocks, stages_of(cut));
     schedule_.bind(row_warps, warp).bind(column_warps, warp).tensorize(cut.instruction);
+    share_sums(blocks);
     schedule_.reorder_writeback(output(), weft::columns = line_of(cut));
-    if (!has_roles()) return std::move(schedule_);
-    schedule_.persist(columns, blocks_of_rows, weft::blocks = knobs_.blocks > 0 ? knobs_.blocks : processors);
-    if (warpgroups_) {
-      schedule_.specialize_warps(producers = 4, producer_registers = registers_of_producer,
-                                 consumer_registers = registers_of_consumer);
-    } else {
-      schedule_.specialize_warps(producers = 4);
-    }
+    go_through_tiles(columns, blocks_of_rows);
+    part_roles();
     return std::move(schedule_);
   }
 
  private:
+  /// Knobs that nothing would follow.
+  void refuse_idle_knobs() const {
+    const bool registers = knobs_.producer_registers.value_or(0) + knobs_.consumer_registers.value_or(0) > 0;
+    if (registers && !has_roles())
+      throw UserError({"registers are handed over between warps with roles", schedule_.target().name,
+                       "warps that all copy", "producers = 4, on sm_90 or newer"});
+  }
+
   /// Producers copy whole runs.
-  bool has_roles() const { return schedule_.target().name == "sm_90a" && extent_.is_multiple_of(run); }
+  bool can_have_roles() const { return schedule_.target().name == "sm_90a" && extent_.is_multiple_of(run); }
+
+  bool has_roles() const {
+    if (knobs_.producers) return *knobs_.producers > 0;
+    return can_have_roles() && knobs_.groups.value_or(1) == 1 && knobs_.stages.value_or(most_stages) > 1;
+  }
+
+  void go_through_tiles(const LoopName& columns, const LoopName& blocks_of_rows) {
+    const std::int64_t number = knobs_.blocks.value_or(has_roles() ? processors : 0);
+    if (number > 0) schedule_.persist(columns, blocks_of_rows, weft::blocks = number);
+  }
+
+  void part_roles() {
+    if (!has_roles()) return;
+    const std::int64_t own = knobs_.producer_registers.value_or(warpgroups_ ? registers_of_producer : 0);
+    const std::int64_t others = knobs_.consumer_registers.value_or(warpgroups_ ? registers_of_consumer : 0);
+    const Argument warps = producers = knobs_.producers.value_or(warps_of_producer);
+    if (own == 0 && others == 0) {
+      schedule_.specialize_warps(warps);
+    } else {
+      schedule_.specialize_warps(warps, producer_registers = own, consumer_registers = others);
+    }
+  }
 
   /// As many as knobs say or a tile may have, and no more than twice what there is.
   std::int64_t columns_of_tile(std::int64_t most) const {
-    if (knobs_.columns > 0) return knobs_.columns;
+    if (knobs_.tile_n) return *knobs_.tile_n;
     if (!extent_.is_static()) return most;
     const auto enough = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(extent_.value)));
     return std::clamp(enough, least_columns, most);
@@ -81,13 +110,9 @@ class Grouped {
   Cut cut_of_warpgroups() const {
     Cut cut;
     cut.columns = columns_of_tile(32'768 / group_);
-    if (group_ == rows_of_warpgroup) {
-      cut.rows_each = rows_of_warpgroup;
-      cut.columns_each = cut.columns / 2;
-    } else {
-      cut.rows_each = group_ / 2;
-      cut.columns_each = cut.columns;
-    }
+    const bool beside = group_ == rows_of_warpgroup;
+    cut.rows_each = knobs_.warp_m.value_or(beside ? rows_of_warpgroup : group_ / 2);
+    cut.columns_each = knobs_.warp_n.value_or(beside ? cut.columns / 2 : cut.columns);
     cut.instruction = fmt::format("wgmma_m64n{}k16", std::min<std::int64_t>(256, cut.columns_each));
     return cut;
   }
@@ -97,9 +122,12 @@ class Grouped {
     const bool large = has_roles();
     Cut cut;
     cut.columns = columns_of_tile(group_ > 128 ? 64 : large ? 256 : 128);
-    cut.rows_each = std::min<std::int64_t>(group_, group_ >= 128 ? 64 : 32);
-    cut.columns_each = std::min<std::int64_t>(32, cut.columns);
-    cut.instruction = schedule_.target().sm >= 80 ? "mma_m16n8k16" : "mma_m16n8k8";
+    cut.rows_each = knobs_.warp_m.value_or(std::min<std::int64_t>(group_, group_ >= 128 ? 64 : 32));
+    cut.columns_each = knobs_.warp_n.value_or(std::min<std::int64_t>(32, cut.columns));
+    const bool deep = knobs_.instruction == ShflBwInstruction::chosen
+                          ? schedule_.target().sm >= 80
+                          : knobs_.instruction == ShflBwInstruction::mma_m16n8k16;
+    cut.instruction = deep ? "mma_m16n8k16" : "mma_m16n8k8";
     return cut;
   }
 
@@ -121,15 +149,26 @@ class Grouped {
 
   /// Short lines where long ones would take the room of a stage that is needed.
   std::int64_t line_of(const Cut& cut) const {
+    if (knobs_.line && *knobs_.line > cut.columns_each)
+      throw UserError({"lines are longer than the columns of a warp", schedule_.algorithm().name,
+                       fmt::format("line = {}, warp_n = {}", *knobs_.line, cut.columns_each),
+                       fmt::format("at most {}", cut.columns_each)});
+    if (knobs_.line) return *knobs_.line;
     const std::int64_t room = schedule_.target().shared_bytes_per_block - bytes_kept(cut, long_line);
     return room / bytes_of_stage(cut) >= stages_of(cut) ? long_line : short_line;
   }
 
   std::int64_t stages_of(const Cut& cut) const {
+    if (knobs_.stages) return *knobs_.stages;
     if (schedule_.target().sm < 80) return 1;
-    if (knobs_.stages > 0) return knobs_.stages;
     const std::int64_t room = schedule_.target().shared_bytes_per_block - bytes_kept(cut, short_line);
     return std::clamp<std::int64_t>(room / bytes_of_stage(cut), 1, most_stages);
+  }
+
+  void share_sums(const LoopName& blocks) {
+    if (knobs_.groups.value_or(1) <= 1) return;
+    schedule_.split_k(blocks, weft::groups = *knobs_.groups, reduce = second_pass)
+        .bind(LoopName(blocks.text() + ".group"), block_z);
   }
 
   void copy_ahead(const LoopName& blocks, std::int64_t stages) {
@@ -150,6 +189,23 @@ class Grouped {
   Schedule schedule_;
 };
 
+/// The weights in the tiles that the knobs ask for. A part of a group's rows keeps the group's columns.
+std::shared_ptr<const SparseTensor> in_tiles(std::shared_ptr<const SparseTensor> weights,
+                                             const ShflBwKnobs& knobs) {
+  const Format& format = weights->format();
+  const std::int64_t group = format.parameters.at("V");
+  const std::int64_t places = weights->array("values").shape().back();
+  const std::int64_t rows = knobs.tile_m.value_or(group), deep = knobs.tile_k.value_or(places);
+  if (rows > group)
+    throw UserError({"a tile has rows of one group", format.text(), fmt::format("tile_m = {}", rows),
+                     fmt::format("at most V = {}", group)});
+  if (rows == group && deep == places) return weights;
+  Format other = format;
+  other.parameters["V"] = rows;
+  other.parameters["k"] = deep;
+  return std::make_shared<const SparseTensor>(repack(*weights, other));
+}
+
 bool is_grouped(const SparseTensor& weights) {
   return weights.format().name == "shfl_bw" || weights.format().name == "vector_wise";
 }
@@ -163,7 +219,7 @@ Schedule shfl_bw(Algorithm algorithm, std::shared_ptr<const SparseTensor> weight
   const bool fits = target.is_gpu() && !loops.rows.empty() && is_grouped(*weights) && halves &&
                     weights->format().parameters.at("V") >= rows_of_warp;
   if (!fits) return default_schedule(std::move(algorithm), std::move(weights), target);
-  return Grouped(std::move(algorithm), std::move(weights), target, loops, knobs)();
+  return Grouped(std::move(algorithm), in_tiles(std::move(weights), knobs), target, loops, knobs)();
 }
 
 }  // namespace weft

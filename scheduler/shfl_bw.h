@@ -5,14 +5,35 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace weft {
 
-/// Numbers of the recipe; 0 leaves one to it.
+/// What multiplies the tiles.
+enum class ShflBwInstruction : std::uint8_t {
+  chosen,        ///< the recipe chooses
+  mma_m16n8k8,   ///< mma.sync of warps; f16 alone
+  mma_m16n8k16,  ///< the same, sm_80 and newer
+  wgmma,         ///< of warpgroups, sm_90a; with as many columns as fit
+};
+
+/// Numbers of the recipe; those without a value are left to it.
 struct ShflBwKnobs {
-  std::int64_t columns = 0;  ///< of the output, of a tile: 64, 128, 256 or 512
-  std::int64_t stages = 0;   ///< tiles of A and B under way, 1 to 8
-  std::int64_t blocks = 0;   ///< that go through the tiles (sm_90a)
+  std::optional<std::int64_t> tile_m =
+      {};  ///< rows of a tile, a power of two: at most V, of which it is a part
+  std::optional<std::int64_t> tile_n = {};  ///< columns of a tile
+  std::optional<std::int64_t> tile_k = {};  ///< places of a tile, the format's k: 16, 32 or 64
+  std::optional<std::int64_t> stages = {};  ///< tiles of A and B under way, 1 to 8
+  ShflBwInstruction instruction = ShflBwInstruction::chosen;
+  std::optional<std::int64_t> warp_m = {};  ///< rows of a tile that a warp sums, or a warpgroup
+  std::optional<std::int64_t> warp_n = {};  ///< columns of those sums
+  std::optional<std::int64_t> groups = {};  ///< of blocks that share a sum; 1: each makes its own
+  std::optional<std::int64_t> line = {};    ///< columns of the lines that results leave through
+  std::optional<std::int64_t> producers =
+      {};  ///< warps that copy for the others (sm_90 and newer); 0: all copy
+  std::optional<std::int64_t> producer_registers = {};  ///< of a thread; 0: as they come
+  std::optional<std::int64_t> consumer_registers = {};
+  std::optional<std::int64_t> blocks = {};  ///< that go through the tiles; 0: each tile has one
 };
 
 /// The rows of B that a group of rows keeps are stitched together in shared memory while they are copied, and
@@ -23,8 +44,9 @@ struct ShflBwKnobs {
 /// start them, and blocks go through several tiles.
 ///
 /// `weights` are in vector_wise or shfl_bw, f16 or bf16. What has no such form (groups of 8 rows, f32,
-/// another format or algorithm, bf16 on sm_75, a CPU) gets its default schedule. UserError for knobs that do
-/// not fit.
+/// another format or algorithm, bf16 on sm_75, a CPU) gets its default schedule. Other tiles than those of
+/// `weights` are made by packing them anew. UserError for knobs that do not fit, most of them from the step
+/// that would follow them.
 Schedule shfl_bw(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                  const ShflBwKnobs& knobs = {});
 

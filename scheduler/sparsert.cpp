@@ -15,7 +15,6 @@ namespace weft {
 namespace {
 
 // Of code: measured on an H200 (docs/measurements.md).
-constexpr std::int64_t most_entries = 250'000;  ///< compiled in a minute
 // Beyond, code that is read for many columns is slower than data.
 constexpr std::int64_t entries_in_caches = 60'000;
 constexpr std::int64_t few_columns = 512;  ///< read so seldom that it does not matter
@@ -69,21 +68,6 @@ Cut cheapest_cut(std::int64_t rows, std::int64_t columns, const SparseTensor& we
   return best;
 }
 
-/// Entries of the fullest block of so many rows over the mean.
-double fullest_of_blocks(const SparseTensor& weights, std::int64_t rows) {
-  const auto begin = weights.array("begin").as<std::int32_t>();
-  const std::int64_t blocks = pieces(weights.rows(), rows);
-  std::int64_t most = 0;
-  for (std::int64_t block = 0; block < blocks; ++block) {
-    const auto first = static_cast<std::size_t>(block * rows);
-    const auto last = static_cast<std::size_t>(std::min((block + 1) * rows, weights.rows()));
-    most = std::max<std::int64_t>(most, begin[last] - begin[first]);
-  }
-  const auto mean =
-      static_cast<double>(begin.back()) / static_cast<double>(std::max<std::int64_t>(1, blocks));
-  return mean > 0 ? static_cast<double>(most) / mean : 1;
-}
-
 class Baking {
  public:
   Baking(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
@@ -107,8 +91,9 @@ class Baking {
   /// Rows go to blocks of so many, as they come or dealt by their entries: the fullest block decides how long
   /// all take.
   void share_out(std::int64_t rows) {
+    const auto begin = schedule_.weights()->array("begin").as<std::int32_t>();
     const bool uneven = knobs_.order == SparseRtOrder::chosen &&
-                        fullest_of_blocks(*schedule_.weights(), rows) > worth_dealing;
+                        rows_are_uneven(std::vector<std::int64_t>(begin.begin(), begin.end()), rows);
     if (!uneven && knobs_.order != SparseRtOrder::dealt) return;
     const Format format = formats::csr({.order = RowOrder::dealt, .rows = rows});
     const auto dealt = std::make_shared<const SparseTensor>(repack(*schedule_.weights(), format));
@@ -187,11 +172,49 @@ SparseRtForm chosen_form(const Algorithm& algorithm, const SparseTensor& weights
   const Extent columns = extent_of(algorithm, loops.columns);
   const bool few = columns.is_static() && columns.value <= few_columns;
   const std::int64_t stored = weights.array("values").size();
-  if (stored <= entries_in_caches || (few && stored <= most_entries)) return SparseRtForm::baked;
+  if (stored <= entries_in_caches || (few && stored <= most_baked_entries)) return SparseRtForm::baked;
   return few ? SparseRtForm::row_per_warp : SparseRtForm::streaming;
 }
 
+/// Throws where a knob was given that the form does not have.
+void refuse_idle(const SparseRtKnobs& knobs, SparseRtForm form, const std::string& algorithm) {
+  const IdleKnobs idle(algorithm, form == SparseRtForm::baked       ? "the form baked"
+                                  : form == SparseRtForm::streaming ? "the form streaming"
+                                                                    : "the form row_per_warp");
+  const char* const of_image = "a convolution";
+  idle.refuse(knobs.lines, "lines", of_image);
+  idle.refuse(static_cast<std::int64_t>(knobs.image), "image", of_image);
+  if (form == SparseRtForm::baked) {
+    const char* const of_data = "form = streaming or row_per_warp; baked code has one column a thread";
+    idle.refuse(knobs.columns, "columns", of_data);
+    idle.refuse(knobs.lanes, "lanes", of_data);
+    idle.refuse(knobs.places, "places", of_data);
+  } else {
+    idle.refuse(knobs.chunk, "chunk", "form = baked");
+    idle.refuse(static_cast<std::int64_t>(knobs.order), "order", "form = baked");
+  }
+  if (form != SparseRtForm::streaming) {
+    idle.refuse(knobs.parts, "parts", "form = streaming");
+    idle.refuse(knobs.panel_rows, "panel_rows", "form = streaming");
+  }
+  if (knobs.chunk > 0 && knobs.groups > 1) idle.refuse(knobs.groups, "groups beside chunks", "groups = 1");
+  if (knobs.chunk == 0) idle.refuse(knobs.depth, "depth", "a chunk beside it");
+  if (knobs.rows > 0) idle.refuse(knobs.parts, "parts beside rows", "one of them");
+}
+
 }  // namespace
+
+bool rows_are_uneven(std::span<const std::int64_t> begin, std::int64_t rows) {
+  const std::int64_t count = std::ssize(begin) - 1, all = pieces(count, rows);
+  std::int64_t most = 0;
+  for (std::int64_t block = 0; block < all; ++block) {
+    const auto first = static_cast<std::size_t>(block * rows);
+    const auto last = static_cast<std::size_t>(std::min((block + 1) * rows, count));
+    most = std::max<std::int64_t>(most, begin[last] - begin[first]);
+  }
+  const auto mean = static_cast<double>(begin.back()) / static_cast<double>(std::max<std::int64_t>(1, all));
+  return mean > 0 && static_cast<double>(most) / mean > worth_dealing;
+}
 
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const SparseRtKnobs& knobs) {
@@ -199,12 +222,13 @@ Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weigh
       algorithm.takes_any_weights())
     return default_schedule(std::move(algorithm), std::move(weights), target);
   const ConvolutionLoops of_image = convolution_loops(algorithm);
-  if (!of_image.filters.empty() && weights->array("values").size() <= most_entries)
+  if (!of_image.filters.empty() && weights->array("values").size() <= most_baked_entries)
     return sparsert_convolution(std::move(algorithm), std::move(weights), target, of_image, knobs);
   const ProductLoops loops = product_loops(algorithm);
   if (loops.columns.empty()) return default_schedule(std::move(algorithm), std::move(weights), target);
   SparseRtKnobs chosen = knobs;
   if (knobs.form == SparseRtForm::chosen) chosen.form = chosen_form(algorithm, *weights, loops);
+  refuse_idle(knobs, chosen.form, algorithm.name);
   return chosen.form == SparseRtForm::baked
              ? Baking(std::move(algorithm), std::move(weights), target, loops, chosen)()
              : sparsert_streaming(std::move(algorithm), *weights, target, loops, chosen);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 namespace weft {
 
@@ -41,6 +42,7 @@ struct SparseRtKnobs {
   std::int64_t columns = 0;  ///< of a lane where not baked; baked code has one column a thread
   std::int64_t lanes = 0;    ///< of a row where not baked: a warp has 32 / lanes rows at a time
   std::int64_t places = 0;   ///< of a row, read at a time where not baked
+  std::int64_t parts = 0;    ///< blocks that share the rows where streaming; not beside `rows`
   /// Rows of B in shared memory at a time where streaming; 0: all of them if they fit.
   std::int64_t panel_rows = 0;
   std::int64_t lines = 0;  ///< of the output of a convolution in a block
@@ -72,5 +74,12 @@ struct SparseRtKnobs {
 /// memory than there are.
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const SparseRtKnobs& knobs = {});
+
+/// Whether blocks of so many rows as they come have such unequal numbers of entries that dealing is worth it.
+/// `begin`: the first entry of each row, and the end of the last.
+bool rows_are_uneven(std::span<const std::int64_t> begin, std::int64_t rows);
+
+/// The largest number of stored entries that sparsert makes code of without being asked.
+inline constexpr std::int64_t most_baked_entries = 250'000;
 
 }  // namespace weft

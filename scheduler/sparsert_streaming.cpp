@@ -75,6 +75,7 @@ class Streaming {
   /// Blocks that share the rows: each reads the panel anew, but a processor has one that computes while
   /// another one copies, and the last wave is shorter.
   std::int64_t row_blocks_wanted() const {
+    if (knobs_.parts > 0) return knobs_.parts;
     const Extent extent = extent_of(schedule_.algorithm(), loops_.columns);
     if (!extent.is_static()) return 1;
     return std::clamp<std::int64_t>(wanted_blocks / pieces(extent.value, lanes_ * columns_), 1,

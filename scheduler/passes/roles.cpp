@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/scheduler/instructions.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/gather.h>
@@ -115,11 +116,26 @@ std::optional<Reason> check_ring(const ir::Program& program) {
   return std::nullopt;
 }
 
+/// Precondition 11: all threads of a block ask who came last, and producers are elsewhere.
+std::optional<Reason> check_arrivals(const ir::Program& program) {
+  bool asks = false;
+  ir::visit(program.body, [&](const Stmt& s) {
+    const auto* condition = s.as<ir::If>();
+    asks = asks || (condition != nullptr && is_last_arrival(condition->condition));
+  });
+  if (!asks) return std::nullopt;
+  return Reason{11,
+                "blocks share a sum, which all their threads hand over together",
+                "a sum that is not split between blocks",
+                {}};
+}
+
 }  // namespace
 
 std::optional<Reason> why_no_roles(const ir::Program& program, const ir::WarpRoles& roles,
                                    std::int64_t consumers, const Target& target) {
   if (auto refused = check_ring(program)) return refused;
+  if (auto refused = check_arrivals(program)) return refused;
   if (consumers == 0) return std::nullopt;
   const bool set = roles.producer_registers > 0 || roles.consumer_registers > 0;
   const std::int64_t together = set ? threads_of_group : warp_size;

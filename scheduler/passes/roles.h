@@ -10,7 +10,7 @@
 namespace weft::passes {
 
 /// Why warps of the program cannot take those roles, with the number of the precondition of specialize_warps
-/// (2 and 6 to 10). `consumers` are the threads that compute, 0 where a knob still decides about them.
+/// (2 and 6 to 11). `consumers` are the threads that compute, 0 where a knob still decides about them.
 std::optional<Reason> why_no_roles(const ir::Program& program, const ir::WarpRoles& roles,
                                    std::int64_t consumers, const Target& target);
 

@@ -254,7 +254,7 @@ std::vector<RecipePoint> shfl_bw_points() {
   for (const std::int64_t columns : {64, 128, 256, 512}) {
     for (const std::int64_t stages : {2, 3, 4, 6, 8}) {
       for (const std::int64_t places : {32, 64}) {
-        const ShflBwKnobs knobs{.columns = columns, .stages = stages};
+        const ShflBwKnobs knobs{.tile_n = columns, .stages = stages};
         points.push_back({fmt::format("columns {}, stages {}, places {}", columns, stages, places),
                           [knobs, places](const Workload& workload, const Target& target) {
                             return shfl_bw_point(workload, target, knobs, places);

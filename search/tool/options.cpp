@@ -164,7 +164,7 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
   app.add_option("--recipe", options.recipe,
                  "default; sparsert: weights compiled into the code of a GPU, with knobs as "
                  "sparsert:form=baked,rows=32,groups=4; shfl_bw: f16 or bf16 weights in shfl_bw or "
-                 "vector_wise on tensor cores, with knobs as shfl_bw:columns=256,stages=3")
+                 "vector_wise on tensor cores, with knobs as shfl_bw:tile_n=256,stages=3")
       ->capture_default_str();
   app.add_option("--schedule", options.schedule, "a schedule.json to use in place of the default");
 }

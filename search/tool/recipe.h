@@ -19,8 +19,8 @@ struct RecipeChoice {
   std::string text = "default";  ///< as it was written
 };
 
-/// "default", "sparsert", "sparsert:form=baked,rows=32,groups=4", "shfl_bw:columns=256,stages=3". The words
-/// are the knobs of SparseRtKnobs and ShflBwKnobs; numbers are from 1 to a million. UserError that lists what
+/// "default", "sparsert", "sparsert:form=baked,rows=32,groups=4", "shfl_bw:tile_n=256,stages=3". The words
+/// are those of spaces/recipe_knobs.h; numbers are from 1, or 0, to a million. UserError that lists what
 /// there is for a recipe, a knob or a form that there is not, for a number that cannot be read, and for a
 /// knob given twice.
 RecipeChoice parse_recipe(std::string_view text);

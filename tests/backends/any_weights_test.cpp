@@ -65,7 +65,7 @@ TEST(AnyWeights, WarpgroupsTakeThem) {
     KernelOptions options;
     options.assemble = false;
     const Kernel kernel = compile(
-        shfl_bw(any_product(DType::f16, 8), example, target_named(target), {.columns = 64, .blocks = 3}),
+        shfl_bw(any_product(DType::f16, 8), example, target_named(target), {.tile_n = 64, .blocks = 3}),
         options);
     EXPECT_EQ(kernel.schedule().cpp().find("specialize_warps") != std::string::npos, target == "sm_90a");
     const Device device = Device::simulator(target);
@@ -80,7 +80,7 @@ TEST(AnyWeights, OddWidthsToo) {
   KernelOptions options;
   options.assemble = false;
   const Kernel kernel =
-      compile(shfl_bw(any_product(DType::f16, 1), example, target_named("sm_80"), {.columns = 64}), options);
+      compile(shfl_bw(any_product(DType::f16, 1), example, target_named("sm_80"), {.tile_n = 64}), options);
   for (const Size& size : {Size{64, 64, 1}, Size{70, 33, 7}, Size{31, 129, 65}})
     expect_right(kernel, Device::simulator("sm_80"), format, size);
 }

@@ -89,7 +89,7 @@ TEST(Recipe, RefusesWhatItCannotFollow) {
 TEST(Recipe, RefusalsSayWhatThereIs) {
   EXPECT_THAT(message_of("sparsrt"), HasSubstr("did you mean sparsert?"));
   EXPECT_THAT(message_of("default:rows=3"), HasSubstr("no knobs"));
-  EXPECT_THAT(message_of("sparsert:colums=2"), HasSubstr("form, image, order, rows, threads"));
+  EXPECT_THAT(message_of("sparsert:colums=2"), HasSubstr("form, rows, threads, groups"));
   EXPECT_THAT(message_of("sparsert:colums=2"), HasSubstr("did you mean columns?"));
   EXPECT_THAT(message_of("sparsert:form=cooked"), HasSubstr("baked, streaming, row_per_warp"));
   EXPECT_THAT(message_of("sparsert:image=none"), HasSubstr("staged, clamped"));
@@ -102,20 +102,36 @@ TEST(Recipe, RefusalsSayWhatThereIs) {
   EXPECT_THAT(message_of("sparsert:=2"), HasSubstr("no such knob"));
 }
 
+TEST(Recipe, KnobsThatAFormLacksAreRefused) {
+  for (const char* wrong :
+       {"form=baked,columns=2", "form=baked,lanes=32", "form=baked,places=4", "form=baked,parts=2",
+        "form=baked,chunk=16,groups=2", "form=baked,depth=2", "form=streaming,chunk=16",
+        "form=streaming,order=dealt", "form=streaming,rows=2,parts=2", "form=row_per_warp,parts=2",
+        "form=baked,lines=2", "image=staged"})
+    EXPECT_THROW(of(std::string("sparsert:") + wrong), UserError) << wrong;
+  EXPECT_NO_THROW(of("sparsert:form=streaming,parts=2,threads=64"));
+}
+
 TEST(Recipe, EveryKnobOfRowGroups) {
   const RecipeChoice plain = parse_recipe("shfl_bw");
   EXPECT_EQ(plain.name, "shfl_bw");
   EXPECT_FALSE(plain.has_knobs);
-  const RecipeChoice choice = parse_recipe("shfl_bw:columns=256,stages=3,blocks=7");
+  const RecipeChoice choice = parse_recipe(
+      "shfl_bw:tile_m=1,tile_n=2,tile_k=3,stages=4,instruction=wgmma,warp_m=5,warp_n=6,groups=7,line=8,"
+      "producers=0,producer_registers=9,consumer_registers=10,blocks=0");
   EXPECT_TRUE(choice.has_knobs);
-  EXPECT_THAT((std::array{choice.grouped.columns, choice.grouped.stages, choice.grouped.blocks}),
-              testing::ElementsAre(256, 3, 7));
-  EXPECT_THAT((std::array{plain.grouped.columns, plain.grouped.stages, plain.grouped.blocks}),
-              testing::Each(0));
+  const ShflBwKnobs& k = choice.grouped;
+  EXPECT_EQ(k.instruction, ShflBwInstruction::wgmma);
+  EXPECT_THAT((std::array{k.tile_m, k.tile_n, k.tile_k, k.stages, k.warp_m, k.warp_n, k.groups, k.line,
+                          k.producers, k.producer_registers, k.consumer_registers, k.blocks}),
+              testing::ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 0, 9, 10, 0));
+  const ShflBwKnobs& left = plain.grouped;
+  EXPECT_EQ(left.instruction, ShflBwInstruction::chosen);
+  EXPECT_FALSE(left.tile_n || left.stages || left.producers || left.blocks);
 }
 
 TEST(Recipe, KnobsOfRowGroupsReachTheSchedule) {
-  const Schedule chosen = of_groups("shfl_bw:columns=128,stages=3,blocks=7", "sm_90a", formats::shfl_bw());
+  const Schedule chosen = of_groups("shfl_bw:tile_n=128,stages=3,blocks=7", "sm_90a", formats::shfl_bw());
   for (const char* step : {".split(n = 128)", "depth = 3", "blocks = 7", ".tensorize("})
     EXPECT_THAT(chosen.cpp(), HasSubstr(step));
   EXPECT_THAT(of_groups("shfl_bw:stages=2", "sm_80", formats::vector_wise()).cpp(), HasSubstr("depth = 2"));
@@ -128,7 +144,7 @@ TEST(Recipe, RowGroupsRefuseWhatTheyCannotFollow) {
                                                               {"cpu", formats::shfl_bw()}}};
   for (const auto& [target, format] : others) {
     try {
-      of_groups("shfl_bw:columns=128", target, format);
+      of_groups("shfl_bw:tile_n=128", target, format);
       ADD_FAILURE() << "accepted for " << format.text() << " on " << target;
     } catch (const UserError& error) {
       EXPECT_THAT(error.what(), HasSubstr("would have no effect"));
@@ -136,25 +152,35 @@ TEST(Recipe, RowGroupsRefuseWhatTheyCannotFollow) {
     }
     EXPECT_THAT(of_groups("shfl_bw", target, format).cpp(), Not(HasSubstr("tensorize")));
   }
-  EXPECT_THROW(of("shfl_bw:columns=128", "sm_80", formats::shfl_bw()), UserError);  // f32
+  EXPECT_THROW(of("shfl_bw:tile_n=128", "sm_80", formats::shfl_bw()), UserError);  // f32
   EXPECT_NO_THROW(of("shfl_bw", "sm_80", formats::shfl_bw()));
 }
 
 TEST(Recipe, KnobsOfRowGroupsThatATargetCannotFollowAreRefused) {
   const Format format = formats::shfl_bw();
   EXPECT_NO_THROW(of_groups("shfl_bw:blocks=5", "sm_90a", format));
-  EXPECT_THROW(of_groups("shfl_bw:blocks=5", "sm_80", format), UserError);
+  EXPECT_THAT(of_groups("shfl_bw:blocks=5", "sm_80", format).cpp(), HasSubstr("blocks = 5"));
+  EXPECT_THAT(of_groups("shfl_bw:blocks=0", "sm_90a", format).cpp(), Not(HasSubstr("persist")));
+  EXPECT_THAT(of_groups("shfl_bw:producers=0", "sm_90a", format).cpp(), Not(HasSubstr("specialize_warps")));
+  EXPECT_THAT(of_groups("shfl_bw:tile_m=32,tile_k=16", "sm_80", format).weights()->format().text(),
+              HasSubstr("V=32,k=16"));
+  EXPECT_THAT(of_groups("shfl_bw:groups=2", "sm_90a", format).cpp(), HasSubstr("split_k"));
+  for (const char* wrong : {"producers=4", "instruction=wgmma", "producers=0,producer_registers=40"})
+    EXPECT_THROW(of_groups(std::string("shfl_bw:") + wrong, "sm_80", format), UserError) << wrong;
+  for (const char* wrong : {"tile_m=128", "tile_m=24", "tile_k=48", "warp_m=48", "warp_n=24", "line=256",
+                            "groups=2,producers=4", "stages=1,producers=4", "instruction=mma_m16n8k32"})
+    EXPECT_THROW(of_groups(std::string("shfl_bw:") + wrong, "sm_90a", format), UserError) << wrong;
   EXPECT_NO_THROW(of_groups("shfl_bw:stages=2", "sm_80", format));
   EXPECT_THROW(of_groups("shfl_bw:stages=2", "sm_75", format), UserError);
 }
 
 TEST(Recipe, RefusalsOfRowGroupsSayWhatThereIs) {
   EXPECT_THAT(message_of("shfl_bx"), HasSubstr("did you mean shfl_bw?"));
-  EXPECT_THAT(message_of("shfl_bw:rows=2"), HasSubstr("columns, stages, blocks"));
+  EXPECT_THAT(message_of("shfl_bw:rows=2"), HasSubstr("tile_m, tile_n, tile_k, stages"));
   EXPECT_THAT(message_of("shfl_bw:stagse=2"), HasSubstr("did you mean stages?"));
-  EXPECT_THAT(message_of("shfl_bw:stages=2,columns=64,stages=4"), HasSubstr("twice"));
+  EXPECT_THAT(message_of("shfl_bw:stages=2,tile_n=64,stages=4"), HasSubstr("twice"));
   EXPECT_THAT(message_of("shfl_bw:stages=two"), HasSubstr("a whole number from 1 to 1000000"));
-  EXPECT_THAT(message_of("shfl_bw:stages"), HasSubstr("shfl_bw:columns=256,stages=3"));
+  EXPECT_THAT(message_of("shfl_bw:stages"), HasSubstr("shfl_bw:tile_n=256,stages=3"));
 }
 
 }  // namespace

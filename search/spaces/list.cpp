@@ -1,0 +1,42 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/default_schedule.h>
+#include <weft/search/spaces/list.h>
+#include <weft/search/spaces/packed.h>
+#include <weft/search/spaces/shfl_bw.h>
+#include <weft/search/spaces/sparsert.h>
+
+#include <array>
+
+namespace weft {
+namespace {
+
+std::string why_no_default(const SpaceProblem&, const Target&) {
+  return {};
+}
+
+/// One point without knobs.
+Space default_space(const SpaceProblem& problem, const Target& target, const SpaceOptions&) {
+  const auto packed = std::make_shared<PackedWeights>(problem.matrix);
+  const auto make = [packed, problem, target](const KnobValues&) {
+    return default_schedule(problem.algorithm, packed->in(problem.format), target);
+  };
+  return Space({.recipe = "default",
+                .target = target.name,
+                .knobs = {},
+                .words = {},
+                .constraints = {},
+                .preferences = {},
+                .schedule = make});
+}
+
+}  // namespace
+
+std::span<const RecipeSpace> recipe_spaces() {
+  static const std::array<RecipeSpace, 3> all{{{"shfl_bw", why_no_shfl_bw, shfl_bw_space},
+                                               {"sparsert", why_no_sparsert, sparsert_space},
+                                               {"default", why_no_default, default_space}}};
+  return all;
+}
+
+}  // namespace weft

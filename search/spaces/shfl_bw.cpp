@@ -1,0 +1,245 @@
+// The space of row groups on tensor cores: the knobs of Huang et al. (DAC 2022), table 4, and more.
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/recipe_parts.h>
+#include <weft/search/spaces/conditions.h>
+#include <weft/search/spaces/packed.h>
+#include <weft/search/spaces/recipe_knobs.h>
+#include <weft/search/spaces/shfl_bw.h>
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+using ir::Expr;
+
+constexpr std::int64_t warp_size = 32, rows_of_warp = 16, run = 8;
+constexpr std::int64_t bytes_of_element = 2;
+constexpr std::int64_t processors = 132;  ///< of an H200
+constexpr std::int64_t wgmma = 3;         ///< ShflBwInstruction::wgmma
+
+Expr v(const char* knob) {
+  return ir::variable(knob);
+}
+
+/// What the knobs of a point come to.
+class Tiles {
+ public:
+  Tiles(const SpaceProblem& problem, const Target& target, const SpaceOptions& options)
+      : target_(target),
+        options_(options),
+        group_(problem.format.parameters.at("V")),
+        weights_(*problem.matrix),
+        columns_(extent_of(problem.algorithm, product_loops(problem.algorithm).columns)),
+        halves_(weights_.values.dtype() == DType::f16) {
+    if (const auto places = problem.format.parameters.find("k"); places != problem.format.parameters.end())
+      places_ = {places->second};
+  }
+
+  std::vector<ir::Knob> knobs() const {
+    const bool hopper = target_.name == "sm_90a", roles = target_.sm >= 90, ahead = target_.sm >= 80;
+    using Values = std::vector<std::int64_t>;
+    Values instructions;
+    if (halves_) instructions.push_back(1);
+    if (ahead) instructions.push_back(2);
+    if (hopper) instructions.push_back(wgmma);
+    return {
+        {"tile_m", {16, 32, 64, 128, 256}},
+        {"tile_n", {64, 128, 256, 512}},
+        {"tile_k", places_},
+        {"instruction", instructions},
+        {"warp_m", {16, 32, 64, 128}},
+        {"warp_n", {16, 32, 64, 128, 256}},
+        {"stages", ahead ? Values{1, 2, 3, 4, 5, 6, 8} : Values{1}},
+        {"producers", roles ? Values{0, 4} : Values{0}},
+        {"producer_registers", roles ? Values{0, 40, 88} : Values{0}},
+        {"consumer_registers", roles ? Values{0, 152, 208, 232} : Values{0}},
+        {"groups", {1, 2, 4}},
+        {"line", {16, 32, 64}},
+        {"blocks", {0, processors}},
+    };
+  }
+
+  std::vector<Constraint> constraints() const {
+    Conditions list;
+    shape(list);
+    instruction(list);
+    roles(list);
+    resources(list);
+    return list.take();
+  }
+
+  std::vector<Constraint> preferences() const {
+    Conditions list;
+    const Expr by_warpgroups = ir::equal(v("instruction"), wgmma);
+    if (target_.sm >= 80)
+      list.at_most("deep instruction", "the instruction with more places does the same in fewer", {}, 2,
+                   v("instruction"));
+    list.at_most("warps", "warps that keep a processor busy", "warps", 4, warps());
+    list.at_most("sums", "accumulators of a thread, so that loads are few", "registers", 32, accumulators());
+    if (target_.sm >= 80)
+      list.at_most("copies ahead", "tiles under way, so that nobody waits for one", "stages", 2, v("stages"));
+    list.at_most("registers of roles", "both set or neither", {},
+                 one_if(ir::equal(v("producer_registers"), 0)),
+                 one_if(ir::equal(v("consumer_registers"), 0)));
+    list.at_most("registers of roles (2)", "both set or neither", {},
+                 one_if(ir::equal(v("consumer_registers"), 0)),
+                 one_if(ir::equal(v("producer_registers"), 0)));
+    list.at_most("lines", "the longest that fit a warp's columns, or 32", {},
+                 ir::minimum(ir::select(by_warpgroups, 64, 32), v("warp_n")), v("line"));
+    if (columns_.is_static()) {
+      list.at_most("columns", "columns of a tile, of which half are there", "columns", v("tile_n"),
+                   std::max<std::int64_t>(64, 2 * columns_.value - 1));
+      list.at_most("persistent blocks", "tiles for every block that goes through them", "tiles", v("blocks"),
+                   tiles());
+      list.at_most("shared sums", "tiles that leave processors without one", "tiles",
+                   (v("groups") - 1) * tiles(), 2 * processors);
+    }
+    return list.take();
+  }
+
+ private:
+  Expr by_warpgroups() const { return ir::equal(v("instruction"), wgmma); }
+  Expr sums() const { return (v("tile_m") / v("warp_m")) * (v("tile_n") / v("warp_n")); }
+  Expr warps() const { return sums() * ir::select(by_warpgroups(), 4, 1); }
+  Expr threads() const { return (warps() + v("producers")) * warp_size; }
+  Expr accumulators() const {
+    return v("warp_m") * v("warp_n") / ir::select(by_warpgroups(), 4 * warp_size, warp_size);
+  }
+  Expr tiles() const {
+    return ir::ceil_divide(weights_.rows, v("tile_m")) * ir::ceil_divide(columns_.value, v("tile_n"));
+  }
+
+  void shape(Conditions& list) const {
+    list.at_most("rows of a group", "rows of a tile, which are of one group of V", "rows", v("tile_m"),
+                 group_);
+    list.divides("rows of a warp", "rows of a tile that no warp takes", v("warp_m"), v("tile_m"));
+    list.divides("columns of a warp", "columns of a tile that no warp takes", v("warp_n"), v("tile_n"));
+    list.at_most("line", "columns of a line that results leave through, of those of a warp", "columns",
+                 v("line"), v("warp_n"));
+    list.divides("lines of a warp", "columns of a warp in no line", v("line"), v("warp_n"));
+    if (columns_.is_static())
+      list.at_most("grid y", "tiles beside one another", "blocks",
+                   ir::ceil_divide(columns_.value, v("tile_n")), 65535);
+  }
+
+  void instruction(Conditions& list) const {
+    const Expr kind = v("instruction");
+    list.at_most("instruction", "the architecture that has the instruction, with 1 for sm_90a", {},
+                 ir::select(ir::equal(kind, wgmma), 901, ir::select(ir::equal(kind, 2), 800, 750)),
+                 target_.sm * 10 + (target_.architecture_specific ? 1 : 0));
+    list.divides("rows of an instruction", "rows of a warp that no instruction takes",
+                 ir::select(by_warpgroups(), 64, 16), v("warp_m"));
+  }
+
+  void roles(Conditions& list) const {
+    const Expr producers = v("producers");
+    const Expr has = ir::minimum(producers, 1);
+    if (target_.sm < 80) {
+      list.at_most("copies ahead", "stages, of a target whose copies cannot run ahead", "stages", v("stages"),
+                   1);
+    } else {
+      list.at_most("copies ahead", "stages", "stages", v("stages"), 8);
+    }
+    const bool pairs = columns_.is_multiple_of(2);
+    list.at_most("roles", "warps that only copy, where the target and runs of columns have such copies",
+                 "warps", producers, target_.sm >= 90 && pairs ? 4 : 0);
+    list.at_most("stages of roles", "stages that warps with roles need", "stages", has * 2, v("stages"));
+    list.at_most("groups of roles", "groups that share a sum, beside warps with roles", "groups",
+                 has * v("groups"), 1);
+    const Expr set = ir::minimum(v("producer_registers") + v("consumer_registers"), 1);
+    list.at_most("registers of roles", "registers are set where warps have roles", {}, set, has);
+    list.divides("warpgroups", "warps that are in no group whose registers are set",
+                 ir::select(ir::equal(set, 0), 1, 4), warps());
+    list.sum_at_most("registers of all roles", "registers of all threads of a block", "registers",
+                     {{"producers", v("producer_registers") * (4 * warp_size)},
+                      {"consumers", v("consumer_registers") * (warps() * warp_size)}},
+                     target_.registers_per_multiprocessor);
+  }
+
+  void resources(Conditions& list) const {
+    const std::int64_t resident = options_.resident_blocks;
+    list.at_most("threads", "threads of a block", "threads", threads(), target_.threads_per_block);
+    const Expr line = rows_of_warp * bytes_of_element * (v("line") + run);
+    const Expr barriers = ir::minimum(v("producers"), 1) * (2 * ir::ceil_divide(v("stages"), 2) * 16);
+    const Parts shared{{"A", v("tile_m") * v("tile_k") * bytes_of_element * v("stages")},
+                       {"B", v("tile_k") * v("tile_n") * bytes_of_element * v("stages")},
+                       {"lines", line * warps()},
+                       {"barriers", barriers}};
+    list.sum_at_most("shared memory", "bytes of shared memory of a block", "B", shared,
+                     target_.shared_bytes_per_block);
+    list.sum_at_most("registers", "32-bit registers of a thread", "registers", registers(),
+                     registers_there());
+    if (resident <= 1) return;
+    Expr of_block = ir::integer(target_.shared_bytes_reserved);
+    for (const auto& [name, bytes] : shared) of_block = of_block + bytes;
+    list.at_most("shared memory of a multiprocessor", fmt::format("bytes of {} blocks", resident), "B",
+                 of_block * resident, target_.shared_bytes_per_multiprocessor);
+    list.at_most("threads of a multiprocessor", fmt::format("threads of {} blocks", resident), "threads",
+                 threads() * resident, target_.threads_per_multiprocessor);
+  }
+
+  /// Estimates, fitted to what ptxas said.
+  Parts registers() const {
+    const Expr fragments = ir::select(by_warpgroups(), 0, v("warp_m") / 16 * 4 + v("warp_n") / 8 * 2);
+    return {{"sums", accumulators()},
+            {"fragments", fragments},
+            {"addresses", ir::integer(24 + options_.more_registers)}};
+  }
+
+  Expr registers_there() const {
+    const Expr of_all = target_.registers_per_multiprocessor / options_.resident_blocks / threads() / 8 * 8;
+    const Expr shared_out = ir::minimum(target_.registers_per_thread, of_all);
+    return ir::select(ir::equal(v("consumer_registers"), 0), shared_out, v("consumer_registers"));
+  }
+
+  const Target& target_;
+  SpaceOptions options_;
+  std::int64_t group_;
+  const WeightMatrix& weights_;
+  Extent columns_;
+  bool halves_;
+  std::vector<std::int64_t> places_{16, 32, 64};
+};
+
+}  // namespace
+
+std::string why_no_shfl_bw(const SpaceProblem& problem, const Target& target) {
+  const Format& format = problem.format;
+  if (!target.is_gpu()) return target.name + " has no tensor cores";
+  if (format.name != "shfl_bw" && format.name != "vector_wise")
+    return format.text() + " has no groups of rows that keep the same columns";
+  if (product_loops(problem.algorithm).columns.empty()) return "the algorithm is no product of two matrices";
+  const DType dtype = problem.matrix->values.dtype();
+  const bool halves = dtype == DType::f16 || (dtype == DType::bf16 && target.sm >= 80);
+  if (!halves)
+    return fmt::format("tensor cores of {} multiply no {} with sums in f32", target.name, name_of(dtype));
+  const std::int64_t group = format.parameters.contains("V") ? format.parameters.at("V") : 0;
+  if (group < rows_of_warp)
+    return fmt::format("groups of {} rows are fewer than an instruction takes", group);
+  return {};
+}
+
+Space shfl_bw_space(const SpaceProblem& problem, const Target& target, const SpaceOptions& options) {
+  const Tiles tiles(problem, target, options);
+  const auto packed = std::make_shared<PackedWeights>(problem.matrix);
+  const auto make = [packed, problem, target](const KnobValues& values) {
+    ShflBwKnobs knobs;
+    for (const RecipeKnob<ShflBwKnobs>& knob : shfl_bw_knobs())
+      knob.set(knobs, values.at(std::string(knob.name)));
+    Format format = problem.format;
+    format.parameters["V"] = std::min(values.at("tile_m"), format.parameters.at("V"));
+    format.parameters["k"] = values.at("tile_k");
+    return shfl_bw(problem.algorithm, packed->in(format), target, knobs);
+  };
+  return Space({.recipe = "shfl_bw",
+                .target = target.name,
+                .knobs = tiles.knobs(),
+                .words = words_of(shfl_bw_knobs()),
+                .constraints = tiles.constraints(),
+                .preferences = tiles.preferences(),
+                .schedule = make});
+}
+
+}  // namespace weft

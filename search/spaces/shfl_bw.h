@@ -1,0 +1,11 @@
+// The space of the recipe shfl_bw (scheduler/shfl_bw.h).
+#pragma once
+
+#include <weft/search/space.h>
+
+namespace weft {
+
+std::string why_no_shfl_bw(const SpaceProblem& problem, const Target& target);
+Space shfl_bw_space(const SpaceProblem& problem, const Target& target, const SpaceOptions& options);
+
+}  // namespace weft

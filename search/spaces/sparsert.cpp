@@ -1,0 +1,309 @@
+// The space of unstructured weights: Wang, SparseRT (PACT 2020), and the forms that read entries from memory.
+#include <fmt/format.h>
+#include <weft/scheduler/recipe_parts.h>
+#include <weft/scheduler/resource_constraints.h>
+#include <weft/scheduler/sparsert_convolution.h>
+#include <weft/search/spaces/conditions.h>
+#include <weft/search/spaces/packed.h>
+#include <weft/search/spaces/recipe_knobs.h>
+#include <weft/search/spaces/sparsert.h>
+#include <weft/search/spaces/sparsert_image.h>
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+using ir::Expr;
+
+constexpr std::int64_t warp_size = 32;
+constexpr std::int64_t baked = 1, streaming = 2, row_per_warp = 3;  ///< of SparseRtForm
+constexpr std::int64_t given = 1, dealt = 2;                        ///< of SparseRtOrder
+
+Expr v(const char* knob) {
+  return ir::variable(knob);
+}
+Expr is(std::int64_t form) {
+  return ir::equal(v("form"), form);
+}
+
+/// The knobs of a product and what they come to. A knob that a form does not have is 0.
+class Product {
+ public:
+  Product(const SpaceProblem& problem, const Target& target, const SpaceOptions& options)
+      : target_(target),
+        options_(options),
+        weights_(*problem.matrix),
+        columns_(extent_of(problem.algorithm, product_loops(problem.algorithm).columns)),
+        bytes_(static_cast<std::int64_t>(size_of(weights_.values.dtype()))),
+        bytes_of_sum_(static_cast<std::int64_t>(size_of(problem.algorithm.accumulator))) {}
+
+  std::vector<ir::Knob> knobs() const {
+    std::vector<std::int64_t> buffers{0, 1};
+    if (target_.sm >= 80) buffers = {0, 1, 2, 3, 4};
+    return {{"form", {baked, streaming, row_per_warp}},
+            {"chunk", {0, 16, 32, 64}},
+            {"depth", buffers},
+            {"parts", {0, 1, 2, 4}},
+            {"places", {0, 4, 8, 16}},
+            {"lanes", {0, 8, 16, 32}},
+            {"columns", {0, 1, 2, 4, 8, 16}},
+            {"order", {0, given, dealt}},
+            {"rows", row_values},
+            {"threads", {32, 64, 128, 256, 512, 1024}},
+            {"groups", {1, 2, 4, 8, 16}}};
+  }
+
+  std::vector<Constraint> constraints() const {
+    Conditions list;
+    choices(list);
+    warps(list);
+    memory(list);
+    list.sum_at_most("registers", "32-bit registers of a thread", "registers", registers(),
+                     registers_there());
+    if (columns_.is_static())
+      list.at_most("grid y", "blocks of rows", "blocks",
+                   ir::ceil_divide(weights_.rows, ir::maximum(rows_of_block(), 1)), 65535);
+    return list.take();
+  }
+
+  std::vector<Constraint> preferences() const {
+    Conditions list;
+    by_code(list);
+    in_chunks(list);
+    from_memory(list);
+    return list.take();
+  }
+
+ private:
+  static inline const std::vector<std::int64_t> row_values{0, 1, 2, 4, 8, 16, 32, 64, 128};
+
+  Expr code() const { return is(baked); }
+  Expr chunked() const { return code() && ir::integer(0) < v("chunk"); }
+  Expr unchunked() const { return code() && ir::equal(v("chunk"), 0); }
+  Expr together() const { return ir::integer(warp_size) / ir::maximum(v("lanes"), 1); }
+
+  /// What a form has is chosen; what it lacks is not there.
+  void choices(Conditions& list) const {
+    const auto only = [&](const char* knob, const Expr& has, const char* text) {
+      list.where(has);
+      list.at_most(fmt::format("choice of {}", knob), text, {}, 1, v(knob));
+      list.where(unary(ir::UnaryOperator::logical_not, has));
+      list.nothing(fmt::format("{} without effect", knob), text, v(knob));
+      list.everywhere();
+    };
+    list.where(unary(ir::UnaryOperator::logical_not, code()));
+    list.nothing("chunk without effect", "rows of B at a time, where B comes in chunks to baked code",
+                 v("chunk"));
+    only("depth", chunked(), "buffers for chunks of B");
+    only("parts", is(streaming), "blocks that share the rows, where entries stream");
+    only("order", code(), "an order of rows, which baked code has");
+    const Expr from_memory = ir::integer(baked) < v("form");
+    only("places", from_memory, "entries read at a time, where they are read");
+    only("lanes", from_memory, "lanes of a row, where entries are read");
+    only("columns", from_memory, "columns of a lane, of which baked code has one");
+    only("rows", unary(ir::UnaryOperator::logical_not, is(streaming)),
+         "rows of a block or warp; where entries stream, they follow from the parts");
+  }
+
+  void warps(Conditions& list) const {
+    const Expr groups = v("groups"), several = ir::minimum(groups - 1, 1);
+    list.where(unchunked());
+    list.at_most("threads", "threads of a block, those of all groups", "threads", v("threads") * groups,
+                 target_.threads_per_block);
+    list.where(chunked());
+    list.at_most("groups beside chunks", "groups of threads that share a sum, where B comes in chunks",
+                 "groups", groups, 1);
+    list.where(is(streaming));
+    list.at_most("groups of streams", "groups that share a sum, where entries stream", "groups", groups, 1);
+    list.where(is(row_per_warp));
+    list.at_most("warps of groups", "threads of the groups that share a row", "threads",
+                 several * groups * warp_size, v("threads"));
+    list.everywhere();
+  }
+
+  void memory(Conditions& list) const {
+    list.where(unchunked());
+    list.at_most("shared memory", "bytes that groups hand over", "B",
+                 ir::minimum(v("groups") - 1, 1) * v("groups") * v("rows") * v("threads") * bytes_of_sum_,
+                 target_.shared_bytes_per_block);
+    list.where(chunked());
+    list.at_most("shared memory of chunks", "bytes of the chunks of B", "B",
+                 v("chunk") * v("threads") * bytes_ * v("depth"), target_.shared_bytes_per_block);
+    list.everywhere();
+  }
+
+  /// Sums that a thread keeps at the same time.
+  Expr sums() const {
+    const Expr warps = ir::maximum(v("threads") / warp_size, 1);
+    const Expr fitting = ir::maximum(
+        ir::integer(target_.shared_bytes_per_block / bytes_) / ir::maximum(v("lanes") * v("columns"), 1) - 1,
+        1);
+    const Expr turns = ir::ceil_divide(weights_.rows, warps * together() * ir::maximum(v("parts"), 1));
+    // Where B comes to shared memory in pieces, the sums of all rows wait for the next one.
+    const Expr streamed = ir::select(fitting < ir::integer(weights_.columns), turns, ir::integer(1));
+    return ir::select(code(), v("rows"), ir::select(is(streaming), streamed, ir::integer(1)) * v("columns"));
+  }
+
+  Parts registers() const {
+    return {{"sums", sums()}, {"addresses", ir::integer(reserved_registers + options_.more_registers)}};
+  }
+
+  Expr registers_there() const {
+    const Expr threads = v("threads") * ir::select(unchunked(), v("groups"), ir::integer(1));
+    return ir::minimum(target_.registers_per_thread,
+                       ir::integer(target_.registers_per_multiprocessor / options_.resident_blocks) /
+                           ir::maximum(threads, 1) / 8 * 8);
+  }
+
+  Expr rows_of_block() const {
+    const Expr warps = ir::maximum(v("threads") / warp_size / v("groups"), 1);
+    return ir::select(code(), v("rows"), v("rows") * together() * warps);
+  }
+
+  Expr row_blocks() const { return ir::ceil_divide(weights_.rows, ir::maximum(v("rows"), 1)); }
+  std::int64_t columns() const { return columns_.is_static() ? columns_.value : 1 << 16; }
+  Expr blocks() const { return row_blocks() * ir::ceil_divide(columns(), v("threads")); }
+  std::int64_t stored() const { return weights_.stored(); }
+
+  void rows_in_order(Conditions& list) const {
+    Expr order = ir::integer(given);
+    for (const std::int64_t rows : row_values) {
+      if (rows > 0 && rows_are_uneven(weights_.row_begin, rows))
+        order = ir::select(ir::equal(v("rows"), rows), dealt, order);
+    }
+    list.where(code());
+    list.at_most("order", "rows dealt where blocks are uneven", {}, order, v("order"));
+    list.at_most("order (2)", "rows as they come where blocks are even", {}, v("order"), order);
+  }
+
+  /// A block has work, its groups neither a trifle nor too much of the code, and no other point does the same
+  /// better. Many entries take long to compile, so fewer points of them are worth it.
+  void by_code(Conditions& list) const {
+    rows_in_order(list);
+    list.where(code());
+    list.at_most("compile time", "entries of code, which takes a minute for each 100,000", "entries",
+                 stored(), 150'000);
+    list.at_most("few rows", "accumulators of a thread", "rows", 8, v("rows"));
+    list.where(unchunked());
+    const Expr entries = ir::integer(stored()) / row_blocks() / v("groups");
+    list.at_most("blocks", "blocks that keep the device busy", "blocks", 60, blocks());
+    list.at_most("warps", "warps that keep the device busy", "warps", 260,
+                 blocks() * v("groups") * v("threads") / warp_size);
+    list.at_most("code of a group", "entries of a group", "entries", entries, 900);
+    list.at_most("share of a group", "entries of a group, where there are several", "entries",
+                 ir::minimum(v("groups") - 1, 1) * 24, entries);
+    list.at_most("rows there are", "rows of a block", "rows", v("rows"),
+                 std::max<std::int64_t>(8, 2 * weights_.rows - 1));
+    list.at_most("rows", "rows of a block without chunks", "rows", v("rows"), 64);
+    if (columns() >= 5'000) {
+      list.at_most("wide blocks", "groups, where there are many columns", "groups", v("groups"), 1);
+      list.at_most("wide blocks (2)", "rows, where there are many columns", "rows", 32, v("rows"));
+      list.at_most("wide blocks (3)", "threads, where there are many columns", "threads", 128, v("threads"));
+    }
+    if (columns() < 1'024)
+      list.at_most("narrow blocks", "threads, where there are few columns", "threads", v("threads"), 127);
+    list.at_most("threads of few columns", "threads of one group", "threads", v("threads"), 256);
+    list.at_most("blocks of few rows", "blocks of fewer than 64 rows", "blocks",
+                 ir::select(v("rows") < ir::integer(64), blocks(), ir::integer(0)), 520);
+    if (stored() > 10'000) {
+      list.at_most("threads for much code", "threads", "threads", 256, v("groups") * v("threads"));
+      list.at_most("least code", "entries of a group", "entries", 60, entries);
+      list.at_most("most code", "entries of a group", "entries", entries, 420);
+    }
+    if (stored() > 40'000) {
+      list.at_most("threads for very much code", "threads", "threads", 512, v("groups") * v("threads"));
+      list.at_most("threads for very much code (2)", "threads", "threads", v("groups") * v("threads"), 512);
+    }
+  }
+
+  /// Blocks of many rows and columns, for outputs that give most of the device one.
+  void in_chunks(Conditions& list) const {
+    list.where(chunked());
+    list.at_most("blocks of chunks", "blocks that keep the device busy", "blocks", 60, blocks());
+    list.at_most("rows of chunks", "rows of a block", "rows", 32, v("rows"));
+    list.at_most("rows of chunks there are", "rows of a block", "rows", v("rows"), 2 * weights_.rows - 1);
+    list.at_most("columns for chunks", "columns of B", "columns", 1'000, columns());
+    list.at_most("threads of chunks", "threads of a block", "threads", 128, v("threads"));
+    list.at_most("threads of chunks (2)", "threads of a block", "threads", v("threads"), 512);
+    list.at_most("tile of chunks", "rows times columns of a block", {}, v("rows") * v("threads"), 128 * 256);
+    if (target_.sm >= 80) {
+      list.at_most("copies ahead", "buffers, so that chunks come ahead", "buffers", 2, v("depth"));
+      list.at_most("buffers", "rows of B under way, enough and not more", "rows", 64,
+                   v("depth") * v("chunk"));
+      list.at_most("buffers (2)", "rows of B under way, enough and not more", "rows", v("depth") * v("chunk"),
+                   192);
+    }
+    if (stored() <= 40'000) return;
+    list.at_most("rows of long code", "rows, where compiling takes long", "rows", v("rows"), 64);
+    list.at_most("threads of long code", "threads, where compiling takes long", "threads", 256, v("threads"));
+    list.at_most("threads of long code (2)", "threads, where compiling takes long", "threads", v("threads"),
+                 256);
+    list.at_most("chunks of long code", "rows of a chunk, where compiling takes long", "rows", 32,
+                 v("chunk"));
+  }
+
+  void from_memory(Conditions& list) const {
+    const Expr columns_of_block = v("lanes") * v("columns");
+    list.where(is(streaming));
+    list.at_most("columns to stream for", "columns of B", "columns", 512, columns());
+    list.at_most("a row for every lane", "rows that lanes of all parts have at a time", "rows",
+                 v("threads") / ir::maximum(v("lanes"), 1) * v("parts"), weights_.rows);
+    list.at_most("threads of streams", "threads of a block", "threads", 512, v("threads"));
+    list.at_most("panel", "columns of a block", "columns", 32, columns_of_block);
+    list.at_most("panel (2)", "columns of a block", "columns", columns_of_block, 128);
+    list.at_most("panel (3)", "columns of a lane, which are read at a time", "columns", 4, v("columns"));
+    list.at_most("places", "entries read at a time", "entries", v("places"), 8);
+    list.where(is(row_per_warp));
+    list.at_most("idle lanes", "columns of a warp", "columns", columns_of_block,
+                 std::max<std::int64_t>(64, 2 * columns() - 1));
+    list.at_most("whole warps", "lanes of a row", "lanes", 32, v("lanes"));
+    list.at_most("columns of a lane", "columns", "columns", v("columns"), 4);
+    list.at_most("threads of rows", "threads of a block", "threads", v("threads"),
+                 ir::maximum(256, v("groups") * warp_size));
+    list.at_most("threads of rows (2)", "threads of a block", "threads",
+                 ir::maximum(128, v("groups") * warp_size), v("threads"));
+    list.at_most("groups of rows", "groups that share a row", "groups", v("groups"), 8);
+    list.at_most("rows of a warp", "rows that a warp takes one after the other", "rows", v("rows"), 1);
+    list.at_most("share of a row", "entries of a group", "entries",
+                 ir::minimum(v("groups") - 1, 1) * v("places"),
+                 ir::integer(stored() / std::max<std::int64_t>(1, weights_.rows)) / v("groups"));
+    list.everywhere();
+  }
+
+  const Target& target_;
+  SpaceOptions options_;
+  const WeightMatrix& weights_;
+  Extent columns_;
+  std::int64_t bytes_, bytes_of_sum_;
+};
+
+}  // namespace
+
+std::string why_no_sparsert(const SpaceProblem& problem, const Target& target) {
+  if (!target.is_gpu()) return target.name + " is no GPU, whose code it writes";
+  if (problem.format.name != "csr") return problem.format.text() + " is not csr, which it makes code of";
+  if (!convolution_loops(problem.algorithm).filters.empty()) {
+    if (problem.matrix->stored() <= most_baked_entries) return {};
+    return fmt::format("{} entries of a convolution are more than {} in its code", problem.matrix->stored(),
+                       most_baked_entries);
+  }
+  if (product_loops(problem.algorithm).columns.empty()) return "the algorithm is no product of two matrices";
+  return {};
+}
+
+Space sparsert_space(const SpaceProblem& problem, const Target& target, const SpaceOptions& options) {
+  if (!convolution_loops(problem.algorithm).filters.empty())
+    return sparsert_image_space(problem, target, options);
+  const Product product(problem, target, options);
+  return Space({.recipe = "sparsert",
+                .target = target.name,
+                .knobs = product.knobs(),
+                .words = words_of(sparsert_knobs()),
+                .constraints = product.constraints(),
+                .preferences = product.preferences(),
+                .schedule = sparsert_points(problem, target),
+                .zero_is_unsaid = true});
+}
+
+}  // namespace weft

@@ -1,0 +1,98 @@
+#include <weft/scheduler/resource_constraints.h>
+#include <weft/scheduler/sparsert_image.h>
+#include <weft/search/spaces/conditions.h>
+#include <weft/search/spaces/packed.h>
+#include <weft/search/spaces/recipe_knobs.h>
+#include <weft/search/spaces/sparsert_image.h>
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+using ir::Expr;
+
+constexpr std::int64_t staged = 1, clamped = 2;  ///< of SparseRtImage
+
+Expr v(const char* knob) {
+  return ir::variable(knob);
+}
+
+ImageCut<Expr> cut_of_knobs() {
+  return {v("rows"), v("lines"), v("groups"), ir::integer(2) - v("image")};
+}
+
+std::vector<Constraint> constraints_of(const SparseRtConvolution& image, const Target& target,
+                                       const SpaceOptions& options) {
+  const ImageCut<Expr> cut = cut_of_knobs();
+  Conditions list;
+  list.at_most("warps", "warps of a block, those of all groups", "warps", image.warps(cut) * v("groups"),
+               SparseRtConvolution::most_warps);
+  list.at_most("staged image", "an image of which later lines read earlier pixels is not staged", {},
+               cut.staged, image.goes_forward() ? 1 : 0);
+  list.nothing("groups of channels",
+               "filters of a block that are neither whole groups of channels nor in one",
+               cut.staged * image.filters_across_groups(v("rows")));
+  list.sum_at_most("shared memory", "bytes of shared memory of a block", "B",
+                   {{"image", cut.staged * image.bytes_of_tile(cut)}, {"sums", image.bytes_of_sums(cut)}},
+                   target.shared_bytes_per_block);
+  const Expr threads = image.warps(cut) * v("groups") * 32;
+  list.sum_at_most(
+      "registers", "32-bit registers of a thread", "registers",
+      {{"sums", v("rows")}, {"addresses", ir::integer(reserved_registers + options.more_registers)}},
+      ir::minimum(
+          target.registers_per_thread,
+          ir::integer(target.registers_per_multiprocessor / options.resident_blocks) / threads / 8 * 8));
+  return list.take();
+}
+
+std::vector<Constraint> preferences_of(const SparseRtConvolution& image, std::int64_t stored) {
+  Conditions list;
+  const Expr row_blocks = ir::ceil_divide(image.filters(), v("rows"));
+  const Expr blocks = row_blocks * ir::ceil_divide(image.lines(), v("lines"));
+  const Expr entries = ir::integer(stored) / row_blocks / v("groups");
+  list.at_most("compile time", "entries of code, which takes a minute for each 100,000", "entries", stored,
+               150'000);
+  list.at_most("lines there are", "lines of a block", "lines", v("lines"), image.lines() + 3);
+  list.at_most("blocks", "blocks of an image", "blocks", 50, blocks);
+  list.at_most("blocks (2)", "blocks of an image", "blocks", blocks, 420);
+  list.at_most("code of a group", "entries of a group", "entries", entries, 900);
+  list.at_most("share of a group", "entries of a group, where there are several", "entries",
+               ir::minimum(v("groups") - 1, 1) * 24, entries);
+  list.at_most("rows of a clamped image", "filters that share a read of it", "rows", (v("image") - 1) * 8,
+               v("rows"));
+  return list.take();
+}
+
+}  // namespace
+
+std::function<Schedule(const KnobValues&)> sparsert_points(const SpaceProblem& problem,
+                                                           const Target& target) {
+  const auto packed = std::make_shared<PackedWeights>(problem.matrix);
+  return [packed, problem, target](const KnobValues& values) {
+    SparseRtKnobs knobs;
+    for (const RecipeKnob<SparseRtKnobs>& knob : sparsert_knobs()) {
+      const auto value = values.find(std::string(knob.name));
+      if (value != values.end()) knob.set(knobs, value->second);
+    }
+    return sparsert(problem.algorithm, packed->in(problem.format), target, knobs);
+  };
+}
+
+Space sparsert_image_space(const SpaceProblem& problem, const Target& target, const SpaceOptions& options) {
+  const WeightMatrix& weights = *problem.matrix;
+  const SparseRtConvolution image(problem.algorithm, weights.rows, weights.columns, weights.stored(),
+                                  convolution_loops(problem.algorithm));
+  return Space({.recipe = "sparsert",
+                .target = target.name,
+                .knobs = {{"image", {staged, clamped}},
+                          {"rows", {2, 4, 8, 16, 32, 64}},
+                          {"lines", {1, 2, 4, 8, 16}},
+                          {"groups", {1, 2, 4, 8, 16}}},
+                .words = words_of(sparsert_knobs()),
+                .constraints = constraints_of(image, target, options),
+                .preferences = preferences_of(image, weights.stored()),
+                .schedule = sparsert_points(problem, target)});
+}
+
+}  // namespace weft
