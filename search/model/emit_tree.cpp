@@ -1,0 +1,113 @@
+// A predictor as `if` statements.
+#include <fmt/format.h>
+#include <weft/search/model/predictor.h>
+
+#include <cmath>
+#include <limits>
+
+namespace weft {
+namespace {
+
+class Emitting {
+ public:
+  Emitting(const Predictor& predictor, TreeLanguage language)
+      : predictor_(predictor), cpp_(language == TreeLanguage::cpp), used_(feature_count) {
+    for (const DecisionTree::Node& node : predictor.tree.nodes()) {
+      if (node.feature >= 0) used_[static_cast<std::size_t>(node.feature)] = true;
+    }
+  }
+
+  std::string operator()() {
+    heading();
+    list();
+    function();
+    if (cpp_) text_ += "\n}  // namespace weft_tree\n";
+    text_ += cpp_ ? "" : "\n#endif\n";
+    return text_;
+  }
+
+ private:
+  void heading() {
+    const Predictor::Training& training = predictor_.training;
+    std::string targets;
+    for (const std::string& target : training.targets) targets += (targets.empty() ? "" : ", ") + target;
+    line(fmt::format(
+        "Which configuration suits a problem: a decision tree by weft train, of {} problems on {}.",
+        training.problems, targets));
+    line("M, K: rows and columns of the weights. N: columns of the product. density: share of weights kept.");
+    line("V: rows that share their columns, else 0. row_mean, row_variation: weights of a row, and their");
+    line("standard deviation over their mean. The rest as their names say.");
+    text_ += cpp_ ? "#pragma once\n\n#include <cstdint>\n\nnamespace weft_tree {\n\n"
+                  : "#ifndef WEFT_TREE_H\n#define WEFT_TREE_H\n\n#include <stdint.h>\n\n";
+  }
+
+  void list() {
+    line("The configuration of a number, as the flag --recipe of weft takes it.");
+    text_ += fmt::format("{} const char* {}(int number) {{\n", cpp_ ? "inline" : "static inline",
+                         name("configuration"));
+    text_ += "  static const char* const all[] = {\n";
+    for (const Configuration& one : predictor_.classes) text_ += fmt::format("      \"{}\",\n", one.text());
+    text_ += "  };\n  return all[number];\n}\n\n";
+  }
+
+  void function() {
+    std::string parameters;
+    for (std::size_t i = 0; i < feature_count; ++i) {
+      if (!used_[i]) continue;
+      const char* type = !features()[i].is_size ? "double" : cpp_ ? "std::int64_t" : "int64_t";
+      parameters += fmt::format("{}{} {}", parameters.empty() ? "" : ", ", type, features()[i].name);
+    }
+    line(fmt::format("The number of a configuration, from 0 to {}.", predictor_.classes.size() - 1));
+    const std::string none = cpp_ ? "" : "void";
+    text_ += fmt::format("{} int {}({}) {{\n", cpp_ ? "inline" : "static inline", name("choose"),
+                         parameters.empty() ? none : parameters);
+    node(0, "  ");
+    text_ += "}\n";
+  }
+
+  void node(std::size_t at, const std::string& indent) {
+    const DecisionTree::Node& one = predictor_.tree.nodes()[at];
+    if (one.feature < 0) {
+      const std::string remark = fmt::format("{} {}, {:.3f} of the best time", one.samples,
+                                             one.samples == 1 ? "problem" : "problems", one.slow_down);
+      text_ += fmt::format("{}return {};  {}\n", indent, one.ranking.front(),
+                           cpp_ ? "// " + remark : "/* " + remark + " */");
+      return;
+    }
+    const Feature& feature = features()[static_cast<std::size_t>(one.feature)];
+    const std::string limit =
+        feature.is_size ? std::to_string(largest_size(one.threshold)) : fmt::format("{:.17g}", one.threshold);
+    text_ += fmt::format("{}if ({} <= {}) {{\n", indent, feature.name, limit);
+    node(static_cast<std::size_t>(one.left), indent + "  ");
+    text_ += indent + "} else {\n";
+    node(static_cast<std::size_t>(one.right), indent + "  ");
+    text_ += indent + "}\n";
+  }
+
+  void line(const std::string& remark) { text_ += cpp_ ? "// " + remark + "\n" : "/* " + remark + " */\n"; }
+  std::string name(const char* of) const { return cpp_ ? of : std::string("weft_tree_") + of; }
+
+  const Predictor& predictor_;
+  bool cpp_;
+  std::vector<bool> used_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::int64_t largest_size(double threshold) {
+  constexpr double most = 62;
+  if (threshold >= most) return std::numeric_limits<std::int64_t>::max();
+  if (threshold < 0) return -1;
+  auto size = static_cast<std::int64_t>(std::floor(std::exp2(threshold)));
+  // exp2 and log2 are rounded, each in its own way.
+  while (size > 0 && std::log2(static_cast<double>(size)) > threshold) --size;
+  while (std::log2(static_cast<double>(size + 1)) <= threshold) ++size;
+  return size;
+}
+
+std::string source_of(const Predictor& predictor, TreeLanguage language) {
+  return Emitting(predictor, language)();
+}
+
+}  // namespace weft

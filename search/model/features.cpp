@@ -1,0 +1,53 @@
+#include <weft/search/model/ceilings.h>
+#include <weft/search/model/features.h>
+
+#include <cmath>
+
+namespace weft {
+namespace {
+
+using Problem = ProblemSummary;
+using Device = DeviceNumbers;
+
+double number(std::int64_t count) {
+  return static_cast<double>(count);
+}
+
+constexpr std::array<Feature, feature_count> list{{
+    {"M", true, [](const Problem& p, const Device&) { return number(p.m); }},
+    {"N", true, [](const Problem& p, const Device&) { return number(p.n); }},
+    {"K", true, [](const Problem& p, const Device&) { return number(p.k); }},
+    {"density", false, [](const Problem& p, const Device&) { return p.density(); }},
+    {"V", false, [](const Problem& p, const Device&) { return number(p.group_rows); }},
+    {"block", false, [](const Problem& p, const Device&) { return number(p.block); }},
+    {"kept_of", false, [](const Problem& p, const Device&) { return number(p.kept_of); }},
+    {"of_group", false, [](const Problem& p, const Device&) { return number(p.of_group); }},
+    {"row_mean", false, [](const Problem& p, const Device&) { return p.row_mean; }},
+    {"row_variation", false, [](const Problem& p, const Device&) { return p.row_variation; }},
+    {"element_bytes", false,
+     [](const Problem& p, const Device&) { return number(static_cast<std::int64_t>(size_of(p.dtype))); }},
+    {"multiprocessors", false, [](const Problem&, const Device& d) { return number(d.multiprocessors); }},
+    {"shared_bytes", false, [](const Problem&, const Device& d) { return number(d.shared_bytes); }},
+}};
+
+}  // namespace
+
+DeviceNumbers device_numbers(const Target& target) {
+  if (!target.is_gpu()) return {};
+  return {ceilings_of(DType::f32, target).multiprocessors, target.shared_bytes_per_block};
+}
+
+std::span<const Feature> features() {
+  return list;
+}
+
+FeatureValues features_of(const ProblemSummary& problem, const DeviceNumbers& device) {
+  FeatureValues values{};
+  for (std::size_t i = 0; i < feature_count; ++i) {
+    const double value = list[i].of(problem, device);
+    values[i] = list[i].is_size ? std::log2(std::max(1.0, value)) : value;
+  }
+  return values;
+}
+
+}  // namespace weft

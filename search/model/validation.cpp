@@ -1,0 +1,234 @@
+#include <weft/dsl/errors.h>
+#include <weft/search/model/bound.h>
+#include <weft/search/model/classes.h>
+#include <weft/search/model/random_numbers.h>
+#include <weft/search/model/validation.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace weft {
+namespace {
+
+constexpr double close_to_best = 0.99;
+
+std::vector<std::size_t> all_problems(const TimingTable& table) {
+  std::vector<std::size_t> all(table.problems.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
+/// The part of each problem; problems of one matrix are in one part.
+std::vector<std::size_t> parts_of(const TimingTable& table, const ValidationOptions& options,
+                                  std::size_t& count) {
+  std::vector<std::size_t> parts = table.matrices();
+  count = parts.empty() ? 0 : 1 + *std::ranges::max_element(parts);
+  if (options.folds == 0 || options.folds >= count) return parts;
+  std::vector<std::size_t> dealt(count);
+  std::iota(dealt.begin(), dealt.end(), std::size_t{0});
+  RandomNumbers(options.seed).shuffle(dealt);
+  for (std::size_t& part : parts) part = dealt[part] % options.folds;
+  count = options.folds;
+  return parts;
+}
+
+/// The classes that occur in some problems, with the set to learn from.
+struct Lesson {
+  std::vector<int> classes;
+  TrainingSet set;
+  Lesson(const TimingTable& table, const std::vector<std::size_t>& problems, const std::vector<int>& labels) {
+    std::vector<int> occurring;
+    for (const std::size_t index : problems) occurring.push_back(labels[index]);
+    classes = distinct(occurring);
+    set = training_set(table, problems, labels, classes);
+  }
+};
+
+/// The first of the ranking that was measured; the first where none was.
+int first_measured(const TimingTable::Problem& problem, const std::vector<int>& ranking,
+                   const std::vector<int>& classes) {
+  for (const int number : ranking) {
+    const int configuration = classes[static_cast<std::size_t>(number)];
+    if (problem.measured(configuration)) return configuration;
+  }
+  return classes[static_cast<std::size_t>(ranking.front())];
+}
+
+/// `learn` makes a model of a lesson, which has ranking(features).
+template <class Learn>
+Score cross_validate(const TimingTable& table, const ValidationOptions& options, Learn&& learn) {
+  const std::vector<int> labels = options.labelling(table);
+  std::size_t count = 0;
+  const std::vector<std::size_t> parts = parts_of(table, options, count);
+  internal_check(count > 1, "one matrix cannot be judged by others");
+  std::vector<int> predicted(table.problems.size(), -1);
+  for (std::size_t part = 0; part < count; ++part) {
+    std::vector<std::size_t> others;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i] != part) others.push_back(i);
+    }
+    if (others.empty() || others.size() == parts.size()) continue;
+    const Lesson lesson(table, others, labels);
+    const auto model = learn(lesson.set);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const TimingTable::Problem& problem = table.problems[i];
+      if (parts[i] == part)
+        predicted[i] = first_measured(problem, model.ranking(problem.features), lesson.classes);
+    }
+  }
+  return score_of(table, predicted, labels, options.labelling.threshold);
+}
+
+}  // namespace
+
+std::vector<int> Labelling::operator()(const TimingTable& table) const {
+  const std::vector<std::size_t> all = all_problems(table);
+  return normalised ? normalised_classes(table, all, threshold) : fastest_classes(table, all);
+}
+
+Score score_of(const TimingTable& table, const std::vector<int>& predicted, const std::vector<int>& labels,
+               double threshold) {
+  Score score;
+  score.predicted = predicted;
+  score.worst = 1;
+  const auto count = static_cast<double>(table.problems.size());
+  for (std::size_t i = 0; i < table.problems.size(); ++i) {
+    const double performance = predicted[i] < 0 ? 0 : table.problems[i].performance(predicted[i]);
+    score.performance.push_back(performance);
+    score.mean += performance / count;
+    score.accuracy += predicted[i] == labels[i] ? 1 / count : 0;
+    score.close += performance >= threshold ? 1 / count : 0;
+    if (performance <= score.worst) {
+      score.worst = performance;
+      score.worst_problem = table.problems[i].name;
+    }
+  }
+  return score;
+}
+
+Score validate_tree(const TimingTable& table, const TreeOptions& tree, const ValidationOptions& options) {
+  return cross_validate(table, options, [&](const TrainingSet& set) { return fit_tree(set, tree); });
+}
+
+Score validate_forest(const TimingTable& table, const ForestOptions& forest,
+                      const ValidationOptions& options) {
+  return cross_validate(table, options, [&](const TrainingSet& set) { return RandomForest(set, forest); });
+}
+
+Score score_bound(const TimingTable& table, const Labelling& labelling) {
+  std::vector<int> predicted;
+  for (const TimingTable::Problem& problem : table.problems) {
+    const Target& target = target_named(problem.target);
+    int best = -1;
+    double least = 0;
+    for (int c = 0; c < static_cast<int>(table.configurations.size()); ++c) {
+      if (!problem.measured(c)) continue;
+      const Configuration& configuration = table.configurations[static_cast<std::size_t>(c)];
+      const double bound =
+          bound_of(problem.summary, configuration.recipe, configuration.point, target).microseconds;
+      if (best >= 0 && bound >= least) continue;
+      best = c;
+      least = bound;
+    }
+    predicted.push_back(best);
+  }
+  return score_of(table, predicted, labelling(table), labelling.threshold);
+}
+
+Score validate_single(const TimingTable& table, const ValidationOptions& options) {
+  TreeOptions stump;
+  stump.max_height = 0;
+  return validate_tree(table, stump, options);
+}
+
+std::optional<Score> score_usual(const TimingTable& table, const Labelling& labelling) {
+  std::vector<int> predicted;
+  for (const TimingTable::Problem& problem : table.problems) {
+    if (problem.usual < 0) return std::nullopt;
+    predicted.push_back(problem.usual);
+  }
+  return score_of(table, predicted, labelling(table), labelling.threshold);
+}
+
+std::vector<GridPoint> validate_grid(const TimingTable& table, const ValidationOptions& options,
+                                     std::vector<int> heights, std::vector<double> leaves) {
+  if (heights.empty()) heights = {1, 2, 4, 8, TreeOptions::unlimited};
+  if (leaves.empty()) leaves = {1, 2, 4, 8, 0.1, 0.2};
+  std::vector<GridPoint> grid;
+  for (const SplitBy split_by : {SplitBy::gini, SplitBy::slow_down}) {
+    for (const int height : heights) {
+      for (const double leaf : leaves) {
+        TreeOptions tree;
+        tree.max_height = height;
+        tree.min_leaf = leaf;
+        tree.split_by = split_by;
+        grid.push_back({tree, validate_tree(table, tree, options)});
+      }
+    }
+  }
+  return grid;
+}
+
+const GridPoint& smallest_good(const std::vector<GridPoint>& grid) {
+  internal_check(!grid.empty(), "no trees to choose from");
+  const double best =
+      std::ranges::max_element(grid, {}, [](const GridPoint& p) { return p.score.mean; })->score.mean;
+  const GridPoint* chosen = nullptr;
+  const auto size = [](const GridPoint& p) {
+    // A share of the samples is more than any count of the grid.
+    const double leaf = p.tree.min_leaf < 1 ? 1000 * p.tree.min_leaf : p.tree.min_leaf;
+    return std::tuple(p.tree.max_height, -leaf, -p.score.mean);
+  };
+  for (const GridPoint& point : grid) {
+    if (point.score.mean < close_to_best * best) continue;
+    if (chosen == nullptr || size(point) < size(*chosen)) chosen = &point;
+  }
+  return *chosen;
+}
+
+std::vector<LearningPoint> learning_curve(const TimingTable& table, const TreeOptions& tree,
+                                          const ValidationOptions& options, int drawings) {
+  const std::vector<int> labels = options.labelling(table);
+  const std::vector<std::size_t> matrices = table.matrices();
+  const std::size_t count = matrices.empty() ? 0 : 1 + *std::ranges::max_element(matrices);
+  RandomNumbers random(options.seed);
+  std::vector<LearningPoint> curve;
+  for (const double share : {0.1, 0.2, 0.4, 0.6, 0.8}) {
+    const auto learnt = static_cast<std::size_t>(std::llround(share * static_cast<double>(count)));
+    if (learnt == 0 || learnt >= count) continue;
+    LearningPoint point;
+    for (int drawing = 0; drawing < drawings; ++drawing) {
+      std::vector<std::size_t> order(count);
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      random.shuffle(order);
+      std::vector<bool> chosen(count);
+      for (std::size_t i = 0; i < learnt; ++i) chosen[order[i]] = true;
+      std::vector<std::size_t> from;
+      for (std::size_t i = 0; i < matrices.size(); ++i) {
+        if (chosen[matrices[i]]) from.push_back(i);
+      }
+      const Lesson lesson(table, from, labels);
+      const DecisionTree model = fit_tree(lesson.set, tree);
+      const double others = static_cast<double>(matrices.size() - from.size()) * drawings;
+      const double own = static_cast<double>(from.size()) * drawings;
+      point.problems += from.size();
+      for (std::size_t i = 0; i < matrices.size(); ++i) {
+        const TimingTable::Problem& problem = table.problems[i];
+        const int predicted = first_measured(problem, model.ranking(problem.features), lesson.classes);
+        const double right = predicted == labels[i] ? 1 : 0;
+        if (chosen[matrices[i]]) {
+          point.training_accuracy += right / own;
+        } else {
+          point.accuracy += right / others;
+          point.mean += problem.performance(predicted) / others;
+        }
+      }
+    }
+    point.problems /= static_cast<std::size_t>(drawings);
+    curve.push_back(point);
+  }
+  return curve;
+}
+
+}  // namespace weft

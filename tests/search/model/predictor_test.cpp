@@ -1,0 +1,210 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/model/predictor.h>
+#include <weft/search/model/validation.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "made_times.h"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+
+Predictor made_predictor(const TreeOptions& options = {}) {
+  const TimingTable table = made_times(80, 0.03, 21);
+  return make_predictor(table, Labelling()(table), options);
+}
+
+TEST(Predictor, is_the_same_after_it_was_stored) {
+  const Predictor predictor = made_predictor();
+  const Predictor again = predictor_of(json_of(predictor), "tree.json");
+  EXPECT_EQ(json_of(again), json_of(predictor));
+  EXPECT_EQ(again.classes, predictor.classes);
+  EXPECT_EQ(again.training.problems, 240U);
+  EXPECT_EQ(again.training.options.max_height, TreeOptions::unlimited);
+  const TimingTable table = made_times(30, 0, 4);
+  for (const TimingTable::Problem& problem : table.problems) {
+    EXPECT_EQ(again.ranking(problem.features).front()->text(),
+              predictor.ranking(problem.features).front()->text());
+  }
+}
+
+TEST(Predictor, prints_comparisons_and_leaves) {
+  const std::string text = text_of(made_predictor({.max_height = 2}));
+  EXPECT_THAT(text, HasSubstr(" <= "));
+  EXPECT_THAT(text, HasSubstr("shfl_bw:stages="));
+  EXPECT_THAT(text, HasSubstr("of the best time)"));
+}
+
+TEST(Predictor, refuses_files_that_are_no_trees) {
+  const nlohmann::json good = nlohmann::json::parse(json_of(made_predictor({.max_height = 2})));
+  const auto refused = [](const std::string& text) {
+    try {
+      predictor_of(text, "t.json");
+    } catch (const UserError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("t.json"));
+      return true;
+    }
+    return false;
+  };
+  EXPECT_FALSE(refused(good.dump()));
+  EXPECT_TRUE(refused("{"));
+  EXPECT_TRUE(refused("[]"));
+  EXPECT_TRUE(refused("{}"));
+  for (const char* field : {"classes", "nodes", "training"}) {
+    nlohmann::json broken = good;
+    broken.erase(field);
+    EXPECT_TRUE(refused(broken.dump())) << field;
+  }
+  nlohmann::json broken = good;
+  broken["weft_tree"] = 2;
+  EXPECT_TRUE(refused(broken.dump()));
+  broken = good;
+  broken["nodes"][0]["left"] = 0;
+  EXPECT_TRUE(refused(broken.dump()));
+  broken = good;
+  broken["nodes"][0]["feature"] = "colour";
+  EXPECT_TRUE(refused(broken.dump()));
+  broken = good;
+  broken["nodes"].back()["ranking"] = {1000};
+  EXPECT_TRUE(refused(broken.dump()));
+  broken = good;
+  broken["nodes"].back()["ranking"] = nlohmann::json::array();
+  EXPECT_TRUE(refused(broken.dump()));
+}
+
+TEST(EmittedTree, sizes_are_compared_as_whole_numbers) {
+  EXPECT_EQ(largest_size(0), 1);
+  EXPECT_EQ(largest_size(6.5), 90);
+  EXPECT_EQ(largest_size(-1), -1);
+  for (std::int64_t size = 2; size < 4'000'000; size = size * 9 / 8 + 1) {
+    const double at = std::log2(static_cast<double>(size));
+    EXPECT_EQ(largest_size(at), size);
+    EXPECT_EQ(largest_size(std::nextafter(at, 0.0)), size - 1);
+  }
+}
+
+/// Reads problems from a file, writes what the emitted function chooses, and the nanoseconds of a choice.
+constexpr const char* program_end = R"(
+#include <stdio.h>
+#include <time.h>
+int main(int argc, char** argv) {
+  static double values[100000][13];
+  FILE* in = fopen(argv[1], "rb");
+  FILE* out = fopen(argv[2], "wb");
+  if (argc != 3 || !in || !out || fread(values, sizeof values, 1, in) != 1) return 1;
+  static int chosen[100000];
+  struct timespec before, after;
+  clock_gettime(CLOCK_MONOTONIC, &before);
+  for (int i = 0; i < 100000; ++i) {
+    double* v = values[i];
+    chosen[i] = CHOOSE;
+  }
+  clock_gettime(CLOCK_MONOTONIC, &after);
+  if (fwrite(chosen, sizeof chosen, 1, out) != 1) return 1;
+  printf("%.3f", ((double)(after.tv_sec - before.tv_sec) * 1e9 + (double)(after.tv_nsec - before.tv_nsec)) / 1e5);
+  return 0;
+}
+)";
+
+/// "weft_tree_choose((int64_t)v[0], v[3])": the features that the function asks for.
+std::string call_of(const Predictor& predictor, const std::string& name, const std::string& integer) {
+  std::vector<bool> used(feature_count);
+  for (const DecisionTree::Node& node : predictor.tree.nodes()) {
+    if (node.feature >= 0) used[static_cast<std::size_t>(node.feature)] = true;
+  }
+  std::string call;
+  for (std::size_t i = 0; i < feature_count; ++i) {
+    if (!used[i]) continue;
+    const std::string cast = features()[i].is_size ? "(" + integer + ")" : "";
+    call += fmt::format("{}{}v[{}]", call.empty() ? "" : ", ", cast, i);
+  }
+  return fmt::format("{}({})", name, call);
+}
+
+class EmittedTreeOf : public testing::TestWithParam<TreeLanguage> {};
+
+TEST_P(EmittedTreeOf, equals_the_tree_on_a_hundred_thousand_points_and_is_quick) {
+  const bool cpp = GetParam() == TreeLanguage::cpp;
+  const std::string compiler = cpp ? "c++ -std=c++17" : "cc -std=c99 -D_POSIX_C_SOURCE=199309L";
+  if (std::system((compiler + " --version > /dev/null 2>&1").c_str()) != 0) GTEST_SKIP() << "no compiler";
+  const Predictor predictor = made_predictor();
+  ASSERT_GT(predictor.tree.height(), 4);
+  std::string pattern = testing::TempDir() + "weft_tree_XXXXXX";
+  ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+  const std::filesystem::path folder = pattern;
+  std::string program = program_end;
+  program.replace(
+      program.find("CHOOSE"), 6,
+      call_of(predictor, cpp ? "weft_tree::choose" : "weft_tree_choose", cpp ? "std::int64_t" : "int64_t"));
+  const std::string source = folder / (cpp ? "choose.cpp" : "choose.c");
+  std::ofstream(folder / "tree.h") << source_of(predictor, GetParam());
+  std::ofstream(source) << "#include \"tree.h\"\n" << program;
+
+  RandomNumbers random(99);
+  std::vector<std::array<double, feature_count>> points(100'000);
+  std::vector<FeatureValues> values(points.size());
+  // Near thresholds as often as anywhere.
+  std::vector<const DecisionTree::Node*> splits;
+  for (const DecisionTree::Node& node : predictor.tree.nodes()) {
+    if (node.feature >= 0) splits.push_back(&node);
+  }
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    for (std::size_t f = 0; f < feature_count; ++f) {
+      points[i][f] =
+          features()[f].is_size ? std::floor(std::exp2(16 * random.fraction())) : 256 * random.fraction();
+      if (features()[f].name == "density") points[i][f] = random.fraction();
+    }
+    const DecisionTree::Node& near = *splits[random.below(splits.size())];
+    const auto f = static_cast<std::size_t>(near.feature);
+    points[i][f] = features()[f].is_size  ? std::max(1.0, static_cast<double>(largest_size(near.threshold)) +
+                                                              static_cast<double>(random.below(3)) - 1)
+                   : random.below(2) == 0 ? near.threshold
+                                          : std::nextafter(near.threshold, 1e9);
+    for (std::size_t j = 0; j < feature_count; ++j)
+      values[i][j] = features()[j].is_size ? std::log2(points[i][j]) : points[i][j];
+  }
+  const std::string in = folder / "in", out = folder / "out", binary = folder / "choose",
+                    told = folder / "told";
+  std::ofstream(in, std::ios::binary)
+      .write(reinterpret_cast<const char*>(points.data()),
+             static_cast<std::streamsize>(points.size() * sizeof points[0]));
+  ASSERT_EQ(std::system((compiler + " -O2 -Wall -Wextra -Werror -o " + binary + " " + source).c_str()), 0);
+  ASSERT_EQ(std::system((binary + " " + in + " " + out + " > " + told).c_str()), 0);
+  std::vector<int> chosen(points.size());
+  std::ifstream(out, std::ios::binary)
+      .read(reinterpret_cast<char*>(chosen.data()),
+            static_cast<std::streamsize>(chosen.size() * sizeof(int)));
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    wrong += chosen[i] != predictor.tree.predict(values[i]) ? 1 : 0;
+  EXPECT_EQ(wrong, 0U);
+  double nanoseconds = 0;
+  std::ifstream(told) >> nanoseconds;
+  EXPECT_GT(nanoseconds, 0);
+  EXPECT_LT(nanoseconds, 1000);
+  RecordProperty("nanoseconds", std::to_string(nanoseconds));
+  std::printf("%.1f ns a choice, %zu leaves\n", nanoseconds, predictor.tree.leaves());
+  std::filesystem::remove_all(folder);
+}
+
+INSTANTIATE_TEST_SUITE_P(Languages, EmittedTreeOf, testing::Values(TreeLanguage::c, TreeLanguage::cpp),
+                         [](const auto& which) { return which.param == TreeLanguage::c ? "c" : "cpp"; });
+
+TEST(EmittedTree, a_tree_without_comparisons_asks_for_nothing) {
+  const Predictor predictor = made_predictor({.max_height = 0});
+  EXPECT_THAT(source_of(predictor, TreeLanguage::c), HasSubstr("weft_tree_choose(void)"));
+  EXPECT_THAT(source_of(predictor, TreeLanguage::cpp), HasSubstr("choose()"));
+}
+
+}  // namespace
+}  // namespace weft
