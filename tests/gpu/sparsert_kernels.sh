@@ -4,7 +4,8 @@
 #   tests/gpu/sparsert_kernels.sh build/release/weft FOLDER_OF_WEIGHTS [JOBS [DEVICE [SECONDS]]]
 # Widths, forms and epilogues are dealt over the weights, so that each of them meets some. A width that makes a product
 # of more than MOST_PRODUCTS (default 500 million) multiply-adds is passed over, because the reference takes seconds
-# for it. Weights of more than MOST_ENTRIES (default all) are left out. After SECONDS (default 540) nothing is begun.
+# for it. WIDTHS (default "1 2 7 … 12544") names others. Weights of more than MOST_ENTRIES (default all) are left out.
+# After SECONDS (default 540) nothing is begun.
 # Prints what is wrong, then "N right, M wrong"; exits 1 when something is.
 set -u
 weft=$1
@@ -19,7 +20,7 @@ most_baked=60000
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 
-widths=(1 2 7 31 33 49 63 65 127 129 196 784 3136 12544)
+read -r -a widths <<<"${WIDTHS:-1 2 7 31 33 49 63 65 127 129 196 784 3136 12544}"
 forms=(
   "form=baked,groups=1" "form=baked,groups=2,threads=64" "form=baked,groups=7,rows=16"
   "form=baked,groups=16,threads=32,rows=8" "form=baked,rows=3,threads=128,groups=3" "form=baked,chunk=16"
