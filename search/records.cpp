@@ -93,6 +93,8 @@ void put_measured(Json& json, const Record& record) {
   put(json, "smem", record.shared_bytes);
   put(json, "spill", record.spill_bytes);
   put(json, "predicted_us", record.predicted_microseconds);
+  for (const Baseline& one : record.baselines)
+    json["baselines"].push_back({{"name", one.name}, {"dense", one.dense}, {"us", one.microseconds}});
   put(json, "strategy", record.strategy);
   json["seed"] = record.seed;
 }
@@ -131,6 +133,10 @@ void get_measured(const Json& json, Record& record) {
   get(json, "smem", record.shared_bytes);
   get(json, "spill", record.spill_bytes);
   get(json, "predicted_us", record.predicted_microseconds);
+  if (json.contains("baselines")) {
+    for (const Json& one : json.at("baselines"))
+      record.baselines.push_back({one.at("name"), one.at("dense"), one.at("us")});
+  }
   get(json, "strategy", record.strategy);
   get(json, "seed", record.seed);
 }

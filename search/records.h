@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace weft {
 
@@ -41,6 +42,13 @@ struct TrialCheck {
   double largest = 0;            ///< difference of an element to its magnitude
   std::int64_t rows = 0;         ///< compared with f64
   bool against_trusted = false;  ///< all other rows with the vendor's dense product
+};
+
+/// What else computes the same problem on the same device.
+struct Baseline {
+  std::string name;   ///< "cuBLAS f32", "weft, dense"
+  bool dense = true;  ///< else one of the vendor's sparse products
+  double microseconds = 0;
 };
 
 /// One trial. Fields that a trial does not have are empty, and left out of its line.
@@ -86,6 +94,7 @@ struct Record {
   std::optional<std::int64_t> shared_bytes;
   std::optional<std::int64_t> spill_bytes;
   std::optional<double> predicted_microseconds;
+  std::vector<Baseline> baselines;  ///< the dense product to beat first; empty where none was measured
   std::string strategy;  ///< why this point: "incumbent", "ranked", "random", "neighbour", "exhaustive"
   std::uint64_t seed = 0;
 

@@ -65,7 +65,7 @@ int run(const Action& action) {
 int command_line(int argc, char** argv) {
   CLI::App app(
       "weft: kernels for pruned weights. Data goes to stdout, messages to stderr.\n"
-      "Exit codes: 0 ok, 1 failed, 2 usage, 3 infeasible schedule, 4 mismatch, 5 no suitable device.",
+      "Exit codes: 0 ok, 1 failed, 2 usage, 3 infeasible schedule, 4 mismatch, 5 no suitable device, 130 interrupted.",
       "weft");
   app.require_subcommand(1);
   app.set_version_flag("--version", "weft 0.1.0");
@@ -77,6 +77,7 @@ int command_line(int argc, char** argv) {
   tool::add_run(app, action);
   tool::add_verify(app, action);
   tool::add_bench(app, action);
+  tool::add_tune(app, action);
   tool::add_demo(app, action);
   try {
     app.parse(argc, argv);

@@ -2,6 +2,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/random.h>
+#include <weft/search/best_file.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/recipe.h>
 
@@ -166,7 +167,8 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
                  "sparsert:form=baked,rows=32,groups=4; shfl_bw: f16 or bf16 weights in shfl_bw or "
                  "vector_wise on tensor cores, with knobs as shfl_bw:tile_n=256,stages=3")
       ->capture_default_str();
-  app.add_option("--schedule", options.schedule, "a schedule.json to use in place of the default");
+  app.add_option("--schedule", options.schedule,
+                 "a schedule.json, or what weft tune found (best.weft.json), in place of the default");
 }
 
 Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> shape,
@@ -215,6 +217,25 @@ WeightMatrix read_weights(const ProblemOptions& options) {
 
 }  // namespace
 
+namespace {
+
+/// The text of --schedule.
+std::string schedule_text(const ProblemOptions& options) {
+  std::ifstream file(options.schedule, std::ios::binary);
+  if (!file) throw RuntimeError("cannot read " + options.schedule);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// What a search found, where --schedule names that.
+std::optional<BestKernel> best_of(const ProblemOptions& options) {
+  if (options.schedule.empty()) return std::nullopt;
+  const std::string text = schedule_text(options);
+  if (!is_best_file(text)) return std::nullopt;
+  return best_kernel_of(text, options.schedule);
+}
+
+}  // namespace
+
 Problem make_problem(const ProblemOptions& options) {
   Problem problem;
   problem.matrix = read_weights(options);
@@ -235,8 +256,10 @@ Problem make_problem(const ProblemOptions& options) {
   }
   problem.algorithm = algorithm_of(options, problem.matrix, dtype);
   if (options.op == "conv2d") problem.matrix.shape = static_shape(*problem.algorithm.sparse_operand());
-  problem.weights =
-      std::make_shared<const SparseTensor>(pack(problem.matrix, format_of(options.format, problem.matrix)));
+  const auto best = best_of(options);
+  const bool of_best = best && options.format == "auto" && !best->format.empty();
+  const Format format = format_of(of_best ? best->format : options.format, problem.matrix);
+  problem.weights = std::make_shared<const SparseTensor>(pack(problem.matrix, format));
   make_tensors(problem, options);
   const Operand& output = problem.algorithm.operands[problem.algorithm.output.operand];
   problem.columns = element_count(static_shape(output), "output") / problem.matrix.rows;
@@ -246,11 +269,13 @@ Problem make_problem(const ProblemOptions& options) {
 Schedule schedule_of(const Problem& problem, const ProblemOptions& options, const Target& target) {
   const RecipeChoice recipe = parse_recipe(options.recipe);
   if (options.schedule.empty()) return schedule_by_recipe(recipe, problem.algorithm, problem.weights, target);
-  std::ifstream file(options.schedule, std::ios::binary);
-  if (!file) throw RuntimeError("cannot read " + options.schedule);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
   Schedule schedule(problem.algorithm, problem.weights, target);
-  for (const Step& step : steps_of_json(text)) schedule.apply(step);
+  const auto best = best_of(options);
+  if (best && architecture_of(best->record.target.name) != architecture_of(target.name))
+    throw UserError({"a tuned schedule does not fit the target", options.schedule,
+                     fmt::format("tuned for {}, asked for {}", best->record.target.name, target.name),
+                     "--target " + best->record.target.name + ", or another search"});
+  for (const Step& step : best ? best->steps : steps_of_json(schedule_text(options))) schedule.apply(step);
   return schedule;
 }
 

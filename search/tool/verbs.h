@@ -18,6 +18,7 @@ void add_devices(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_prune(CLI::App& app, Action& action);
 void add_compile(CLI::App& app, Action& action);
+void add_tune(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_demo(CLI::App& app, Action& action);
@@ -30,6 +31,7 @@ enum ExitCode : int {
   exit_infeasible = 3,
   exit_mismatch = 4,
   exit_no_device = 5,
+  exit_interrupted = 130,
 };
 
 }  // namespace weft::tool

@@ -34,6 +34,7 @@ Record full_record() {
   record.shared_bytes = 1024;
   record.spill_bytes = 0;
   record.predicted_microseconds = 3.5;
+  record.baselines = {{"cuBLAS f32", true, 9.5}, {"cuSPARSE csr", false, 12}};
   record.strategy = "ranked";
   record.seed = 7;
   return record;

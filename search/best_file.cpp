@@ -1,0 +1,49 @@
+#include <weft/dsl/errors.h>
+#include <weft/search/best_file.h>
+
+#include <nlohmann/json.hpp>
+
+namespace weft {
+namespace {
+
+constexpr int version = 1;
+
+}  // namespace
+
+std::string json_of_best(const Record& record, const Schedule& schedule) {
+  const auto measured = nlohmann::ordered_json::parse(json_of(record));
+  nlohmann::ordered_json json{{"weft_best", version}};
+  for (const char* field : {"kernel", "problem", "pattern", "target", "recipe", "config"})
+    json[field] = measured.at(field);
+  if (schedule.weights() != nullptr) json["format"] = schedule.weights()->format().text();
+  json["schedule"] = nlohmann::ordered_json::parse(schedule.json());
+  for (const char* field : {"status", "measure", "us", "baselines", "toolchain", "id", "t"}) {
+    if (measured.contains(field)) json[field] = measured.at(field);
+  }
+  return json.dump(1) + "\n";
+}
+
+bool is_best_file(std::string_view json) {
+  const auto parsed = nlohmann::json::parse(json, nullptr, false);
+  return parsed.is_object() && parsed.contains("weft_best");
+}
+
+BestKernel best_kernel_of(std::string_view json, const std::string& origin) {
+  const auto refuse = [&](const std::string& found) {
+    return UserError({"a file is not the outcome of a search", origin, found, "a file that weft tune wrote"});
+  };
+  try {
+    const auto parsed = nlohmann::ordered_json::parse(json);
+    if (!parsed.is_object() || !parsed.contains("weft_best")) throw refuse("no \"weft_best\"");
+    if (parsed.at("weft_best").get<int>() > version) throw refuse("a later version");
+    BestKernel best;
+    best.record = record_of(json);
+    best.format = parsed.value("format", std::string());
+    best.steps = steps_of_json(parsed.at("schedule").dump());
+    return best;
+  } catch (const nlohmann::json::exception& error) {
+    throw refuse(error.what());
+  }
+}
+
+}  // namespace weft

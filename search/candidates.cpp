@@ -1,0 +1,151 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/suggestion.h>
+#include <weft/search/candidates.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace weft {
+namespace {
+
+constexpr std::array<std::string_view, 4> strategy_names{"ranked", "random", "exhaustive", "feasible"};
+constexpr double factor_of_a_failure = 4;
+constexpr std::size_t fewest_to_learn_from = 5;
+constexpr std::size_t by_chance_each = 4;
+
+std::string name_of_point(const std::string& recipe, const KnobValues& config) {
+  std::string name = recipe;
+  for (const auto& [knob, value] : config) name += fmt::format(" {}={}", knob, value);
+  return name;
+}
+
+}  // namespace
+
+Strategy strategy_named(std::string_view name) {
+  for (std::size_t i = 0; i < strategy_names.size(); ++i) {
+    if (strategy_names[i] == name) return static_cast<Strategy>(i);
+  }
+  throw UserError({"there is no such strategy", "--strategy", std::string(name),
+                   "ranked, random, exhaustive or feasible" + did_you_mean(name, strategy_names)});
+}
+
+Candidates::Candidates(const std::vector<Space>& spaces, Strategy strategy, const Predict& predicted,
+                       std::uint64_t seed)
+    : strategy_(strategy), random_(seed) {
+  std::map<std::string, std::size_t> traits;
+  const auto trait = [&](const std::string& name) {
+    return traits.try_emplace(name, traits.size()).first->second;
+  };
+  for (std::size_t space = 0; space < spaces.size(); ++space) {
+    const Points points =
+        strategy == Strategy::feasible ? spaces[space].feasible() : spaces[space].worth_trying();
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      Candidate candidate{{space, points[i]}, name_of_point(spaces[space].recipe(), points[i]), 0};
+      candidate.predicted = predicted(candidate.point);
+      std::vector<std::size_t> its{trait(spaces[space].recipe())};
+      for (const auto& [knob, value] : candidate.point.config)
+        its.push_back(trait(fmt::format("{} {}={}", spaces[space].recipe(), knob, value)));
+      by_name_[candidate.name] = candidates_.size();
+      candidates_.push_back(std::move(candidate));
+      traits_.push_back(std::move(its));
+    }
+  }
+  weights_.assign(traits.size(), 0);
+  begun_.assign(candidates_.size(), false);
+}
+
+const Candidate* Candidates::find(const std::string& recipe, const KnobValues& config) const {
+  const auto found = by_name_.find(name_of_point(recipe, config));
+  return found == by_name_.end() ? nullptr : &candidates_[found->second];
+}
+
+std::size_t Candidates::number_of(const Candidate& candidate) const {
+  return by_name_.at(candidate.name);
+}
+
+void Candidates::put_first(const Candidate& candidate, std::string why) {
+  first_.emplace_back(number_of(candidate), std::move(why));
+}
+
+void Candidates::take(const Candidate& candidate) {
+  begun_[number_of(candidate)] = true;
+}
+
+void Candidates::learn(const Candidate& candidate, std::optional<double> microseconds) {
+  const double over_predicted =
+      microseconds ? *microseconds / std::max(candidate.predicted, 1e-9) : factor_of_a_failure;
+  measured_[number_of(candidate)] = std::log(std::max(over_predicted, 1e-9));
+  successes_ += microseconds ? 1 : 0;
+  stale_ = true;
+}
+
+/// Ridge regression by coordinate descent: a handful of numbers, and a few hundred traits at most.
+void Candidates::fit() {
+  constexpr int sweeps = 30;
+  constexpr double ridge = 0.7;
+  if (!stale_) return;
+  stale_ = false;
+  std::fill(weights_.begin(), weights_.end(), 0.0);
+  std::vector<std::vector<std::size_t>> having(weights_.size());
+  std::map<std::size_t, double> rest = measured_;
+  for (const auto& [number, value] : measured_)
+    for (const std::size_t trait : traits_[number]) having[trait].push_back(number);
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
+    for (std::size_t trait = 0; trait < weights_.size(); ++trait) {
+      if (having[trait].empty()) continue;
+      const double former = weights_[trait];
+      double sum = 0;
+      for (const std::size_t number : having[trait]) sum += rest[number] + former;
+      weights_[trait] = sum / (static_cast<double>(having[trait].size()) + ridge);
+      for (const std::size_t number : having[trait]) rest[number] += former - weights_[trait];
+    }
+  }
+}
+
+double Candidates::rank_of(std::size_t number) const {
+  double rank = std::log(std::max(candidates_[number].predicted, 1e-9));
+  for (const std::size_t trait : traits_[number]) rank += weights_[trait];
+  return rank;
+}
+
+std::vector<std::size_t> Candidates::open() const {
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    if (!begun_[i]) numbers.push_back(i);
+  }
+  return numbers;
+}
+
+std::optional<Candidates::Choice> Candidates::next() {
+  const auto choose = [&](std::size_t number, std::string why) {
+    begun_[number] = true;
+    ++chosen_;
+    return Choice{&candidates_[number], std::move(why)};
+  };
+  while (!first_.empty()) {
+    const auto [number, why] = first_.front();
+    first_.erase(first_.begin());
+    if (!begun_[number]) return choose(number, why);
+  }
+  const std::vector<std::size_t> left = open();
+  if (left.empty()) return std::nullopt;
+  const bool by_chance = strategy_ == Strategy::random ||
+                         (strategy_ == Strategy::ranked && chosen_ % by_chance_each == by_chance_each - 1);
+  if (by_chance)
+    return choose(left[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(left.size())))],
+                  "random");
+  const bool learned = strategy_ == Strategy::ranked && successes_ >= fewest_to_learn_from;
+  if (learned) fit();
+  std::size_t best = left.front();
+  const auto value = [&](std::size_t number) {
+    return learned ? rank_of(number) : candidates_[number].predicted;
+  };
+  for (const std::size_t number : left) {
+    if (value(number) < value(best)) best = number;
+  }
+  return choose(best, learned ? "learned" : strategy_ == Strategy::ranked ? "ranked" : "exhaustive");
+}
+
+}  // namespace weft

@@ -1,0 +1,83 @@
+// Which point is tried next.
+#pragma once
+
+#include <weft/formats/random.h>
+#include <weft/search/measure/trial.h>
+#include <weft/search/space.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+/// A point of one of the spaces, with what the analytic bound says of it.
+struct Candidate {
+  TrialPoint point;
+  std::string name;  ///< recipe and configuration, as in the key of a record
+  double predicted = 0;
+};
+
+enum class Strategy : std::uint8_t {
+  ranked,      ///< the incumbents, then by rank and, each fourth, by chance
+  random,      ///< by chance alone
+  exhaustive,  ///< every point worth trying, by rank
+  feasible,    ///< every point that can run, by rank
+};
+/// UserError that lists them when there is none of that name.
+Strategy strategy_named(std::string_view name);
+
+/// The points of some spaces and what is known of them. The rank begins as the order of the analytic bound;
+/// measured points correct it by a factor for each value of each knob, fitted to the logarithm of measured
+/// over predicted. A failure counts as four times the bound.
+class Candidates {
+ public:
+  using Predict = std::function<double(const TrialPoint&)>;
+
+  Candidates(const std::vector<Space>& spaces, Strategy strategy, const Predict& predicted,
+             std::uint64_t seed);
+
+  std::size_t size() const { return candidates_.size(); }
+  const std::vector<Candidate>& all() const { return candidates_; }
+  /// The candidate of a recipe and configuration; null when it is none.
+  const Candidate* find(const std::string& recipe, const KnobValues& config) const;
+
+  /// To be tried before all others.
+  void put_first(const Candidate& candidate, std::string why);
+  /// Begun by somebody: not to be tried again.
+  void take(const Candidate& candidate);
+  /// What came of it: microseconds, nothing for a failure.
+  void learn(const Candidate& candidate, std::optional<double> microseconds);
+
+  struct Choice {
+    const Candidate* candidate = nullptr;
+    std::string why;  ///< the strategy of its record: "incumbent", "ranked", "learned", "random"
+  };
+  /// The next one, or nothing when all were begun.
+  std::optional<Choice> next();
+
+ private:
+  std::size_t number_of(const Candidate& candidate) const;
+  std::vector<std::size_t> open() const;
+  void fit();
+  double rank_of(std::size_t number) const;
+
+  Strategy strategy_;
+  Random random_;
+  std::vector<Candidate> candidates_;
+  std::vector<std::vector<std::size_t>> traits_;  ///< of each candidate: recipe, values of knobs
+  std::map<std::string, std::size_t> by_name_;
+  std::vector<double> weights_;  ///< of each trait
+  std::vector<bool> begun_;
+  std::vector<std::pair<std::size_t, std::string>> first_;
+  std::map<std::size_t, double> measured_;  ///< log of measured over predicted
+  std::size_t successes_ = 0;
+  std::size_t chosen_ = 0;
+  bool stale_ = false;
+};
+
+}  // namespace weft

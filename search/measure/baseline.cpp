@@ -1,0 +1,123 @@
+#include <weft/backends/runtime/timing.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/default_schedule.h>
+#include <weft/search/measure/baseline.h>
+#include <weft/search/measure/vendor_contestants.h>
+
+#include <limits>
+
+namespace weft {
+namespace {
+
+bool vendors_have(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
+}
+
+DenseType arithmetic_of(DType dtype) {
+  if (dtype == DType::f16) return DenseType::f16;
+  return dtype == DType::bf16 ? DenseType::bf16 : DenseType::f32;
+}
+
+TimingOptions timing_of(const MeasureOptions& options) {
+  TimingOptions timing;
+  timing.rounds = options.rounds;
+  timing.limit_seconds = options.run_seconds;
+  return timing;
+}
+
+/// One contestant: the fastest of its ways that is right; nothing where none is.
+class ContestantRun {
+ public:
+  ContestantRun(const Device& device, const MeasureOptions& options) : device_(device), options_(options) {}
+
+  std::optional<Baseline> measure(const Contestant& contestant,
+                                  const std::shared_ptr<const Operands>& operands, const Checker& checker,
+                                  std::optional<Array>* trusted) {
+    std::optional<Baseline> best;
+    for (const Variant& variant : contestant.variants) {
+      try {
+        const Run run = variant.prepare(operands);
+        const Stream stream(device_);
+        run.poison();
+        run.launch(stream);
+        wait_for(device_, stream, options_.run_seconds);
+        Array output = run.output();
+        if (!checker.check(output, contestant.arithmetic).passed) continue;
+        const double microseconds = time(device_, run.launch, timing_of(options_)).median;
+        if (trusted != nullptr && !*trusted) *trusted = std::move(output);
+        if (best && best->microseconds <= microseconds) continue;
+        best = Baseline{contestant.name, contestant.kind == ContestantKind::dense, microseconds};
+      } catch (const UserError&) {
+        continue;  // this way does not compute such a problem
+      } catch (const RuntimeError&) {
+        continue;
+      }
+    }
+    return best;
+  }
+
+ private:
+  const Device& device_;
+  const MeasureOptions& options_;
+};
+
+std::vector<Baseline> of_vendors(const TrialProblem& problem, const OutputCheck& check, const Device& device,
+                                 const MeasureOptions& options, std::optional<Array>& trusted) {
+  const Workload& workload = *check.workload();
+  const auto group = problem.what.format.parameters.find("V");
+  Suite suite;
+  suite.dtype = workload.dtype;
+  if (group != problem.what.format.parameters.end()) suite.group_rows = {group->second};
+  const SuiteCase chosen{workload.problem, workload.matrix.sparsity(), 1, suite.group_rows.front()};
+  const Libraries libraries(device);
+  const auto operands = std::make_shared<const Operands>(device, workload);
+  std::vector<Baseline> all;
+  ContestantRun run(device, options);
+  for (const Contestant& contestant : vendor_contestants(suite, libraries, arithmetic_of(workload.dtype))) {
+    if (contestant.variants.empty()) continue;
+    try {
+      std::optional<Baseline> found;
+      if (contestant.own_weights) {
+        const Workload own = contestant.own_weights(chosen, workload);
+        found = run.measure(contestant, std::make_shared<const Operands>(device, own),
+                            Checker(own, options.budget), nullptr);
+      } else {
+        const bool exact = contestant.arithmetic == arithmetic_of(workload.dtype);
+        found = run.measure(contestant, operands, *check.checker(),
+                            exact && check.wants_trusted() ? &trusted : nullptr);
+      }
+      if (found) all.push_back(*found);
+    } catch (const UserError&) {
+      continue;  // it has no such weights
+    }
+  }
+  return all;
+}
+
+std::vector<Baseline> of_weft(TrialProblem& problem, const OutputCheck& check, const Device& device,
+                              const Target& target, const MeasureOptions& options) {
+  const auto dense = std::make_shared<const SparseTensor>(pack(*problem.what.matrix, formats::dense()));
+  const Kernel kernel = compile(default_schedule(problem.what.algorithm, dense, target));
+  const BoundKernel bound = kernel.bind(device, problem.arguments());
+  const auto launch = [&](StreamHandle stream) { bound.launch(stream); };
+  const Stream stream(device);
+  launch(stream);
+  wait_for(device, stream, options.run_seconds);
+  Array output(problem.output().dtype, problem.tensors.at(problem.output().name).shape());
+  bound.download(problem.output().name, output);
+  if (!check.check(output).reason.empty()) return {};
+  return {{"weft, dense", true, time(device, launch, timing_of(options)).median}};
+}
+
+}  // namespace
+
+std::vector<Baseline> measure_baselines(TrialProblem& problem, const OutputCheck& check, const Device& device,
+                                        const Target& target, const MeasureOptions& options,
+                                        std::optional<Array>& trusted) {
+  if (device.is_cuda() && check.workload() != nullptr && vendors_have(check.workload()->dtype))
+    return of_vendors(problem, check, device, options, trusted);
+  const bool by_meaning = device.kind() == DeviceKind::cpu && target.is_gpu();
+  return of_weft(problem, check, device, by_meaning ? target_named("cpu") : target, options);
+}
+
+}  // namespace weft

@@ -1,0 +1,156 @@
+#include <fmt/format.h>
+#include <weft/backends/cuda/toolkit.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/measure/trial_problem.h>
+#include <weft/search/verify.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace weft {
+namespace {
+
+constexpr const char* weft_version = "0.1.0";
+
+bool is_plain_product(const Algorithm& algorithm) {
+  if (algorithm.name != "spmm" || algorithm.result.kind != Term::Kind::sum) return false;
+  for (const Operand& operand : algorithm.operands) {
+    if (!operand.strides.empty()) return false;
+    for (const Extent& extent : operand.shape) {
+      if (!extent.is_static()) return false;
+    }
+  }
+  return algorithm.operands.size() == 3;
+}
+
+Record::Pattern pattern_of(const SpaceProblem& what) {
+  const WeightMatrix& matrix = *what.matrix;
+  Record::Pattern pattern;
+  pattern.kind = what.format.text();
+  const auto rows_of_group = what.format.parameters.find("V");
+  if (rows_of_group != what.format.parameters.end()) pattern.group = rows_of_group->second;
+  pattern.stored = matrix.stored();
+  pattern.hash = hash_of_pattern(matrix);
+  if (matrix.rows == 0) return pattern;
+  double squares = 0;
+  for (std::size_t row = 0; row + 1 < matrix.row_begin.size(); ++row) {
+    const auto length = static_cast<double>(matrix.row_begin[row + 1] - matrix.row_begin[row]);
+    squares += length * length;
+  }
+  const auto rows = static_cast<double>(matrix.rows);
+  pattern.row_mean = static_cast<double>(matrix.stored()) / rows;
+  const double variance = std::max(0.0, squares / rows - pattern.row_mean * pattern.row_mean);
+  pattern.row_variation = pattern.row_mean > 0 ? std::sqrt(variance) / pattern.row_mean : 0;
+  return pattern;
+}
+
+}  // namespace
+
+std::string hash_of(std::string_view bytes) {
+  return fmt::format("xxh3:{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
+}
+
+std::string hash_of_pattern(const WeightMatrix& matrix) {
+  XXH3_state_t* state = XXH3_createState();
+  XXH3_64bits_reset(state);
+  const std::array<std::int64_t, 2> extents{matrix.rows, matrix.columns};
+  XXH3_64bits_update(state, extents.data(), sizeof extents);
+  XXH3_64bits_update(state, matrix.row_begin.data(), matrix.row_begin.size() * sizeof(std::int64_t));
+  XXH3_64bits_update(state, matrix.column.data(), matrix.column.size() * sizeof(std::int32_t));
+  const std::uint64_t hash = XXH3_64bits_digest(state);
+  XXH3_freeState(state);
+  return fmt::format("xxh3:{:016x}", hash);
+}
+
+Arguments TrialProblem::arguments() {
+  Arguments all;
+  for (auto& [name, array] : tensors) all.tensors[name] = &array;
+  all.scalars = scalars;
+  return all;
+}
+
+const Operand& TrialProblem::output() const {
+  return what.algorithm.operands[what.algorithm.output.operand];
+}
+
+std::optional<Workload> TrialProblem::workload() const {
+  if (!is_plain_product(what.algorithm)) return std::nullopt;
+  Workload workload;
+  workload.problem.id = "1";
+  workload.problem.m = what.matrix->rows;
+  workload.problem.k = what.matrix->columns;
+  workload.problem.n = columns;
+  workload.algorithm = what.algorithm;
+  workload.dtype = output().dtype;
+  workload.matrix = *what.matrix;
+  workload.source = what.matrix->origin;
+  workload.b = std::make_shared<const Array>(tensors.at("B"));
+  return workload;
+}
+
+Record record_for(const TrialProblem& problem, const Target& target, const std::string& measure,
+                  const DeviceDescription* device) {
+  Record record;
+  record.kernel = problem.kernel;
+  record.problem.sizes = {
+      {"M", problem.what.matrix->rows}, {"K", problem.what.matrix->columns}, {"N", problem.columns}};
+  record.problem.words = {{"dtype", std::string(name_of(problem.output().dtype))},
+                          {"acc", std::string(name_of(problem.what.algorithm.accumulator))},
+                          {"algorithm", problem.what.algorithm.text()}};
+  // Extents that the three sizes do not say: those of a convolution.
+  if (!is_plain_product(problem.what.algorithm)) {
+    for (const IndexVariable& index : problem.what.algorithm.indices)
+      if (index.extent.is_static()) record.problem.sizes["extent_" + index.name] = index.extent.value;
+  }
+  record.pattern = pattern_of(problem.what);
+  record.target.name = target.name;
+  record.target.shared_bytes = target.shared_bytes_per_block;
+  if (device != nullptr) {
+    record.target.gpu = device->model;
+    record.target.multiprocessors = device->multiprocessors;
+    if (device->driver_version > 0) record.toolchain["driver"] = std::to_string(device->driver_version);
+  }
+  record.toolchain["weft"] = weft_version;
+  // A model knows nothing of compilers, and the CPU needs none of CUDA's.
+  if (measure == "gpu" && cuda::toolkit().ptxas.found())
+    record.toolchain["ptxas"] = cuda::toolkit().ptxas.version;
+  record.measure = measure;
+  record.source = problem.source;
+  return record;
+}
+
+OutputCheck::OutputCheck(TrialProblem& problem, double budget)
+    : problem_(&problem), workload_(problem.workload()) {
+  if (workload_) {
+    checker_.emplace(*workload_, budget);
+    return;
+  }
+  weights_ = std::make_shared<const SparseTensor>(pack(*problem.what.matrix, formats::csr()));
+  reference_ = reference(problem.what.algorithm, weights_.get(), problem.arguments());
+}
+
+OutputCheck::Found OutputCheck::check(const Array& output) const {
+  if (checker_) {
+    const DType dtype = output.dtype();
+    const DenseType arithmetic = dtype == DType::f16    ? DenseType::f16
+                                 : dtype == DType::bf16 ? DenseType::bf16
+                                                        : DenseType::f32;
+    const Check found = checker_->check(output, arithmetic, true);
+    return {{found.relative, 0, found.rows, found.against_trusted}, found.reason};
+  }
+  const Verification found = verify(problem_->what.algorithm, weights_.get(), output, *reference_);
+  return {{found.difference.relative, found.difference.largest_scaled, problem_->what.matrix->rows, false},
+          found.passed ? std::string() : found.text()};
+}
+
+bool OutputCheck::wants_trusted() const {
+  return checker_ && !checker_->complete() && !checker_->has_trusted();
+}
+
+void OutputCheck::trust(Array output) {
+  if (checker_) checker_->trust(std::move(output));
+}
+
+}  // namespace weft

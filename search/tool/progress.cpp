@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/tool/progress.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace weft::tool {
+namespace {
+
+constexpr std::chrono::milliseconds between_redraws(100);
+constexpr std::chrono::seconds between_lines(10);
+
+std::string bar(double share) {
+  constexpr int width = 10;
+  const int full = std::clamp(static_cast<int>(share * width), 0, width);
+  std::string text(static_cast<std::size_t>(full), '=');
+  if (full < width) text += '>';
+  text.resize(width, ' ');
+  return "[" + text + "]";
+}
+
+/// Of the terminal, less the last column, where some of them begin a new line.
+std::size_t columns_of_terminal() {
+  constexpr std::size_t usual = 79;
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 20) return usual;
+  return static_cast<std::size_t>(size.ws_col) - 1;
+}
+
+}  // namespace
+
+ProgressStyle progress_style_named(const std::string& name) {
+  if (name == "auto") return ProgressStyle::automatic;
+  if (name == "plain") return ProgressStyle::plain;
+  if (name == "none") return ProgressStyle::none;
+  throw UserError({"there is no such progress", "--progress", name, "auto, plain or none"});
+}
+
+std::string text_of_duration(double seconds) {
+  const auto whole = static_cast<std::int64_t>(std::ceil(std::max(0.0, std::min(seconds, 1e9))));
+  if (whole < 60) return fmt::format("{}s", whole);
+  if (whole < 3600) return fmt::format("{}m{:02}s", whole / 60, whole % 60);
+  return fmt::format("{}h{:02}m", whole / 3600, whole % 3600 / 60);
+}
+
+std::string text_of_progress(const std::string& what, const TuneStatus& status) {
+  const double share =
+      status.limit > 0 ? static_cast<double>(status.trials) / static_cast<double>(status.limit) : 1;
+  std::string text = fmt::format("{}  {} {}/{}", what, bar(share), status.trials, status.limit);
+  if (status.best) {
+    text += fmt::format("  best {:.4g} us", *status.best);
+    if (status.dense) text += fmt::format(" ({:.2f}x dense)", *status.dense / *status.best);
+  }
+  std::int64_t failures = 0;
+  std::string kinds;
+  for (const auto& [kind, count] : status.failures) {
+    failures += count;
+    kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", name_of(kind), count);
+  }
+  text += failures == 0 ? "  fail 0" : fmt::format("  fail {} ({})", failures, kinds);
+  if (status.seconds_left) text += "  eta " + text_of_duration(*status.seconds_left);
+  return text;
+}
+
+ProgressLine::ProgressLine(std::string what, ProgressStyle style)
+    : what_(std::move(what)),
+      style_(style),
+      terminal_(style == ProgressStyle::automatic && isatty(STDERR_FILENO) != 0),
+      next_(std::chrono::steady_clock::now() + (terminal_ ? std::chrono::seconds(0) : between_lines)) {}
+
+ProgressLine::~ProgressLine() {
+  end();
+}
+
+void ProgressLine::show(const TuneStatus& status) {
+  if (style_ == ProgressStyle::none) return;
+  last_ = text_of_progress(what_, status);
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_) return;
+  if (terminal_) {
+    next_ = now + between_redraws;
+    fmt::print(stderr, "\r{}\x1b[K", last_.substr(0, columns_of_terminal()));
+    std::fflush(stderr);
+    drawn_ = true;
+  } else {
+    next_ = now + between_lines;
+    fmt::print(stderr, "{}\n", last_);
+  }
+}
+
+void ProgressLine::end() {
+  if (terminal_ && drawn_) fmt::print(stderr, "\r{}\x1b[K\n", last_.substr(0, columns_of_terminal()));
+  if (!terminal_ && !last_.empty()) fmt::print(stderr, "{}\n", last_);
+  drawn_ = false;
+  last_.clear();
+}
+
+}  // namespace weft::tool

@@ -1,0 +1,265 @@
+// weft tune: the fastest kernel for an algorithm and its pruned weights, and how it stands against dense.
+#include <fmt/format.h>
+#include <signal.h>
+#include <weft/backends/runtime/process.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/best_file.h>
+#include <weft/search/measure/worker.h>
+#include <weft/search/tool/progress.h>
+#include <weft/search/tool/tuning.h>
+#include <weft/search/tool/verbs.h>
+#include <weft/search/tune.h>
+#include <weft/search/verdict.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+namespace weft::tool {
+namespace {
+
+struct TuneVerb {
+  ProblemOptions problem;
+  std::string target;
+  std::string measure = "gpu";
+  std::string strategy = "ranked";
+  std::vector<std::string> recipes;
+  std::string database = "weftdb.jsonl";
+  std::string best = "best.weft.json";
+  std::string duration;
+  std::string progress = "auto";
+  TuneOptions tune;
+  int jobs = 0;
+  double build_seconds = 0;
+  bool no_baselines = false;
+  bool json = false;
+};
+
+std::atomic<bool> interrupted{false};
+
+/// The first Ctrl-C asks the search to finish its trial; the second one ends the process.
+class InterruptHandler {
+ public:
+  InterruptHandler() {
+    interrupted = false;
+    struct sigaction action{};
+    action.sa_handler = [](int) { interrupted = true; };
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigaction(SIGINT, &action, &former_);
+  }
+  ~InterruptHandler() { sigaction(SIGINT, &former_, nullptr); }
+  InterruptHandler(const InterruptHandler&) = delete;
+  InterruptHandler& operator=(const InterruptHandler&) = delete;
+
+ private:
+  struct sigaction former_{};
+};
+
+/// "90", "90s", "10m", "1h30m" as seconds.
+double seconds_of(const std::string& text) {
+  const auto refuse = [&] {
+    return UserError({"a duration cannot be read", "--time", text, "90, 90s, 10m or 1h30m"});
+  };
+  double total = 0;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t digits = text.find_first_not_of("0123456789.", at);
+    const std::string number = text.substr(at, digits == std::string::npos ? digits : digits - at);
+    const std::string unit = digits == std::string::npos ? "s" : text.substr(digits, 1);
+    const double factor = unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+    char* end = nullptr;
+    const double value = std::strtod(number.c_str(), &end);
+    if (number.empty() || *end != '\0' || factor == 0) throw refuse();
+    total += value * factor;
+    at = digits == std::string::npos ? text.size() : digits + 1;
+  }
+  if (!(total > 0)) throw refuse();
+  return total;
+}
+
+/// The newest target of the CUDA device, asked in a process of its own: this one must not open it.
+std::string target_of_gpu(int ordinal) {
+  Worker worker([ordinal](const std::string&) {
+    try {
+      return "=" + target_of(Device::cuda(ordinal)).name;
+    } catch (const std::exception& error) {
+      return std::string(error.what());
+    }
+  });
+  const WorkerReply reply = worker.ask("target", 60);
+  if (reply.end == WorkerReply::End::answered && reply.text.starts_with("=")) return reply.text.substr(1);
+  throw RuntimeError("nothing can be measured on a CUDA device: " + reply.text +
+                     "\n--measure sim, model or cpu need none");
+}
+
+std::string target_name(const TuneVerb& options) {
+  if (!options.target.empty()) return options.target;
+  switch (options.tune.measure.measure) {
+    case Measure::gpu:
+      return target_of_gpu(options.tune.measure.device);
+    case Measure::cpu:
+      return "cpu";
+    default:
+      return "sm_90a";
+  }
+}
+
+std::vector<Space> spaces_of(const TuneVerb& options, const TrialProblem& problem, const Target& target) {
+  if (options.recipes.empty()) return spaces_for(problem.what, target);
+  std::vector<Space> spaces;
+  for (const std::string& recipe : options.recipes) spaces.push_back(space_of(recipe, problem.what, target));
+  return spaces;
+}
+
+TuneOptions tune_options(const TuneVerb& options) {
+  TuneOptions tune = options.tune;
+  tune.strategy = strategy_named(options.strategy);
+  tune.seed = options.problem.seed;
+  tune.baselines = !options.no_baselines;
+  const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  tune.jobs = options.jobs > 0 ? options.jobs : tune.measure.measure == Measure::model ? 1 : cores;
+  if (!options.duration.empty()) tune.seconds = seconds_of(options.duration);
+  if (options.build_seconds > 0) tune.measure.build_seconds = options.build_seconds;
+  return tune;
+}
+
+nlohmann::ordered_json json_of_result(const TuneResult& result, const Verdict* verdict,
+                                      const TuneVerb& options) {
+  nlohmann::ordered_json failures = nlohmann::ordered_json::object();
+  for (const auto& [kind, count] : result.status.failures) failures[std::string(name_of(kind))] = count;
+  nlohmann::ordered_json json{{"trials", result.status.trials},
+                              {"resumed", result.status.resumed},
+                              {"points", result.points},
+                              {"failures", failures},
+                              {"interrupted", result.interrupted},
+                              {"seconds", result.status.seconds},
+                              {"db", options.database}};
+  json["best"] = result.best ? nlohmann::ordered_json::parse(json_of(*result.best)) : nullptr;
+  if (verdict == nullptr) return json;
+  json["best_file"] = options.best;
+  auto& says = json["verdict"];
+  says["fastest"] = verdict->fastest;
+  says["us"] = verdict->microseconds;
+  if (verdict->dense) {
+    says["dense"] = {{"name", verdict->dense->name}, {"us", verdict->dense->microseconds}};
+    says["speed_up"] = verdict->dense->microseconds / verdict->microseconds;
+  }
+  if (verdict->bound) says["bound"] = {{"us", *verdict->bound}, {"by", verdict->bound_by}};
+  if (verdict->dense_below_n) says["dense_below_n"] = *verdict->dense_below_n;
+  if (verdict->dense_below_sparsity) says["dense_below_sparsity"] = *verdict->dense_below_sparsity;
+  return json;
+}
+
+Schedule schedule_of_best(const Record& best, const std::vector<Space>& spaces) {
+  for (const Space& space : spaces) {
+    if (space.recipe() == best.recipe) return space.schedule(best.config);
+  }
+  throw InternalError("the best record is of no space");
+}
+
+int finish(const TuneVerb& options, const TuneResult& result, const TrialProblem& problem,
+           const std::vector<Space>& spaces, const Target& target, const RecordFile& file) {
+  std::optional<Verdict> verdict;
+  if (result.best) {
+    verdict = verdict_of(result, problem, target, file.records());
+    write_bytes(options.best, json_of_best(*result.best, schedule_of_best(*result.best, spaces)));
+  }
+  if (options.json) {
+    fmt::print("{}\n", json_of_result(result, verdict ? &*verdict : nullptr, options).dump(2));
+  } else if (verdict) {
+    fmt::print("{}schedule: {}\n", text_of(*verdict, *result.best), options.best);
+  } else {
+    fmt::print("no kernel was right; weft db stats {} counts why\n", options.database);
+  }
+  if (result.interrupted) {
+    fmt::print(
+        stderr,
+        "stopped after {} of {} trials; nothing is lost: the same command goes on where this one was\n",
+        result.status.trials, result.status.limit);
+    return exit_interrupted;
+  }
+  return result.best ? exit_ok : exit_failed;
+}
+
+int run(TuneVerb options) {
+  options.tune.measure.measure = measure_named(options.measure);
+  const TuneOptions tune_with = tune_options(options);
+  const ProgressStyle style = progress_style_named(options.progress);
+  const Target& target = target_named(target_name(options));
+  TrialProblem problem = make_trial_problem(options.problem);
+  const std::vector<Space> spaces = spaces_of(options, problem, target);
+  RecordFile file(options.database, RecordFile::Mode::append);
+  for (const std::string& warning : file.warnings()) fmt::print(stderr, "warning: {}\n", warning);
+  const InterruptHandler handler;
+  ProgressLine progress("tune " + problem.kernel, style);
+  TuneHooks hooks;
+  hooks.progress = [&](const TuneStatus& status) { progress.show(status); };
+  hooks.stop = [] { return interrupted.load(); };
+  const TuneResult result = tune(problem, spaces, target, file, tune_with, hooks);
+  progress.end();
+  if (result.status.resumed > 0)
+    fmt::print(stderr, "{} of {} trials were in {} already\n", result.status.resumed, result.status.trials,
+               options.database);
+  return finish(options, result, problem, spaces, target, file);
+}
+
+void add_flags(CLI::App& verb, TuneVerb& options) {
+  add_problem_flags(verb, options.problem);
+  verb.add_option("--target", options.target,
+                  "sm_75 … sm_90a, or cpu; the device's own where it is left out");
+  verb.add_option("--measure", options.measure,
+                  "gpu; sim: the simulator; model: the analytic bound alone; cpu")
+      ->capture_default_str();
+  verb.add_option("--device", options.tune.measure.device, "which CUDA device")->capture_default_str();
+  verb.add_option("--trials", options.tune.trials, "of this problem, those in the database included")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
+      ->capture_default_str();
+  verb.add_option("--time", options.duration, "stop after so long: 90s, 10m");
+  verb.add_option("--strategy", options.strategy,
+                  "ranked; random; exhaustive: every point worth trying; feasible: every point that can run")
+      ->capture_default_str();
+  verb.add_option("--recipes", options.recipes, "only the spaces of these recipes")->delimiter(',');
+  verb.add_option("--db", options.database, "database of trials, appended to")->capture_default_str();
+  verb.add_option("--timeout", options.tune.measure.run_seconds, "seconds for verifying and timing a kernel")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb.add_option("--build-timeout", options.build_seconds, "seconds for building one; 120 if left out")
+      ->check(CLI::PositiveNumber);
+  verb.add_option("--jobs", options.jobs, "kernels built at the same time; one a core if left out")
+      ->check(CLI::Range(1, 1024));
+  verb.add_option("--rounds", options.tune.measure.rounds, "samples of a time")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  verb.add_option("--copies", options.tune.measure.copies,
+                  "of all operands, that take turns, so that caches are cold")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  verb.add_option("--max-spill", options.tune.measure.most_spill_bytes,
+                  "bytes that a thread may spill; a kernel of more is infeasible")
+      ->capture_default_str();
+  verb.add_flag("--no-dense", options.no_baselines, "do not measure the dense product");
+  verb.add_flag("--allow-arch", options.tune.any_architecture,
+                "append to a database of another architecture");
+  verb.add_option("-o,--out", options.best, "the fastest schedule, for compile and run")
+      ->capture_default_str();
+  verb.add_option("--progress", options.progress, "auto, plain or none")->capture_default_str();
+  verb.add_flag("--json", options.json, "one JSON document");
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, Action& action) {
+  auto options = std::make_shared<TuneVerb>();
+  CLI::App* verb =
+      app.add_subcommand("tune", "search the fastest kernel and say how it stands against dense");
+  verb->footer(
+      "Every trial is a line of the database; a search that was stopped goes on where it was.\n"
+      "Example: weft tune --op spmm --weights W.npy --n 196 --dtype f32 --target sm_90 --measure model "
+      "--trials 20 --db t.jsonl\n"
+      "Then: weft run --op spmm --weights W.npy --n 196 --dtype f32 --schedule best.weft.json --device cuda");
+  add_flags(*verb, *options);
+  verb->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace weft::tool
