@@ -35,6 +35,11 @@ else()
   weft_need(fmt_FOUND libfmt-dev)
 endif()
 
+# Its functions are in the header.
+find_path(weft_xxhash_include xxhash.h)
+mark_as_advanced(weft_xxhash_include)
+weft_need(weft_xxhash_include libxxhash-dev)
+
 # Not find_package(libzip): its configuration stops where the programs of libzip are not installed beside the library.
 # What travels opens the library by name when a .npz file is read, since the distribution has no static one.
 find_path(weft_zip_include zip.h)

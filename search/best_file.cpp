@@ -8,6 +8,23 @@ namespace {
 
 constexpr int version = 1;
 
+/// A field a line, and a step a line: what changes in a review is what changed.
+std::string lines_of(const nlohmann::ordered_json& json) {
+  std::string text = "{";
+  const char* between = "\n ";
+  for (const auto& [name, value] : json.items()) {
+    text += between + nlohmann::json(name).dump() + ": ";
+    between = ",\n ";
+    if (name != "schedule" || value.empty()) {
+      text += value.dump();
+      continue;
+    }
+    for (std::size_t i = 0; i < value.size(); ++i) text += (i == 0 ? "[\n  " : ",\n  ") + value[i].dump();
+    text += "\n ]";
+  }
+  return text + "\n}\n";
+}
+
 }  // namespace
 
 std::string json_of_best(const Record& record, const Schedule& schedule) {
@@ -20,7 +37,7 @@ std::string json_of_best(const Record& record, const Schedule& schedule) {
   for (const char* field : {"status", "measure", "us", "baselines", "toolchain", "id", "t"}) {
     if (measured.contains(field)) json[field] = measured.at(field);
   }
-  return json.dump(1) + "\n";
+  return lines_of(json);
 }
 
 bool is_best_file(std::string_view json) {

@@ -94,6 +94,7 @@ class Tuner {
     hooks.tick = [this] { tick(); };
     if (status().trials < status().limit) pool_.run(hooks);
     tick();
+    if (result_.best) result_.fastest = text_of_point(*result_.best);
     return std::move(result_);
   }
 
@@ -161,14 +162,15 @@ class Tuner {
 
   void find_baselines(const TrialProblem& problem, const Target& target) {
     if (!options_.baselines || !result_.baselines.empty()) return;
-    if (options_.measure.measure == Measure::model) {
-      if (!target.is_gpu()) return;
+    const Measure measure = options_.measure.measure;
+    // The simulator has no library's dense product, and weft's own is not what is to be beaten.
+    if (target.is_gpu() && (measure == Measure::model || measure == Measure::sim)) {
       const ProblemSummary summary =
           summary_of(problem.what.algorithm, *problem.what.matrix, problem.what.format);
       const DType dtype = problem.output().dtype;
       use_baselines({{"dense, by the model", true, dense_bound(summary, ceilings_of(dtype, target))}});
-      return;
     }
+    if (!result_.baselines.empty() || measure == Measure::model) return;
     const WorkerReply reply =
         pool_.ask(baselines_request(), std::max(baseline_seconds, options_.measure.run_seconds));
     // A baseline that cannot be had is no reason not to tune.
@@ -185,6 +187,14 @@ class Tuner {
       if (const Candidate* candidate = candidates_.find(recipe, config))
         candidates_.put_first(*candidate, "predicted");
     }
+  }
+
+  std::string text_of_point(const Record& record) const {
+    for (const Space& space : spaces_) {
+      if (space.recipe() == record.recipe && candidates_.find(record.recipe, record.config) != nullptr)
+        return space.text(record.config);
+    }
+    return text_of_config(record);
   }
 
   bool out_of_time() const { return seconds_since_start() >= options_.seconds; }

@@ -50,6 +50,7 @@ struct TuneResult {
   TuneStatus status;
   bool interrupted = false;
   std::optional<Record> best;
+  std::string fastest;              ///< the best one's recipe and knobs, as --recipe takes them
   std::vector<Baseline> baselines;  ///< the dense product first; by the model where nothing is measured
   std::size_t points = 0;           ///< that there are to try
 };

@@ -107,7 +107,7 @@ Verdict verdict_of(const TuneResult& result, const TrialProblem& problem, const 
   internal_check(result.best.has_value(), "a verdict without a kernel");
   const Record& best = *result.best;
   Verdict verdict;
-  verdict.fastest = text_of_config(best);
+  verdict.fastest = result.fastest;
   verdict.microseconds = *best.time_of_correct();
   if (!result.baselines.empty() && result.baselines.front().dense) verdict.dense = result.baselines.front();
   if (target.is_gpu()) {

@@ -10,7 +10,7 @@
 namespace weft {
 
 struct Verdict {
-  std::string fastest;  ///< "sparsert rows=32 threads=64"
+  std::string fastest;  ///< "sparsert:form=baked,rows=32", as --recipe takes it
   double microseconds = 0;
   std::optional<Baseline> dense;
   std::optional<double> bound;                 ///< microseconds that the analytic bound gives the kernel

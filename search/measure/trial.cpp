@@ -61,7 +61,7 @@ SharedArray::~SharedArray() {
 
 void SharedArray::put(const Array& array) {
   internal_check(array.bytes() == bytes_, "another array is shared");
-  std::memcpy(memory_ + 1, array.data(), bytes_);
+  std::memcpy(reinterpret_cast<std::byte*>(memory_ + 1), array.data(), bytes_);
   memory_->ready.store(true, std::memory_order_release);
 }
 

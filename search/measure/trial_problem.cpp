@@ -1,3 +1,4 @@
+#define XXH_INLINE_ALL  // nothing to link
 #include <fmt/format.h>
 #include <weft/backends/cuda/toolkit.h>
 #include <weft/dsl/errors.h>

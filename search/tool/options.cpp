@@ -3,6 +3,7 @@
 #include <weft/formats/io/read.h>
 #include <weft/formats/random.h>
 #include <weft/search/best_file.h>
+#include <weft/search/tool/made_weights.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/recipe.h>
 
@@ -135,7 +136,8 @@ void make_tensors(Problem& problem, const ProblemOptions& options) {
 
 void add_problem_flags(CLI::App& app, ProblemOptions& options) {
   app.add_option("--op", options.op, "spmm, spmv, linear or conv2d")->capture_default_str();
-  app.add_option("--weights", options.weights, "pruned weights: .smtx .mtx .npy .npz .safetensors")
+  app.add_option("--weights", options.weights, "pruned weights: .smtx .mtx .npy .npz .safetensors; or made ones, "
+                 "made:M=512,K=1024,sparsity=0.9, in groups of rows with V=64")
       ->required();
   app.add_option("--tensor", options.tensor, "which tensor of the file");
   app.add_option("--n", options.n, "columns of the dense operand");
@@ -200,6 +202,8 @@ namespace {
 /// The weights; with --dtype bf16, 16-bit words that no other type explains are bf16, because .npy has no
 /// name for it.
 WeightMatrix read_weights(const ProblemOptions& options) {
+  if (is_made_weights(options.weights))
+    return made_weights(options.weights, dtype_of_text(options.dtype, DType::f32));
   ReadOptions as_written;
   as_written.tensor = options.tensor;
   ReadOptions as_bits = as_written;

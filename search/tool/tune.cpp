@@ -106,8 +106,14 @@ std::string target_name(const TuneVerb& options) {
 }
 
 std::vector<Space> spaces_of(const TuneVerb& options, const TrialProblem& problem, const Target& target) {
-  if (options.recipes.empty()) return spaces_for(problem.what, target);
   std::vector<Space> spaces;
+  if (options.recipes.empty()) {
+    spaces = spaces_for(problem.what, target);
+    // The model's bound of the default schedule knows nothing of its blocks, and nothing would be below it.
+    if (options.tune.measure.measure == Measure::model && spaces.size() > 1)
+      std::erase_if(spaces, [](const Space& space) { return space.recipe() == "default"; });
+    return spaces;
+  }
   for (const std::string& recipe : options.recipes) spaces.push_back(space_of(recipe, problem.what, target));
   return spaces;
 }

@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/synthetic.h>
+#include <weft/search/measure/workload.h>
+#include <weft/search/tool/made_weights.h>
+
+#include <charconv>
+#include <map>
+#include <string_view>
+
+namespace weft::tool {
+namespace {
+
+constexpr std::string_view prefix = "made:";
+constexpr std::string_view example = "made:M=512,K=1024,sparsity=0.9, and V=64 or seed=1";
+
+[[noreturn]] void refuse(std::string_view found) {
+  throw UserError({"made weights cannot be read", "--weights", std::string(found), std::string(example)});
+}
+
+std::map<std::string, double, std::less<>> parts_of(std::string_view rest) {
+  std::map<std::string, double, std::less<>> parts;
+  while (!rest.empty()) {
+    const std::string_view part = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+    const std::size_t equals = part.find('=');
+    if (equals == std::string_view::npos) refuse(part);
+    const std::string_view name = part.substr(0, equals);
+    const std::string_view text = part.substr(equals + 1);
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool known = name == "M" || name == "K" || name == "sparsity" || name == "V" || name == "seed";
+    if (!known || error != std::errc() || end != text.data() + text.size()) refuse(part);
+    if (!parts.emplace(name, value).second) refuse(part);
+  }
+  return parts;
+}
+
+}  // namespace
+
+bool is_made_weights(const std::string& text) {
+  return text.starts_with(prefix);
+}
+
+WeightMatrix made_weights(const std::string& text, DType dtype) {
+  const auto parts = parts_of(std::string_view(text).substr(prefix.size()));
+  const auto number = [&](std::string_view name, double fallback) {
+    const auto found = parts.find(name);
+    return found == parts.end() ? fallback : found->second;
+  };
+  const auto whole = [&](std::string_view name, double fallback) {
+    const double value = number(name, fallback);
+    constexpr double most = 1 << 30;
+    if (!(value >= 0 && value <= most) || value != static_cast<double>(static_cast<std::int64_t>(value)))
+      refuse(fmt::format("{}={}", name, value));
+    return static_cast<std::int64_t>(value);
+  };
+  const double sparsity = number("sparsity", -1);
+  if (whole("M", 0) < 1 || whole("K", 0) < 1 || !(sparsity >= 0 && sparsity < 1)) refuse(text);
+  SuiteCase chosen;
+  chosen.problem.m = whole("M", 0);
+  chosen.problem.k = whole("K", 0);
+  chosen.problem.n = 1;
+  chosen.sparsity = sparsity;
+  chosen.group_rows = whole("V", 0);
+  if (parts.count("V") > 0 && chosen.group_rows < 1) refuse(text);
+  const Workload workload = make_workload(chosen, dtype, {});
+  WeightMatrix matrix = workload.matrix;
+  if (parts.count("seed") > 0) {
+    const auto seed = static_cast<std::uint64_t>(whole("seed", 1));
+    matrix = chosen.group_rows > 0 ? shfl_bw_weights({.rows = matrix.rows,
+                                                      .columns = matrix.columns,
+                                                      .sparsity = sparsity,
+                                                      .group_rows = chosen.group_rows,
+                                                      .dtype = dtype,
+                                                      .seed = seed})
+                                         .matrix
+                                   : synthetic_layer({.rows = matrix.rows,
+                                                      .columns = matrix.columns,
+                                                      .sparsity = sparsity,
+                                                      .dtype = dtype,
+                                                      .seed = seed});
+  }
+  matrix.shape = {matrix.rows, matrix.columns};
+  matrix.origin = text;
+  return matrix;
+}
+
+}  // namespace weft::tool
