@@ -65,7 +65,8 @@ int run(const Action& action) {
 int command_line(int argc, char** argv) {
   CLI::App app(
       "weft: kernels for pruned weights. Data goes to stdout, messages to stderr.\n"
-      "Exit codes: 0 ok, 1 failed, 2 usage, 3 infeasible schedule, 4 mismatch, 5 no suitable device, 130 interrupted.",
+      "Exit codes: 0 ok, 1 failed, 2 usage, 3 infeasible schedule, 4 mismatch, 5 no suitable device, 130 "
+      "interrupted.",
       "weft");
   app.require_subcommand(1);
   app.set_version_flag("--version", "weft 0.1.0");

@@ -5,6 +5,7 @@
 #include <weft/search/tool/made_weights.h>
 
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <string_view>
 
@@ -51,12 +52,13 @@ WeightMatrix made_weights(const std::string& text, DType dtype) {
   const auto whole = [&](std::string_view name, double fallback) {
     const double value = number(name, fallback);
     constexpr double most = 1 << 30;
-    if (!(value >= 0 && value <= most) || value != static_cast<double>(static_cast<std::int64_t>(value)))
+    if (std::isnan(value) || value < 0 || value > most || value != std::floor(value))
       refuse(fmt::format("{}={}", name, value));
     return static_cast<std::int64_t>(value);
   };
   const double sparsity = number("sparsity", -1);
-  if (whole("M", 0) < 1 || whole("K", 0) < 1 || !(sparsity >= 0 && sparsity < 1)) refuse(text);
+  const bool has_sparsity = sparsity >= 0 && sparsity < 1;
+  if (whole("M", 0) < 1 || whole("K", 0) < 1 || !has_sparsity) refuse(text);
   SuiteCase chosen;
   chosen.problem.m = whole("M", 0);
   chosen.problem.k = whole("K", 0);

@@ -136,7 +136,8 @@ void make_tensors(Problem& problem, const ProblemOptions& options) {
 
 void add_problem_flags(CLI::App& app, ProblemOptions& options) {
   app.add_option("--op", options.op, "spmm, spmv, linear or conv2d")->capture_default_str();
-  app.add_option("--weights", options.weights, "pruned weights: .smtx .mtx .npy .npz .safetensors; or made ones, "
+  app.add_option("--weights", options.weights,
+                 "pruned weights: .smtx .mtx .npy .npz .safetensors; or made ones, "
                  "made:M=512,K=1024,sparsity=0.9, in groups of rows with V=64")
       ->required();
   app.add_option("--tensor", options.tensor, "which tensor of the file");

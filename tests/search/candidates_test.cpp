@@ -1,0 +1,138 @@
+// Which point is tried next.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/candidates.h>
+
+#include <cmath>
+#include <set>
+
+namespace weft {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Knobs a and b; points with a = 8 and b = 3 cannot run.
+Space small_space() {
+  const ir::Expr product = ir::variable("a") * ir::variable("b");
+  return Space({.recipe = "small",
+                .target = "sm_90",
+                .knobs = {{"a", {1, 2, 4, 8}}, {"b", {1, 2, 3}}},
+                .words = {},
+                .constraints = {{"product", "a b", "", product, ir::integer(16), {}}},
+                .preferences = {},
+                .schedule = {}});
+}
+
+double predicted(const TrialPoint& point) {
+  return static_cast<double>(10 * point.config.at("a") + point.config.at("b"));
+}
+
+Candidates candidates(Strategy strategy, std::uint64_t seed = 1) {
+  static const std::vector<Space> spaces{small_space()};
+  return {spaces, strategy, predicted, seed};
+}
+
+std::vector<std::string> all_of(Candidates& from) {
+  std::vector<std::string> names;
+  while (const auto choice = from.next()) names.push_back(choice->candidate->name);
+  return names;
+}
+
+TEST(Candidates, ExhaustiveGoesByTheBound) {
+  Candidates from = candidates(Strategy::exhaustive);
+  EXPECT_EQ(from.size(), 11U) << "8 x 3 is more than 16";
+  const std::vector<std::string> names = all_of(from);
+  ASSERT_EQ(names.size(), 11U);
+  EXPECT_EQ(names[0], "small a=1 b=1");
+  EXPECT_EQ(names[1], "small a=1 b=2");
+  EXPECT_EQ(names[10], "small a=8 b=2");
+}
+
+TEST(Candidates, EveryPointIsTriedOnceByEveryStrategy) {
+  for (const Strategy strategy :
+       {Strategy::ranked, Strategy::random, Strategy::exhaustive, Strategy::feasible}) {
+    Candidates from = candidates(strategy);
+    const std::vector<std::string> names = all_of(from);
+    EXPECT_EQ(std::set(names.begin(), names.end()).size(), 11U);
+    EXPECT_EQ(names.size(), 11U);
+  }
+}
+
+TEST(Candidates, ChanceIsTheSameForTheSameSeed) {
+  const auto names = [](std::uint64_t seed) {
+    Candidates from = candidates(Strategy::random, seed);
+    return all_of(from);
+  };
+  EXPECT_EQ(names(5), names(5));
+  EXPECT_NE(names(5), names(6));
+}
+
+TEST(Candidates, EachFourthIsByChance) {
+  Candidates from = candidates(Strategy::ranked);
+  std::vector<std::string> why;
+  for (int i = 0; i < 8; ++i) why.push_back(from.next()->why);
+  EXPECT_THAT(why, ::testing::ElementsAre("ranked", "ranked", "ranked", "random", "ranked", "ranked",
+                                          "ranked", "random"));
+}
+
+TEST(Candidates, TheFirstAreFirstAndTakenOnesAreNotTried) {
+  Candidates from = candidates(Strategy::ranked);
+  EXPECT_EQ(from.find("small", {{"a", 8}, {"b", 3}}), nullptr);
+  EXPECT_EQ(from.find("other", {{"a", 8}, {"b", 1}}), nullptr);
+  from.put_first(*from.find("small", {{"a", 4}, {"b", 2}}), "incumbent");
+  from.put_first(*from.find("small", {{"a", 8}, {"b", 1}}), "predicted");
+  from.take(*from.find("small", {{"a", 8}, {"b", 1}}));
+  const auto first = from.next();
+  EXPECT_EQ(first->candidate->name, "small a=4 b=2");
+  EXPECT_EQ(first->why, "incumbent");
+  const std::vector<std::string> rest = all_of(from);
+  EXPECT_EQ(rest.size(), 9U);
+  EXPECT_THAT(rest, ::testing::Not(::testing::Contains("small a=8 b=1")));
+}
+
+TEST(Candidates, MeasuredPointsCorrectTheRank) {
+  // The bound believes that a small a is good; the device says the reverse.
+  const auto measured = [](const KnobValues& config) {
+    return 100.0 / static_cast<double>(config.at("a")) * static_cast<double>(config.at("b"));
+  };
+  Candidates from = candidates(Strategy::ranked, 3);
+  std::vector<std::string> why;
+  int tried_until_best = 0;
+  for (int i = 1; i <= 11 && tried_until_best == 0; ++i) {
+    const auto choice = from.next();
+    ASSERT_TRUE(choice);
+    why.push_back(choice->why);
+    from.learn(*choice->candidate, measured(choice->candidate->point.config));
+    if (choice->candidate->name == "small a=8 b=1") tried_until_best = i;
+  }
+  EXPECT_LE(tried_until_best, 7) << "by the bound alone it is the tenth";
+  EXPECT_THAT(why, ::testing::Contains("learned"));
+}
+
+TEST(Candidates, FailuresPushTheirKnobsBack) {
+  Candidates from = candidates(Strategy::ranked, 2);
+  // Everything with a = 1 fails; elsewhere the bound is right.
+  std::vector<std::string> late;
+  for (int i = 0; i < 10; ++i) {
+    const auto choice = from.next();
+    const bool fails = choice->candidate->point.config.at("a") == 1;
+    from.learn(*choice->candidate, fails ? std::nullopt : std::optional(choice->candidate->predicted));
+    if (choice->why == "learned" && late.empty()) late.push_back(choice->candidate->name);
+  }
+  ASSERT_EQ(late.size(), 1U);
+  EXPECT_THAT(late[0], ::testing::Not(HasSubstr("a=1 ")));
+}
+
+TEST(Candidates, StrategiesHaveNames) {
+  EXPECT_EQ(strategy_named("feasible"), Strategy::feasible);
+  try {
+    strategy_named("rankd");
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("ranked"));
+  }
+}
+
+}  // namespace
+}  // namespace weft

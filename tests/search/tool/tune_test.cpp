@@ -1,0 +1,239 @@
+// The verb tune as a process: what it prints, how it is stopped, and what is left when it is killed.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <weft/backends/runtime/process.h>
+#include <weft/formats/random.h>
+#include <weft/search/record_file.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class TuneVerb : public ::testing::Test {
+ public:
+  TuneVerb() : folder_(fs::temp_directory_path() / ("weft_tune_verb_" + std::to_string(getpid()))) {
+    fs::create_directory(folder_);
+  }
+  ~TuneVerb() override { fs::remove_all(folder_); }
+  TuneVerb(const TuneVerb&) = delete;
+  TuneVerb& operator=(const TuneVerb&) = delete;
+
+  std::vector<std::string> command(std::vector<std::string> more) const {
+    std::vector<std::string> words{
+        WEFT_COMMAND, "tune", "--op",    "spmm", "--weights", "made:M=64,K=96,sparsity=0.9",
+        "--n",        "196",  "--dtype", "f32"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  ProcessResult tune(std::vector<std::string> more) const {
+    ProcessOptions options;
+    options.folder = folder_;
+    return run_process(command(std::move(more)), options);
+  }
+  ProcessResult weft(std::vector<std::string> words) const {
+    ProcessOptions options;
+    options.folder = folder_;
+    words.insert(words.begin(), WEFT_COMMAND);
+    return run_process(words, options);
+  }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  /// Starts it in the background.
+  pid_t start(const std::vector<std::string>& words) const {
+    std::vector<char*> arguments;
+    arguments.reserve(words.size() + 1);
+    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 2, path("said").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    posix_spawn_file_actions_addchdir_np(&actions, folder_.c_str());
+    pid_t child = 0;
+    const int error = posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return error == 0 ? child : -1;
+  }
+
+ private:
+  fs::path folder_;
+};
+
+const std::vector<std::string> by_model{"--target", "sm_90", "--measure", "model",
+                                        "--trials", "20",    "--db",      "t.jsonl"};
+
+TEST_F(TuneVerb, EndsWithAVerdictAndAScheduleToUse) {
+  const ProcessResult result = tune(by_model);
+  ASSERT_EQ(result.exit_code, 0) << result.error;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("fastest: sparsert"), HasSubstr("against dense: "),
+                                   HasSubstr("bounded by: "), HasSubstr("schedule: best.weft.json")));
+  EXPECT_THAT(result.error,
+              AllOf(HasSubstr("20/20"), HasSubstr("best "), HasSubstr("x dense)"), HasSubstr("fail 0")));
+  EXPECT_EQ(RecordFile(path("t.jsonl"), RecordFile::Mode::read).records().size(), 20U);
+  // Another run finds all of it, and says the same.
+  const ProcessResult again = tune(by_model);
+  EXPECT_EQ(again.output, result.output);
+  EXPECT_THAT(again.error, HasSubstr("20 of 20 trials were in t.jsonl already"));
+
+  const std::vector<std::string> problem{"--op", "spmm", "--weights", "made:M=64,K=96,sparsity=0.9",
+                                         "--n",  "196",  "--dtype",   "f32"};
+  std::vector<std::string> words{"verify", "--schedule", "best.weft.json", "--device", "sim:sm_90"};
+  words.insert(words.end(), problem.begin(), problem.end());
+  const ProcessResult verified = weft(words);
+  EXPECT_EQ(verified.exit_code, 0) << verified.error;
+  words = {"compile", "--schedule", "best.weft.json", "--target", "sm_90", "-o", "out"};
+  words.insert(words.end(), problem.begin(), problem.end());
+  EXPECT_EQ(weft(words).exit_code, 0);
+  words = {"compile", "--schedule", "best.weft.json", "--target", "sm_80", "-o", "out"};
+  words.insert(words.end(), problem.begin(), problem.end());
+  const ProcessResult refused = weft(words);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.error, HasSubstr("tuned for sm_90, asked for sm_80"));
+}
+
+TEST_F(TuneVerb, JsonIsOneDocument) {
+  std::vector<std::string> words = by_model;
+  words.emplace_back("--json");
+  const ProcessResult result = tune(words);
+  ASSERT_EQ(result.exit_code, 0) << result.error;
+  const auto json = nlohmann::json::parse(result.output);
+  EXPECT_EQ(json.at("trials"), 20);
+  EXPECT_EQ(json.at("best").at("measure"), "model");
+  EXPECT_GT(json.at("verdict").at("speed_up").get<double>(), 0);
+  EXPECT_EQ(json.at("interrupted"), false);
+}
+
+TEST_F(TuneVerb, RefusesWhatItCannotDo) {
+  const auto refusal = [&](std::vector<std::string> more, int code) {
+    std::vector<std::string> words = by_model;
+    words.insert(words.end(), more.begin(), more.end());
+    const ProcessResult result = tune(words);
+    EXPECT_EQ(result.exit_code, code) << result.error;
+    return result.error;
+  };
+  EXPECT_THAT(refusal({"--strategy", "rnked"}, 2), HasSubstr("ranked"));
+  EXPECT_THAT(refusal({"--time", "1x"}, 2), HasSubstr("1h30m"));
+  EXPECT_THAT(refusal({"--recipes", "sparsrt"}, 2), HasSubstr("sparsert"));
+  EXPECT_EQ(tune({"--target", "sm_90", "--measure", "mdel", "--db", "t.jsonl"}).exit_code, 2);
+  EXPECT_EQ(tune({"--target", "sm_90", "--measure", "model", "--db", "/dev/full"}).exit_code, 1);
+  EXPECT_EQ(tune(by_model).exit_code, 0);
+  const ProcessResult other = tune({"--target", "sm_80", "--measure", "model", "--db", "t.jsonl"});
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.error, HasSubstr("another architecture"));
+}
+
+TEST_F(TuneVerb, WithoutADeviceItSaysSo) {
+  const ProcessResult result = tune({"--device", "99", "--target", "sm_90", "--db", "t.jsonl"});
+  EXPECT_THAT(result.exit_code, ::testing::AnyOf(5, 2)) << "2 where there is a device of another number";
+}
+
+TEST_F(TuneVerb, CtrlCFinishesTheTrialAndSaysHowToGoOn) {
+  const std::vector<std::string> words =
+      command({"--target", "sm_80", "--measure", "sim", "--trials", "200", "--db", "s.jsonl", "--jobs", "1"});
+  const pid_t child = start(words);
+  ASSERT_GT(child, 0);
+  for (int i = 0; i < 400; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(25));
+    if (fs::exists(path("s.jsonl")) && fs::file_size(path("s.jsonl")) > 0) break;
+  }
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 130);
+  EXPECT_THAT(read_bytes(path("said")),
+              AllOf(HasSubstr("stopped after"), HasSubstr("the same command goes on")));
+  const RecordFile file(path("s.jsonl"), RecordFile::Mode::read);
+  EXPECT_GE(file.records().size(), 1U);
+  EXPECT_LT(file.records().size(), 200U);
+  EXPECT_TRUE(file.warnings().empty());
+}
+
+/// Records of a file; none of them twice.
+std::vector<std::string> keys_of(const std::string& path) {
+  std::vector<std::string> keys;
+  if (!fs::exists(path)) return keys;
+  const RecordFile file(path, RecordFile::Mode::read);
+  for (const StoredRecord& stored : file.records()) keys.push_back(stored.record.key());
+  EXPECT_EQ(std::set(keys.begin(), keys.end()).size(), keys.size()) << "a trial is there twice";
+  return keys;
+}
+
+TEST_F(TuneVerb, AHundredKillsLoseNothing) {
+  constexpr int kills = 100;
+  Random random(7);
+  int killed = 0;
+  int file_number = 0;
+  int finished = 0;
+  std::vector<std::string> known;
+  std::string name = "0.jsonl";
+  while (killed < kills) {
+    const pid_t child = start(command({"--target", "sm_90", "--measure", "model", "--strategy", "exhaustive",
+                                       "--trials", "150", "--db", name}));
+    ASSERT_GT(child, 0);
+    std::this_thread::sleep_for(std::chrono::microseconds(20'000 + random.below(150'000)));
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    killed += WIFSIGNALED(status) ? 1 : 0;
+    const std::vector<std::string> found = keys_of(path(name));
+    ASSERT_GE(found.size(), known.size()) << "a record is lost";
+    for (std::size_t i = 0; i < known.size(); ++i) ASSERT_EQ(found[i], known[i]);
+    known = found;
+    if (!WIFEXITED(status)) continue;
+    ASSERT_EQ(WEXITSTATUS(status), 0) << read_bytes(path("said"));
+    EXPECT_EQ(found.size(), 150U);
+    ++finished;
+    name = std::to_string(++file_number) + ".jsonl";
+    known.clear();
+  }
+  // What is left goes on to its end, and is then what a search without a kill finds.
+  EXPECT_EQ(tune({"--target", "sm_90", "--measure", "model", "--strategy", "exhaustive", "--trials", "150",
+                  "--db", name})
+                .exit_code,
+            0);
+  EXPECT_EQ(tune({"--target", "sm_90", "--measure", "model", "--strategy", "exhaustive", "--trials", "150",
+                  "--db", "whole.jsonl"})
+                .exit_code,
+            0);
+  const std::vector<std::string> some = keys_of(path(name));
+  const std::vector<std::string> whole = keys_of(path("whole.jsonl"));
+  EXPECT_EQ(std::set(some.begin(), some.end()), std::set(whole.begin(), whole.end()));
+  RecordProperty("finished", finished);
+}
+
+TEST_F(TuneVerb, TwoOnOneFileShareTheWork) {
+  const auto words = [&](const char* seed) {
+    return command({"--target", "sm_90", "--measure", "model", "--strategy", "random", "--seed", seed,
+                    "--trials", "120", "--db", "t.jsonl"});
+  };
+  const pid_t one = start(words("1"));
+  const pid_t two = start(words("2"));
+  for (const pid_t child : {one, two}) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+  // Either may have had one under way when the other finished.
+  EXPECT_THAT(keys_of(path("t.jsonl")).size(), AllOf(::testing::Ge(120U), ::testing::Le(122U)));
+  EXPECT_TRUE(RecordFile(path("t.jsonl"), RecordFile::Mode::read).warnings().empty());
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,284 @@
+// The search with candidates that do everything wrong that there is.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <weft/backends/runtime/process.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/random.h>
+#include <weft/formats/synthetic.h>
+#include <weft/scheduler/default_schedule.h>
+#include <weft/search/problems.h>
+#include <weft/search/tune.h>
+#include <weft/search/verdict.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+namespace weft {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+namespace fs = std::filesystem;
+
+/// What a candidate does, the value of the knob "kind".
+enum Kind : std::int64_t { right = 1, crash, hang, miscompute, refuse, fail, memory };
+
+TrialProblem small_problem(DType dtype = DType::f32) {
+  TrialProblem problem;
+  problem.what = {spmm_algorithm(32, 48, 16, dtype),
+                  std::make_shared<const WeightMatrix>(
+                      synthetic_layer({.rows = 32, .columns = 48, .sparsity = 0.8, .dtype = dtype})),
+                  formats::csr()};
+  problem.tensors["B"] = random_array(dtype, {48, 16}, 2);
+  problem.tensors["C"] = Array(dtype, {32, 16});
+  problem.columns = 16;
+  return problem;
+}
+
+Schedule behaving(Kind kind, const SpaceProblem& what, const Target& target) {
+  WeightMatrix matrix = *what.matrix;
+  switch (kind) {
+    case crash:
+      std::abort();
+    case hang:
+      for (;;) pause();
+    case miscompute:
+      matrix.values.set(5, 3 + matrix.values.get(5));  // the kernel has another weight in it
+      break;
+    case refuse:
+      throw InfeasibleError({"a point does not fit", {}, "too much", "less"});
+    case fail:
+      throw InternalError("a step is wrong");
+    case memory: {
+      std::vector<std::vector<char>> all;
+      for (;;) all.emplace_back(std::size_t{64} << 20U, 'x');
+    }
+    case right:
+      break;
+  }
+  return default_schedule(what.algorithm, std::make_shared<const SparseTensor>(pack(matrix, formats::csr())),
+                          target);
+}
+
+/// `kinds` of candidates, and several of each.
+Space faulty_space(const SpaceProblem& what, const Target& target, std::vector<std::int64_t> kinds) {
+  return Space({.recipe = "faulty",
+                .target = target.name,
+                .knobs = {{"kind", std::move(kinds)}, {"number", {1, 2}}},
+                .words = {},
+                .constraints = {},
+                .preferences = {},
+                .schedule = [what, target](const KnobValues& point) {
+                  return behaving(static_cast<Kind>(point.at("kind")), what, target);
+                }});
+}
+
+class Tuning : public ::testing::Test {
+ public:
+  Tuning() : folder_(fs::temp_directory_path() / ("weft_tune_" + std::to_string(getpid()))) {
+    fs::create_directory(folder_);
+  }
+  ~Tuning() override { fs::remove_all(folder_); }
+  Tuning(const Tuning&) = delete;
+  Tuning& operator=(const Tuning&) = delete;
+
+  std::string path(const std::string& name = "t.jsonl") const { return (folder_ / name).string(); }
+
+ private:
+  fs::path folder_;
+};
+
+TuneOptions options_for(Measure measure) {
+  TuneOptions options;
+  options.measure.measure = measure;
+  options.measure.build_seconds = 20;
+  options.measure.run_seconds = 20;
+  options.measure.rounds = 3;
+  options.trials = 1000;
+  return options;
+}
+
+TEST_F(Tuning, FaultsAreCountedUnderTheirKindAndTheSearchGoesOn) {
+  TrialProblem problem = small_problem();
+  for (const auto& [measure, name] : {std::pair{Measure::cpu, "cpu"}, {Measure::sim, "sm_80"}}) {
+    const Target& target = target_named(name);
+    const std::vector<Space> spaces{
+        faulty_space(problem.what, target, {right, crash, hang, miscompute, refuse, fail, memory})};
+    TuneOptions options = options_for(measure);
+    options.measure.build_seconds = 3;
+    options.measure.memory_bytes = std::uint64_t{1} << 30U;
+    options.jobs = 3;
+    RecordFile file(path(name), RecordFile::Mode::append);
+    const TuneResult result = tune(problem, spaces, target, file, options);
+    EXPECT_EQ(result.status.trials, 14);
+    ASSERT_TRUE(result.best);
+    EXPECT_EQ(result.best->config.at("kind"), right);
+    EXPECT_GT(*result.status.best, 0);
+    using S = TrialStatus;
+    const std::map<TrialStatus, std::int64_t> expected{
+        {S::constraints, 2}, {S::compile, 6}, {S::timeout, 2}, {S::correctness, 2}};
+    EXPECT_EQ(result.status.failures, expected);
+    for (const StoredRecord& stored : file.records()) {
+      const Record& record = stored.record;
+      switch (record.config.at("kind")) {
+        case crash:
+          EXPECT_THAT(record.message, HasSubstr("Aborted"));
+          break;
+        case hang:
+          EXPECT_THAT(record.message, StartsWith("no end within"));
+          break;
+        case memory:
+          EXPECT_EQ(record.message, "out of memory");
+          break;
+        case miscompute:
+          EXPECT_TRUE(record.verified);
+          EXPECT_FALSE(record.microseconds);
+          break;
+        default:
+          break;
+      }
+    }
+  }
+}
+
+TEST_F(Tuning, AKernelThatSpillsTooMuchIsInfeasible) {
+  // An assembler that finds spills everywhere.
+  const fs::path tools = path("tools");
+  fs::create_directory(tools);
+  std::ofstream(tools / "ptxas") << R"(#!/bin/sh
+case "$*" in *--version*) echo "release 13.0, V13.0.88"; exit 0;; esac
+echo "ptxas info    : Compiling entry function 'k' for 'sm_80'" >&2
+echo "ptxas info    : Function properties for k" >&2
+echo "    128 bytes stack frame, 6000 bytes spill stores, 7000 bytes spill loads" >&2
+echo "ptxas info    : Used 255 registers, 400 bytes cmem[0]" >&2
+while [ $# -gt 0 ]; do [ "$1" = -o ] && echo cubin > "$2"; shift; done
+)";
+  fs::permissions(tools / "ptxas", fs::perms::owner_all);
+  const std::string former = getenv("PATH");
+  // The toolkit is looked for once, in the processes of the trials.
+  setenv("PATH", (tools.string() + ":" + former).c_str(), 1);
+  TrialProblem problem = small_problem();
+  const Target& target = target_named("sm_80");
+  const std::vector<Space> spaces{faulty_space(problem.what, target, {right})};
+  RecordFile file(path(), RecordFile::Mode::append);
+  const TuneResult result = tune(problem, spaces, target, file, options_for(Measure::sim));
+  setenv("PATH", former.c_str(), 1);
+  ASSERT_EQ(file.records().size(), 2U);
+  EXPECT_EQ(file.records()[0].record.spill_bytes, 13000);
+  EXPECT_EQ(file.records()[0].record.registers, 255);
+  EXPECT_EQ(file.records()[0].record.status, TrialStatus::constraints);
+  EXPECT_THAT(file.records()[0].record.message, HasSubstr("13000 B"));
+  EXPECT_FALSE(result.best);
+}
+
+TEST_F(Tuning, GoesOnWhereItWas) {
+  TrialProblem problem = small_problem();
+  const Target& target = target_named("sm_90a");
+  const std::vector<Space> spaces = spaces_for(problem.what, target);
+  TuneOptions options = options_for(Measure::model);
+  options.trials = 7;
+  RecordFile file(path(), RecordFile::Mode::append);
+  EXPECT_EQ(tune(problem, spaces, target, file, options).status.resumed, 0);
+  options.trials = 12;
+  const TuneResult result = tune(problem, spaces, target, file, options);
+  EXPECT_EQ(result.status.resumed, 7);
+  EXPECT_EQ(result.status.trials, 12);
+  EXPECT_EQ(file.records().size(), 12U);
+  std::set<std::string> keys;
+  for (const StoredRecord& stored : file.records()) keys.insert(stored.record.key());
+  EXPECT_EQ(keys.size(), 12U);
+  // With as many as asked for, nothing is tried.
+  EXPECT_EQ(tune(problem, spaces, target, file, options).status.trials, 12);
+  EXPECT_EQ(file.records().size(), 12U);
+}
+
+TEST_F(Tuning, TheBestOfALikeProblemIsTheIncumbent) {
+  TrialProblem problem = small_problem();
+  const Target& target = target_named("sm_90a");
+  std::vector<Space> spaces = spaces_for(problem.what, target);
+  std::erase_if(spaces, [](const Space& space) { return space.recipe() == "default"; });
+  RecordFile file(path(), RecordFile::Mode::append);
+  TuneOptions options = options_for(Measure::model);
+  options.strategy = Strategy::random;
+  options.trials = 5;
+  const TuneResult first = tune(problem, spaces, target, file, options);
+  TrialProblem other = small_problem();
+  other.what.algorithm = spmm_algorithm(32, 48, 24, DType::f32);
+  other.tensors["B"] = random_array(DType::f32, {48, 24}, 2);
+  other.tensors["C"] = Array(DType::f32, {32, 24});
+  other.columns = 24;
+  options.trials = 1;
+  tune(other, spaces, target, file, options);
+  const Record& record = file.records().back().record;
+  EXPECT_EQ(record.strategy, "incumbent");
+  EXPECT_EQ(record.config, first.best->config);
+  EXPECT_EQ(record.problem.sizes.at("N"), 24);
+}
+
+TEST_F(Tuning, AStopFinishesTheTrial) {
+  TrialProblem problem = small_problem();
+  const Target& target = target_named("cpu");
+  const std::vector<Space> spaces{faulty_space(problem.what, target, {right})};
+  RecordFile file(path(), RecordFile::Mode::append);
+  TuneHooks hooks;
+  bool stop = false;
+  hooks.stop = [&] { return stop; };
+  hooks.progress = [&](const TuneStatus& status) { stop = status.trials >= 1; };
+  const TuneResult result = tune(problem, spaces, target, file, options_for(Measure::cpu), hooks);
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_EQ(file.records().size(), 1U);
+  EXPECT_TRUE(file.records()[0].record.time_of_correct());
+}
+
+TEST_F(Tuning, ABudgetOfTimeEndsIt) {
+  TrialProblem problem = small_problem();
+  const Target& target = target_named("cpu");
+  const std::vector<Space> spaces{faulty_space(problem.what, target, {hang, right})};
+  RecordFile file(path(), RecordFile::Mode::append);
+  TuneOptions options = options_for(Measure::cpu);
+  options.seconds = 0.5;
+  options.measure.build_seconds = 1.5;
+  const TuneResult result = tune(problem, spaces, target, file, options);
+  EXPECT_FALSE(result.interrupted);
+  EXPECT_LT(result.status.trials, 4);
+}
+
+TEST_F(Tuning, WhatCannotBeTunedIsAnError) {
+  TrialProblem problem = small_problem();
+  RecordFile file(path(), RecordFile::Mode::append);
+  const Target& target = target_named("sm_90a");
+  EXPECT_THROW(tune(problem, {}, target, file, options_for(Measure::model)), InfeasibleError);
+  tune(problem, spaces_for(problem.what, target), target, file, options_for(Measure::model));
+  const Target& older = target_named("sm_80");
+  EXPECT_THROW(tune(problem, spaces_for(problem.what, older), older, file, options_for(Measure::model)),
+               UserError);
+}
+
+TEST_F(Tuning, TheVerdictNamesDenseAndTheTurningPoint) {
+  TrialProblem problem = small_problem();
+  const Target& target = target_named("sm_90a");
+  const std::vector<Space> spaces = spaces_for(problem.what, target);
+  RecordFile file(path(), RecordFile::Mode::append);
+  TuneOptions options = options_for(Measure::model);
+  options.trials = 5;
+  const TuneResult result = tune(problem, spaces, target, file, options);
+  Verdict verdict = verdict_of(result, problem, target, file.records());
+  ASSERT_TRUE(verdict.dense);
+  EXPECT_GT(*verdict.bound, 0);
+  EXPECT_FALSE(verdict.bound_by.empty());
+  verdict.dense_below_n = 64;
+  verdict.dense->microseconds = verdict.microseconds / 2;
+  const std::string text = text_of(verdict, *result.best);
+  EXPECT_THAT(text, HasSubstr("2.00x faster"));
+  EXPECT_THAT(text, HasSubstr("stay dense"));
+  EXPECT_THAT(text, HasSubstr("N below 64"));
+  EXPECT_THAT(text, HasSubstr("bounded by"));
+  EXPECT_THAT(text, StartsWith("fastest: "));
+}
+
+}  // namespace
+}  // namespace weft
