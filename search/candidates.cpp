@@ -31,29 +31,50 @@ Strategy strategy_named(std::string_view name) {
                    "ranked, random, exhaustive or feasible" + did_you_mean(name, strategy_names)});
 }
 
+namespace {
+
+/// Where a value of a knob stands among all of them, from about -1 to 1, by its logarithm.
+double place_of(std::int64_t value, const ir::Knob& knob) {
+  const auto log = [](std::int64_t number) { return std::log2(static_cast<double>(number) + 1); };
+  const auto [least, most] = std::ranges::minmax(knob.values);
+  if (least == most) return 0;
+  return 2 * (log(value) - log(least)) / (log(most) - log(least)) - 1;
+}
+
+}  // namespace
+
 Candidates::Candidates(const std::vector<Space>& spaces, Strategy strategy, const Predict& predicted,
                        std::uint64_t seed)
     : strategy_(strategy), random_(seed) {
-  std::map<std::string, std::size_t> traits;
-  const auto trait = [&](const std::string& name) {
-    return traits.try_emplace(name, traits.size()).first->second;
-  };
   for (std::size_t space = 0; space < spaces.size(); ++space) {
     const Points points =
         strategy == Strategy::feasible ? spaces[space].feasible() : spaces[space].worth_trying();
     for (std::size_t i = 0; i < points.size(); ++i) {
       Candidate candidate{{space, points[i]}, name_of_point(spaces[space].recipe(), points[i]), 0};
       candidate.predicted = predicted(candidate.point);
-      std::vector<std::size_t> its{trait(spaces[space].recipe())};
-      for (const auto& [knob, value] : candidate.point.config)
-        its.push_back(trait(fmt::format("{} {}={}", spaces[space].recipe(), knob, value)));
       by_name_[candidate.name] = candidates_.size();
+      traits_.push_back(traits_of(spaces[space], candidate.point.config));
       candidates_.push_back(std::move(candidate));
-      traits_.push_back(std::move(its));
     }
   }
-  weights_.assign(traits.size(), 0);
+  weights_.assign(trait_numbers_.size(), 0);
   begun_.assign(candidates_.size(), false);
+}
+
+std::vector<Candidates::Trait> Candidates::traits_of(const Space& space, const KnobValues& config) {
+  const auto number = [&](const std::string& name) {
+    return trait_numbers_.try_emplace(name, trait_numbers_.size()).first->second;
+  };
+  std::vector<Trait> traits{{number(space.recipe()), 1}};
+  for (const ir::Knob& knob : space.knobs()) {
+    const std::int64_t value = config.at(knob.name);
+    const std::string name = space.recipe() + " " + knob.name;
+    traits.push_back({number(fmt::format("{}={}", name, value)), 1});
+    // What is measured at some values says something of those beyond.
+    const double place = place_of(value, knob);
+    if (place != 0) traits.push_back({number(name), place});
+  }
+  return traits;
 }
 
 const Candidate* Candidates::find(const std::string& recipe, const KnobValues& config) const {
@@ -88,25 +109,28 @@ void Candidates::fit() {
   if (!stale_) return;
   stale_ = false;
   std::fill(weights_.begin(), weights_.end(), 0.0);
-  std::vector<std::vector<std::size_t>> having(weights_.size());
+  std::vector<std::vector<std::pair<std::size_t, double>>> having(weights_.size());
   std::map<std::size_t, double> rest = measured_;
   for (const auto& [number, value] : measured_)
-    for (const std::size_t trait : traits_[number]) having[trait].push_back(number);
+    for (const Trait& trait : traits_[number]) having[trait.number].emplace_back(number, trait.size);
   for (int sweep = 0; sweep < sweeps; ++sweep) {
     for (std::size_t trait = 0; trait < weights_.size(); ++trait) {
       if (having[trait].empty()) continue;
       const double former = weights_[trait];
-      double sum = 0;
-      for (const std::size_t number : having[trait]) sum += rest[number] + former;
-      weights_[trait] = sum / (static_cast<double>(having[trait].size()) + ridge);
-      for (const std::size_t number : having[trait]) rest[number] += former - weights_[trait];
+      double sum = 0, squares = ridge;
+      for (const auto& [number, size] : having[trait]) {
+        sum += size * (rest[number] + size * former);
+        squares += size * size;
+      }
+      weights_[trait] = sum / squares;
+      for (const auto& [number, size] : having[trait]) rest[number] += size * (former - weights_[trait]);
     }
   }
 }
 
 double Candidates::rank_of(std::size_t number) const {
   double rank = std::log(std::max(candidates_[number].predicted, 1e-9));
-  for (const std::size_t trait : traits_[number]) rank += weights_[trait];
+  for (const Trait& trait : traits_[number]) rank += trait.size * weights_[trait.number];
   return rank;
 }
 

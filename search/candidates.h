@@ -32,7 +32,8 @@ enum class Strategy : std::uint8_t {
 Strategy strategy_named(std::string_view name);
 
 /// The points of some spaces and what is known of them. The rank begins as the order of the analytic bound;
-/// measured points correct it by a factor for each value of each knob, fitted to the logarithm of measured
+/// measured points correct it by a factor for each recipe and value of a knob, and a slope along each knob,
+/// fitted to the logarithm of measured
 /// over predicted. A failure counts as four times the bound.
 class Candidates {
  public:
@@ -61,6 +62,13 @@ class Candidates {
   std::optional<Choice> next();
 
  private:
+  /// A recipe or a value of a knob, of size 1; or where the value stands among all of the knob.
+  struct Trait {
+    std::size_t number = 0;
+    double size = 1;
+  };
+
+  std::vector<Trait> traits_of(const Space& space, const KnobValues& config);
   std::size_t number_of(const Candidate& candidate) const;
   std::vector<std::size_t> open() const;
   void fit();
@@ -69,7 +77,8 @@ class Candidates {
   Strategy strategy_;
   Random random_;
   std::vector<Candidate> candidates_;
-  std::vector<std::vector<std::size_t>> traits_;  ///< of each candidate: recipe, values of knobs
+  std::map<std::string, std::size_t> trait_numbers_;
+  std::vector<std::vector<Trait>> traits_;  ///< of each candidate
   std::map<std::string, std::size_t> by_name_;
   std::vector<double> weights_;  ///< of each trait
   std::vector<bool> begun_;

@@ -184,7 +184,7 @@ TEST_F(TuneVerb, AHundredKillsLoseNothing) {
   std::vector<std::string> known;
   std::string name = "0.jsonl";
   while (killed < kills) {
-    const pid_t child = start(command({"--target", "sm_90", "--measure", "model", "--strategy", "exhaustive",
+    const pid_t child = start(command({"--target", "sm_90", "--measure", "model", "--strategy", "feasible",
                                        "--trials", "150", "--db", name}));
     ASSERT_GT(child, 0);
     std::this_thread::sleep_for(std::chrono::microseconds(20'000 + random.below(150'000)));
@@ -204,11 +204,11 @@ TEST_F(TuneVerb, AHundredKillsLoseNothing) {
     known.clear();
   }
   // What is left goes on to its end, and is then what a search without a kill finds.
-  EXPECT_EQ(tune({"--target", "sm_90", "--measure", "model", "--strategy", "exhaustive", "--trials", "150",
+  EXPECT_EQ(tune({"--target", "sm_90", "--measure", "model", "--strategy", "feasible", "--trials", "150",
                   "--db", name})
                 .exit_code,
             0);
-  EXPECT_EQ(tune({"--target", "sm_90", "--measure", "model", "--strategy", "exhaustive", "--trials", "150",
+  EXPECT_EQ(tune({"--target", "sm_90", "--measure", "model", "--strategy", "feasible", "--trials", "150",
                   "--db", "whole.jsonl"})
                 .exit_code,
             0);
@@ -220,7 +220,7 @@ TEST_F(TuneVerb, AHundredKillsLoseNothing) {
 
 TEST_F(TuneVerb, TwoOnOneFileShareTheWork) {
   const auto words = [&](const char* seed) {
-    return command({"--target", "sm_90", "--measure", "model", "--strategy", "random", "--seed", seed,
+    return command({"--target", "sm_90", "--measure", "model", "--strategy", "feasible", "--seed", seed,
                     "--trials", "120", "--db", "t.jsonl"});
   };
   const pid_t one = start(words("1"));
