@@ -23,7 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 class TuneVerb : public ::testing::Test {
  public:
