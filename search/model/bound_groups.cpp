@@ -1,7 +1,7 @@
 // Kernels of row groups on tensor cores (scheduler/shfl_bw.h).
 #include <weft/search/model/bound_parts.h>
 
-#include <cmath>
+#include <algorithm>
 
 namespace weft::bounds {
 namespace {
@@ -68,11 +68,27 @@ Cut cut_of(const ProblemSummary& problem, const KnobValues& point, const Target&
   return cut;
 }
 
-/// Blocks that a multiprocessor has at the same time, by what the stages take of its shared memory.
+constexpr std::int64_t lanes = 32, warps_of_warpgroup = 4;
+constexpr std::int64_t registers_beside_sums = 48;
+/// Warps that keep the tensor cores of a multiprocessor busy: one for each.
+constexpr double busy_warps = 4;
+
+std::int64_t warps_of(const Cut& cut) {
+  const std::int64_t sums = pieces(cut.rows, cut.piece_rows) * pieces(cut.columns, cut.piece_columns);
+  return sums * (cut.warpgroups ? warps_of_warpgroup : 1);
+}
+
+/// Blocks that a multiprocessor has at the same time, by shared memory, threads and registers.
 double resident(const Cut& cut, const Target& target) {
   const double bytes = static_cast<double>(cut.stages) * cut.bytes_of_stage() +
                        static_cast<double>(target.shared_bytes_reserved);
-  return std::max(1.0, std::floor(static_cast<double>(target.shared_bytes_per_multiprocessor) / bytes));
+  const std::int64_t threads = lanes * (warps_of(cut) + cut.producers);
+  const std::int64_t registers = cut.rows * cut.columns + registers_beside_sums * threads;
+  const auto by_shared =
+      static_cast<std::int64_t>(static_cast<double>(target.shared_bytes_per_multiprocessor) / bytes);
+  return static_cast<double>(
+      std::max<std::int64_t>(1, std::min({by_shared, target.threads_per_multiprocessor / threads,
+                                          target.registers_per_multiprocessor / registers})));
 }
 
 }  // namespace
@@ -100,7 +116,9 @@ Bound of_groups(const ProblemSummary& problem, const KnobValues& point, const Ta
           : 1;
   parts.add_of_multiprocessor(Resource::l2, turns * loaded, copying * ceilings.l2_bytes_a_second);
   const double multiplied = depth * rows * columns;
-  const double slower = target.name == "sm_90a" && !cut.warpgroups ? share_of_mma : 1;
+  const double together = cut.persists ? 1 : std::min(turns, resident(cut, target));
+  const double working = std::min(1.0, together * static_cast<double>(warps_of(cut)) / busy_warps);
+  const double slower = working * (target.name == "sm_90a" && !cut.warpgroups ? share_of_mma : 1);
   parts.add_of_multiprocessor(Resource::tensor, turns * 2 * multiplied,
                               slower * ceilings.tensor_operations_a_second);
   const double read = multiplied * bytes_of_element *
@@ -110,7 +128,6 @@ Bound of_groups(const ProblemSummary& problem, const KnobValues& point, const Ta
   add_memory(parts, problem, ceilings);
   // Copies that a block waits for, and the ends of its tiles, are hidden by the other blocks of its
   // processor.
-  const double together = cut.persists ? 1 : std::min(turns, resident(cut, target));
   const auto ahead = static_cast<double>(std::max<std::int64_t>(1, cut.stages - 1));
   parts.add(Resource::latency,
             turns * static_cast<double>(stages_of_tile) * copy_microseconds / ahead / together);

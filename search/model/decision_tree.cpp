@@ -1,6 +1,6 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/model/decision_tree.h>
-#include <weft/search/model/random_numbers.h>
+#include <weft/search/model/draw.h>
 
 #include <algorithm>
 #include <cmath>
@@ -152,7 +152,8 @@ class Growing {
     std::vector<std::size_t> all(set_.width);
     std::iota(all.begin(), all.end(), std::size_t{0});
     if (options_.features_of_split == 0 || options_.features_of_split >= all.size()) return all;
-    for (std::size_t i = 0; i < all.size(); ++i) std::swap(all[i], all[i + random_.below(all.size() - i)]);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      std::swap(all[i], all[i + draw_below(random_, all.size() - i)]);
     return all;
   }
 
@@ -196,7 +197,7 @@ class Growing {
   const TrainingSet& set_;
   const TreeOptions& options_;
   std::vector<std::size_t> samples_;
-  RandomNumbers random_;
+  Random random_;
   std::size_t least_ = 1;
   std::vector<std::size_t> order_;
   std::vector<DecisionTree::Node> nodes_;

@@ -1,5 +1,5 @@
+#include <weft/search/model/draw.h>
 #include <weft/search/model/forest.h>
-#include <weft/search/model/random_numbers.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,14 +8,14 @@ namespace weft {
 
 RandomForest::RandomForest(const TrainingSet& set, const ForestOptions& options)
     : classes_(set.classes), width_(set.width) {
-  RandomNumbers random(options.seed);
+  Random random(options.seed);
   TreeOptions tree = options.tree;
   tree.features_of_split =
       std::max<std::size_t>(1, static_cast<std::size_t>(std::sqrt(static_cast<double>(set.width))));
   for (int i = 0; i < options.trees; ++i) {
     std::vector<std::size_t> drawn(set.size());
-    for (std::size_t& sample : drawn) sample = random.below(set.size());
-    tree.seed = random.next();
+    for (std::size_t& sample : drawn) sample = draw_below(random, set.size());
+    tree.seed = random.bits();
     trees_.push_back(fit_tree(set, tree, std::move(drawn)));
   }
 }

@@ -3,6 +3,7 @@
 #include <weft/search/model/classes.h>
 #include <weft/search/model/predictor.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -16,21 +17,38 @@ const Feature& feature_of(const DecisionTree::Node& node) {
   return features()[static_cast<std::size_t>(node.feature)];
 }
 
-void print_node(const Predictor& predictor, std::size_t at, const std::string& indent, std::string& text) {
+/// Without the knobs that are the same in all classes: those say nothing where classes stand side by side.
+std::vector<std::string> short_names(const std::vector<Configuration>& classes) {
+  std::vector<std::string> names;
+  for (const Configuration& one : classes) {
+    Configuration left = one;
+    std::erase_if(left.point, [&](const auto& knob) {
+      return classes.size() > 1 && std::ranges::all_of(classes, [&](const Configuration& other) {
+               const auto found = other.point.find(knob.first);
+               return found != other.point.end() && found->second == knob.second;
+             });
+    });
+    names.push_back(left.text());
+  }
+  return names;
+}
+
+void print_node(const Predictor& predictor, const std::vector<std::string>& names, std::size_t at,
+                const std::string& indent, std::string& text) {
   const DecisionTree::Node& node = predictor.tree.nodes()[at];
   if (node.feature < 0) {
     const auto best = static_cast<std::size_t>(node.ranking.front());
-    text += fmt::format("{}{}  ({} {}, {:.3f} of the best time)\n", indent, predictor.classes[best].text(),
-                        node.samples, node.samples == 1 ? "problem" : "problems", node.slow_down);
+    text += fmt::format("{}{}  ({} {}, {:.3f} of the best time)\n", indent, names[best], node.samples,
+                        node.samples == 1 ? "problem" : "problems", node.slow_down);
     return;
   }
   const Feature& feature = feature_of(node);
   const std::string limit =
       feature.is_size ? std::to_string(largest_size(node.threshold)) : fmt::format("{:.6g}", node.threshold);
   text += fmt::format("{}{} <= {}\n", indent, feature.name, limit);
-  print_node(predictor, static_cast<std::size_t>(node.left), indent + "  ", text);
+  print_node(predictor, names, static_cast<std::size_t>(node.left), indent + "  ", text);
   text += fmt::format("{}{} > {}\n", indent, feature.name, limit);
-  print_node(predictor, static_cast<std::size_t>(node.right), indent + "  ", text);
+  print_node(predictor, names, static_cast<std::size_t>(node.right), indent + "  ", text);
 }
 
 Json json_of_node(const DecisionTree::Node& node) {
@@ -177,7 +195,7 @@ Predictor make_predictor(const TimingTable& table, const std::vector<int>& label
 
 std::string text_of(const Predictor& predictor) {
   std::string text;
-  print_node(predictor, 0, {}, text);
+  print_node(predictor, short_names(predictor.classes), 0, {}, text);
   return text;
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/model/timing_table.h>
+#include <weft/search/spaces/recipe_knobs.h>
 
 #include <algorithm>
 #include <map>
@@ -10,13 +11,33 @@ namespace {
 
 constexpr double slow_down_of_unmeasured = 10;
 
+template <class Knobs>
+std::string word_of(std::span<const RecipeKnob<Knobs>> knobs, const std::string& knob, std::int64_t value) {
+  for (const RecipeKnob<Knobs>& known : knobs) {
+    if (known.name != knob) continue;
+    if (value < known.least) return {};
+    const bool has_word = value >= 1 && value <= std::ssize(known.words);
+    return has_word ? std::string(known.words[static_cast<std::size_t>(value - 1)]) : std::to_string(value);
+  }
+  return std::to_string(value);
+}
+
+/// As --recipe takes it; nothing for a knob that is left to the recipe.
+std::string word_of(const std::string& recipe, const std::string& knob, std::int64_t value) {
+  if (recipe == "shfl_bw") return word_of(shfl_bw_knobs(), knob, value);
+  if (recipe == "sparsert") return word_of(sparsert_knobs(), knob, value);
+  return std::to_string(value);
+}
+
 }  // namespace
 
 std::string Configuration::text() const {
   std::string text = recipe;
   char separator = ':';
   for (const auto& [knob, value] : point) {
-    text += fmt::format("{}{}={}", separator, knob, value);
+    const std::string word = word_of(recipe, knob, value);
+    if (word.empty()) continue;
+    text += fmt::format("{}{}={}", separator, knob, word);
     separator = ',';
   }
   return text;

@@ -16,7 +16,7 @@ struct Configuration {
   std::string recipe;
   KnobValues point;
 
-  /// "shfl_bw:stages=3,tile_n=256"; the recipe alone where it has no knobs.
+  /// "shfl_bw:stages=3,tile_n=256", as --recipe takes it; the recipe alone where it has no knobs.
   std::string text() const;
   auto operator<=>(const Configuration&) const = default;
 };

@@ -1,7 +1,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/model/bound.h>
 #include <weft/search/model/classes.h>
-#include <weft/search/model/random_numbers.h>
+#include <weft/search/model/draw.h>
 #include <weft/search/model/validation.h>
 
 #include <algorithm>
@@ -27,7 +27,8 @@ std::vector<std::size_t> parts_of(const TimingTable& table, const ValidationOpti
   if (options.folds == 0 || options.folds >= count) return parts;
   std::vector<std::size_t> dealt(count);
   std::iota(dealt.begin(), dealt.end(), std::size_t{0});
-  RandomNumbers(options.seed).shuffle(dealt);
+  Random random(options.seed);
+  shuffle(dealt, random);
   for (std::size_t& part : parts) part = dealt[part] % options.folds;
   count = options.folds;
   return parts;
@@ -192,7 +193,7 @@ std::vector<LearningPoint> learning_curve(const TimingTable& table, const TreeOp
   const std::vector<int> labels = options.labelling(table);
   const std::vector<std::size_t> matrices = table.matrices();
   const std::size_t count = matrices.empty() ? 0 : 1 + *std::ranges::max_element(matrices);
-  RandomNumbers random(options.seed);
+  Random random(options.seed);
   std::vector<LearningPoint> curve;
   for (const double share : {0.1, 0.2, 0.4, 0.6, 0.8}) {
     const auto learnt = static_cast<std::size_t>(std::llround(share * static_cast<double>(count)));
@@ -201,7 +202,7 @@ std::vector<LearningPoint> learning_curve(const TimingTable& table, const TreeOp
     for (int drawing = 0; drawing < drawings; ++drawing) {
       std::vector<std::size_t> order(count);
       std::iota(order.begin(), order.end(), std::size_t{0});
-      random.shuffle(order);
+      shuffle(order, random);
       std::vector<bool> chosen(count);
       for (std::size_t i = 0; i < learnt; ++i) chosen[order[i]] = true;
       std::vector<std::size_t> from;

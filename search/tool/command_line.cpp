@@ -80,6 +80,8 @@ int command_line(int argc, char** argv) {
   tool::add_bench(app, action);
   tool::add_tune(app, action);
   tool::add_demo(app, action);
+  tool::add_train(app, action);
+  tool::add_predict(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -22,6 +22,8 @@ void add_tune(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_demo(CLI::App& app, Action& action);
+void add_train(CLI::App& app, Action& action);
+void add_predict(CLI::App& app, Action& action);
 
 /// Exit codes of the command.
 enum ExitCode : int {

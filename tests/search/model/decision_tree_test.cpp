@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/model/decision_tree.h>
+#include <weft/search/model/draw.h>
 #include <weft/search/model/forest.h>
-#include <weft/search/model/random_numbers.h>
 
 #include <cmath>
 
@@ -53,12 +53,12 @@ TEST(DecisionTree, leaves_take_the_class_that_loses_least) {
 }
 
 TEST(DecisionTree, keeps_height_and_least_leaf) {
-  RandomNumbers random(3);
+  Random random(3);
   std::vector<double> features;
   std::vector<int> labels;
   for (int i = 0; i < 300; ++i) {
-    for (int f = 0; f < 3; ++f) features.push_back(random.fraction());
-    labels.push_back(static_cast<int>(random.below(5)));
+    for (int f = 0; f < 3; ++f) features.push_back(random.uniform());
+    labels.push_back(static_cast<int>(draw_below(random, 5)));
   }
   const TrainingSet set = labelled(3, features, labels, 5);
   for (const int height : {0, 1, 2, 4, 8}) {
@@ -121,18 +121,18 @@ TEST(DecisionTree, refuses_nothing_and_broken_nodes) {
 }
 
 TEST(RandomForest, votes_better_than_a_tree_on_noise_and_repeats) {
-  RandomNumbers random(11);
+  Random random(11);
   const auto draw = [&](std::size_t count) {
     std::vector<double> features;
     std::vector<int> labels;
     for (std::size_t i = 0; i < count; ++i) {
       double sum = 0;
       for (int f = 0; f < 6; ++f) {
-        features.push_back(random.fraction());
+        features.push_back(random.uniform());
         sum += features.back();
       }
       const int label = sum > 3 ? 1 : 0;
-      labels.push_back(random.below(10) == 0 ? 1 - label : label);
+      labels.push_back(draw_below(random, 10) == 0 ? 1 - label : label);
     }
     return labelled(6, features, labels, 2);
   };

@@ -1,7 +1,7 @@
 // Times that nobody measured: of problems and configurations with a rule behind them, and noise on top.
 #pragma once
 
-#include <weft/search/model/random_numbers.h>
+#include <weft/search/model/draw.h>
 #include <weft/search/model/timing_table.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ inline std::int64_t power_of_two(std::size_t exponent) {
 /// Products of row groups: `matrices` of them, each with three widths N. Twelve configurations; which one is
 /// fastest follows from N, V and the density, and every time is off by up to `noise`.
 inline TimingTable made_times(std::size_t matrices, double noise, std::uint64_t seed) {
-  RandomNumbers random(seed);
+  Random random(seed);
   TimingTable table;
   for (const std::int64_t columns : {64, 128, 256, 512}) {
     for (const std::int64_t stages : {2, 3, 4})
@@ -24,18 +24,19 @@ inline TimingTable made_times(std::size_t matrices, double noise, std::uint64_t 
   }
   for (std::size_t i = 0; i < matrices; ++i) {
     ProblemSummary summary;
-    summary.m = 64 * power_of_two(random.below(7));
-    summary.k = 64 * power_of_two(random.below(7));
-    summary.group_rows = 32 * power_of_two(random.below(3));
+    summary.m = 64 * power_of_two(draw_below(random, 7));
+    summary.k = 64 * power_of_two(draw_below(random, 7));
+    summary.group_rows = 32 * power_of_two(draw_below(random, 3));
     summary.dtype = DType::f16;
-    const double density = 0.05 + 0.45 * random.fraction();
+    const double density = 0.05 + 0.45 * random.uniform();
     summary.stored =
         summary.m * std::max<std::int64_t>(1, std::llround(density * static_cast<double>(summary.k)));
     summary.row_mean = static_cast<double>(summary.stored) / static_cast<double>(summary.m);
-    for (int width = 0; width < 3; ++width) {
+    const std::size_t narrowest = draw_below(random, 7);
+    for (std::size_t width = 0; width < 3; ++width) {
       TimingTable::Problem problem;
       problem.summary = summary;
-      problem.summary.n = 64 * power_of_two(random.below(7));
+      problem.summary.n = 64 * power_of_two((narrowest + 2 * width) % 7);
       problem.summary.dense_elements = problem.summary.k * problem.summary.n;
       problem.target = "sm_90a";
       problem.device = device_numbers(target_named("sm_90a"));
@@ -49,7 +50,7 @@ inline TimingTable made_times(std::size_t matrices, double noise, std::uint64_t 
       for (const Configuration& one : table.configurations) {
         const double off = std::abs(std::log2(static_cast<double>(one.point.at("tile_n")) / wanted)) +
                            0.3 * std::abs(static_cast<double>(one.point.at("stages") - stages));
-        problem.microseconds.push_back(10 * (1 + 0.25 * off) * (1 + noise * random.fraction()));
+        problem.microseconds.push_back(10 * (1 + 0.25 * off) * (1 + noise * random.uniform()));
       }
       table.problems.push_back(problem);
     }

@@ -150,7 +150,7 @@ TEST_P(EmittedTreeOf, equals_the_tree_on_a_hundred_thousand_points_and_is_quick)
   std::ofstream(folder / "tree.h") << source_of(predictor, GetParam());
   std::ofstream(source) << "#include \"tree.h\"\n" << program;
 
-  RandomNumbers random(99);
+  Random random(99);
   std::vector<std::array<double, feature_count>> points(100'000);
   std::vector<FeatureValues> values(points.size());
   // Near thresholds as often as anywhere.
@@ -161,15 +161,15 @@ TEST_P(EmittedTreeOf, equals_the_tree_on_a_hundred_thousand_points_and_is_quick)
   for (std::size_t i = 0; i < points.size(); ++i) {
     for (std::size_t f = 0; f < feature_count; ++f) {
       points[i][f] =
-          features()[f].is_size ? std::floor(std::exp2(16 * random.fraction())) : 256 * random.fraction();
-      if (features()[f].name == "density") points[i][f] = random.fraction();
+          features()[f].is_size ? std::floor(std::exp2(16 * random.uniform())) : 256 * random.uniform();
+      if (features()[f].name == "density") points[i][f] = random.uniform();
     }
-    const DecisionTree::Node& near = *splits[random.below(splits.size())];
+    const DecisionTree::Node& near = *splits[draw_below(random, splits.size())];
     const auto f = static_cast<std::size_t>(near.feature);
-    points[i][f] = features()[f].is_size  ? std::max(1.0, static_cast<double>(largest_size(near.threshold)) +
-                                                              static_cast<double>(random.below(3)) - 1)
-                   : random.below(2) == 0 ? near.threshold
-                                          : std::nextafter(near.threshold, 1e9);
+    points[i][f] = features()[f].is_size ? std::max(1.0, static_cast<double>(largest_size(near.threshold)) +
+                                                             static_cast<double>(draw_below(random, 3)) - 1)
+                   : draw_below(random, 2) == 0 ? near.threshold
+                                                : std::nextafter(near.threshold, 1e9);
     for (std::size_t j = 0; j < feature_count; ++j)
       values[i][j] = features()[j].is_size ? std::log2(points[i][j]) : points[i][j];
   }

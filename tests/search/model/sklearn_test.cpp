@@ -1,7 +1,7 @@
 // The tree beside scikit-learn's, where Python has it.
 #include <gtest/gtest.h>
 #include <weft/search/model/decision_tree.h>
-#include <weft/search/model/random_numbers.h>
+#include <weft/search/model/draw.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -91,7 +91,7 @@ TEST(DecisionTree, is_the_tree_of_scikit_learn) {
   if (python.empty()) GTEST_SKIP() << "Python has no sklearn";
   // Features that a 32-bit float holds exactly, because scikit-learn keeps them so; no two values equal, so
   // that good splits are seldom equally good.
-  RandomNumbers random(2024);
+  Random random(2024);
   constexpr std::size_t count = 800, width = 4;
   TrainingSet set;
   set.width = width;
@@ -100,13 +100,13 @@ TEST(DecisionTree, is_the_tree_of_scikit_learn) {
   std::vector<std::vector<double>> columns(width);
   for (std::vector<double>& column : columns) {
     for (std::size_t i = 0; i < count; ++i) column.push_back(static_cast<double>(i) / 64);
-    random.shuffle(column);
+    shuffle(column, random);
   }
   for (std::size_t i = 0; i < count; ++i) {
     std::vector<double> sample;
     for (const std::vector<double>& column : columns) sample.push_back(column[i]);
     int label = sample[0] > 6 ? (sample[1] > 4 ? 0 : 1) : sample[2] > 9 ? 2 : sample[3] > 3 ? 3 : 4;
-    if (random.below(5) == 0) label = static_cast<int>(random.below(6));
+    if (draw_below(random, 5) == 0) label = static_cast<int>(draw_below(random, 6));
     set.features.insert(set.features.end(), sample.begin(), sample.end());
     set.labels.push_back(label);
     for (int c = 0; c < 6; ++c) set.slow_downs.push_back(c == label ? 1 : 2);

@@ -30,9 +30,9 @@ TEST(Validation, never_learns_from_the_matrix_that_it_judges) {
   // another width of it would know.
   TimingTable table = made_times(40, 0, 9);
   const std::vector<std::size_t> matrices = table.matrices();
-  RandomNumbers random(1);
+  Random random(1);
   std::vector<std::size_t> fastest;
-  for (int i = 0; i < 40; ++i) fastest.push_back(random.below(table.configurations.size()));
+  for (int i = 0; i < 40; ++i) fastest.push_back(draw_below(random, table.configurations.size()));
   for (std::size_t i = 0; i < table.problems.size(); ++i) {
     TimingTable::Problem& problem = table.problems[i];
     problem.features = {};

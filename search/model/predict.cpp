@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/default_schedule.h>
+#include <weft/scheduler/shfl_bw.h>
+#include <weft/scheduler/sparsert.h>
+#include <weft/search/model/predict.h>
+
+#include <optional>
+
+namespace weft {
+namespace {
+
+/// The schedule of a configuration, or nothing and the reason.
+std::optional<Prediction> tried(const Configuration& configuration, const SpaceProblem& problem,
+                                const Target& target, std::string& reason) {
+  try {
+    const Space space = space_of(configuration.recipe, problem, target);
+    if (const Constraint* violated = space.violated(configuration.point)) {
+      reason = fmt::format("{}: {}", violated->name, violated->text);
+      return std::nullopt;
+    }
+    return Prediction{
+        space.schedule(configuration.point), space.text(configuration.point), configuration.point, true, {}};
+  } catch (const UserError& error) {
+    // A recipe that has no space here, knobs of another version, a step that refuses.
+    reason = error.report().found.empty() ? error.report().what
+                                          : error.report().what + ": " + error.report().found;
+    return std::nullopt;
+  }
+}
+
+/// What a recipe chooses for itself.
+Prediction unasked(const SpaceProblem& problem, const Target& target) {
+  const auto weights = std::make_shared<const SparseTensor>(pack(*problem.matrix, problem.format));
+  const bool grouped = problem.format.parameters.contains("V");
+  try {
+    return {
+        grouped ? shfl_bw(problem.algorithm, weights, target) : sparsert(problem.algorithm, weights, target),
+        grouped ? "shfl_bw" : "sparsert",
+        {},
+        false,
+        {}};
+  } catch (const UserError&) {
+    return {default_schedule(problem.algorithm, weights, target), "default", {}, false, {}};
+  }
+}
+
+}  // namespace
+
+Prediction predict(const Predictor& predictor, const SpaceProblem& problem, const Target& target,
+                   const DeviceNumbers& device) {
+  const ProblemSummary summary = summary_of(problem.algorithm, *problem.matrix, problem.format, 4096);
+  std::vector<Prediction::PassedOver> passed_over;
+  for (const Configuration* configuration : predictor.ranking(features_of(summary, device))) {
+    std::string reason;
+    if (std::optional<Prediction> found = tried(*configuration, problem, target, reason)) {
+      found->passed_over = std::move(passed_over);
+      return std::move(*found);
+    }
+    passed_over.push_back({configuration->text(), reason});
+  }
+  Prediction found = unasked(problem, target);
+  found.passed_over = std::move(passed_over);
+  return found;
+}
+
+}  // namespace weft

@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/model/bound.h>
+#include <weft/search/model/classes.h>
+#include <weft/search/model/study.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+namespace weft {
+namespace {
+
+double impact_of(const TimingTable& table, const Score& score) {
+  std::map<std::int64_t, double> worst;
+  for (std::size_t i = 0; i < table.problems.size(); ++i) {
+    const auto [at, fresh] = worst.try_emplace(table.problems[i].summary.m, score.performance[i]);
+    at->second = std::min(at->second, score.performance[i]);
+  }
+  double sum = 0;
+  for (const auto& [m, performance] : worst) sum += performance;
+  return worst.empty() ? 0 : sum / static_cast<double>(worst.size());
+}
+
+/// Of one call, over as many problems as take a few milliseconds.
+template <class Decide>
+double nanoseconds_of(const TimingTable& table, Decide&& decide) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto enough = std::chrono::milliseconds(20);
+  std::size_t calls = 0;
+  [[maybe_unused]] volatile int kept = 0;
+  const Clock::time_point begin = Clock::now();
+  while (Clock::now() - begin < enough) {
+    for (const TimingTable::Problem& problem : table.problems) kept = decide(problem);
+    calls += table.problems.size();
+  }
+  const std::chrono::duration<double, std::nano> spent = Clock::now() - begin;
+  return spent.count() / static_cast<double>(calls);
+}
+
+class Studying {
+ public:
+  Studying(const TimingTable& table, const StudyOptions& options,
+           const std::function<void(const std::string&)>& progress)
+      : table_(table), options_(options), progress_(progress) {}
+
+  Study operator()() {
+    const std::vector<std::size_t> matrices = table_.matrices();
+    study_.problems = table_.problems.size();
+    study_.matrices = matrices.empty() ? 0 : 1 + *std::ranges::max_element(matrices);
+    study_.configurations = table_.configurations.size();
+    if (study_.matrices < 2)
+      throw UserError({"a predictor needs several matrices",
+                       {},
+                       fmt::format("{}", study_.matrices),
+                       "two or more, so that each can be judged by what the others teach"});
+    for (const bool normalised : {true, false}) add_tree(normalised);
+    for (const bool normalised : {true, false}) add_forest(normalised);
+    add_others();
+    describe();
+    return std::move(study_);
+  }
+
+ private:
+  ValidationOptions validation(bool normalised) const {
+    ValidationOptions options = options_.validation;
+    options.labelling.normalised = normalised;
+    return options;
+  }
+
+  void say(const std::string& text) const {
+    if (progress_) progress_(text);
+  }
+
+  void add(StudyLine line) {
+    line.impact = impact_of(table_, line.score);
+    study_.lines.push_back(std::move(line));
+  }
+
+  void add_tree(bool normalised) {
+    say(fmt::format("decision trees, {} classes", normalised ? "normalised" : "raw"));
+    const ValidationOptions options = validation(normalised);
+    const std::vector<GridPoint> grid = validate_grid(table_, options, options_.heights, options_.leaves);
+    const GridPoint& best = smallest_good(grid);
+    if (normalised) study_.chosen = best.tree;
+    add({"decision tree", true, normalised, distinct(options.labelling(table_)).size(), best.tree,
+         best.score});
+  }
+
+  void add_forest(bool normalised) {
+    say(fmt::format("random forests, {} classes", normalised ? "normalised" : "raw"));
+    ValidationOptions options = validation(normalised);
+    const std::size_t folds = options_.folds_of_forest;
+    options.folds = options.folds == 0 ? folds : std::min(options.folds, folds);
+    const ForestOptions forest{.trees = options_.trees};
+    add({"random forest",
+         true,
+         normalised,
+         distinct(options.labelling(table_)).size(),
+         {},
+         validate_forest(table_, forest, options)});
+  }
+
+  void add_others() {
+    const ValidationOptions options = validation(true);
+    add({"analytic bound", false, false, 0, {}, score_bound(table_, options.labelling)});
+    add({"best single", true, true, 1, {}, validate_single(table_, options)});
+    if (auto usual = score_usual(table_, options.labelling))
+      add({"recipe's choice", false, false, 0, {}, std::move(*usual)});
+  }
+
+  void describe() {
+    say("learning curve");
+    const ValidationOptions options = validation(true);
+    study_.curve = learning_curve(table_, study_.chosen, options);
+    const std::vector<int> labels = options.labelling(table_);
+    const Predictor predictor = make_predictor(table_, labels, study_.chosen);
+    study_.importance_of_tree = predictor.tree.importance(feature_count);
+    std::vector<std::size_t> all(table_.problems.size());
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+    const RandomForest forest(training_set(table_, all, labels, distinct(labels)), {.trees = options_.trees});
+    study_.importance_of_forest = forest.importance();
+    study_.tree_nanoseconds = nanoseconds_of(table_, [&](const TimingTable::Problem& problem) {
+      return predictor.tree.predict(features_of(problem.summary, problem.device));
+    });
+    study_.forest_nanoseconds = nanoseconds_of(table_, [&](const TimingTable::Problem& problem) {
+      return forest.predict(features_of(problem.summary, problem.device));
+    });
+    const Configuration& one = table_.configurations.front();
+    study_.bound_nanoseconds = nanoseconds_of(table_, [&](const TimingTable::Problem& problem) {
+      const Target& target = target_named(problem.target);
+      return static_cast<int>(bound_of(problem.summary, one.recipe, one.point, target).by);
+    });
+  }
+
+  const TimingTable& table_;
+  const StudyOptions& options_;
+  const std::function<void(const std::string&)>& progress_;
+  Study study_;
+};
+
+}  // namespace
+
+Study study(const TimingTable& table, const StudyOptions& options,
+            const std::function<void(const std::string&)>& progress) {
+  return Studying(table, options, progress)();
+}
+
+}  // namespace weft

@@ -1,0 +1,130 @@
+// weft predict: which schedule suits a problem that was never measured.
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/model/bound.h>
+#include <weft/search/model/predict.h>
+#include <weft/search/tool/options.h>
+#include <weft/search/tool/table.h>
+#include <weft/search/tool/verbs.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace weft::tool {
+namespace {
+
+struct PredictVerb {
+  ProblemOptions problem;
+  std::string tree;
+  std::string target;
+  bool json = false;
+};
+
+Predictor read_predictor(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw RuntimeError("cannot read " + path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return predictor_of(text, path);
+}
+
+/// From the sizes of a problem to the number of a class, the mean of many.
+double decision_nanoseconds(const Predictor& predictor, const ProblemSummary& summary,
+                            const DeviceNumbers& device) {
+  constexpr int times = 10'000;
+  using Clock = std::chrono::steady_clock;
+  [[maybe_unused]] volatile int kept = 0;
+  const Clock::time_point begin = Clock::now();
+  for (int i = 0; i < times; ++i) kept = predictor.tree.predict(features_of(summary, device));
+  const std::chrono::duration<double, std::nano> spent = Clock::now() - begin;
+  return spent.count() / times;
+}
+
+void warn_of_target(const Predictor& predictor, const Target& target) {
+  const std::vector<std::string>& known = predictor.training.targets;
+  if (std::ranges::find(known, target.name) != known.end()) return;
+  std::string names;
+  for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
+  fmt::print(stderr, "the tree learnt from {} and has not seen {}\n", names, target.name);
+}
+
+/// Each reason once.
+void print_passed_over(const Prediction& found) {
+  std::map<std::string, int> reasons;
+  for (const Prediction::PassedOver& one : found.passed_over) ++reasons[one.reason];
+  for (const auto& [reason, times] : reasons)
+    fmt::print(stderr, "passed over {} {} of the leaf: {}\n", times,
+               times == 1 ? "configuration" : "configurations", reason);
+}
+
+nlohmann::ordered_json json_of_passed_over(const Prediction& found) {
+  auto json = nlohmann::ordered_json::array();
+  for (const Prediction::PassedOver& one : found.passed_over)
+    json.push_back({{"recipe", one.configuration}, {"reason", one.reason}});
+  return json;
+}
+
+int run(const PredictVerb& options) {
+  const Predictor predictor = read_predictor(options.tree);
+  const bool named = !options.target.empty() || predictor.training.targets.empty();
+  const Target& target = target_named(named ? options.target : predictor.training.targets.front());
+  warn_of_target(predictor, target);
+  const Problem problem = make_problem(options.problem);
+  const SpaceProblem what{problem.algorithm, std::make_shared<const WeightMatrix>(problem.matrix),
+                          problem.weights->format()};
+  const DeviceNumbers device = device_numbers(target);
+  const Prediction found = predict(predictor, what, target, device);
+  const ProblemSummary summary = summary_of(what.algorithm, *what.matrix, what.format);
+  const DecisionTree::Node& leaf =
+      predictor.tree.nodes()[predictor.tree.leaf_of(features_of(summary, device))];
+  const double nanoseconds = decision_nanoseconds(predictor, summary, device);
+  const std::string name = found.recipe.substr(0, found.recipe.find(':'));
+  const Bound bound = bound_of(summary, name, found.point, target);
+  if (options.json) {
+    const nlohmann::ordered_json json{{"recipe", found.recipe},
+                                      {"config", found.point},
+                                      {"from", found.from_tree ? "tree" : "default"},
+                                      {"passed_over", json_of_passed_over(found)},
+                                      {"target", target.name},
+                                      {"leaf", {{"problems", leaf.samples}, {"slow_down", leaf.slow_down}}},
+                                      {"decision_ns", nanoseconds},
+                                      {"bound_us", bound.microseconds},
+                                      {"bound_by", name_of(bound.by)}};
+    fmt::print("{}\n", json.dump(2));
+    return exit_ok;
+  }
+  print_passed_over(found);
+  if (!found.from_tree)
+    fmt::print(stderr, "no configuration of the leaf fits: what the recipe chooses for itself\n");
+  fmt::print("{}\n", found.recipe);
+  fmt::print("decided in {:.0f} ns; leaf of {} {}, {:.3f} of the best time\n", nanoseconds, leaf.samples,
+             leaf.samples == 1 ? "problem" : "problems", leaf.slow_down);
+  if (target.is_gpu())
+    fmt::print("about {} by the analytic bound, {} bounds it\n", text_of_microseconds(bound.microseconds),
+               name_of(bound.by));
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app, Action& action) {
+  auto options = std::make_shared<PredictVerb>();
+  CLI::App* verb = app.add_subcommand("predict", "a schedule for a problem that was never measured");
+  verb->footer(
+      "Prints a recipe with its knobs, as --recipe takes it. It always fits the target: where the tree's "
+      "choice\n"
+      "does not, the next of its leaf is taken, and at last what the recipe chooses for itself.\n"
+      "Example: weft predict --tree tree.json --weights ffn1.npy --dtype f16 --format shfl_bw:V=64 --n 196");
+  verb->add_option("--tree", options->tree, "what weft train wrote")->required();
+  verb->add_option("--target", options->target, "sm_80, sm_90a, …; the first that the tree learnt from");
+  add_problem_flags(*verb, options->problem);
+  verb->add_flag("--json", options->json, "one JSON document");
+  verb->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace weft::tool

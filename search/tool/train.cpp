@@ -1,0 +1,158 @@
+// weft train: a decision tree from measured times.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/model/recorded_times.h>
+#include <weft/search/model/study.h>
+#include <weft/search/record_file.h>
+#include <weft/search/tool/verbs.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace weft::tool {
+namespace {
+
+struct TrainVerb {
+  std::vector<std::string> databases;
+  std::string measure;
+  std::vector<std::string> heights;
+  std::vector<double> leaves;
+  std::vector<std::string> emit;
+  std::string output;
+  double threshold = 0.98;
+  std::size_t folds = 0;
+  int trees = 100;
+  std::uint64_t seed = 1;
+  bool raw = false;
+  bool json = false;
+};
+
+std::vector<int> heights_of(const std::vector<std::string>& texts) {
+  std::vector<int> heights;
+  for (const std::string& text : texts) {
+    int height = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), height);
+    if (text == "inf" || text == "unlimited") {
+      height = TreeOptions::unlimited;
+    } else if (error != std::errc() || end != text.data() + text.size() || height < 0) {
+      throw UserError({"a height cannot be read", "--max-height", text, "a whole number from 0, or inf"});
+    }
+    heights.push_back(height);
+  }
+  return heights;
+}
+
+void write(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text << std::flush;
+  if (!file) throw RuntimeError("cannot write " + path);
+  fmt::print(stderr, "wrote {}\n", path);
+}
+
+TimingTable read_times(const TrainVerb& options) {
+  std::vector<Record> records;
+  for (const std::string& path : options.databases) {
+    const RecordFile file(path, RecordFile::Mode::read);
+    for (const std::string& warning : file.warnings()) fmt::print(stderr, "{}\n", warning);
+    for (const StoredRecord& stored : file.records()) records.push_back(stored.record);
+  }
+  const std::string measure = options.measure.empty() ? best_measure(records) : options.measure;
+  TimingTable table = timing_table(records, measure);
+  if (table.problems.empty())
+    throw UserError({"there is nothing to learn from", fmt::format("{}", fmt::join(options.databases, ", ")),
+                     fmt::format("no right trial measured by {}", measure), "trials of weft tune"});
+  fmt::print(stderr, "{} trials, times by {}\n", records.size(), measure);
+  return table;
+}
+
+std::string with_extension(const std::string& path, const char* extension) {
+  return std::filesystem::path(path).replace_extension(extension).string();
+}
+
+int run(const TrainVerb& options) {
+  const TimingTable table = read_times(options);
+  StudyOptions how;
+  how.validation.folds = options.folds;
+  how.validation.seed = options.seed;
+  how.validation.labelling.threshold = options.threshold;
+  how.heights = heights_of(options.heights);
+  how.leaves = options.leaves;
+  how.trees = options.trees;
+  const Study found =
+      study(table, how, [](const std::string& text) { fmt::print(stderr, "judging: {}\n", text); });
+  Labelling labelling = how.validation.labelling;
+  labelling.normalised = !options.raw;
+  const auto line = std::ranges::find_if(found.lines, [&](const StudyLine& one) {
+    return one.model == "decision tree" && one.normalised == labelling.normalised;
+  });
+  Predictor predictor = make_predictor(table, labelling(table), line->tree);
+  predictor.training.normalised = labelling.normalised;
+  predictor.training.threshold = options.threshold;
+  predictor.training.accuracy = line->score.accuracy;
+  predictor.training.mean = line->score.mean;
+  predictor.training.worst = line->score.worst;
+  if (!options.output.empty()) write(options.output, json_of(predictor));
+  for (const std::string& language : options.emit) {
+    if (options.output.empty())
+      throw UserError({"source needs a place", "--emit", "no -o", "-o tree.json: the source goes beside it"});
+    const bool cpp = language == "cpp";
+    write(with_extension(options.output, cpp ? "hpp" : "h"),
+          source_of(predictor, cpp ? TreeLanguage::cpp : TreeLanguage::c));
+  }
+  if (options.json) {
+    auto document = nlohmann::ordered_json::parse(json_of(found));
+    document["tree"] = nlohmann::ordered_json::parse(json_of(predictor));
+    fmt::print("{}\n", document.dump(2));
+  } else {
+    fmt::print("{}\n{}", text_of(found), text_of(predictor));
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Action& action) {
+  auto options = std::make_shared<TrainVerb>();
+  CLI::App* verb = app.add_subcommand("train", "a decision tree that chooses schedules, from measured times");
+  verb->footer(
+      "Prints how the tree, a random forest and the analytic bound do on matrices that they have not seen, "
+      "with\n"
+      "classes normalised to those within 2 % of the best and without, and the tree.\n"
+      "Example: weft train --db trials.jsonl --max-height 4 --emit c -o tree.json");
+  verb->add_option("--db", options->databases, "files of trials, as weft tune writes them")->required();
+  verb->add_option("--measure", options->measure,
+                   "gpu, cpu, sim or model: which trials; the first that there are")
+      ->check(CLI::IsMember({"gpu", "cpu", "sim", "model"}));
+  verb->add_option("--max-height", options->heights,
+                   "heights of the tree to choose from, with commas; inf: unlimited (1,2,4,8,inf)")
+      ->delimiter(',');
+  verb->add_option("--min-leaf", options->leaves,
+                   "least problems of a leaf to choose from, below 1 a share of all (1,2,4,8,0.1,0.2)")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--threshold", options->threshold, "share of the best performance that makes a class suit")
+      ->check(CLI::Range(0.5, 1.0))
+      ->capture_default_str();
+  verb->add_flag("--raw", options->raw, "keep every fastest configuration as a class");
+  verb->add_option("--cv", options->folds, "parts that matrices are dealt into for judging; 0: each alone")
+      ->capture_default_str();
+  verb->add_option("--forest", options->trees, "trees of the random forest")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  verb->add_option("--seed", options->seed, "of the forest's and the curve's drawings")
+      ->capture_default_str();
+  verb->add_option("--emit", options->emit, "c, cpp: the tree as if statements, beside -o")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"c", "cpp"}));
+  verb->add_option("-o,--output", options->output, "where the tree goes, as JSON");
+  verb->add_flag("--json", options->json, "one JSON document");
+  verb->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace weft::tool
