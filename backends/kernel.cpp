@@ -10,6 +10,7 @@
 #include <weft/formats/statistics.h>
 #include <weft/scheduler/balance.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/proofs.h>
 
 #include <filesystem>
 #include <fstream>
@@ -118,6 +119,20 @@ std::string Kernel::cuda_source() const {
   return source_of(*state_);
 }
 
+namespace {
+
+/// What is proved of the program, for every shape where sizes are given at launch, and what is not.
+std::string proved_of(const Schedule& schedule) {
+  const std::vector<Proof> proofs = prove(schedule);
+  std::string text = summary_of(proofs);
+  for (const Proof& proof : proofs) {
+    if (proof.outcome != ProofOutcome::proved) text += "\n            " + text_of(proof);
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string Kernel::explain() const {
   const Schedule& schedule = state_->schedule;
   std::string text = fmt::format("{}\n  target    {}\n", schedule.algorithm().text(), state_->target.name);
@@ -144,6 +159,7 @@ std::string Kernel::explain() const {
                         resources->spill_bytes);
     for (const std::string& note : resources->notes) text += "            " + note + "\n";
   }
+  text += fmt::format("  proofs    {}\n", proved_of(schedule));
   text += "  schedule\n";
   for (const Step& step : schedule.steps()) text += "    " + step.cpp() + "\n";
   return text;

@@ -20,17 +20,9 @@ std::string variable_of(const Extent& extent) {
   return extent.multiple == 1 ? extent.name : extent.name + ".parts";
 }
 
-Expr size_of_extent(const Extent& extent) {
-  if (extent.is_static()) return ir::integer(extent.value);
-  return ir::variable(variable_of(extent)) * ir::integer(extent.multiple);
-}
-
 /// Of weights of any size: the entries of an array's first dimension, and of the outermost level.
 std::string entries_variable(const std::string& operand, const std::string& array) {
   return array_buffer_name(operand, array) + ".entries";
-}
-std::string outermost_variable(const std::string& operand) {
-  return operand + ".outermost";
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -516,6 +508,15 @@ class Builder {
 };
 
 }  // namespace
+
+ir::Expr size_of_extent(const Extent& extent) {
+  if (extent.is_static()) return ir::integer(extent.value);
+  return ir::variable(variable_of(extent)) * ir::integer(extent.multiple);
+}
+
+std::string outermost_variable(const std::string& operand) {
+  return operand + ".outermost";
+}
 
 std::string array_buffer_name(const std::string& operand, const std::string& array) {
   return operand + "." + array;

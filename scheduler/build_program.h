@@ -35,6 +35,11 @@ ir::Program build_program(const Algorithm& algorithm, const SparseTensor* weight
 std::map<std::string, std::int64_t> launch_sizes(const Algorithm& algorithm, const SparseTensor* weights,
                                                  const std::map<std::string, std::int64_t>& sizes);
 
+/// A size in programs: a number, a variable, or a multiple of one.
+ir::Expr size_of_extent(const Extent& extent);
+/// The variable for the entries of the outermost level of weights that are given at launch.
+std::string outermost_variable(const std::string& operand);
+
 /// The name of the loop over the rows of the sparse operand: its row indices, joined by "_". Empty where no
 /// operand is sparse.
 std::string row_loop_name(const Algorithm& algorithm);

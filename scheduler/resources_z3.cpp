@@ -4,6 +4,8 @@
 #include <weft/scheduler/resources_problem.h>
 
 #if WEFT_WITH_Z3
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/z3_expressions.h>
 #include <z3++.h>
 #endif
 
@@ -15,9 +17,6 @@ namespace weft::resources {
 
 #if WEFT_WITH_Z3
 namespace {
-
-using ir::BinaryOperator;
-using ir::Expr;
 
 /// Z3's own count of steps: about a second.
 constexpr unsigned effort = 1'000'000;
@@ -35,8 +34,8 @@ class Question {
     }
     for (std::size_t i = 0; i < problem.constraints.size(); ++i) {
       const Constraint& constraint = problem.constraints[i];
-      rules_.push_back(
-          assumption("rule " + std::to_string(i), integer(constraint.left) <= integer(constraint.limit)));
+      rules_.push_back(assumption("rule " + std::to_string(i), expressions_.integer(constraint.left) <=
+                                                                   expressions_.integer(constraint.limit)));
     }
   }
 
@@ -117,84 +116,10 @@ class Question {
     return knob;
   }
 
-  static z3::expr truth(const z3::expr& e) { return e.is_bool() ? e : e != 0; }
-  z3::expr integer(const Expr& e) {
-    const z3::expr value = translate(e);
-    return value.is_bool() ? z3::ite(value, number(1), number(0)) : value;
-  }
-
-  z3::expr translate(const Expr& expr) {
-    return std::visit(
-        ir::overloaded{
-            [&](const ir::Constant& e) { return number(e.integer); },
-            [&](const ir::Variable& e) { return variable(e.name); },
-            [&](const ir::Unary& e) -> z3::expr {
-              if (e.op == ir::UnaryOperator::negate) return -integer(e.operand);
-              return !truth(translate(e.operand));
-            },
-            [&](const ir::Binary& e) { return translate(e); },
-            [&](const ir::Select& e) {
-              return z3::ite(truth(translate(e.condition)), integer(e.when_true), integer(e.when_false));
-            },
-            [&](const ir::Cast& e) -> z3::expr {
-              return e.dtype == DType::boolean ? truth(translate(e.operand)) : integer(e.operand);
-            },
-            [&](const auto&) -> z3::expr {
-              throw InternalError("a constraint that is no integer over knobs");
-            },
-        },
-        expr.node().kind());
-  }
-
   z3::expr variable(const std::string& name) const {
     const auto known = knobs_.find(name);
     internal_check(known != knobs_.end(), "a constraint uses " + name + ", which has no value");
     return known->second;
-  }
-
-  z3::expr translate(const ir::Binary& e) {
-    const z3::expr a = integer(e.left);
-    const z3::expr b = integer(e.right);
-    switch (e.op) {
-      case BinaryOperator::add:
-        return a + b;
-      case BinaryOperator::subtract:
-        return a - b;
-      case BinaryOperator::multiply:
-        return a * b;
-      case BinaryOperator::divide:
-        return quotient(a, b).first;
-      case BinaryOperator::remainder:
-        return quotient(a, b).second;
-      case BinaryOperator::minimum:
-        return z3::ite(a <= b, a, b);
-      case BinaryOperator::maximum:
-        return z3::ite(a <= b, b, a);
-      case BinaryOperator::exclusive_or:
-        return z3::bv2int(z3::int2bv(64, a) ^ z3::int2bv(64, b), true);
-      case BinaryOperator::equal:
-        return a == b;
-      case BinaryOperator::not_equal:
-        return a != b;
-      case BinaryOperator::less:
-        return a < b;
-      case BinaryOperator::less_equal:
-        return a <= b;
-      case BinaryOperator::logical_and:
-        return truth(a) && truth(b);
-      case BinaryOperator::logical_or:
-        return truth(a) || truth(b);
-    }
-    throw InternalError("an unknown operator in a constraint");
-  }
-
-  /// Z3 reasons badly about division by a variable and well about what division means.
-  std::pair<z3::expr, z3::expr> quotient(const z3::expr& a, const z3::expr& b) {
-    const std::string number_text = std::to_string(quotients_++);
-    const z3::expr q = context_.int_const(("quotient " + number_text).c_str());
-    const z3::expr r = context_.int_const(("remainder " + number_text).c_str());
-    solver_.add(z3::implies(b >= 1, a == b * q + r && r >= 0 && r < b));
-    return {q, r};
   }
 
   const Problem& problem_;
@@ -203,7 +128,7 @@ class Question {
   std::map<std::string, z3::expr> knobs_;
   std::map<std::string, z3::expr> fixed_;
   std::vector<z3::expr> rules_;
-  int quotients_ = 0;
+  Z3Expressions expressions_{context_, solver_, [this](const std::string& name) { return variable(name); }};
 };
 
 bool contains(const std::vector<z3::expr>& list, const z3::expr& e) {
