@@ -76,8 +76,8 @@ class Kernel {
   Kernel with_ptx(std::string ptx) const;
   /// GPU targets, where there was an assembler.
   const std::optional<Resources>& resources() const;
-  /// Format statistics, schedule, launch shape, how evenly entries are shared out, resources, and what is proved
-  /// (scheduler/proofs.h).
+  /// Format statistics, schedule, launch shape, how evenly entries are shared out, resources, and what is
+  /// proved (scheduler/proofs.h).
   std::string explain() const;
 
   /// Puts weights and arguments on the device. UserError when the arguments do not fit the algorithm, the
