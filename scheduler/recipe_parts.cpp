@@ -40,29 +40,44 @@ void IdleKnobs::refuse(std::int64_t value, const char* knob, const char* accepte
                    fmt::format("{} = {} with {}", knob, value, where_), accepted});
 }
 
-ProductLoops product_loops(const Algorithm& algorithm) {
-  ProductLoops found;
-  std::vector<std::string> outputs;
-  for (const IndexVariable& index : algorithm.indices) {
-    if (!index.reduction) outputs.push_back(index.name);
-  }
+GatheredProduct gathered_product(const Algorithm& algorithm) {
   const Operand* sparse = algorithm.sparse_operand();
-  if (sparse == nullptr || sparse->shape.size() != 2 || outputs.size() != 2) return found;
+  if (sparse == nullptr) return {};
+  GatheredProduct found;
+  const TensorAccess* dense = nullptr;
   for (const TensorAccess& factor : algorithm.factors) {
-    if (&algorithm.operands[factor.operand] != sparse) continue;
-    const std::string* row = factor.indices.front().plain();
-    if (row != nullptr && std::ranges::find(outputs, *row) != outputs.end()) found.rows = *row;
+    if (&algorithm.operands[factor.operand] != sparse) {
+      dense = &factor;
+      continue;
+    }
+    std::vector<std::string> rows;
+    for (const AffineIndex& index : factor.indices) {
+      const IndexVariable& variable = algorithm.index(*index.plain());
+      if (variable.reduction) {
+        found.sum += (found.sum.empty() ? "" : "_") + variable.name;
+      } else {
+        rows.push_back(variable.name);
+      }
+    }
+    if (rows.size() == 1) found.rows = rows.front();
   }
-  for (const std::string& name : outputs) {
-    if (name != found.rows) found.columns = name;
+  if (found.rows.empty() || dense == nullptr) return {};
+  for (const AffineIndex& index : dense->indices) {
+    if (std::ranges::any_of(index.terms, [&](const auto& term) { return term.first == found.rows; }))
+      return {};
   }
-  if (found.rows.empty()) return {};
-  found.sum = sum_loop(algorithm);
-  for (const TensorAccess& factor : algorithm.factors) {
-    const Operand& operand = algorithm.operands[factor.operand];
-    if (&operand != sparse) found.dense = operand.name;
+  for (const IndexVariable& index : algorithm.indices) {
+    if (!index.reduction && index.name != found.rows) found.columns.push_back(index.name);
   }
+  found.dense = algorithm.operands[dense->operand].name;
   return found;
+}
+
+ProductLoops product_loops(const Algorithm& algorithm) {
+  const GatheredProduct found = gathered_product(algorithm);
+  const Operand* sparse = algorithm.sparse_operand();
+  if (found.rows.empty() || sparse->shape.size() != 2 || found.columns.size() != 1) return {};
+  return {found.rows, found.columns.front(), found.sum, found.dense};
 }
 
 }  // namespace weft

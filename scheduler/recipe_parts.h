@@ -5,11 +5,23 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace weft {
 
 /// The loop over what is summed, as csr's program calls it: after all its indices.
 std::string sum_loop(const Algorithm& algorithm);
+
+/// The loops of a product whose columns several indices may count together, as a convolution's do: C[row, p,
+/// q, …] = sum of A[row, …] B[…, p, q, …], where B is not read by row.
+struct GatheredProduct {
+  std::string rows;
+  std::vector<std::string> columns;  ///< in the output's order
+  std::string sum;                   ///< over stored places
+  std::string dense;                 ///< the operand that the weights are multiplied with
+};
+/// Of an algorithm of that form; an empty name of the rows where it is something else.
+GatheredProduct gathered_product(const Algorithm& algorithm);
 
 /// The loops of C[row, column] = sum of A[row, k] B[k, column].
 struct ProductLoops {

@@ -72,6 +72,12 @@ class Schedule {
   Schedule& reorder(Placed<LoopName> first, Rest... rest) {
     return apply({"reorder", {argument(first.value), argument(LoopName(rest))...}, first.place});
   }
+  /// `.fuse(p, q, b)`: loops directly inside one another become one, "p_q_b".
+  template <class... Rest>
+  Schedule& fuse(Placed<LoopName> first, LoopName second, Rest... rest) {
+    return apply(
+        {"fuse", {argument(first.value), argument(second), argument(LoopName(rest))...}, first.place});
+  }
   /// `.unroll(n.inner)`: written out.
   template <class... Rest>
   Schedule& unroll(Placed<LoopName> first, Rest... rest) {

@@ -21,6 +21,21 @@ constexpr std::int64_t long_line = 64, short_line = 32;  ///< columns of the lin
 constexpr std::int64_t warps_of_producer = 4;
 constexpr std::int64_t registers_of_producer = 88, registers_of_consumer = 208;
 
+/// Of all columns together; only one loop may have as many as are known at launch.
+Extent columns_of(const Algorithm& algorithm, const GatheredProduct& loops) {
+  if (loops.columns.size() == 1) return extent_of(algorithm, loops.columns.front());
+  std::int64_t product = 1;
+  for (const std::string& name : loops.columns) product *= extent_of(algorithm, name).value;
+  return product;
+}
+
+bool has_columns(const Algorithm& algorithm, const GatheredProduct& loops) {
+  if (loops.rows.empty() || loops.columns.empty()) return false;
+  return loops.columns.size() == 1 || std::ranges::all_of(loops.columns, [&](const std::string& name) {
+           return extent_of(algorithm, name).is_static();
+         });
+}
+
 /// How the accumulators of a tile are shared out to warps, or to warpgroups.
 struct Cut {
   std::int64_t columns = 0;    ///< of a tile
@@ -32,11 +47,11 @@ struct Cut {
 class Grouped {
  public:
   Grouped(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-          ProductLoops loops, const ShflBwKnobs& knobs)
+          GatheredProduct loops, const ShflBwKnobs& knobs)
       : loops_(std::move(loops)),
         knobs_(knobs),
         group_(weights->format().parameters.at("V")),
-        extent_(extent_of(algorithm, loops_.columns)),
+        extent_(columns_of(algorithm, loops_)),
         warpgroups_(knobs.instruction == ShflBwInstruction::chosen
                         ? target.name == "sm_90a" && group_ >= rows_of_warpgroup
                         : knobs.instruction == ShflBwInstruction::wgmma),
@@ -46,11 +61,12 @@ class Grouped {
     refuse_idle_knobs();
     const Cut cut = warpgroups_ ? cut_of_warpgroups() : cut_of_warps();
     const LoopName blocks_of_rows(loops_.rows + ".block"), row(loops_.rows + ".row");
-    const LoopName columns(loops_.columns + ".outer"), column(loops_.columns + ".inner");
+    const std::string all_columns = one_loop_over_columns();
+    const LoopName columns(all_columns + ".outer"), column(all_columns + ".inner");
     const LoopName blocks(loops_.sum + ".block"), place(loops_.sum + ".place");
     const LoopName row_warps(row.text() + ".outer"), warp_row(row.text() + ".inner");
     const LoopName column_warps(column.text() + ".outer"), warp_column(column.text() + ".inner");
-    schedule_.split(LoopFactor{LoopName(loops_.columns), cut.columns})
+    schedule_.split(LoopFactor{LoopName(all_columns), cut.columns})
         .split(LoopFactor{column, cut.columns_each}, LoopFactor{row, cut.rows_each})
         .reorder(columns, blocks_of_rows, blocks, row_warps, column_warps, warp_row, warp_column, place)
         .bind(columns, block_y)
@@ -74,7 +90,7 @@ class Grouped {
   }
 
   /// Producers copy whole runs.
-  bool can_have_roles() const { return schedule_.target().name == "sm_90a" && extent_.is_multiple_of(run); }
+  bool can_have_roles() const { return schedule_.target().name == "sm_90a" && has_runs(); }
 
   bool has_roles() const {
     if (knobs_.producers) return *knobs_.producers > 0;
@@ -96,6 +112,39 @@ class Grouped {
     } else {
       schedule_.specialize_warps(warps, producer_registers = own, consumer_registers = others);
     }
+  }
+
+  /// Pixels and images of a convolution are columns of a product: one loop goes over them all. Returns its
+  /// name.
+  std::string one_loop_over_columns() {
+    std::string all;
+    for (const std::string& name : loops_.columns) all += (all.empty() ? "" : "_") + name;
+    if (loops_.columns.size() == 1) return all;
+    Step together{"reorder", {}, SourcePlace(std::source_location::current())};
+    for (const std::string& name : loops_.columns) together.arguments.push_back({{}, name});
+    Step fused = together;
+    fused.name = "fuse";
+    for (const char* part : {".block", ".row"}) together.arguments.push_back({{}, loops_.rows + part});
+    schedule_.apply(together).apply(fused);
+    return all;
+  }
+
+  /// Whether runs of columns are neighbours in B.
+  bool has_runs() const {
+    const Algorithm& algorithm = schedule_.algorithm();
+    const Operand& dense = algorithm.operands[dense_operand(algorithm)];
+    const Extent& innermost = extent_of(algorithm, loops_.columns.back());
+    if (!innermost.is_multiple_of(run)) return false;
+    if (!dense.strides.empty() && !std::all_of(dense.strides.begin(), dense.strides.end() - 1,
+                                               [](std::int64_t stride) { return stride % run == 0; }))
+      return false;
+    for (const TensorAccess& factor : algorithm.factors) {
+      const std::string* last = factor.indices.back().plain();
+      if (&algorithm.operands[factor.operand] == &dense)
+        return last != nullptr && *last == loops_.columns.back() &&
+               (dense.strides.empty() || dense.strides.back() == 1);
+    }
+    return false;
   }
 
   /// As many as knobs say or a tile may have, and no more than twice what there is.
@@ -181,7 +230,7 @@ class Grouped {
     }
   }
 
-  ProductLoops loops_;
+  GatheredProduct loops_;
   ShflBwKnobs knobs_;
   std::int64_t group_;
   Extent extent_;
@@ -214,9 +263,9 @@ bool is_grouped(const SparseTensor& weights) {
 
 Schedule shfl_bw(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                  const ShflBwKnobs& knobs) {
-  const ProductLoops loops = product_loops(algorithm);
+  const GatheredProduct loops = gathered_product(algorithm);
   const bool halves = weights->dtype() == DType::f16 || (weights->dtype() == DType::bf16 && target.sm >= 80);
-  const bool fits = target.is_gpu() && !loops.rows.empty() && is_grouped(*weights) && halves &&
+  const bool fits = target.is_gpu() && has_columns(algorithm, loops) && is_grouped(*weights) && halves &&
                     weights->format().parameters.at("V") >= rows_of_warp;
   if (!fits) return default_schedule(std::move(algorithm), std::move(weights), target);
   return Grouped(std::move(algorithm), in_tiles(std::move(weights), knobs), target, loops, knobs)();

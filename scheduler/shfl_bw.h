@@ -43,6 +43,11 @@ struct ShflBwKnobs {
 /// and for smaller groups, by mma.sync. Copies run ahead in rings from sm_80 on; on sm_90a warps of their own
 /// start them, and blocks go through several tiles.
 ///
+/// A convolution is a product too, whose columns are its pixels and images: any filter, stride, padding and
+/// dilation. Where the images are innermost, C[f, p, q, b] and B[c, y, x, b], with a batch that is a multiple
+/// of 8, it runs as fast as products do; other batches and layouts have no runs of 16 bytes: warps have no
+/// roles, and what is not four bytes long is loaded and stored element by element.
+///
 /// `weights` are in vector_wise or shfl_bw, f16 or bf16. What has no such form (groups of 8 rows, f32,
 /// another format or algorithm, bf16 on sm_75, a CPU) gets its default schedule. Other tiles than those of
 /// `weights` are made by packing them anew. UserError for knobs that do not fit, most of them from the step

@@ -2,6 +2,8 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/problems.h>
 
+#include <utility>
+
 namespace weft {
 namespace {
 
@@ -50,7 +52,37 @@ void finish(Algorithm& algorithm, Operand output, std::vector<AffineIndex> outpu
   algorithm.check();
 }
 
+template <class T>
+std::vector<T> in_layout(ImageLayout layout, T image, T channel, T height, T width) {
+  switch (layout) {
+    case ImageLayout::nchw:
+      return {image, channel, height, width};
+    case ImageLayout::nhwc:
+      return {image, height, width, channel};
+    case ImageLayout::chwn:
+      return {channel, height, width, image};
+  }
+  throw InternalError("a layout without an order");
+}
+
+constexpr std::array<std::pair<ImageLayout, std::string_view>, 3> names_of_layouts{
+    {{ImageLayout::nchw, "nchw"}, {ImageLayout::nhwc, "nhwc"}, {ImageLayout::chwn, "chwn"}}};
+
 }  // namespace
+
+std::string_view name_of(ImageLayout layout) {
+  for (const auto& [each, name] : names_of_layouts) {
+    if (each == layout) return name;
+  }
+  throw InternalError("a layout without a name");
+}
+
+std::optional<ImageLayout> layout_named(std::string_view name) {
+  for (const auto& [layout, own] : names_of_layouts) {
+    if (own == name) return layout;
+  }
+  return std::nullopt;
+}
 
 Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilogue& epilogue) {
   Algorithm algorithm;
@@ -85,37 +117,31 @@ Algorithm convolution_algorithm(const Convolution& c, DType dtype, const Epilogu
   Algorithm algorithm;
   algorithm.name = "conv2d";
   algorithm.accumulator = accumulator_of(dtype);
-  const bool nhwc = c.layout == ImageLayout::nhwc;
   const IndexVariable b{"b", c.batch, false};
   const IndexVariable f{"f", c.filters, false};
   const IndexVariable p{"p", output[0], false};
   const IndexVariable q{"q", output[1], false};
-  algorithm.indices = nhwc ? std::vector<IndexVariable>{b, p, q, f} : std::vector<IndexVariable>{b, f, p, q};
+  algorithm.indices = in_layout(c.layout, b, f, p, q);
   algorithm.indices.insert(algorithm.indices.end(),
                            {{"c", c.channels, true}, {"r", c.filter[0], true}, {"s", c.filter[1], true}});
   const AffineIndex row{{{"p", c.stride[0]}, {"r", c.dilation[0]}}, -c.pad[0]};
   const AffineIndex column{{{"q", c.stride[1]}, {"s", c.dilation[1]}}, -c.pad[1]};
-  const auto in_layout = [&](auto image, auto channel, auto height, auto width) {
-    using T = decltype(image);
-    return nhwc ? std::vector<T>{image, height, width, channel}
-                : std::vector<T>{image, channel, height, width};
-  };
   algorithm.operands = {
       {"A", dtype, {c.filters, c.channels, c.filter[0], c.filter[1]}, {}, Storage::sparse},
       {"B",
        dtype,
-       in_layout(Extent(c.batch), Extent(c.channels), Extent(c.image[0]), Extent(c.image[1])),
+       in_layout(c.layout, Extent(c.batch), Extent(c.channels), Extent(c.image[0]), Extent(c.image[1])),
        {},
        Storage::dense}};
   algorithm.factors = {{0, {plain("f"), plain("c"), plain("r"), plain("s")}},
-                       {1, in_layout(plain("b"), plain("c"), row, column)}};
+                       {1, in_layout(c.layout, plain("b"), plain("c"), row, column)}};
   finish(algorithm,
          {"C",
           dtype,
-          in_layout(Extent(c.batch), Extent(c.filters), Extent(output[0]), Extent(output[1])),
+          in_layout(c.layout, Extent(c.batch), Extent(c.filters), Extent(output[0]), Extent(output[1])),
           {},
           Storage::dense},
-         in_layout(plain("b"), plain("f"), plain("p"), plain("q")), "f", epilogue);
+         in_layout(c.layout, plain("b"), plain("f"), plain("p"), plain("q")), "f", epilogue);
   return algorithm;
 }
 

@@ -5,7 +5,9 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace weft {
 
@@ -23,7 +25,12 @@ struct Epilogue {
 /// C[m, n] = epilogue(sum over k of A[m, k] * B[k, n]) with sparse A.
 Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilogue& epilogue = {});
 
-enum class ImageLayout : std::uint8_t { nchw, nhwc };
+/// Which of batch, channels, height and width follow one another in memory. chwn has the batch innermost, as
+/// Huang et al., "Shfl-BW" (DAC 2022), section IV: then a convolution is a product whose rows are contiguous.
+enum class ImageLayout : std::uint8_t { nchw, nhwc, chwn };
+/// "nchw"
+std::string_view name_of(ImageLayout layout);
+std::optional<ImageLayout> layout_named(std::string_view name);
 
 /// A 2-D convolution. Heights first in every pair.
 struct Convolution {
@@ -41,7 +48,7 @@ struct Convolution {
 };
 
 /// C[b, f, p, q] = epilogue(sum over c, r, s of A[f, c, r, s] * B[b, c, stride p + dilation r - pad, …]) with
-/// sparse A; with the layout nhwc, B and C have their channels last.
+/// sparse A; with the layout nhwc, B and C have their channels last, with chwn their images.
 Algorithm convolution_algorithm(const Convolution& convolution, DType dtype, const Epilogue& epilogue = {});
 
 }  // namespace weft

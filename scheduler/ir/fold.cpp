@@ -42,7 +42,7 @@ Expr fold_constants(BinaryOperator op, std::int64_t a, std::int64_t b) {
   return {};
 }
 
-/// (x op c1) op c2 becomes x op (c1 op c2) for sums and products.
+/// (x op c1) op c2 becomes x op (c1 op c2) for sums and products, x / (c1 * c2) for quotients.
 Expr fold_nested(BinaryOperator op, const Expr& left, std::int64_t right) {
   const auto* inner = left.as<Binary>();
   if (inner == nullptr) return {};
@@ -57,6 +57,10 @@ Expr fold_nested(BinaryOperator op, const Expr& left, std::int64_t right) {
     return inner->left - integer(*c + right);
   if (op == BinaryOperator::multiply && inner->op == BinaryOperator::multiply) {
     return inner->left * integer(*c * right);
+  }
+  if (op == BinaryOperator::divide && inner->op == BinaryOperator::divide && right > 0) {
+    std::int64_t both = 0;
+    return __builtin_mul_overflow(*c, right, &both) ? Expr() : inner->left / integer(both);
   }
   if (op == BinaryOperator::divide && inner->op == BinaryOperator::multiply && *c % right == 0) {
     return inner->left * integer(*c / right);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace weft::ir {
 namespace {
@@ -130,6 +131,24 @@ void add_linear(const Expr& expr, std::int64_t factor, Linear& sum) {
     }
   }
   sum.terms.push_back({expr, factor});
+}
+
+/// The terms x / d * (c d) and x % d * c, whose sum is x * c, as their places among the terms.
+std::optional<std::pair<std::size_t, std::size_t>> quotient_with_remainder(const Linear& sum) {
+  for (std::size_t i = 0; i < sum.terms.size(); ++i) {
+    const auto* remainder = sum.terms[i].atom.as<Binary>();
+    const bool there =
+        remainder != nullptr && remainder->op == BinaryOperator::remainder && sum.terms[i].coefficient != 0;
+    if (!there) continue;
+    const std::int64_t* divisor = integer_value(remainder->right);
+    std::int64_t whole = 0;
+    if (divisor == nullptr || __builtin_mul_overflow(sum.terms[i].coefficient, *divisor, &whole)) continue;
+    const Expr quotient = remainder->left / remainder->right;
+    for (std::size_t j = 0; j < sum.terms.size(); ++j) {
+      if (sum.terms[j].coefficient == whole && same(sum.terms[j].atom, quotient)) return std::pair{i, j};
+    }
+  }
+  return std::nullopt;
 }
 
 /// Conditions are compared as "left - right", so that equal terms on both sides cancel.
@@ -374,6 +393,11 @@ Expr Linear::expr() const {
 Linear linear(const Expr& expr) {
   Linear sum;
   add_linear(expr, 1, sum);
+  while (const auto both = quotient_with_remainder(sum)) {
+    const Linear::Term remainder = sum.terms[both->first];
+    sum.terms[both->first].coefficient = sum.terms[both->second].coefficient = 0;
+    add_linear(remainder.atom.as<Binary>()->left, remainder.coefficient, sum);
+  }
   std::erase_if(sum.terms, [](const Linear::Term& term) { return term.coefficient == 0; });
   std::stable_sort(sum.terms.begin(), sum.terms.end(), [](const Linear::Term& a, const Linear::Term& b) {
     return print(a.atom) < print(b.atom);

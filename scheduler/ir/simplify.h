@@ -21,7 +21,8 @@ using Ranges = std::map<std::string, Range>;
 Range range_of(const Expr& expr, const Ranges& variables);
 
 /// An integer expression as constant + sum of coefficient * atom, where atoms are whatever is not a sum or a
-/// product with a constant. Terms are ordered by the printed atom; equal atoms are one term.
+/// product with a constant. Terms are ordered by the printed atom; equal atoms are one term, and x / d * d +
+/// x % d is x.
 struct Linear {
   struct Term {
     Expr atom;

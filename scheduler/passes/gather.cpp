@@ -1,8 +1,10 @@
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/gather.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace weft::passes {
 namespace {
@@ -41,14 +43,49 @@ class Gather {
     const ir::Buffer& source = *copy_.source;
     const Expr& index = copy_.source_begin.back();
     const std::int64_t* step = ir::integer_value(source.strides.back());
-    const bool neighbours = ir::linear(index).coefficient_of(last()) == 1 && step != nullptr && *step == 1;
-    const auto elsewhere = [&](const Expr& e) { return !ir::uses(e, last()); };
-    if (!neighbours || !std::all_of(copy_.source_begin.begin(), copy_.source_begin.end() - 1, elsewhere) ||
-        !divides(length, ir::substitute(index, {{last(), ir::integer(0)}})) ||
+    const bool neighbours = slope(index, length) == 1 && step != nullptr && *step == 1;
+    const auto stays = [&](const Expr& e) { return slope(e, length) == 0; };
+    if (!neighbours || !std::all_of(copy_.source_begin.begin(), copy_.source_begin.end() - 1, stays) ||
+        !divides(length, at_first(index)) ||
         !std::all_of(source.strides.begin(), source.strides.end() - 1,
                      [&](const Expr& stride) { return divides(length, stride); }))
       return false;
     return divides(length, source.shape.back()) && asks_by_runs(condition(), length);
+  }
+
+  Expr at_first(const Expr& expr) const { return ir::substitute(expr, {{last(), ir::integer(0)}}); }
+
+  /// By how much the expression grows from element to element of a run, where that is the same for all runs
+  /// of that length that begin at multiples of it.
+  std::optional<std::int64_t> slope(const Expr& expr, std::int64_t length) const {
+    if (!ir::uses(expr, last())) return 0;
+    if (expr.as<ir::Variable>() != nullptr) return 1;
+    const auto* e = expr.as<ir::Binary>();
+    if (e == nullptr) return std::nullopt;
+    const auto left = slope(e->left, length), right = slope(e->right, length);
+    if (!left || !right) return std::nullopt;
+    const std::int64_t* factor = ir::integer_value(e->right);
+    switch (e->op) {
+      case ir::BinaryOperator::add:
+        return *left + *right;
+      case ir::BinaryOperator::subtract:
+        return *left - *right;
+      case ir::BinaryOperator::multiply:
+        return factor != nullptr           ? std::optional(*left * *factor)
+               : *left == 0 && *right == 0 ? std::optional<std::int64_t>(0)
+                                           : std::nullopt;
+      case ir::BinaryOperator::divide:
+      case ir::BinaryOperator::remainder: {
+        if (*left == 0 && *right == 0) return 0;
+        // A run lies between two multiples of the divisor.
+        const bool within =
+            *left == 1 && factor != nullptr && *factor % length == 0 && divides(length, at_first(e->left));
+        if (!within) return std::nullopt;
+        return e->op == ir::BinaryOperator::remainder ? 1 : 0;
+      }
+      default:
+        return *left == 0 && *right == 0 ? std::optional<std::int64_t>(0) : std::nullopt;
+    }
   }
 
   /// Whether the condition has one answer for a whole run: it is about other coordinates, or compares this
@@ -59,31 +96,37 @@ class Gather {
     if (e == nullptr) return false;
     if (e->op == ir::BinaryOperator::logical_and)
       return asks_by_runs(e->left, length) && asks_by_runs(e->right, length);
-    const auto* less = e;
-    if (less->op == ir::BinaryOperator::less_equal) {
-      // 0 <= x
-      return ir::linear(less->right).coefficient_of(last()) == 1 && !ir::uses(less->left, last()) &&
-             divides(length, less->left - ir::substitute(less->right, {{last(), ir::integer(0)}}));
-    }
-    return less->op == ir::BinaryOperator::less && ir::linear(less->left).coefficient_of(last()) == 1 &&
-           !ir::uses(less->right, last()) &&
-           divides(length, less->right - ir::substitute(less->left, {{last(), ir::integer(0)}}));
+    const auto left = slope(e->left, length), right = slope(e->right, length);
+    if (!left || !right) return false;
+    if (*left == 0 && *right == 0) return true;
+    const bool apart = divides(length, at_first(e->right) - at_first(e->left));
+    if (e->op == ir::BinaryOperator::less) return *left == 1 && *right == 0 && apart;
+    return e->op == ir::BinaryOperator::less_equal && *left == 0 && *right == 1 && apart;
   }
 
   Expr condition() const {
     Expr all = copy_.inside.defined() ? copy_.inside : ir::boolean(true);
+    const std::vector<Expr> asked = ir::conjuncts_of(all);
     for (std::size_t i = 0; i < copy_.source_begin.size(); ++i) {
       const Expr& index = copy_.source_begin[i];
-      bool data = false;
-      ir::visit(index, [&](const Expr& e) { data = data || e.as<ir::Load>() != nullptr; });
-      // Coordinates that come from data have been checked when the weights were; the mark of padding among
-      // them is what `inside` asks.
-      if (data && index.as<ir::Load>() != nullptr) continue;
+      if (is_of_data(index)) continue;
       for (const Expr& part : {ir::integer(0) <= index, index < copy_.source->shape[i]}) {
-        if (!ir::always(part, ranges_)) all = all && part;
+        const bool known = ir::always(part, ranges_) ||
+                           std::ranges::any_of(asked, [&](const Expr& e) { return ir::same(e, part); });
+        if (!known) all = all && part;
       }
     }
     return all;
+  }
+
+  /// Coordinates that come from data have been checked when the weights were, and so the first of several
+  /// indices that a coordinate stands for, its quotient; the mark of padding among them is what `inside`
+  /// asks.
+  static bool is_of_data(const Expr& index) {
+    if (index.as<ir::Load>() != nullptr) return true;
+    const auto* e = index.as<ir::Binary>();
+    return e != nullptr && e->op == ir::BinaryOperator::divide && ir::integer_value(e->right) != nullptr &&
+           is_of_data(e->left);
   }
 
   std::vector<Expr> at(const std::vector<Expr>& indices, const ir::Substitution& place) const {
@@ -185,9 +228,14 @@ class Gather {
 }  // namespace
 
 bool divides(std::int64_t number, const Expr& expr) {
+  const auto fits = [&](const ir::Linear::Term& term) {
+    if (term.coefficient % number == 0) return true;
+    const auto* e = term.atom.as<ir::Binary>();
+    return e != nullptr && e->op == ir::BinaryOperator::remainder && divides(number, e->left) &&
+           divides(number, e->right);
+  };
   const ir::Linear sum = ir::linear(expr);
-  return sum.constant % number == 0 &&
-         std::ranges::all_of(sum.terms, [&](const auto& term) { return term.coefficient % number == 0; });
+  return sum.constant % number == 0 && std::ranges::all_of(sum.terms, fits);
 }
 
 GatherRuns gather_runs(const ir::Copy& copy, const ir::Ranges& ranges) {

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/conjuncts.h>
+#include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/gather.h>
 #include <weft/scheduler/passes/producer_copies.h>
@@ -31,6 +33,57 @@ std::int64_t bytes_of(const ir::Copy& copy) {
   auto bytes = static_cast<std::int64_t>(size_of(copy.source->dtype));
   for (const Expr& extent : copy.extents) bytes *= extent_of(extent);
   return bytes;
+}
+
+bool uses_data(const Expr& expr, const Expr& data) {
+  bool found = false;
+  ir::visit(expr, [&](const Expr& e) { found = found || ir::same(e, data); });
+  return found;
+}
+
+/// A condition that holds for no number from the weights unless this one does: of a comparison of sums, what
+/// depends on the number alone is replaced by its worst value. The condition itself where it is of another
+/// form, or about the number alone.
+Expr for_any_number(const Expr& condition, const Expr& data) {
+  const auto* e = condition.as<ir::Binary>();
+  const bool compares =
+      e != nullptr && (e->op == ir::BinaryOperator::less || e->op == ir::BinaryOperator::less_equal);
+  if (!compares || !uses_data(condition, data)) return condition;
+  constexpr std::int64_t mark_of_padding = -1;
+  const std::string name = "number";
+  const ir::Ranges ranges{{name, {data.as<ir::Load>()->buffer->non_negative ? 0 : mark_of_padding, {}}}};
+  ir::Rewriter rewriter;
+  rewriter.on_expr = [&](const Expr& each) { return ir::same(each, data) ? ir::variable(name) : each; };
+  ir::Linear sum = ir::linear(rewriter(e->right - e->left));
+  bool others = false;
+  for (ir::Linear::Term& term : sum.terms) {
+    if (!ir::uses(term.atom, name)) {
+      others = true;
+      continue;
+    }
+    const ir::Range range = ir::range_of(term.atom, ranges);
+    const auto& worst = term.coefficient > 0 ? range.minimum : range.maximum;
+    if (!worst) return condition;
+    sum.constant += term.coefficient * *worst;
+    term.coefficient = 0;
+  }
+  if (!others) return condition;
+  return ir::binary(e->op, number(0), ir::linear(sum.expr()).expr());
+}
+
+/// Divisions of the number from the weights need not mind the mark of padding: where it stands, nothing is
+/// read.
+Expr with_number(const Expr& expr, const Expr& data, const Expr& loaded) {
+  ir::Rewriter rewriter;
+  rewriter.on_expr = [&](const Expr& e) {
+    if (ir::same(e, data)) return loaded;
+    const auto* quotient = e.as<ir::Binary>();
+    const bool divides =
+        quotient != nullptr && ir::same(quotient->left, loaded) &&
+        (quotient->op == ir::BinaryOperator::divide || quotient->op == ir::BinaryOperator::remainder);
+    return divides ? ir::binary(quotient->op, ir::maximum(loaded, number(0)), quotient->right) : e;
+  };
+  return rewriter(expr);
 }
 
 }  // namespace
@@ -100,6 +153,18 @@ Stmt ProducerCopies::load_number(const Gathered& gather, const Expr& turn, const
   return ir::if_then(iteration < loop_.begin + loop_.extent, ir::store(gather.loaded, {turn}, value));
 }
 
+/// Whether all rows of a thread are inside, asked without looking at each of them where that can be.
+template <class Place>
+Expr ProducerCopies::holds_for_all_rows(const Gathered& gather, const Place& at, const std::string& round) {
+  Expr all = ir::boolean(true);
+  for (const Expr& condition : ir::conjuncts_of(gather.copy.inside)) {
+    const Expr one = at(gather.data.defined() ? for_any_number(condition, gather.data) : condition);
+    const std::int64_t times = ir::uses(one, round) ? gather.rows : 1;
+    for (std::int64_t i = 0; i < times; ++i) all = all && ir::substitute(one, {{round, number(i)}});
+  }
+  return all;
+}
+
 Stmt ProducerCopies::copy_rows(const Gathered& gather, const Expr& slot, const Expr& turn) const {
   const ir::Copy& copy = gather.copy;
   const std::string name = copy.destination->name + ".round";
@@ -117,11 +182,11 @@ Stmt ProducerCopies::copy_rows(const Gathered& gather, const Expr& slot, const E
       place[copy.coordinates[i]] = last ? own * number(gather.length) : own;
       rest = rest / number(extent);
     }
-    ir::Rewriter known;
-    known.on_expr = [&](const Expr& e) {
-      return gather.data.defined() && ir::same(e, gather.data) ? ir::load(gather.chosen, {round}) : e;
+    const auto at = [&](const Expr& e) {
+      const Expr known =
+          gather.data.defined() ? with_number(e, gather.data, ir::load(gather.chosen, {round})) : e;
+      return ir::substitute(known, place);
     };
-    const auto at = [&](const Expr& e) { return ir::substitute(known(e), place); };
     ir::Copy run = copy;
     std::transform(copy.source_begin.begin(), copy.source_begin.end(), run.source_begin.begin(), at);
     std::transform(copy.destination_begin.begin(), copy.destination_begin.end(),
@@ -132,8 +197,7 @@ Stmt ProducerCopies::copy_rows(const Gathered& gather, const Expr& slot, const E
     run.coordinates = {copy.destination->name + ".place"};
     run.of_one_thread = true;
     runs.push_back(ir::copy(run));
-    for (std::int64_t i = 0; i < gather.rows && run.inside.defined(); ++i)
-      whole = whole && ir::substitute(run.inside, {{name, number(i)}});
+    if (copy.inside.defined()) whole = whole && holds_for_all_rows(gather, at, name);
     run.inside = {};
     whole_runs.push_back(ir::copy(std::move(run)));
   }

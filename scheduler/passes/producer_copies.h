@@ -47,6 +47,8 @@ class ProducerCopies {
   Gathered gathered(const ir::Copy& copy) const;
   ir::Expr row_of(const Gathered& gather, const ir::Expr& round) const;
   ir::Stmt load_number(const Gathered& gather, const ir::Expr& turn, const ir::Expr& iteration) const;
+  template <class Place>
+  static ir::Expr holds_for_all_rows(const Gathered& gather, const Place& at, const std::string& round);
   ir::Stmt copy_rows(const Gathered& gather, const ir::Expr& slot, const ir::Expr& turn) const;
   ir::Stmt bulk(const ir::Copy& copy, const ir::Expr& slot) const;
 

@@ -8,6 +8,7 @@ namespace weft::steps {
 
 extern const StepKind split;
 extern const StepKind tile;
+extern const StepKind fuse;
 extern const StepKind reorder;
 extern const StepKind unroll;
 extern const StepKind vectorize;

@@ -57,6 +57,18 @@ Stmt distribute(const ir::For& loop, const std::vector<Expr>& conditions, const 
   return ir::for_loop(std::move(copy));
 }
 
+/// One output index, or several with "_" between them: a loop over several indices together is named after
+/// all of them.
+bool is_of_outputs(std::string_view name, const Algorithm& algorithm) {
+  const auto begins = [&](const IndexVariable& index) {
+    if (!name.starts_with(index.name)) return false;
+    const std::string_view rest = name.substr(index.name.size());
+    return rest.empty() || (rest.front() == '_' && is_of_outputs(rest.substr(1), algorithm));
+  };
+  return std::ranges::any_of(algorithm.indices,
+                             [&](const IndexVariable& index) { return !index.reduction && begins(index); });
+}
+
 }  // namespace
 
 std::vector<std::string> loop_names(const Stmt& stmt) {
@@ -117,20 +129,7 @@ std::optional<Reason> require_loop(const ir::Program& program, const std::string
 
 bool is_output_loop(const std::string& name, const Algorithm& algorithm) {
   if (name.find(".stored") != std::string::npos) return false;
-  const std::string root = name.substr(0, name.find('.'));
-  // A loop over several row indices together is named after all of them: "g_f".
-  std::string outputs;
-  for (const IndexVariable& index : algorithm.indices) {
-    if (index.reduction) continue;
-    if (index.name == root) return true;
-    outputs += "_" + index.name;
-  }
-  const auto found = (outputs + "_").find("_" + root + "_");
-  const auto* reduction = root.empty() ? nullptr : &root;
-  for (const IndexVariable& index : algorithm.indices) {
-    if (index.reduction && reduction != nullptr && index.name == *reduction) return false;
-  }
-  return found != std::string::npos;
+  return is_of_outputs(std::string_view(name).substr(0, name.find('.')), algorithm);
 }
 
 Chain chain_of(const Stmt& stmt) {

@@ -80,10 +80,9 @@ Convolution convolution_of(const ProblemOptions& options, const WeightMatrix& ma
   c.stride = pair_of(options.stride, "--stride");
   c.dilation = pair_of(options.dilation, "--dilation");
   c.batch = options.batch;
-  if (options.layout != "nchw" && options.layout != "nhwc") {
-    throw UserError({"there is no such layout", "--layout", options.layout, "nchw or nhwc"});
-  }
-  c.layout = options.layout == "nhwc" ? ImageLayout::nhwc : ImageLayout::nchw;
+  const auto layout = layout_named(options.layout);
+  if (!layout) throw UserError({"there is no such layout", "--layout", options.layout, "nchw, nhwc or chwn"});
+  c.layout = *layout;
   return c;
 }
 
@@ -156,7 +155,8 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
       ->capture_default_str();
   app.add_option("--stride", options.stride, "convolution: one number or two")->capture_default_str();
   app.add_option("--dilation", options.dilation, "convolution: one number or two")->capture_default_str();
-  app.add_option("--layout", options.layout, "convolution: nchw or nhwc")->capture_default_str();
+  app.add_option("--layout", options.layout, "convolution: nchw, nhwc, or chwn, batch innermost")
+      ->capture_default_str();
   app.add_option("--activation", options.activation, "none, relu or gelu")->capture_default_str();
   app.add_option("--bias", options.bias, "a bias a row: random:SEED, ints:SEED or a file");
   app.add_option("--alpha", options.alpha, "factor of the sum");

@@ -5,6 +5,8 @@
 #include <weft/scheduler/steps/loops.h>
 #include <weft/search/problems.h>
 
+#include <algorithm>
+
 namespace weft::test {
 namespace {
 
@@ -39,7 +41,7 @@ Convolution random_convolution(std::mt19937_64& random) {
     c.dilation[i] = between(random, 1, 2);
     c.image[i] = between(random, 1, 12) + c.dilation[i] * (c.filter[i] - 1);
   }
-  c.layout = random() % 2 == 0 ? ImageLayout::nchw : ImageLayout::nhwc;
+  c.layout = any_of<ImageLayout>(random, {ImageLayout::nchw, ImageLayout::nhwc, ImageLayout::chwn});
   return c;
 }
 
@@ -107,16 +109,21 @@ Step random_step(const Schedule& schedule, std::mt19937_64& random) {
   const auto loops = steps::loop_names(schedule.program().body);
   const auto loop = [&] { return loops.empty() ? std::string("m") : any_of(random, loops); };
   const auto factor = [&] { return any_of<std::int64_t>(random, {1, 2, 3, 4, 5, 8, 16, 32, 64}); };
-  static const std::vector<std::string> on_cpu{"split",   "split",   "tile",       "reorder",
-                                               "reorder", "unroll",  "vectorize",  "parallel",
-                                               "stage",   "split_k", "bake_values"};
-  static const std::vector<std::string> on_gpu{"split",  "split",     "tile",       "reorder", "reorder",
-                                               "unroll", "vectorize", "bind",       "bind",    "bind",
-                                               "stage",  "split_k",   "bake_values"};
+  static const std::vector<std::string> on_cpu{"split",   "split",   "tile",        "reorder",
+                                               "reorder", "unroll",  "vectorize",   "parallel",
+                                               "stage",   "split_k", "bake_values", "fuse"};
+  static const std::vector<std::string> on_gpu{"split",  "split",     "tile",        "reorder", "reorder",
+                                               "unroll", "vectorize", "bind",        "bind",    "bind",
+                                               "stage",  "split_k",   "bake_values", "fuse"};
   const std::string name = any_of(random, schedule.target().is_gpu() ? on_gpu : on_cpu);
   Step step{name, {}, {}};
   if (name == "split") {
     step.arguments = {{loop(), factor()}};
+  } else if (name == "fuse") {
+    // Those that follow one another are often directly inside one another.
+    const std::string outer = loop();
+    const auto inner = std::find(loops.begin(), loops.end(), outer) + 1;
+    step.arguments = {{{}, outer}, {{}, inner < loops.end() ? *inner : loop()}};
   } else if (name == "tile") {
     step.arguments = {{loop(), factor()}, {loop(), factor()}};
   } else if (name == "reorder") {

@@ -26,7 +26,7 @@ extern "C" __global__ void __launch_bounds__(32) convolution(
       const bool sum_counts = 0 <= p * 2 + rest - 1 && p * 2 + rest - 1 < 15 &&
           0 <= q_inner + rest2 - 1 && q_inner + rest2 - 1 < 17;
       const float sum_left = W_values[c_r_s];
-      const float sum_right = I[b * 1020 + quotient / 3 * 255 +
+      const float sum_right = I[b * 1020 + column / 9 * 255 +
                                 min(max(p * 2 + rest - 1, 0), 14) * 17 +
                                 min(max(q_inner + rest2 - 1, 0), 16)];
       sum = __fmaf_rn(sum_counts ? sum_left : 0.0f, sum_counts ? sum_right : 0.0f, sum);

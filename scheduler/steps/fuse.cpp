@@ -1,0 +1,92 @@
+// fuse: loops that stand directly inside one another become one.
+#include <fmt/format.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/list.h>
+#include <weft/scheduler/steps/loops.h>
+
+#include <algorithm>
+
+namespace weft::steps {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+/// Why the loop and the one inside it cannot be one, in one of the places where they stand.
+std::optional<Reason> check_pair(const ir::For& outer, const std::string& name) {
+  const auto* inner = outer.body.as<ir::For>();
+  if (inner == nullptr || inner->name != name)
+    return Reason{3, fmt::format("{} is not all that {} has inside", name, outer.name),
+                  fmt::format("{} directly inside {}, wherever they stand: reorder first", name, outer.name),
+                  outer.name};
+  for (const ir::For* loop : {&outer, inner}) {
+    if (loop->kind != ir::LoopKind::serial)
+      return Reason{2, fmt::format("{} is {} already", loop->name, name_of(loop->kind)), "serial loops",
+                    loop->name};
+  }
+  if (ir::uses(inner->begin, outer.name) || ir::uses(inner->extent, outer.name))
+    return Reason{4,
+                  fmt::format("{} runs over {} .. {}, which depends on {}", name, ir::print(inner->begin),
+                              ir::print(inner->begin + inner->extent), outer.name),
+                  "a range that is the same in every iteration", name};
+  return std::nullopt;
+}
+
+/// for x in b .. b+e: for y in c .. c+f: body
+///   becomes
+/// for x_y in 0 .. e*f: body[x := b + x_y / f, y := c + x_y % f]
+Stmt fused(const ir::For& outer, const std::string& name, int step) {
+  const auto& inner = *outer.body.as<ir::For>();
+  const Expr number = ir::variable(name);
+  const ir::Substitution places{{outer.name, outer.begin + number / inner.extent},
+                                {inner.name, inner.begin + number % inner.extent}};
+  return ir::for_loop({name, ir::integer(0), outer.extent * inner.extent, ir::LoopKind::serial, step,
+                       ir::substitute(inner.body, places)});
+}
+
+/// Preconditions: see apply_fuse.
+StepResult fuse_two(ir::Program program, const std::string& outer, const std::string& inner,
+                    const StepContext& context) {
+  const std::string name = outer + "_" + inner;
+  for (const std::string& loop : {outer, inner}) {
+    if (auto missing = require_loop(program, loop)) return *missing;
+  }
+  const auto outers = find_loops(program.body, outer);
+  for (const ir::For* loop : outers) {
+    if (auto refused = check_pair(*loop, inner)) return *refused;
+  }
+  if (find_loops(program.body, inner).size() != outers.size())
+    return Reason{3, fmt::format("{} also stands where {} does not", inner, outer),
+                  fmt::format("{} directly inside {}, wherever they stand: reorder first", inner, outer),
+                  inner};
+  if (find_loop(program.body, name) != nullptr)
+    return Reason{5, fmt::format("a loop is called {} already", name), "loops of other names", name};
+  program.body =
+      change_loops(program.body, outer, [&](const ir::For& loop) { return fused(loop, name, context.step); });
+  return program;
+}
+
+/// fuse(x, y, …): loops that stand one directly inside the other, the first one outermost, become one loop
+/// called "x_y_…", whose iterations go through theirs in the same order. So the pixels and images of a
+/// convolution become the columns of a product. Preconditions: 1 the loops exist; 2 they are serial; 3 each
+/// is all that the one before has inside, in all places; 4 the range of none depends on another; 5 no loop
+/// has the new name.
+StepResult apply_fuse(const ir::Program& program, const Step& step, const StepContext& context) {
+  ir::Program result = program;
+  std::string fused_so_far = word_of(step.arguments.front());
+  for (std::size_t i = 1; i < step.arguments.size(); ++i) {
+    const std::string& next = word_of(step.arguments[i]);
+    StepResult both = fuse_two(std::move(result), fused_so_far, next, context);
+    if (std::holds_alternative<Reason>(both)) return both;
+    result = std::get<ir::Program>(std::move(both));
+    fused_so_far += "_" + next;
+  }
+  return result;
+}
+
+}  // namespace
+
+const StepKind fuse{"fuse", ".fuse(p, q)", 2, SIZE_MAX, apply_fuse};
+
+}  // namespace weft::steps

@@ -1,0 +1,270 @@
+// Convolutions of the recipe shfl_bw: implicit products on tensor cores for sm_75, sm_80 and sm_90a, as PTX
+// in the simulator, which sees races and memory that nobody wrote, and by their meaning. Integers, so that
+// every result is exact.
+#include <gtest/gtest.h>
+#include <weft/backends/cuda/compile.h>
+#include <weft/backends/kernel.h>
+#include <weft/backends/simulator/device.h>
+#include <weft/dsl/algorithm.h>
+#include <weft/dsl/assignment.h>
+#include <weft/dsl/index.h>
+#include <weft/formats/random.h>
+#include <weft/formats/synthetic.h>
+#include <weft/scheduler/shfl_bw.h>
+#include <weft/search/problems.h>
+#include <weft/search/verify.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+using SharedWeights = std::shared_ptr<const SparseTensor>;
+
+/// Entries where `keeps` says so; integers.
+WeightMatrix filters(const Shape& shape, double sparsity, DType dtype) {
+  const std::int64_t columns = element_count(shape, "filters") / shape.front();
+  WeightMatrix matrix = synthetic_layer(
+      {.rows = shape.front(), .columns = columns, .sparsity = sparsity, .dtype = dtype, .seed = 12});
+  matrix.shape = shape;
+  matrix.values = random_array(dtype, {matrix.stored()}, 5, RandomValues::small_integers);
+  return matrix;
+}
+
+SharedWeights grouped(const WeightMatrix& matrix, std::int64_t rows) {
+  return std::make_shared<const SparseTensor>(pack(matrix, formats::shfl_bw({.rows = rows})));
+}
+
+SharedWeights filters_of(const Convolution& c, std::int64_t rows, DType dtype = DType::f16) {
+  return grouped(filters({c.filters, c.channels, c.filter[0], c.filter[1]}, 0.85, dtype), rows);
+}
+
+bool has_step(const Schedule& schedule, const std::string& name) {
+  return std::ranges::any_of(schedule.steps(), [&](const Step& step) { return step.name == name; });
+}
+
+void expect_exact(const Kernel& kernel, const Device& device, const Arguments& arguments, Array& output) {
+  for (std::int64_t i = 0; i < output.size(); ++i) output.set(i, std::nan(""));
+  const Verification verification = verify(kernel, device, arguments);
+  EXPECT_TRUE(verification.passed) << verification.text();
+  EXPECT_EQ(verification.difference.largest, 0) << verification.text();
+}
+
+void expect_exact(const Schedule& schedule, Emitter emitter = Emitter::llvm) {
+  SCOPED_TRACE(schedule.algorithm().text() + "\n" + schedule.cpp());
+  std::map<std::string, Array> tensors;
+  for (const Operand& operand : schedule.algorithm().operands) {
+    if (operand.storage == Storage::sparse) continue;
+    Shape shape;
+    for (const Extent& extent : operand.shape) shape.push_back(extent.value);
+    tensors[operand.name] =
+        random_array(operand.dtype, shape, 7 + tensors.size(), RandomValues::small_integers);
+  }
+  Arguments arguments;
+  for (auto& [name, array] : tensors) arguments.tensors[name] = &array;
+  const Algorithm& algorithm = schedule.algorithm();
+  Array& output = tensors.at(algorithm.operands[algorithm.output.operand].name);
+  KernelOptions options;
+  options.by_meaning = true;
+  expect_exact(compile(schedule, options), Device::cpu(), arguments, output);
+  options.by_meaning = false;
+  options.assemble = false;
+  options.emitter = emitter;
+  const Kernel kernel = compile(schedule, options);
+  for (const std::uint64_t seed : {0U, 1U}) {
+    const Device device = Device::simulator(schedule.target().name);
+    simulator::options(device).launch.seed = seed;
+    simulator::options(device).launch.late = seed == 0;
+    expect_exact(kernel, device, arguments, output);
+  }
+}
+
+/// 3 x 3 filters over an image with a border of one.
+Convolution padded(std::int64_t batch) {
+  Convolution c;
+  c.batch = batch;
+  c.channels = 7;
+  c.filters = 70;
+  c.image = {9, 7};
+  c.filter = {3, 3};
+  c.pad = {1, 1};
+  c.layout = ImageLayout::chwn;
+  return c;
+}
+
+std::vector<Convolution> shapes() {
+  std::vector<Convolution> all(8, padded(8));
+  all[1].batch = 16;
+  all[1].stride = {2, 2};
+  all[2].batch = 24;
+  all[2].stride = {3, 1};
+  all[2].pad = {2, 0};
+  all[3].dilation = {2, 3};
+  all[3].pad = {4, 4};
+  all[4].batch = 16;
+  all[4].filter = {1, 1};
+  all[4].pad = {3, 2};  // larger than the filter
+  all[5].filter = {5, 2};
+  all[5].pad = {0, 0};
+  all[6].batch = 24;
+  all[6].filter = {1, 1};
+  all[6].pad = {0, 0};
+  all[6].stride = {2, 3};
+  all[7].image = {1, 11};
+  return all;
+}
+
+TEST(TensorConvolution, EveryShapeOnHopper) {
+  for (const Convolution& c : shapes()) {
+    const Schedule s =
+        shfl_bw(convolution_algorithm(c, DType::f16), filters_of(c, 64), target_named("sm_90a"));
+    EXPECT_TRUE(has_step(s, "fuse"));
+    EXPECT_TRUE(has_step(s, "specialize_warps"));
+    expect_exact(s);
+  }
+}
+
+TEST(TensorConvolution, EveryShapeWithoutRoles) {
+  int number = 0;
+  for (const Convolution& c : shapes()) {
+    const char* target = number++ % 2 == 0 ? "sm_80" : "sm_75";
+    const Schedule s = shfl_bw(convolution_algorithm(c, DType::f16), filters_of(c, 32), target_named(target));
+    EXPECT_TRUE(has_step(s, "fuse") && has_step(s, "tensorize"));
+    expect_exact(s);
+  }
+}
+
+TEST(TensorConvolution, GroupsOfEverySize) {
+  for (const std::int64_t rows : {16, 32, 128, 256}) {
+    Convolution c = padded(16);
+    c.filters = 130;
+    expect_exact(shfl_bw(convolution_algorithm(c, DType::f16), filters_of(c, rows), target_named("sm_90a")));
+  }
+}
+
+/// Blocks that go through several tiles, with as many buffers as producers have turns of their loop, and
+/// more.
+TEST(TensorConvolution, BlocksWithSeveralTiles) {
+  Convolution c = padded(16);
+  c.filters = 200;
+  c.channels = 40;
+  for (const std::int64_t buffers : {2, 4, 5}) {
+    expect_exact(shfl_bw(convolution_algorithm(c, DType::f16), filters_of(c, 64), target_named("sm_90a"),
+                         {.tile_n = 128, .stages = buffers, .blocks = 3}));
+  }
+}
+
+/// Without runs of 16 bytes: copies of 8 and 4 bytes, and loads and stores.
+TEST(TensorConvolution, BatchesThatEightDoesNotDivide) {
+  for (const std::int64_t batch : {1, 3, 4, 6, 12}) {
+    const Convolution c = padded(batch);
+    for (const char* target : {"sm_90a", "sm_80"}) {
+      const Schedule s =
+          shfl_bw(convolution_algorithm(c, DType::f16), filters_of(c, 64), target_named(target));
+      EXPECT_TRUE(has_step(s, "tensorize"));
+      EXPECT_FALSE(has_step(s, "specialize_warps"));
+      expect_exact(s);
+    }
+  }
+}
+
+TEST(TensorConvolution, OtherLayouts) {
+  for (const ImageLayout layout : {ImageLayout::nchw, ImageLayout::nhwc}) {
+    Convolution c = padded(3);
+    c.layout = layout;
+    c.stride = {2, 1};
+    for (const char* target : {"sm_90a", "sm_80", "sm_75"}) {
+      const Schedule s =
+          shfl_bw(convolution_algorithm(c, DType::f16), filters_of(c, 64), target_named(target));
+      EXPECT_TRUE(has_step(s, "tensorize"));
+      expect_exact(s);
+    }
+  }
+}
+
+TEST(TensorConvolution, EpiloguesAndBf16) {
+  Convolution c = padded(8);
+  expect_exact(shfl_bw(convolution_algorithm(c, DType::bf16, {.bias = true, .activation = Activation::relu}),
+                       filters_of(c, 64, DType::bf16), target_named("sm_90a")));
+  expect_exact(
+      shfl_bw(convolution_algorithm(c, DType::bf16), filters_of(c, 32, DType::bf16), target_named("sm_80")));
+}
+
+/// A residual block's end, as a user writes it: filters with their channels last, the old image added.
+TEST(TensorConvolution, AsAUserWritesIt) {
+  WEFT_INDEX(f);
+  WEFT_INDEX(p);
+  WEFT_INDEX(q);
+  WEFT_INDEX(b);
+  WEFT_INDEX(c);
+  WEFT_INDEX(r);
+  WEFT_INDEX(s);
+  const Tensor<f16, 4, sparse> W("W", {40, 3, 3, 5});
+  const Tensor<f16, 4> I("I", {5, 6, 7, 16});
+  const Tensor<f16, 4> R("R", {40, 6, 7, 16});
+  const Tensor<f16, 4> O("O", {40, 6, 7, 16});
+  const Algorithm block = algorithm(
+      "block",
+      O(f, p, q, b) = relu(sum(c, r, s, W(f, r, s, c) * I(c, p + r - 1, q + s - 1, b)) + R(f, p, q, b)));
+  const Schedule schedule =
+      shfl_bw(block, grouped(filters({40, 3, 3, 5}, 0.7, DType::f16), 64), target_named("sm_90a"));
+  EXPECT_TRUE(has_step(schedule, "specialize_warps"));
+  expect_exact(schedule);
+}
+
+/// Lists of unequal length, some empty: groups of 64 filters keep 0, 3, 40 columns.
+TEST(TensorConvolution, UnequalLists) {
+  Convolution c = padded(8);
+  c.channels = 12;
+  c.filters = 180;
+  WeightMatrix matrix = filters({180, 12, 3, 3}, 0.5, DType::f16);
+  std::vector<std::int64_t> begin{0}, from;
+  std::vector<std::int32_t> column;
+  constexpr std::int32_t kept[] = {3, 0, 100};
+  for (std::size_t row = 0; row < 180; ++row) {
+    for (std::int64_t i = matrix.row_begin[row]; i < matrix.row_begin[row + 1]; ++i) {
+      const std::int32_t own = matrix.column[static_cast<std::size_t>(i)];
+      if (own < kept[row / 64]) {
+        column.push_back(own);
+        from.push_back(i);
+      }
+    }
+    begin.push_back(static_cast<std::int64_t>(from.size()));
+  }
+  Array values(DType::f16, {static_cast<std::int64_t>(from.size())});
+  for (std::size_t i = 0; i < from.size(); ++i)
+    values.copy_element(static_cast<std::int64_t>(i), matrix.values, from[i]);
+  matrix.row_begin = begin;
+  matrix.column = column;
+  matrix.values = std::move(values);
+  const auto weights = std::make_shared<const SparseTensor>(pack(matrix, formats::vector_wise({.rows = 64})));
+  for (const char* target : {"sm_90a", "sm_80"})
+    expect_exact(shfl_bw(convolution_algorithm(c, DType::f16), weights, target_named(target)));
+}
+
+TEST(TensorConvolution, AsCudaSource) {
+  if (!cuda::compiler_status().found()) GTEST_SKIP() << "[SKIP] " << cuda::compiler_status().sentence;
+  const Convolution c = padded(8);
+  expect_exact(shfl_bw(convolution_algorithm(c, DType::f16), filters_of(c, 64), target_named("sm_90a")),
+               Emitter::cuda);
+  expect_exact(shfl_bw(convolution_algorithm(c, DType::f16), filters_of(c, 32), target_named("sm_80")),
+               Emitter::cuda);
+}
+
+/// Images and results move in whole runs of 16 bytes.
+TEST(TensorConvolution, MovesRunsOfSixteenBytes) {
+  const Convolution c = padded(16);
+  KernelOptions options;
+  options.assemble = false;
+  const Kernel kernel = compile(
+      shfl_bw(convolution_algorithm(c, DType::f16), filters_of(c, 64), target_named("sm_90a")), options);
+  const std::string& ptx = kernel.ptx();
+  EXPECT_NE(ptx.find("cp.async.cg.shared.global"), std::string::npos);
+  EXPECT_EQ(ptx.find("cp.async.ca"), std::string::npos);
+  EXPECT_NE(ptx.find("st.global.v4.b32"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace weft
