@@ -110,6 +110,9 @@ std::string Kernel::ptx() const {
 std::string Kernel::assembly() const {
   return state_->cpu ? state_->cpu->assembly() : std::string();
 }
+const std::string& Kernel::cubin() const {
+  return state_->cubin;
+}
 const std::optional<Resources>& Kernel::resources() const {
   return state_->resources;
 }

@@ -20,6 +20,8 @@ enum class Emitter : std::uint8_t {
   cuda,  ///< CUDA C++ source, compiled by NVRTC or nvcc
 };
 
+struct ExportOptions;
+
 struct KernelOptions {
   Emitter emitter = Emitter::llvm;
   /// CPU: "native", or an architecture level such as "x86-64-v3" for code that also runs elsewhere.
@@ -71,7 +73,8 @@ class Kernel {
   std::string ptx() const;           ///< GPU targets: what LLVM emitted, or the compiler of the CUDA source
   /// GPU targets. UserError for programs that are too long for compilers of C++ (print_source.h).
   std::string cuda_source() const;
-  std::string assembly() const;  ///< CPU target
+  std::string assembly() const;      ///< CPU target
+  const std::string& cubin() const;  ///< GPU targets, where there was an assembler
   /// The same kernel with PTX that was edited by hand; without resources, and assembled where it is loaded.
   Kernel with_ptx(std::string ptx) const;
   /// GPU targets, where there was an assembler.
@@ -91,6 +94,9 @@ class Kernel {
   /// long), kernel.cubin or kernel.s as the target has them. Returns the file names. RuntimeError when the
   /// folder cannot be written.
   std::vector<std::string> write_to(const std::string& folder) const;
+  /// A folder that other projects add, with nothing of weft in it (export/export.h): this kernel for every
+  /// size that it takes. Returns the files. Errors as export_package.
+  std::vector<std::string> export_to(const std::string& folder, const ExportOptions& options) const;
 
   struct State;  ///< of the implementation
 

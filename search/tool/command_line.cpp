@@ -75,6 +75,7 @@ int command_line(int argc, char** argv) {
   tool::add_inspect(app, action);
   tool::add_prune(app, action);
   tool::add_compile(app, action);
+  tool::add_export(app, action);
   tool::add_run(app, action);
   tool::add_verify(app, action);
   tool::add_bench(app, action);

@@ -272,9 +272,14 @@ Problem make_problem(const ProblemOptions& options) {
 }
 
 Schedule schedule_of(const Problem& problem, const ProblemOptions& options, const Target& target) {
+  return schedule_of(problem.algorithm, problem, options, target);
+}
+
+Schedule schedule_of(const Algorithm& algorithm, const Problem& problem, const ProblemOptions& options,
+                     const Target& target) {
   const RecipeChoice recipe = parse_recipe(options.recipe);
-  if (options.schedule.empty()) return schedule_by_recipe(recipe, problem.algorithm, problem.weights, target);
-  Schedule schedule(problem.algorithm, problem.weights, target);
+  if (options.schedule.empty()) return schedule_by_recipe(recipe, algorithm, problem.weights, target);
+  Schedule schedule(algorithm, problem.weights, target);
   const auto best = best_of(options);
   if (best && architecture_of(best->record.target.name) != architecture_of(target.name))
     throw UserError({"a tuned schedule does not fit the target", options.schedule,

@@ -70,6 +70,10 @@ Problem make_problem(const ProblemOptions& options);
 /// parse_recipe() and schedule_by_recipe() throw it.
 Schedule schedule_of(const Problem& problem, const ProblemOptions& options, const Target& target);
 
+/// The same for the problem's weights with another algorithm, such as one of a size that is open.
+Schedule schedule_of(const Algorithm& algorithm, const Problem& problem, const ProblemOptions& options,
+                     const Target& target);
+
 /// The target for a device: "cpu", or the newest that the device runs.
 const Target& target_of(const Device& device);
 

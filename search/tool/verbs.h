@@ -19,6 +19,7 @@ void add_inspect(CLI::App& app, Action& action);
 void add_prune(CLI::App& app, Action& action);
 void add_compile(CLI::App& app, Action& action);
 void add_tune(CLI::App& app, Action& action);
+void add_export(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_demo(CLI::App& app, Action& action);

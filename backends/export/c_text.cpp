@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+#include <weft/backends/cuda/source_text.h>
+#include <weft/backends/export/c_text.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/print.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace weft::exporting {
+namespace {
+
+bool is_letter(char c) {
+  return std::isalpha(static_cast<unsigned char>(c)) != 0;
+}
+bool is_letter_or_digit(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0;
+}
+
+/// Words of Python and C that CUDA C++ does not have, and fields that every call has.
+constexpr std::array<std::string_view, 24> other_words{
+    "None",   "True",     "False", "def",   "lambda",   "pass", "from",        "import",
+    "global", "nonlocal", "with",  "yield", "del",      "elif", "except",      "finally",
+    "is",     "raise",    "as",    "in",    "restrict", "args", "struct_size", "flags"};
+
+std::string_view operator_text(ir::BinaryOperator op) {
+  switch (op) {
+    case ir::BinaryOperator::add:
+      return "+";
+    case ir::BinaryOperator::subtract:
+      return "-";
+    case ir::BinaryOperator::multiply:
+      return "*";
+    case ir::BinaryOperator::divide:
+      return "/";
+    case ir::BinaryOperator::remainder:
+      return "%";
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+bool is_identifier(std::string_view name) {
+  return !name.empty() && is_letter(name.front()) &&
+         std::ranges::all_of(name, [](char c) { return is_letter_or_digit(c) || c == '_'; }) &&
+         !cuda::is_reserved(name) && std::ranges::find(other_words, name) == other_words.end();
+}
+
+std::string field_name(const std::string& name) {
+  std::string field;
+  for (const char c : name)
+    field += is_letter_or_digit(c) ? static_cast<char>(std::tolower(static_cast<unsigned char>(c))) : '_';
+  if (field.empty() || !is_letter(field.front())) field = "x_" + field;
+  return is_identifier(field) ? field : field + "_";
+}
+
+std::string c_bytes(std::span<const unsigned char> bytes) {
+  constexpr std::size_t columns = 116;
+  std::string result;
+  std::string line;
+  for (const unsigned char byte : bytes) {
+    line += std::to_string(byte) + ",";
+    if (line.size() < columns) continue;
+    result += line + "\n";
+    line.clear();
+  }
+  return line.empty() ? result : result + line + "\n";
+}
+
+std::string c_expression(const ir::Expr& expr, const std::map<std::string, std::string>& names) {
+  if (const std::int64_t* number = ir::integer_value(expr)) return std::to_string(*number);
+  if (const auto* variable = expr.as<ir::Variable>()) {
+    const auto found = names.find(variable->name);
+    if (found != names.end()) return found->second;
+  }
+  if (const auto* binary = expr.as<ir::Binary>()) {
+    const std::string left = c_expression(binary->left, names);
+    const std::string right = c_expression(binary->right, names);
+    if (binary->op == ir::BinaryOperator::minimum) return fmt::format("({0} < {1} ? {0} : {1})", left, right);
+    if (binary->op == ir::BinaryOperator::maximum) return fmt::format("({0} > {1} ? {0} : {1})", left, right);
+    const std::string_view op = operator_text(binary->op);
+    if (!op.empty()) return fmt::format("({} {} {})", left, op, right);
+  }
+  throw InternalError("a launch size that C cannot compute: " + ir::print(expr));
+}
+
+std::string c_product(const std::vector<Extent>& extents) {
+  std::int64_t known = 1;
+  std::string open;
+  for (const Extent& extent : extents) {
+    if (extent.is_static()) {
+      known *= extent.value;
+    } else {
+      open += " * n";
+    }
+  }
+  return std::to_string(known) + open;
+}
+
+std::string_view c_type(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return "float";
+    case DType::f64:
+      return "double";
+    default:
+      return "uint16_t";
+  }
+}
+
+}  // namespace weft::exporting

@@ -1,0 +1,112 @@
+// manifest.json: what the package is and was made from.
+#include <fmt/format.h>
+#include <weft/backends/export/print.h>
+#include <weft/dsl/errors.h>
+
+#include <nlohmann/json.hpp>
+
+namespace weft::exporting {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json operands_of(const Package& package) {
+  auto list = Json::array();
+  for (const OperandField& field : package.operands) {
+    const Operand& operand = package.operand(field);
+    auto shape = Json::array();
+    for (const Extent& extent : operand.shape) {
+      if (extent.is_static()) {
+        shape.push_back(extent.value);
+      } else {
+        shape.push_back(package.size);
+      }
+    }
+    Json entry{{"field", field.field}, {"dtype", name_of(operand.dtype)}, {"shape", shape}};
+    if (!operand.strides.empty()) entry["strides"] = operand.strides;
+    if (field.is_output) entry["output"] = true;
+    list.push_back(entry);
+  }
+  return list;
+}
+
+Json weights_of(const Package& package) {
+  const SparseTensor& weights = package.weights();
+  return {{"rows", weights.rows()},
+          {"columns", weights.columns()},
+          {"dtype", name_of(weights.dtype())},
+          {"format", weights.format().text()},
+          {"stored", weights.array("values").size()},
+          {"read_by_kernels", package.needs_weights},
+          {"in_the_code", package.embeds_weights},
+          {"pack", !package.needs_weights ? "none"
+                   : package.any_pattern  ? "any entries"
+                                          : "new values"}};
+}
+
+Json kernels_of(const Package& package) {
+  auto list = Json::array();
+  for (const TargetGroup& group : package.targets) {
+    for (const Variant& variant : group.variants) {
+      const ThreadProgram& program = variant.kernel->lowered();
+      Json entry{{"target", group.target->name},
+                 {"sizes", variant.range.text()},
+                 {"source", fmt::format("{}_{}", package.name, variant.symbol)},
+                 {"threads", program.launch.threads},
+                 {"shared_bytes", program.launch.shared_bytes},
+                 {"workspaces", program.program.workspaces.size()},
+                 {"index_bits", program.program.index_bits},
+                 {"machine_code", variant.has_cubin},
+                 {"ptx", variant.has_ptx}};
+      if (const auto& resources = variant.kernel->resources()) {
+        entry["registers"] = resources->registers;
+        entry["spill_bytes"] = resources->spill_bytes;
+      }
+      auto steps = Json::array();
+      for (const Step& step : variant.kernel->schedule().steps()) steps.push_back(step.cpp());
+      entry["schedule"] = steps;
+      list.push_back(entry);
+    }
+  }
+  return list;
+}
+
+Json measured_of(const Package& package) {
+  if (package.options.measured.empty()) return nullptr;
+  try {
+    return Json::parse(package.options.measured);
+  } catch (const Json::exception& error) {
+    throw UserError({"what was measured is no JSON", "export", error.what(), "one JSON document"});
+  }
+}
+
+}  // namespace
+
+std::string print_manifest(const Package& package) {
+  Json sizes;
+  if (!package.size.empty()) {
+    sizes["field"] = package.size;
+    auto ranges = Json::array();
+    for (const Range& range : package.ranges)
+      ranges.push_back({{"least", range.least}, {"most", range.most}, {"multiple_of", range.multiple}});
+    sizes["ranges"] = ranges;
+  }
+  Json document{{"name", package.name},
+                {"abi", 1},
+                {"weft", WEFT_VERSION},
+                {"license", package.options.spdx},
+                {"computes", package.algorithm.text()},
+                {"operands", operands_of(package)}};
+  auto scalars = Json::array();
+  for (const ScalarField& scalar : package.scalars) scalars.push_back(scalar.field);
+  document["scalars"] = scalars;
+  if (!sizes.is_null()) document["sizes"] = sizes;
+  document["weights"] = weights_of(package);
+  document["alignment"] = {{"arrays", 16}, {"workspace", 256}};
+  document["kernels"] = kernels_of(package);
+  const Json measured = measured_of(package);
+  if (!measured.is_null()) document["measured"] = measured;
+  return document.dump(2) + "\n";
+}
+
+}  // namespace weft::exporting

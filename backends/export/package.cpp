@@ -1,0 +1,341 @@
+#include <fmt/format.h>
+#include <weft/backends/export/c_text.h>
+#include <weft/backends/export/package.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/build_program.h>
+#include <weft/scheduler/ir/visit.h>
+
+#include <algorithm>
+#include <cctype>
+#include <limits>
+#include <set>
+#include <utility>
+
+namespace weft::exporting {
+namespace {
+
+constexpr std::int64_t most_blocks_across = 65'535;  ///< along y and z
+/// Sizes are tried up to here; more elements than a launch could ever have.
+constexpr std::int64_t largest_size = std::int64_t{1} << 40;
+
+[[noreturn]] void refuse(std::string what, std::string found, std::string accepted) {
+  throw UserError({std::move(what), "export", std::move(found), std::move(accepted)});
+}
+
+const Algorithm& algorithm_of(const PackageKernel& kernel) {
+  return kernel.kernel.schedule().algorithm();
+}
+
+std::int64_t evaluated(const Kernel& kernel, const ir::Expr& expr, std::int64_t n) {
+  const Algorithm& algorithm = kernel.schedule().algorithm();
+  std::map<std::string, std::int64_t> sizes;
+  for (const Operand& operand : algorithm.operands) {
+    for (const Extent& extent : operand.shape) {
+      if (!extent.is_static()) sizes[extent.name] = n;
+    }
+  }
+  ir::Substitution values;
+  for (const auto& [name, value] : launch_sizes(algorithm, nullptr, sizes)) values.emplace(name, value);
+  const ir::Expr value = ir::substitute(expr, values);
+  const std::int64_t* number = ir::integer_value(value);
+  internal_check(number != nullptr, "a size that is not known at launch");
+  return *number;
+}
+
+/// Whether the kernel can be launched at this size: blocks and offsets fit their numbers.
+bool can_index(const Kernel& kernel, std::int64_t n) {
+  const ir::Program& program = kernel.lowered().program;
+  const auto grid = grid_at(kernel, n);
+  if (grid[0] > INT32_MAX || grid[1] > most_blocks_across || grid[2] > most_blocks_across) return false;
+  if (program.index_bits == 64) return true;
+  for (const auto* list : {&program.buffers, &program.workspaces}) {
+    for (const ir::BufferRef& buffer : *list) {
+      if (elements_at(kernel, *buffer, n) > INT32_MAX) return false;
+    }
+  }
+  return true;
+}
+
+/// The open size of the kernels: where it stands in the operands and indices, and what each kernel has there.
+class OpenSize {
+ public:
+  explicit OpenSize(const std::vector<PackageKernel>& kernels) : first_(algorithm_of(kernels.front())) {
+    for (const PackageKernel& kernel : kernels) {
+      const Algorithm& algorithm = algorithm_of(kernel);
+      compare(algorithm);
+      for (const Place& place : places(first_)) {
+        const Extent& extent = at(algorithm, place);
+        if (!extent.is_static()) names_.insert(extent.name);
+        if (!extent.is_static() || extent != at(first_, place)) open_.insert(place);
+      }
+    }
+    for (const PackageKernel& kernel : kernels) {
+      for (const Place& place : open_) {
+        if (at(algorithm_of(kernel), place) != of(algorithm_of(kernel)))
+          refuse("the kernels differ in several sizes, or leave several to the launch",
+                 algorithm_of(kernel).text() + ": " + at(algorithm_of(kernel), place).text() + " and " +
+                     of(algorithm_of(kernel)).text(),
+                 "kernels that differ in one size");
+      }
+    }
+  }
+
+  /// The first kernel's algorithm with the size open under the name of its field.
+  Algorithm opened(std::string& field) const {
+    Algorithm algorithm = first_;
+    if (open_.empty()) return algorithm;
+    std::string name = names_.empty() ? std::string("n") : *names_.begin();
+    for (std::size_t i = 0; i < first_.indices.size(); ++i) {
+      if (names_.empty() && open_.count({indices, i}) != 0) name = first_.indices[i].name;
+    }
+    field = field_name(name);
+    for (const auto& [operand, i] : open_)
+      (operand == indices ? algorithm.indices[i].extent : algorithm.operands[operand].shape[i]) =
+          Extent::any(field);
+    return algorithm;
+  }
+
+  /// What the kernel has in place of the open size.
+  Extent of(const Algorithm& algorithm) const {
+    return open_.empty() ? Extent(1) : at(algorithm, *open_.begin());
+  }
+
+ private:
+  /// An operand and its dimension, or `indices` and the index.
+  using Place = std::pair<std::size_t, std::size_t>;
+  static constexpr std::size_t indices = std::numeric_limits<std::size_t>::max();
+
+  static std::vector<Place> places(const Algorithm& algorithm) {
+    std::vector<Place> all;
+    for (std::size_t i = 0; i < algorithm.operands.size(); ++i) {
+      for (std::size_t d = 0; d < algorithm.operands[i].shape.size(); ++d) all.emplace_back(i, d);
+    }
+    for (std::size_t i = 0; i < algorithm.indices.size(); ++i) all.emplace_back(indices, i);
+    return all;
+  }
+
+  static const Extent& at(const Algorithm& algorithm, const Place& place) {
+    return place.first == indices ? algorithm.indices[place.second].extent
+                                  : algorithm.operands[place.first].shape[place.second];
+  }
+
+  void compare(const Algorithm& algorithm) const {
+    bool same = algorithm.text() == first_.text() && algorithm.operands.size() == first_.operands.size() &&
+                algorithm.indices.size() == first_.indices.size();
+    for (std::size_t i = 0; same && i < algorithm.operands.size(); ++i) {
+      same = algorithm.operands[i].dtype == first_.operands[i].dtype &&
+             algorithm.operands[i].shape.size() == first_.operands[i].shape.size() &&
+             algorithm.operands[i].strides == first_.operands[i].strides;
+    }
+    if (!same)
+      refuse("the kernels compute different things", algorithm.text(), "kernels of " + first_.text());
+  }
+
+  const Algorithm& first_;
+  std::set<std::string> names_;
+  std::set<Place> open_;
+};
+
+Range range_of(const PackageKernel& kernel, const Extent& extent) {
+  if (extent.is_static()) return {extent.value, extent.value, 1};
+  Range range{kernel.least, kernel.most, extent.multiple};
+  const std::int64_t multiple = extent.multiple;
+  std::int64_t low = 0;  // in multiples; indexing fails from some size on
+  std::int64_t high = largest_size / multiple;
+  while (low < high) {
+    const std::int64_t middle = low + (high - low + 1) / 2;
+    can_index(kernel.kernel, middle * multiple) ? low = middle : high = middle - 1;
+  }
+  const bool unlimited = range.most == std::numeric_limits<std::int64_t>::max();
+  if (!unlimited && range.most > low * multiple + multiple - 1)
+    refuse("a kernel cannot index the sizes that it is for", std::to_string(range.most),
+           fmt::format("at most {}", low * multiple));
+  if (unlimited) range.most = low * multiple;
+  range.most = range.most / multiple * multiple;
+  range.least = (std::max<std::int64_t>(1, range.least) + multiple - 1) / multiple * multiple;
+  if (range.least > range.most)
+    refuse("a kernel is for no size", fmt::format("{} to {}", kernel.least, kernel.most),
+           fmt::format("a range with a multiple of {} in it", multiple));
+  return range;
+}
+
+void check_name(const std::string& name) {
+  if (!is_identifier(name) || name.size() > 64)
+    refuse("the name of a package is no identifier", name, "letters, digits and _, as in ffn_up");
+}
+
+void check_kernel(const PackageKernel& kernel) {
+  const Algorithm& algorithm = algorithm_of(kernel);
+  if (!kernel.kernel.target().is_gpu())
+    refuse("only kernels for GPUs are exported", kernel.kernel.target().name, "sm_75 to sm_90a");
+  if (algorithm.sparse_operand() == nullptr || kernel.kernel.schedule().weights() == nullptr)
+    refuse("only kernels of pruned weights are exported", algorithm.text(),
+           "an algorithm with a sparse operand");
+  if (algorithm.takes_any_weights())
+    refuse("the kernel takes weights of any size", algorithm.text(),
+           "fixed numbers of rows and columns: the package packs weights of one shape");
+}
+
+void name_fields(Package& package) {
+  std::set<std::string> taken{package.size};
+  const auto unique = [&](std::string field) {
+    while (!taken.insert(field).second) field += "_";
+    return field;
+  };
+  for (std::size_t i = 0; i < package.algorithm.operands.size(); ++i) {
+    const Operand& operand = package.algorithm.operands[i];
+    if (operand.storage == Storage::sparse) continue;
+    package.operands.push_back({unique(field_name(operand.name)), i, i == package.algorithm.output.operand});
+  }
+  const DType dtype = package.algorithm.accumulator;
+  for (const std::string& scalar : package.algorithm.scalars)
+    package.scalars.push_back({unique(field_name(scalar)), scalar, dtype});
+}
+
+std::vector<Parameter> parameters_of(const Package& package, const Kernel& kernel, const Packing& packing) {
+  const ir::Program& program = kernel.lowered().program;
+  const std::string& sparse = package.algorithm.sparse_operand()->name;
+  std::vector<Parameter> parameters;
+  for (const ir::BufferRef& buffer : program.buffers) {
+    Parameter parameter;
+    for (std::size_t i = 0; i < package.operands.size(); ++i) {
+      if (package.operand(package.operands[i]).name == buffer->name) parameter.index = static_cast<int>(i);
+    }
+    for (const SparseTensor::NamedArray& array : packing.weights->arrays()) {
+      if (array_buffer_name(sparse, array.name) == buffer->name)
+        parameter = {Parameter::From::tensor, packing.tensor_of(array.name)};
+    }
+    parameters.push_back(parameter);
+  }
+  for (std::size_t i = 0; i < program.workspaces.size(); ++i)
+    parameters.push_back({Parameter::From::workspace, static_cast<int>(i)});
+  for (const ir::Variable& scalar : program.scalars) {
+    const auto found = std::ranges::find(package.scalars, scalar.name, &ScalarField::name);
+    internal_check(found != package.scalars.end(),
+                   "a scalar that the algorithm does not have: " + scalar.name);
+    parameters.push_back({Parameter::From::scalar, static_cast<int>(found - package.scalars.begin()), 1,
+                          static_cast<int>(size_of(scalar.dtype))});
+  }
+  for (const ir::Variable& extent : program.extents) {
+    // What a size of 1'000'000 multiples becomes tells the divisor.
+    constexpr std::int64_t probe = std::int64_t{1} << 20;
+    parameters.push_back(
+        {Parameter::From::size, 0, probe / evaluated(kernel, ir::variable(extent.name), probe)});
+  }
+  return parameters;
+}
+
+const Packing& packing_of(const Package& package, const Kernel& kernel) {
+  for (const auto* list : {&package.packings, &package.aliases}) {
+    const auto found = std::ranges::find(*list, kernel.schedule().weights(), &Packing::weights);
+    if (found != list->end()) return *found;
+  }
+  return package.packings.front();  // a kernel with its weights in its code reads none
+}
+
+void add_variants(Package& package, const std::vector<PackageKernel>& kernels, const OpenSize& size) {
+  for (const PackageKernel& kernel : kernels) {
+    const Target& target = kernel.kernel.target();
+    auto group =
+        std::ranges::find(package.targets, target.name, [](const TargetGroup& g) { return g.target->name; });
+    if (group == package.targets.end())
+      group = package.targets.insert(group, {&target_named(target.name), {}});
+    Variant variant;
+    variant.kernel = &kernel.kernel;
+    variant.range = range_of(kernel, size.of(algorithm_of(kernel)));
+    variant.symbol = fmt::format("{}_{}", target.name, group->variants.size());
+    group->variants.push_back(variant);
+  }
+  std::ranges::stable_sort(package.targets, {}, [](const TargetGroup& g) {
+    return 2 * g.target->sm + (g.target->architecture_specific ? 1 : 0);
+  });
+  for (const Variant& variant : package.targets.front().variants) package.ranges.push_back(variant.range);
+  for (const TargetGroup& group : package.targets) {
+    std::vector<Range> ranges;
+    for (const Variant& variant : group.variants) ranges.push_back(variant.range);
+    if (ranges != package.ranges)
+      refuse("targets have kernels for different sizes",
+             fmt::format("{} and {}", package.targets.front().target->name, group.target->name),
+             "the same sizes for each target");
+  }
+}
+
+/// PTX for devices that none of the machine code is for; and where there is no machine code.
+void choose_ptx(Package& package) {
+  bool chosen = false;
+  for (TargetGroup& group : package.targets) {
+    const bool lowest = !chosen && !group.target->architecture_specific;
+    chosen = chosen || lowest;
+    bool complete = true;
+    for (const Variant& variant : group.variants) complete = complete && !variant.kernel->cubin().empty();
+    for (Variant& variant : group.variants) {
+      variant.has_cubin = complete;
+      variant.has_ptx = lowest || !complete;
+    }
+  }
+}
+
+}  // namespace
+
+std::string Range::text() const {
+  if (least == most) return std::to_string(least);
+  if (multiple == 1) return fmt::format("{} to {}", least, most);
+  return fmt::format("multiples of {} from {} to {}", multiple, least, most);
+}
+
+int Packing::tensor_of(const std::string& array) const {
+  for (std::size_t i = 0; i < weights->arrays().size(); ++i) {
+    if (weights->arrays()[i].name == array) return tensors[i];
+  }
+  throw InternalError("a packing has no array " + array);
+}
+
+std::int64_t Package::least() const {
+  return std::ranges::min_element(ranges, {}, &Range::least)->least;
+}
+std::int64_t Package::most() const {
+  return std::ranges::max_element(ranges, {}, &Range::most)->most;
+}
+bool Package::claims(std::int64_t n) const {
+  return std::ranges::any_of(ranges, [n](const Range& range) { return range.has(n); });
+}
+
+std::int64_t elements_at(const Kernel& kernel, const ir::Buffer& buffer, std::int64_t n) {
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < buffer.shape.size(); ++i) {
+    const std::int64_t extent = evaluated(kernel, buffer.shape[i], n);
+    if (extent == 0) return 0;
+    last += (extent - 1) * evaluated(kernel, buffer.strides[i], n);
+  }
+  return last + 1;
+}
+
+std::array<std::int64_t, 3> grid_at(const Kernel& kernel, std::int64_t n) {
+  const auto& grid = kernel.lowered().launch.grid;
+  return {evaluated(kernel, grid[0], n), evaluated(kernel, grid[1], n), evaluated(kernel, grid[2], n)};
+}
+
+Package describe(const std::vector<PackageKernel>& kernels, const ExportOptions& options) {
+  if (kernels.empty()) refuse("a package has no kernel", "nothing", "at least one");
+  check_name(options.name);
+  for (const PackageKernel& kernel : kernels) check_kernel(kernel);
+  Package package;
+  package.options = options;
+  package.name = options.name;
+  for (const char c : package.name)
+    package.upper += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  const OpenSize size(kernels);
+  package.algorithm = size.opened(package.size);
+  name_fields(package);
+  add_variants(package, kernels, size);
+  choose_ptx(package);
+  describe_weights(package, kernels);
+  for (TargetGroup& group : package.targets) {
+    for (Variant& variant : group.variants) {
+      variant.parameters = parameters_of(package, *variant.kernel, packing_of(package, *variant.kernel));
+    }
+  }
+  return package;
+}
+
+}  // namespace weft::exporting

@@ -1,0 +1,52 @@
+// The files of a package that are made for it; what is the same in all packages stands in templates/. For
+// files of this folder.
+#pragma once
+
+#include <weft/backends/export/package.h>
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace weft::exporting {
+
+/// Of templates/, by file name.
+struct Template {
+  std::string_view name;
+  std::string_view text;
+};
+std::span<const Template> templates();
+
+/// "@NAME@" and the like of a template. InternalError for a template that there is not and for words without
+/// a value.
+std::string filled(std::string_view name, const std::map<std::string, std::string>& words);
+
+/// The words that all templates may use.
+std::map<std::string, std::string> words_of(const Package& package);
+
+std::string print_args_fields(const Package& package);
+/// src/<name>_tables.c: operands, sizes, packings, kernels.
+std::string print_tables(const Package& package);
+/// src/<name>_image.c: machine code and PTX as bytes.
+std::string print_image(const Package& package);
+/// src/<name>_reference.c
+std::string print_reference(const Package& package);
+/// tests/<name>_golden.h: sizes, and some elements of their right results.
+std::string print_golden(const Package& package);
+
+/// tests/smoke.c
+std::string print_smoke(const Package& package);
+
+/// The packed file, as the package makes and reads it.
+std::string packed_file(const Package& package);
+/// The hash of all arrays but the values, as the package's own code computes it.
+std::string structure_of(const Package& package);
+/// 64 hexadecimal digits.
+std::string sha256_of(std::string_view bytes);
+
+/// What the package is, without the hashes of its files.
+std::string print_manifest(const Package& package);
+
+}  // namespace weft::exporting

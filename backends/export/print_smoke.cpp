@@ -1,0 +1,52 @@
+// The words of templates/smoke.c: how a test of one package makes its calls.
+#include <fmt/format.h>
+#include <weft/backends/export/c_text.h>
+#include <weft/backends/export/print.h>
+
+#include <algorithm>
+
+namespace weft::exporting {
+
+std::string print_smoke(const Package& package) {
+  std::map<std::string, std::string> words = words_of(package);
+  std::string fields;
+  std::string inputs;
+  for (std::size_t i = 0; i < package.operands.size(); ++i) {
+    const OperandField& field = package.operands[i];
+    const Operand& operand = package.operand(field);
+    fields += fmt::format("  args.{} = arrays[{}];\n", field.field, i);
+    inputs += fmt::format(
+        "    for (i = 0; i < bytes[{0}] / {1}; ++i) {2}_store_{3}(arrays[{0}], i, input(i, {0}));\n", i,
+        size_of(operand.dtype), package.name, name_of(operand.dtype));
+    if (field.is_output) {
+      words["OUTPUT"] = std::to_string(i);
+      words["OUTPUT_FIELD"] = field.field;
+      words["OUTPUT_TYPE"] = name_of(operand.dtype);
+    } else {
+      words["INPUT_FIELD"] = field.field;
+    }
+  }
+  for (std::size_t k = 0; k < package.scalars.size(); ++k)
+    fields += fmt::format("  args.{} = ({}){};\n", package.scalars[k].field, c_type(package.scalars[k].dtype),
+                          1.25 - 0.5 * static_cast<double>(k));
+  if (!package.size.empty()) fields += fmt::format("  args.{} = n;\n", package.size);
+  words["SET_FIELDS"] = fields;
+  words["DRAW_INPUTS"] = inputs;
+  words["SIZE_TOO_LARGE"] =
+      package.size.empty()
+          ? ""
+          : fmt::format(
+                "  call = args;\n  call.{} = {}_MOST + 1;\n  expect(\"a size beyond the claim\", "
+                "{}_BAD_SHAPE, attempt(&call, NULL, 0));\n  call.{} = -1;\n  expect(\"a "
+                "size below zero\", {}_BAD_SHAPE, attempt(&call, NULL, 0));\n",
+                package.size, package.upper, package.upper, package.size, package.upper);
+  words["SIZE_ZERO"] = package.size.empty()
+                           ? ""
+                           : fmt::format(
+                                 "  memset(&call, 0, sizeof call);\n  call.struct_size = sizeof call;\n  "
+                                 "expect(\"size 0\", {}_OK, attempt(&call, NULL, 0));\n",
+                                 package.upper);
+  return filled("smoke.c", words);
+}
+
+}  // namespace weft::exporting

@@ -1,0 +1,194 @@
+// weft export: kernels as a folder that any C, C++, CUDA or PyTorch project can add.
+#include <fmt/format.h>
+#include <weft/backends/export/export.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/tool/options.h>
+#include <weft/search/tool/sizes.h>
+#include <weft/search/tool/table.h>
+#include <weft/search/tool/verbs.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+namespace weft::tool {
+namespace {
+
+struct ExportVerb {
+  ProblemOptions problem;
+  std::string sizes;
+  std::vector<std::string> architectures{"sm_80", "sm_90"};
+  std::string name;
+  std::string out;
+  std::string emitter = "llvm";
+  std::string spdx = "0BSD";
+  std::string license;
+  std::string measured;
+  bool embed = false;
+  bool no_weights = false;
+  bool ptx_only = false;
+  bool json = false;
+};
+
+std::string content_of(const std::string& path) {
+  if (path.empty()) return {};
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw RuntimeError("cannot read " + path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// A kernel for every size of a range: by the steps that the recipe takes for the largest one, and where
+/// these need to know the size, by those that it takes where it knows none.
+Kernel open_kernel(const Problem& problem, const ProblemOptions& options, const SizeRange& range,
+                   const Target& target, const KernelOptions& kernel_options) {
+  const Algorithm open = with_size(problem.algorithm, "n", Extent::any("N", range.multiple));
+  if (options.schedule.empty()) {
+    try {
+      const Schedule chosen =
+          schedule_of(with_size(problem.algorithm, "n", range.most), problem, options, target);
+      Schedule replayed(open, chosen.shared_weights(), target);
+      for (const Step& step : chosen.steps()) replayed.apply(step);
+      return compile(replayed, kernel_options);
+    } catch (const UserError& error) {
+      fmt::print(stderr, "note: the schedule for n = {} is for that size alone ({})\n", range.most,
+                 error.report().what);
+    }
+  }
+  return compile(schedule_of(open, problem, options, target), kernel_options);
+}
+
+Kernel kernel_of(const Problem& problem, const ProblemOptions& options, const SizeRange& range,
+                 const Target& target, const KernelOptions& kernel_options) {
+  if (!range.is_exact()) return open_kernel(problem, options, range, target, kernel_options);
+  return compile(schedule_of(with_size(problem.algorithm, "n", range.most), problem, options, target),
+                 kernel_options);
+}
+
+std::vector<PackageKernel> kernels_of(const ExportVerb& options) {
+  const bool has_sizes = options.problem.op == "spmm" || options.problem.op == "linear";
+  if (has_sizes && options.sizes.empty())
+    throw UserError(
+        {"the sizes are missing", "--n", "nothing", "--n 1:512, or --n 4096 for that size alone"});
+  if (!has_sizes && !options.sizes.empty())
+    throw UserError({"the operation has no number of columns", "--n " + options.sizes, options.problem.op,
+                     "spmm or linear"});
+  const std::vector<SizeRange> ranges = has_sizes ? parse_sizes(options.sizes) : std::vector<SizeRange>(1);
+  ProblemOptions problem_options = options.problem;
+  problem_options.n = 1;
+  const Problem problem = make_problem(problem_options);
+  for (const std::string& note : problem.notes) fmt::print(stderr, "note: {}\n", note);
+  KernelOptions kernel_options;
+  kernel_options.emitter = options.emitter == "cuda" ? Emitter::cuda : Emitter::llvm;
+  kernel_options.assemble = !options.ptx_only;
+  std::vector<PackageKernel> kernels;
+  const std::size_t all = options.architectures.size() * ranges.size();
+  for (const std::string& architecture : options.architectures) {
+    const Target& target = target_named(architecture);
+    for (const SizeRange& range : ranges) {
+      fmt::print(stderr, "[{}/{}] {}{}\n", kernels.size() + 1, all, target.name,
+                 has_sizes ? ", n " + range.text() : std::string());
+      const Kernel kernel = kernel_of(problem, problem_options, range, target, kernel_options);
+      kernels.push_back({kernel, range.least, range.most});
+    }
+  }
+  return kernels;
+}
+
+std::string name_of(const ExportVerb& options) {
+  if (!options.name.empty()) return options.name;
+  return std::filesystem::path(options.problem.weights).stem().string();
+}
+
+/// Bytes of the written files, without the weights.
+std::uintmax_t bytes_of(const std::string& folder, const std::vector<std::string>& files) {
+  std::uintmax_t bytes = 0;
+  for (const std::string& file : files) {
+    if (!file.starts_with("weights/"))
+      bytes += std::filesystem::file_size(std::filesystem::path(folder) / file);
+  }
+  return bytes;
+}
+
+int run(const ExportVerb& options) {
+  ExportOptions package;
+  package.name = name_of(options);
+  package.spdx = options.spdx;
+  package.license_text = content_of(options.license);
+  package.measured = content_of(options.measured);
+  package.with_weights = !options.no_weights;
+  if (options.embed) package.embed_weights = true;
+  const std::string folder = options.out.empty() ? package.name : options.out;
+  const std::vector<PackageKernel> kernels = kernels_of(options);
+  const std::vector<std::string> files = export_package(folder, kernels, package);
+  const std::uintmax_t bytes = bytes_of(folder, files);
+  Table table({"target", "registers", "spilled bytes", "threads", "shared bytes"});
+  auto list = nlohmann::ordered_json::array();
+  for (const PackageKernel& each : kernels) {
+    const auto& resources = each.kernel.resources();
+    const Launch& launch = each.kernel.lowered().launch;
+    table.row({each.kernel.target().name, resources ? std::to_string(resources->registers) : "unknown",
+               resources ? std::to_string(resources->spill_bytes) : "unknown", std::to_string(launch.threads),
+               std::to_string(launch.shared_bytes)});
+    list.push_back({{"target", each.kernel.target().name},
+                    {"registers", resources ? nlohmann::ordered_json(resources->registers) : nullptr},
+                    {"shared_bytes", launch.shared_bytes}});
+  }
+  if (options.json) {
+    const nlohmann::ordered_json document{{"folder", folder},
+                                          {"name", package.name},
+                                          {"files", files},
+                                          {"bytes_without_weights", bytes},
+                                          {"kernels", list}};
+    fmt::print("{}\n", document.dump(2));
+  } else {
+    fmt::print(
+        "{}\n{}: {} files, {:.1f} KB without weights. Try it:\n"
+        "  cmake -S {} -B build && cmake --build build && ctest --test-dir build\n",
+        table.text(), folder, files.size(), static_cast<double>(bytes) / 1000, folder);
+  }
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ExportVerb>();
+  CLI::App* verb =
+      app.add_subcommand("export", "write kernels as a folder that other projects build and use");
+  verb->footer(
+      "The folder needs nothing of weft, and a C compiler alone to build. Where several of --n take a size, "
+      "the first "
+      "one runs.\n"
+      "Example: weft export --op spmm --weights W.npy --n 1:512 --dtype f32 --archs sm_80,sm_90 --name ffn "
+      "-o DIR\n"
+      "With a kernel of its own for rows that begin aligned: --n 8:4096:8,1:4096");
+  add_problem_flags(*verb, options->problem);
+  verb->remove_option(verb->get_option("--n"));
+  verb->add_option(
+      "--n", options->sizes,
+      "columns: 1:512 for all of these, 8:4096:8 for multiples of 8, 4096 for that one; several joined "
+      "by commas");
+  verb->add_option("--archs", options->architectures, "sm_75 … sm_90a; several joined by commas")
+      ->delimiter(',')
+      ->capture_default_str();
+  verb->add_option("--name", options->name,
+                   "of the library and of all its symbols; else that of the weights' file");
+  verb->add_option("-o,--out", options->out, "folder; else the name");
+  verb->add_option("--emitter", options->emitter, "GPU code by llvm or by cuda source")
+      ->check(CLI::IsMember({"llvm", "cuda"}))
+      ->capture_default_str();
+  verb->add_option("--spdx", options->spdx, "licence of what is written: it is yours to choose")
+      ->capture_default_str();
+  verb->add_option("--license", options->license, "a file that becomes LICENSE");
+  verb->add_option("--measured", options->measured, "a JSON file of measured times, for the manifest");
+  verb->add_flag("--embed", options->embed, "make the packed weights part of the code");
+  verb->add_flag("--no-weights", options->no_weights, "leave the file of packed weights out");
+  verb->add_flag("--ptx-only", options->ptx_only,
+                 "no machine code: the driver compiles PTX when a package is opened");
+  verb->add_flag("--json", options->json, "one JSON document");
+  verb->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace weft::tool

@@ -1,0 +1,82 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/tool/sizes.h>
+
+#include <charconv>
+
+namespace weft::tool {
+namespace {
+
+constexpr std::int64_t largest = 1'000'000'000'000;
+
+std::int64_t number_of(std::string_view text, std::string_view whole) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number < 1 || number > largest)
+    throw UserError(
+        {"sizes cannot be read", "--n", std::string(whole), "1:512, 8:4096:8 or 4096, numbers from 1 on"});
+  return number;
+}
+
+SizeRange range_of(std::string_view text) {
+  const std::size_t first = text.find(':');
+  if (first == std::string_view::npos) {
+    const std::int64_t size = number_of(text, text);
+    return {size, size, 1};
+  }
+  const std::size_t second = text.find(':', first + 1);
+  SizeRange range;
+  range.least = number_of(text.substr(0, first), text);
+  range.most =
+      number_of(text.substr(first + 1, second == std::string_view::npos ? second : second - first - 1), text);
+  if (second != std::string_view::npos) range.multiple = number_of(text.substr(second + 1), text);
+  if (range.most / range.multiple * range.multiple < range.least)
+    throw UserError({"a range of sizes has none", "--n", std::string(text),
+                     "the smallest, the largest, and a multiple "
+                     "between them"});
+  return range;
+}
+
+void set_extents(Algorithm& algorithm, const TensorAccess& access, const std::string& index,
+                 const Extent& extent) {
+  for (std::size_t d = 0; d < access.indices.size(); ++d) {
+    const std::string* plain = access.indices[d].plain();
+    if (plain != nullptr && *plain == index) algorithm.operands[access.operand].shape[d] = extent;
+  }
+}
+
+void set_extents(Algorithm& algorithm, const Term& term, const std::string& index, const Extent& extent) {
+  if (term.kind == Term::Kind::access) set_extents(algorithm, term.access, index, extent);
+  for (const Term& argument : term.arguments) set_extents(algorithm, argument, index, extent);
+}
+
+}  // namespace
+
+std::string SizeRange::text() const {
+  if (is_exact()) return std::to_string(least);
+  return fmt::format("{} to {}{}", least, most,
+                     multiple > 1 ? fmt::format(", multiples of {}", multiple) : "");
+}
+
+std::vector<SizeRange> parse_sizes(std::string_view text) {
+  std::vector<SizeRange> ranges;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    ranges.push_back(range_of(text.substr(0, comma)));
+    if (comma == std::string_view::npos) return ranges;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+Algorithm with_size(Algorithm algorithm, const std::string& index, const Extent& extent) {
+  for (IndexVariable& variable : algorithm.indices) {
+    if (variable.name == index) variable.extent = extent;
+  }
+  for (const TensorAccess& factor : std::vector<TensorAccess>(algorithm.factors))
+    set_extents(algorithm, factor, index, extent);
+  set_extents(algorithm, algorithm.output, index, extent);
+  set_extents(algorithm, algorithm.result, index, extent);
+  return algorithm;
+}
+
+}  // namespace weft::tool

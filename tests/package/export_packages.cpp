@@ -1,0 +1,121 @@
+// Writes the packages that the tests of this folder build: `export_packages <folder>`. Each stands there
+// twice, with machine code where there is an assembler, and below ptx/ without, for the simulated driver.
+#include <weft/backends/export/export.h>
+#include <weft/search/problems.h>
+#include <weft/weft.h>
+
+#include <iostream>
+
+using namespace weft;
+
+namespace {
+
+std::string folder;
+
+void write(const std::string& name, const std::vector<Schedule>& schedules, std::int64_t most,
+           const std::string& measured = {}) {
+  for (const bool assemble : {true, false}) {
+    std::vector<PackageKernel> kernels;
+    for (const Schedule& schedule : schedules)
+      kernels.push_back({compile(schedule, {.assemble = assemble}), 1, most});
+    ExportOptions options;
+    options.name = name;
+    options.measured = measured;
+    const std::string path = folder + (assemble ? "/" : "/ptx/") + name;
+    std::cout << path << ": " << export_package(path, kernels, options).size() << " files\n";
+  }
+}
+
+std::shared_ptr<const SparseTensor> layer(std::int64_t rows, std::int64_t columns, DType dtype,
+                                          const Format& format) {
+  return std::make_shared<const SparseTensor>(
+      pack(synthetic_layer({.rows = rows, .columns = columns, .sparsity = 0.8, .dtype = dtype, .seed = 9}),
+           format));
+}
+
+/// Rows of entries, which other rows may replace; a kernel of its own for sizes that are multiples of 8.
+void plain() {
+  Epilogue epilogue;
+  epilogue.alpha = epilogue.beta = epilogue.bias = true;
+  epilogue.activation = Activation::relu;
+  const auto weights = layer(40, 64, DType::f32, formats::csr());
+  std::vector<Schedule> schedules;
+  for (const char* target : {"sm_80", "sm_90"}) {
+    for (const std::int64_t multiple : {8, 1})
+      schedules.push_back(
+          default_schedule(spmm_algorithm(40, 64, Extent::any("N", multiple), DType::f32, epilogue), weights,
+                           target_named(target)));
+  }
+  write("plain", schedules, 512, R"({"device": "none", "us": {"256": 1.5}})");
+}
+
+void baked() {
+  const auto weights = layer(48, 64, DType::f32, formats::csr());
+  std::vector<Schedule> schedules;
+  for (const char* target : {"sm_80", "sm_90"})
+    schedules.push_back(
+        sparsert(spmm_algorithm(48, 64, Extent::any("N"), DType::f32), weights, target_named(target)));
+  write("baked", schedules, 512);
+}
+
+void grouped() {
+  const auto weights = layer(128, 128, DType::f16, formats::shfl_bw({.rows = 64}));
+  std::vector<Schedule> schedules;
+  for (const char* target : {"sm_80", "sm_90a"}) {
+    for (const std::int64_t multiple : {8, 1})
+      schedules.push_back(shfl_bw(spmm_algorithm(128, 128, Extent::any("N", multiple), DType::f16), weights,
+                                  target_named(target)));
+  }
+  write("grouped", schedules, 4096);
+}
+
+void image() {
+  Convolution convolution;
+  convolution.channels = 4;
+  convolution.filters = 6;
+  convolution.image = {9, 11};
+  convolution.filter = {3, 3};
+  convolution.pad = {1, 1};
+  WeightMatrix filter = synthetic_layer({.rows = 6, .columns = 36, .sparsity = 0.7, .seed = 5});
+  filter.shape = {6, 4, 3, 3};
+  const auto weights = std::make_shared<const SparseTensor>(pack(filter, formats::csr()));
+  std::vector<Schedule> schedules;
+  for (const char* target : {"sm_80", "sm_90"})
+    schedules.push_back(
+        sparsert(convolution_algorithm(convolution, DType::f32), weights, target_named(target)));
+  write("image", schedules, 1);
+}
+
+/// Blocks meet in a workspace.
+void split() {
+  WEFT_INDEX(m);
+  WEFT_INDEX(n);
+  WEFT_INDEX(k);
+  Schedule s = schedule(spmm_algorithm(9, 37, 33, DType::f32), layer(9, 37, DType::f32, formats::csr()),
+                        target_named("sm_80"));
+  s.split(m = 4, n = 32)
+      .reorder(m.outer, n.outer, n.inner, m.inner)
+      .bind(m.outer, block_y)
+      .bind(n.outer, block_x)
+      .bind(n.inner, lane)
+      .split_k(k, groups = 3, reduce = second_pass)
+      .bind("k.group", block_z);
+  write("split", {s}, 1);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 2) {
+    std::cerr << "export_packages <folder>\n";
+    return 2;
+  }
+  folder = arguments[1];
+  plain();
+  baked();
+  grouped();
+  image();
+  split();
+  const WeightMatrix weights = synthetic_layer({.rows = 96, .columns = 128, .sparsity = 0.9, .seed = 1});
+  write_npy(folder + "/W.npy", to_dense(weights));
+}
