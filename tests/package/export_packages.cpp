@@ -21,7 +21,8 @@ void write(const std::string& name, const std::vector<Schedule>& schedules, std:
     ExportOptions options;
     options.name = name;
     options.measured = measured;
-    const std::string path = folder + (assemble ? "/" : "/ptx/") + name;
+    std::string path = folder;
+    path.append(assemble ? "/" : "/ptx/").append(name);
     std::cout << path << ": " << export_package(path, kernels, options).size() << " files\n";
   }
 }
