@@ -214,6 +214,8 @@ Stmt ProducerCopies::copy_rows(const Gathered& gather, const Expr& slot, const E
                                           {{gather.loaded, {turn}, 1}},
                                           {lane / number(lanes) * number(lanes) + ir::variable(asked)}}));
   }
+  // Where a lane has several runs of a row, asking for all of them takes longer than copies that may clear.
+  if (gather.runs > lanes) return ir::block({exchange, rounds(name, ir::block(std::move(runs)))});
   // A copy that may have to clear its run takes longer, and few tiles have padding or end beyond the operand.
   return ir::block({exchange, ir::if_then(whole, rounds(name, ir::block(std::move(whole_runs))),
                                           rounds(name, ir::block(std::move(runs))))});
