@@ -1,6 +1,7 @@
 // Everything a program that uses weft needs.
 #pragma once
 
+#include <weft/backends/export/program.h>
 #include <weft/backends/kernel.h>
 #include <weft/backends/reference.h>
 #include <weft/backends/runtime/timing.h>

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <weft/backends/export/print.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/proofs.h>
 
 #include <nlohmann/json.hpp>
 
@@ -65,6 +66,7 @@ Json kernels_of(const Package& package) {
       auto steps = Json::array();
       for (const Step& step : variant.kernel->schedule().steps()) steps.push_back(step.cpp());
       entry["schedule"] = steps;
+      entry["proofs"] = summary_of(prove(variant.kernel->schedule()));
       list.push_back(entry);
     }
   }

@@ -36,6 +36,8 @@ std::string print_reference(const Package& package);
 /// tests/<name>_golden.h: sizes, and some elements of their right results.
 std::string print_golden(const Package& package);
 
+/// What the templates of torch/ say.
+std::map<std::string, std::string> torch_words(const Package& package);
 /// tests/smoke.c
 std::string print_smoke(const Package& package);
 

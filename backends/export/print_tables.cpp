@@ -122,8 +122,6 @@ class Tables {
            order.levels.empty() ? "0" : fmt::format("{}", fmt::join(order.levels, ", ")), order.swizzle);
     }
     line("}};\n");
-    if (p.embeds_weights) return;
-    line("const unsigned char *const @NAME@_embedded = NULL;\nconst size_t @NAME@_embedded_bytes = 0;\n");
   }
 
   void levels(const Packing& packing, std::size_t number) {

@@ -134,8 +134,6 @@ std::map<std::string, std::string> words_of(const Package& package) {
           : "The kernels were made for entries in certain places: `packed` is a packed file of this\n"
             " * package, whose places are kept and get new values; those without one become zero.";
   words["PACK_DECLARATIONS"] = package.needs_weights ? filled("pack_declarations.h", words) : "";
-  words["PACK_SOURCE"] = package.needs_weights ? "src/" + package.name + "_pack.c" : "";
-  words["EMBEDDED_SOURCE"] = package.embeds_weights ? "src/" + package.name + "_embedded.c" : "";
   words["IMAGE_NAMES"] = image_names(package);
   words["README_ARGS"] = readme_args(package);
   words["README_PYTHON"] = readme_python(package);

@@ -94,36 +94,44 @@ std::string license_of(const Package& package) {
 void write_weights(Folder& folder, const Package& package) {
   const std::string file = packed_file(package);
   if (package.options.with_weights) folder.write("weights/" + package.name + ".safetensors", file);
-  if (!package.embeds_weights) return;
   std::map<std::string, std::string> words = words_of(package);
+  if (!package.embeds_weights) {
+    folder.write("src/" + package.name + "_embedded.c", filled("not_embedded.c", words));
+    return;
+  }
   words["BYTES"] = c_bytes(bytes_of(file));
   words["BYTE_COUNT"] = std::to_string(file.size());
   folder.write("src/" + package.name + "_embedded.c", filled("embedded.c", words));
 }
 
-std::string manifest_source(const Package& package) {
+std::string manifest_source(const Package& package, const std::string& manifest) {
   std::map<std::string, std::string> words = words_of(package);
-  words["MANIFEST"] = c_bytes(bytes_of(print_manifest(package) + '\0'));
+  words["MANIFEST"] = c_bytes(bytes_of(manifest + '\0'));
   return filled("manifest.c", words);
 }
 
 void write_all(Folder& folder, const Package& package) {
   const std::map<std::string, std::string> words = words_of(package);
   const std::string source = "src/" + package.name;
+  const std::string identity = print_manifest(package);
   for (const Place& place : places) folder.write(named(place.path, package.name), filled(place.name, words));
-  if (package.needs_weights) folder.write(source + "_pack.c", filled("pack.c", words));
+  folder.write(source + "_pack.c", filled(package.needs_weights ? "pack.c" : "no_pack.c", words));
   folder.write(source + "_tables.c", print_tables(package));
   folder.write(source + "_image.c", print_image(package));
   folder.write(source + "_reference.c", print_reference(package));
-  folder.write(source + "_manifest.c", manifest_source(package));
+  folder.write(source + "_manifest.c", manifest_source(package, identity));
   folder.write("tests/smoke.c", print_smoke(package));
   folder.write("tests/golden.h", print_golden(package));
   for (const TargetGroup& group : package.targets) {
     for (const Variant& variant : group.variants) write_source(folder, package, variant);
   }
   write_weights(folder, package);
+  const std::map<std::string, std::string> of_torch = torch_words(package);
+  folder.write("torch/" + package.name + "_torch.cpp", filled("torch.cpp", of_torch));
+  folder.write("torch/" + package.name + ".py", filled("torch.py", of_torch));
+  folder.write("torch/CMakeLists.txt", filled("torch.cmake", of_torch));
   folder.write("LICENSE", license_of(package));
-  auto manifest = nlohmann::ordered_json::parse(print_manifest(package));
+  auto manifest = nlohmann::ordered_json::parse(identity);
   manifest["sha256"] = folder.hashes();
   folder.write("manifest.json", manifest.dump(2) + "\n");
 }

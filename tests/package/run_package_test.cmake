@@ -13,7 +13,7 @@ if(WAY STREQUAL find_package)
   # Moved, so that a path of the build or of the first place would show.
   file(RENAME ${WORK}/prefix ${WORK}/moved)
   set(how -DCMAKE_PREFIX_PATH=${WORK}/moved)
-  set(programs pack multiply)
+  set(programs pack multiply use_layer)
 else()
   set(how -DWEFT_SOURCE=${SOURCE})
   set(programs pack)

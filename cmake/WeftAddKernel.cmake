@@ -1,0 +1,41 @@
+# weft_add_kernel(<name> FROM <program.cpp> TARGETS sm_80 sm_90a … [PARAMS k=v …] [SPDX <id>] [DEPENDS <files>])
+#
+# Compiles a program of the user's that calls weft::export_program (weft/backends/export/program.h), runs it, and makes
+# what it exports the library target <name>, with the alias <name>::<name> and its header <name.h>. The library needs nothing
+# of weft; weft is needed to build it. The packed weights are the property WEFT_WEIGHTS of the target, the whole package
+# WEFT_PACKAGE. The program runs again when it, weft, or a file of DEPENDS changes. The project needs the language C.
+function(weft_add_kernel name)
+  cmake_parse_arguments(KERNEL "" "FROM;SPDX" "TARGETS;PARAMS;DEPENDS" ${ARGN})
+  if(NOT KERNEL_FROM OR NOT KERNEL_TARGETS)
+    message(FATAL_ERROR "weft_add_kernel(${name} …) needs FROM <program.cpp> and TARGETS <sm_80 …>")
+  endif()
+  if(KERNEL_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "weft_add_kernel(${name} …) does not know ${KERNEL_UNPARSED_ARGUMENTS}")
+  endif()
+  add_executable(${name}_exporter ${KERNEL_FROM})
+  target_link_libraries(${name}_exporter PRIVATE weft::weft)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name}_package)
+  set(sources)
+  foreach(part arguments embedded host image manifest open pack reference sha256 tables walk weights)
+    list(APPEND sources ${folder}/src/${name}_${part}.c)
+  endforeach()
+  list(JOIN KERNEL_TARGETS "," targets)
+  set(words --out ${folder} --name ${name} --targets ${targets})
+  foreach(parameter IN LISTS KERNEL_PARAMS)
+    list(APPEND words --param ${parameter})
+  endforeach()
+  if(KERNEL_SPDX)
+    list(APPEND words --spdx ${KERNEL_SPDX})
+  endif()
+  set(header ${folder}/include/${name}.h)
+  set(weights ${folder}/weights/${name}.safetensors)
+  add_custom_command(OUTPUT ${sources} ${header} ${weights} COMMAND ${name}_exporter ${words}
+                     DEPENDS ${name}_exporter ${KERNEL_DEPENDS} COMMENT "Exporting the kernel ${name}" VERBATIM)
+  add_library(${name} ${sources} ${header})
+  add_library(${name}::${name} ALIAS ${name})
+  set_target_properties(${name} PROPERTIES C_STANDARD 11 C_STANDARD_REQUIRED ON C_VISIBILITY_PRESET hidden
+                        POSITION_INDEPENDENT_CODE ON WEFT_WEIGHTS ${weights} WEFT_PACKAGE ${folder})
+  file(MAKE_DIRECTORY ${folder}/include)
+  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${folder}/include> PRIVATE ${folder}/src)
+  target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS} m)
+endfunction()

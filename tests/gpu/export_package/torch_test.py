@@ -1,0 +1,76 @@
+"""The PyTorch operators of exported packages against torch.mm: eager, compiled, in a CUDA graph, and what they refuse."""
+
+import torch
+
+import baked
+import grouped
+import plain
+
+sizes = [1, 2, 7, 31, 33, 49, 63, 65, 127, 129, 196, 512]
+count = 0
+
+
+def check(found, expected, tolerance):
+    global count
+    torch.testing.assert_close(found.float(), expected.float(), rtol=tolerance, atol=tolerance)
+    count += 1
+
+
+def weights_of(call, columns, dtype):
+    """What the reference on the processor makes of unit vectors."""
+    return call(torch.eye(columns, dtype=dtype)).cuda()
+
+
+def products(call, columns, dtype, tolerance):
+    weights = weights_of(call, columns, dtype)
+    compiled = torch.compile(lambda x: call(x * 2.0) + 1.0, fullgraph=True, dynamic=False)
+    for n in sizes:
+        x = torch.randn(columns, n, device="cuda", dtype=dtype)
+        expected = torch.mm(weights.float(), x.float())
+        check(call(x), expected, tolerance)
+        check(call(x.t().contiguous().t()), expected, tolerance)
+        if n in (33, 64, 512):
+            check(compiled(x), torch.mm(weights.float(), x.float() * 2.0) + 1.0, tolerance)
+    x = torch.randn(columns, 64, device="cuda", dtype=dtype)
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        call(x)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        captured = call(x)
+    for seed in range(3):
+        torch.manual_seed(seed)
+        x.copy_(torch.randn_like(x))
+        graph.replay()
+        check(captured, torch.mm(weights.float(), x.float()), tolerance)
+
+
+with torch.no_grad():
+    products(baked.baked, 64, torch.float32, 1e-4)
+    products(grouped.grouped, 128, torch.float16, 3e-2)
+    # plain: relu(alpha W x + bias + beta c)
+    zero, none = torch.zeros(40), torch.zeros(40, 64)
+    unit = torch.eye(64)
+    weights = (plain.plain(unit, zero, none, 1.0, 0.0) - plain.plain(-unit, zero, none, 1.0, 0.0)).cuda()
+    for n in sizes:
+        x, bias, old = (torch.randn(*s, device="cuda") for s in ((64, n), (40,), (40, n)))
+        kept = old.clone()
+        expected = torch.relu(0.5 * torch.mm(weights, x) + bias[:, None] + 2.0 * old)
+        check(plain.plain(x, bias, old, 0.5, 2.0), expected, 1e-4)
+        check(old, kept, 0.0)
+
+x = torch.randn(64, 8, device="cuda", requires_grad=True)
+try:
+    baked.baked(x).sum().backward()
+    raise SystemExit("FAILED: a gradient was computed")
+except RuntimeError as error:
+    assert "for inference" in str(error), error
+for bad in (torch.randn(63, 8, device="cuda"), torch.randn(64, 8, device="cuda", dtype=torch.float16),
+            torch.randn(64, 513, device="cuda")):
+    try:
+        baked.baked(bad)
+        raise SystemExit("FAILED: a wrong input was taken")
+    except RuntimeError as error:
+        assert "baked" in str(error), error
+print(f"torch {torch.__version__}: {count} results agree with torch.mm, eager, compiled and captured")
