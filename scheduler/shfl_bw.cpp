@@ -147,12 +147,36 @@ class Grouped {
     return false;
   }
 
-  /// As many as knobs say or a tile may have, and no more than twice what there is.
+  /// As many as knobs say or a tile may have, and no more than twice what there is. Blocks that go through
+  /// tiles take the width with which the one that has most of them is done first.
   std::int64_t columns_of_tile(std::int64_t most) const {
     if (knobs_.tile_n) return *knobs_.tile_n;
     if (!extent_.is_static()) return most;
     const auto enough = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(extent_.value)));
-    return std::clamp(enough, least_columns, most);
+    const std::int64_t widest = std::clamp(enough, least_columns, most);
+    std::int64_t best = widest;
+    for (std::int64_t width = widest / 2; width >= least_columns && goes_through_tiles(); width /= 2) {
+      if (clocks_with(width) < clocks_with(best)) best = width;
+    }
+    return best;
+  }
+
+  bool goes_through_tiles() const {
+    return has_roles() && knobs_.blocks.value_or(processors) > 0 && !knobs_.warp_n;
+  }
+
+  /// Of the block with the most tiles. A tile takes what its copies and its results take at the rates of a
+  /// multiprocessor, and the time until the first copies are there (docs/measurements.md).
+  double clocks_with(std::int64_t width) const {
+    constexpr double copied_a_clock = 40, stored_a_clock = 20, until_first = 1500;  // bytes; clocks
+    const Array& values = schedule_.weights()->array("values");
+    const auto groups = std::max<std::int64_t>(1, pieces(schedule_.weights()->rows(), group_));
+    const std::int64_t tiles = groups * pieces(extent_.value, width);
+    const std::int64_t turns = pieces(tiles, knobs_.blocks.value_or(processors));
+    const double places = static_cast<double>(values.size()) / static_cast<double>(group_ * groups);
+    const double copied = 2 * places * static_cast<double>(width + group_) / copied_a_clock;
+    const double stored = 2 * static_cast<double>(group_ * width) / stored_a_clock;
+    return static_cast<double>(turns) * (copied + stored + until_first);
   }
 
   /// Two warpgroups of 128 accumulators a thread: beside each other, or one below the other.

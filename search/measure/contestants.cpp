@@ -64,26 +64,35 @@ class Kernels {
   std::map<const Workload*, Built> built_;
 };
 
-Run weft_run(const Kernel& kernel, const SharedOperands& operands) {
+/// The images of a convolution are the outermost dimension of a workload's arrays, and the innermost one of
+/// the kernel's.
+bool turns_images(const Workload& workload, ImageLayout layout) {
+  internal_check(layout != ImageLayout::nhwc, "a recipe of weft's with channels last");
+  return workload.problem.convolution.has_value() && layout == ImageLayout::chwn;
+}
+
+Run weft_run(const Kernel& kernel, const SharedOperands& operands, ImageLayout layout) {
   const Workload& workload = operands->workload();
-  Array b = *workload.b;
-  Array c = workload.empty_output();
+  const bool turned = turns_images(workload, layout);
+  Array b = turned ? batch_innermost(*workload.b) : *workload.b;
+  Array c = turned ? batch_innermost(workload.empty_output()) : workload.empty_output();
   Arguments arguments;
   arguments.tensors = {{"B", &b}, {"C", &c}};
   const BoundKernel bound = kernel.bind(operands->device(), arguments);
-  const auto output = [bound, operands] {
-    Array result = operands->workload().empty_output();
+  const auto output = [bound, operands, turned, like = c] {
+    Array result = like;
     bound.download("C", result);
-    return result;
+    return turned ? batch_outermost(result) : result;
   };
   return {[bound](StreamHandle stream) { bound.launch(stream); }, [bound] { bound.poison_output(); }, output};
 }
 
-Variant weft_variant(const std::string& name, const MakeSchedule& schedule, const Target& target) {
+Variant weft_variant(const std::string& name, const MakeSchedule& schedule, const Target& target,
+                     ImageLayout layout) {
   const auto kernels = std::make_shared<Kernels>(schedule, target);
   return {name, [kernels](const Workload& workload) { kernels->build(workload); },
-          [kernels](const SharedOperands& operands) {
-            return weft_run(kernels->take(operands->workload()), operands);
+          [kernels, layout](const SharedOperands& operands) {
+            return weft_run(kernels->take(operands->workload()), operands, layout);
           }};
 }
 
@@ -128,10 +137,10 @@ std::vector<Contestant> contestants_of(const Suite& suite, const Device& device,
   for (const Recipe& recipe : recipes) {
     if (!recipe.is_for(suite)) continue;
     Contestant contestant{"weft " + recipe.name, ContestantKind::weft, own};
-    contestant.variants.push_back(weft_variant("chosen", recipe.schedule, target));
+    contestant.variants.push_back(weft_variant("chosen", recipe.schedule, target, recipe.layout));
     if (sweep) {
       for (const RecipePoint& point : recipe.sweep)
-        contestant.variants.push_back(weft_variant(point.name, point.schedule, target));
+        contestant.variants.push_back(weft_variant(point.name, point.schedule, target, recipe.layout));
     }
     all.push_back(std::move(contestant));
   }

@@ -30,6 +30,20 @@ Array channels_last(const Array& array, std::int64_t outer, std::int64_t channel
   return turned;
 }
 
+Array batch_innermost(const Array& array) {
+  const std::vector<std::int64_t>& shape = array.shape();
+  internal_check(shape.size() == 4, "no array of images");
+  return channels_last(array, 1, shape[0], shape[1] * shape[2] * shape[3])
+      .reshaped({shape[1], shape[2], shape[3], shape[0]});
+}
+
+Array batch_outermost(const Array& array) {
+  const std::vector<std::int64_t>& shape = array.shape();
+  internal_check(shape.size() == 4, "no array of images");
+  return channels_last(array, 1, shape[0] * shape[1] * shape[2], shape[3])
+      .reshaped({shape[3], shape[0], shape[1], shape[2]});
+}
+
 std::uint64_t Operands::uploaded(DeviceMemory& memory, const void* data, std::size_t bytes) const {
   memory = DeviceMemory(device_, bytes);
   if (bytes > 0) memory.upload(data, bytes);

@@ -237,12 +237,15 @@ std::vector<RecipePoint> sparsert_points() {
   return points;
 }
 
+/// The paper's, section IV: what a convolution gathers is then contiguous.
+constexpr ImageLayout layout_of_shfl_bw = ImageLayout::chwn;
+
 Schedule shfl_bw_point(const Workload& workload, const Target& target, const ShflBwKnobs& knobs,
                        std::int64_t places) {
   const std::int64_t rows = workload.groups.has_value() ? workload.groups->rows : 64;
   const auto weights = std::make_shared<const SparseTensor>(
       pack(workload.matrix, formats::shfl_bw({.rows = rows, .places = places})));
-  return shfl_bw(workload.algorithm, weights, target, knobs);
+  return shfl_bw(algorithm_in(workload, layout_of_shfl_bw), weights, target, knobs);
 }
 
 Schedule shfl_bw_recipe(const Workload& workload, const Target& target) {
@@ -275,7 +278,7 @@ const std::vector<Recipe>& recipes() {
   static const std::vector<Recipe> all{
       {"default", default_recipe, {}, RecipeWeights::unstructured},
       {"sparsert", sparsert_recipe, sparsert_points(), RecipeWeights::unstructured},
-      {"shfl_bw", shfl_bw_recipe, shfl_bw_points(), RecipeWeights::grouped}};
+      {"shfl_bw", shfl_bw_recipe, shfl_bw_points(), RecipeWeights::grouped, layout_of_shfl_bw}};
   return all;
 }
 

@@ -27,6 +27,8 @@ struct Recipe {
   MakeSchedule schedule;           ///< with the knobs that it chooses itself
   std::vector<RecipePoint> sweep;  ///< every point worth trying; empty: it has no knobs
   RecipeWeights weights = RecipeWeights::any;
+  /// Of the images and results of its schedules, of a convolution; those of the workload are turned.
+  ImageLayout layout = ImageLayout::nchw;
 
   /// Whether it enters into the measurements of a suite.
   bool is_for(const Suite& suite) const;

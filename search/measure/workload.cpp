@@ -112,6 +112,13 @@ Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& 
   return workload;
 }
 
+Algorithm algorithm_in(const Workload& workload, ImageLayout layout) {
+  if (!workload.problem.convolution) return workload.algorithm;
+  Convolution convolution = *workload.problem.convolution;
+  convolution.layout = layout;
+  return convolution_algorithm(convolution, workload.dtype);
+}
+
 Workload copy_of(const Workload& workload, int copy) {
   Workload other = workload;
   if (copy == 0) return other;

@@ -41,6 +41,8 @@ struct Workload {
 /// and check() throw it, RuntimeError when memory or the file fail.
 Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& real);
 Workload copy_of(const Workload& workload, int copy);
+/// The workload's algorithm with its images and results in that layout; a product's own.
+Algorithm algorithm_in(const Workload& workload, ImageLayout layout);
 /// The same problem and dense operand with other weights of the same shape.
 Workload with_weights(const Workload& workload, WeightMatrix matrix, std::string source);
 

@@ -163,6 +163,8 @@ void add_bench(CLI::App& app, Action& action) {
       "bench.jsonl\n"
       "Weights in groups of rows (suites with V), beside cuBLAS, cuSPARSE Blocked-ELL and cuSPARSELt 2:4:\n"
       "weft bench --suite shfl_bw_linear.json --only 5120x5120x4096 --sparsity 0.75 --V 128\n"
+      "Convolutions of such weights, images innermost, beside cuDNN in its own layouts:\n"
+      "weft bench --suite shfl_bw_conv.json --only conv4_x --batch 64 --sparsity 0.9\n"
       "Without a GPU: weft bench --suite sparsert_spmm.json --device cpu --only 1,18");
   verb->add_option("--suite", options->suite, "a JSON file with problems, their sparsities and element type")
       ->required();

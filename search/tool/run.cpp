@@ -124,7 +124,11 @@ void add_run(CLI::App& app, Action& action) {
 
 void add_verify(CLI::App& app, Action& action) {
   add(app, action, "verify", "compare one kernel with the f64 reference; exit code 4 when it is wrong",
-      "Example: weft verify --op conv2d --weights filter.npy --filter 3x3 --image 56x56 --pad 1 --device cpu",
+      "Examples: weft verify --op conv2d --weights filter.npy --filter 3x3 --image 56x56 --pad 1 --device "
+      "cpu\n"
+      "weft verify --op conv2d --weights pruned.safetensors --image 14x14 --pad 1 --batch 16 --layout chwn "
+      "--format "
+      "shfl_bw:V=64 --recipe shfl_bw --device sim:sm_90a",
       true);
 }
 

@@ -156,6 +156,21 @@ TEST(TensorConvolution, BlocksWithSeveralTiles) {
   }
 }
 
+/// Where whole tiles would leave most of the device idle they are narrower.
+TEST(TensorConvolution, FewColumnsHaveNarrowTiles) {
+  const auto has_tiles_of = [](std::int64_t batch, const char* columns) {
+    Convolution c = padded(batch);
+    c.image = {14, 14};
+    c.channels = 64;
+    c.filters = 256;
+    const Schedule s =
+        shfl_bw(convolution_algorithm(c, DType::f16), filters_of(c, 64), target_named("sm_90a"));
+    return s.cpp().find(std::string(".split(p_q_b = ") + columns) != std::string::npos;
+  };
+  EXPECT_TRUE(has_tiles_of(16, "128)"));
+  EXPECT_TRUE(has_tiles_of(64, "512)"));
+}
+
 /// Without runs of 16 bytes: copies of 8 and 4 bytes, and loads and stores.
 TEST(TensorConvolution, BatchesThatEightDoesNotDivide) {
   for (const std::int64_t batch : {1, 3, 4, 6, 12}) {

@@ -55,6 +55,21 @@ TEST(Bench, WeftOnTheProcessor) {
   }
 }
 
+/// Images innermost, while those whom it is compared with have them outermost.
+TEST(Bench, RowGroupsOfAConvolution) {
+  const char* const grouped = R"({"suite": "g", "dtype": "f16", "sparsity": [0.5], "batch": [3], "V": [16],
+    "problems": [{"C": 4, "F": 20, "H": 6, "W": 5, "R": 3, "S": 3, "stride": 2}]})";
+  const Suite suite = parse_suite(grouped, "g.json");
+  const Libraries libraries(Device::cpu());
+  auto contestants = contestants_of(suite, Device::cpu(), target_named("cpu"), libraries, recipes());
+  ASSERT_EQ(contestants.size(), 1U);
+  contestants.push_back(forger("definition", [](Array&) {}));
+  contestants.back().arithmetic = DenseType::f16;
+  const CaseResult result = measured(grouped, contestants, quick());
+  EXPECT_EQ(result.entries.front().name, "weft shfl_bw");
+  for (const Entry& entry : result.entries) EXPECT_TRUE(entry.timed()) << entry.reason;
+}
+
 TEST(Bench, ARecipeThatDoesNotFitSaysWhy) {
   const Suite suite = parse_suite(products, "s.json");
   const Libraries libraries(Device::cpu());

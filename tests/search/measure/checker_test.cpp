@@ -130,6 +130,17 @@ TEST(Checker, LessPreciseArithmeticIsAllowedMoreButNotByTheStrict) {
   EXPECT_THAT(checker.check(rounded, DenseType::tf32, true).reason, HasSubstr("to its magnitude"));
 }
 
+TEST(Operands, BatchInnermostAndBack) {
+  Array images(DType::f32, {2, 3, 1, 2});
+  for (std::int64_t i = 0; i < images.size(); ++i) images.set(i, static_cast<double>(i));
+  const Array turned = batch_innermost(images);
+  EXPECT_THAT(turned.shape(), ::testing::ElementsAre(3, 1, 2, 2));
+  EXPECT_THAT(turned.as<float>(), ::testing::ElementsAre(0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11));
+  const Array back = batch_outermost(turned);
+  EXPECT_EQ(back.shape(), images.shape());
+  EXPECT_THAT(back.as<float>(), ::testing::ElementsAreArray(images.as<float>()));
+}
+
 TEST(Operands, ChannelsLastAndBack) {
   const Array first = Array::of(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
   const Array last = channels_last(first, 2, 2, 3);
