@@ -83,6 +83,7 @@ int command_line(int argc, char** argv) {
   tool::add_demo(app, action);
   tool::add_train(app, action);
   tool::add_predict(app, action);
+  tool::add_report(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -25,6 +25,7 @@ void add_verify(CLI::App& app, Action& action);
 void add_demo(CLI::App& app, Action& action);
 void add_train(CLI::App& app, Action& action);
 void add_predict(CLI::App& app, Action& action);
+void add_report(CLI::App& app, Action& action);
 
 /// Exit codes of the command.
 enum ExitCode : int {

@@ -28,8 +28,7 @@
 #include <set>
 #include <thread>
 
-using namespace weft;
-
+namespace weft {
 namespace {
 
 struct Options {
@@ -318,9 +317,10 @@ int run(const Options& options) {
 }
 
 }  // namespace
+}  // namespace weft
 
 int main(int argc, char** argv) {
-  Options options;
+  weft::Options options;
   CLI::App app("Every configuration of shfl_bw on hundreds of products.");
   app.add_option("--device", options.device, "cuda, cuda:1 or sim:sm_90a")->capture_default_str();
   app.add_option("--out", options.output, "records are appended here")->capture_default_str();
@@ -338,7 +338,7 @@ int main(int argc, char** argv) {
   app.add_option("--seed", options.seed, "of what is drawn")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   try {
-    return run(options);
+    return weft::run(options);
   } catch (const std::exception& error) {
     fmt::print(stderr, "shfl_bw_study: {}\n", error.what());
     return 2;

@@ -190,5 +190,16 @@ TEST_F(TrainVerb, predict_falls_back_where_no_configuration_fits) {
   EXPECT_EQ(processor.code, 0) << processor.errors;
 }
 
+TEST_F(TrainVerb, report_writes_a_page) {
+  const Answer answer = call({"report", "--db", path("t.jsonl"), "-o", path("r.html")});
+  ASSERT_EQ(answer.code, 0) << answer.errors;
+  const std::string page = text_of_file("r.html");
+  EXPECT_THAT(page, AllOf(HasSubstr("900 trials of 75 problems"), HasSubstr("<svg"),
+                          HasSubstr("do not say where the weights are")));
+  EXPECT_LT(page.size(), 2'000'000U);
+  EXPECT_EQ(call({"report", "--db", path("none.jsonl")}).code, 1);
+  EXPECT_EQ(call({"report", "--db", path("t.jsonl"), "-o", path("no/such/folder.html")}).code, 1);
+}
+
 }  // namespace
 }  // namespace weft

@@ -1,0 +1,277 @@
+#include <fmt/format.h>
+#include <weft/search/report/chart.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft::report {
+namespace {
+
+constexpr double width = 640, height = 380, left = 64, right = 20, top = 34, bottom = 52;
+constexpr std::size_t colours = 7;
+
+std::string text_at(double x, double y, std::string_view text, const char* kind,
+                    const char* anchor = "middle") {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\" text-anchor=\"{}\">{}</text>", x, y, kind,
+                     anchor, escaped(text));
+}
+
+std::string line_between(double x1, double y1, double x2, double y2, const char* kind) {
+  return fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" class=\"{}\"/>", x1, y1,
+                     x2, y2, kind);
+}
+
+std::string begin_of(const std::string& title, double of_height = height) {
+  return fmt::format("<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\"><title>{}</title>{}", width, of_height,
+                     escaped(title), text_at(width / 2, 18, title, "title"));
+}
+
+class Drawing {
+ public:
+  explicit Drawing(const Chart& chart) : chart_(chart) {
+    std::vector<double> xs, ys;
+    for (const Series& series : chart.series) {
+      for (const ChartPoint& point : series.points) {
+        xs.push_back(point.x);
+        ys.push_back(point.y);
+      }
+    }
+    empty_ = xs.empty();
+    for (const Mark& mark : chart.marks) (mark.horizontal ? ys : xs).push_back(mark.value);
+    if (chart.diagonal) {
+      xs.insert(xs.end(), ys.begin(), ys.end());
+      ys = xs;
+    }
+    x_ = scale_of(xs, chart.logarithmic_x);
+    y_ = scale_of(ys, chart.logarithmic_y);
+  }
+
+  std::string operator()() {
+    text_ = begin_of(chart_.title);
+    if (empty_)
+      return text_ + text_at(width / 2, height / 2, "nothing was measured for this", "label") + "</svg>";
+    axes();
+    for (std::size_t i = 0; i < chart_.series.size(); ++i) draw(chart_.series[i], i % colours);
+    marks();
+    legend();
+    return text_ + "</svg>";
+  }
+
+ private:
+  double across(double value) const { return left + (width - left - right) * x_.at(value); }
+  double up(double value) const { return height - bottom - (height - top - bottom) * y_.at(value); }
+
+  void axes() {
+    for (const double tick : x_.ticks) {
+      const double x = across(tick);
+      text_ += line_between(x, top, x, height - bottom, "grid");
+      text_ += text_at(x, height - bottom + 16, short_number(tick), "tick");
+    }
+    for (const double tick : y_.ticks) {
+      const double y = up(tick);
+      text_ += line_between(left, y, width - right, y, "grid");
+      text_ += text_at(left - 6, y + 4, short_number(tick), "tick", "end");
+    }
+    text_ += text_at((left + width - right) / 2, height - 14, chart_.x_label, "label");
+    text_ += fmt::format("<g transform=\"translate(16 {:.1f}) rotate(-90)\">{}</g>",
+                         (top + height - bottom) / 2, text_at(0, 0, chart_.y_label, "label"));
+  }
+
+  void marks() {
+    if (chart_.diagonal)
+      text_ += line_between(across(x_.first), up(y_.first), across(x_.last), up(y_.last), "mark");
+    for (const Mark& mark : chart_.marks) {
+      if (mark.horizontal) {
+        text_ += line_between(left, up(mark.value), width - right, up(mark.value), "mark");
+        text_ += text_at(width - right - 4, up(mark.value) - 5, mark.label, "tick", "end");
+      } else {
+        text_ += line_between(across(mark.value), top, across(mark.value), height - bottom, "mark");
+        text_ += text_at(across(mark.value) + 4, top + 12, mark.label, "tick", "start");
+      }
+    }
+  }
+
+  void draw(const Series& series, std::size_t colour) {
+    if (series.kind == Series::Kind::points) {
+      for (const ChartPoint& point : series.points) {
+        text_ += fmt::format(
+            "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.2\" class=\"c{}\"><title>{}</title></circle>",
+            across(point.x), up(point.y), colour, escaped(point.label));
+      }
+      return;
+    }
+    std::string path;
+    for (std::size_t i = 0; i < series.points.size(); ++i) {
+      const ChartPoint& point = series.points[i];
+      if (i > 0 && series.kind == Series::Kind::steps)
+        path += fmt::format(" {:.1f},{:.1f}", across(point.x), up(series.points[i - 1].y));
+      path += fmt::format(" {:.1f},{:.1f}", across(point.x), up(point.y));
+    }
+    text_ +=
+        fmt::format("<polyline points=\"{}\" class=\"l{}\"/>", path.empty() ? "" : path.substr(1), colour);
+  }
+
+  /// In the corner with the fewest points.
+  void legend() {
+    std::vector<std::pair<std::string, std::size_t>> names;
+    for (std::size_t i = 0; i < chart_.series.size(); ++i) {
+      if (!chart_.series[i].name.empty()) names.emplace_back(chart_.series[i].name, i % colours);
+    }
+    if (names.size() < 2) return;
+    std::size_t longest = 0;
+    for (const auto& [name, colour] : names) longest = std::max(longest, name.size());
+    const double wide = 26 + 6.4 * static_cast<double>(longest),
+                 tall = 8 + 16 * static_cast<double>(names.size());
+    const auto [x, y] = corner(wide, tall);
+    text_ +=
+        fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"legend\"/>",
+                    x, y, wide, tall);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const double line = y + 16 + 16 * static_cast<double>(i);
+      text_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" class=\"c{}\"/>", x + 12, line - 4,
+                           names[i].second);
+      text_ += text_at(x + 20, line, names[i].first, "tick", "start");
+    }
+  }
+
+  std::pair<double, double> corner(double wide, double tall) const {
+    std::pair<double, double> best;
+    std::size_t fewest = static_cast<std::size_t>(-1);
+    for (const double x : {left + 6, width - right - 6 - wide}) {
+      for (const double y : {top + 6, height - bottom - 6 - tall}) {
+        std::size_t covered = 0;
+        for (const Series& series : chart_.series) {
+          for (const ChartPoint& point : series.points) {
+            const double px = across(point.x), py = up(point.y);
+            covered += px > x - 4 && px < x + wide + 4 && py > y - 4 && py < y + tall + 4 ? 1 : 0;
+          }
+        }
+        if (covered < fewest) {
+          fewest = covered;
+          best = {x, y};
+        }
+      }
+    }
+    return best;
+  }
+
+  const Chart& chart_;
+  Scale x_, y_;
+  bool empty_ = false;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      default:
+        out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? ' ' : c;
+    }
+  }
+  return out;
+}
+
+std::string svg_of(const Chart& chart) {
+  return Drawing(chart)();
+}
+
+std::string svg_of(const Bars& bars) {
+  constexpr double line = 28, names = 150, numbers = 70;
+  const double tall = top + line * static_cast<double>(std::max<std::size_t>(1, bars.bars.size())) + 26;
+  std::string text = begin_of(bars.title, tall);
+  if (bars.bars.empty()) return text + text_at(width / 2, tall / 2 + 6, "none", "label") + "</svg>";
+  double largest = 0;
+  for (const auto& [name, value] : bars.bars) largest = std::max(largest, value);
+  for (std::size_t i = 0; i < bars.bars.size(); ++i) {
+    const auto& [name, value] = bars.bars[i];
+    const double y = top + line * static_cast<double>(i);
+    const double wide = largest > 0 ? (width - names - numbers) * value / largest : 0;
+    text += text_at(names - 8, y + 18, name, "tick", "end");
+    text += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"c{}\"/>",
+                        names, y + 4, std::max(1.0, wide), line - 8, i % colours);
+    text += text_at(names + wide + 6, y + 18, short_number(value), "tick", "start");
+  }
+  return text + text_at((names + width - numbers) / 2, tall - 8, bars.label, "label") + "</svg>";
+}
+
+std::string svg_of(const HeatMap& map) {
+  constexpr double names = 96, below = 58;
+  const double line = map.rows.size() > 12 ? 22 : 30;
+  const double tall = top + line * static_cast<double>(std::max<std::size_t>(1, map.rows.size())) + below;
+  std::string text = begin_of(map.title, tall);
+  double least = 0, most = 0;
+  bool any = false;
+  for (const std::optional<double>& value : map.values) {
+    if (!value || !(*value > 0)) continue;
+    least = any ? std::min(least, *value) : *value;
+    most = any ? std::max(most, *value) : *value;
+    any = true;
+  }
+  if (!any) return text + text_at(width / 2, tall / 2, "nothing was measured for this", "label") + "</svg>";
+  const double cell = (width - names - right) / static_cast<double>(map.columns.size());
+  for (std::size_t r = 0; r < map.rows.size(); ++r) {
+    const double y = top + line * static_cast<double>(r);
+    text += text_at(names - 6, y + line / 2 + 4, map.rows[r], "tick", "end");
+    for (std::size_t c = 0; c < map.columns.size(); ++c) {
+      const std::optional<double>& value = map.values[r * map.columns.size() + c];
+      const double x = names + cell * static_cast<double>(c);
+      if (!value || !(*value > 0)) {
+        text +=
+            fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"none\"/>",
+                        x, y, cell - 1, line - 1);
+        continue;
+      }
+      // The best is full of colour.
+      const double share = most > least ? std::log(most / *value) / std::log(most / least) : 1;
+      text += fmt::format(
+          "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" class=\"heat\" "
+          "fill-opacity=\"{:.2f}\"><title>{}, {}: {}</title></rect>",
+          x, y, cell - 1, line - 1, 0.08 + 0.92 * share, escaped(map.columns[c]), escaped(map.rows[r]),
+          short_number(*value));
+      text += text_at(x + cell / 2, y + line / 2 + 4, short_number(*value), share > 0.55 ? "over" : "on");
+    }
+  }
+  const double end = top + line * static_cast<double>(map.rows.size());
+  for (std::size_t c = 0; c < map.columns.size(); ++c)
+    text += text_at(names + cell * (static_cast<double>(c) + 0.5), end + 16, map.columns[c], "tick");
+  text += text_at((names + width) / 2, end + 36, map.x_label + "; " + map.label, "label");
+  text += fmt::format("<g transform=\"translate(16 {:.1f}) rotate(-90)\">{}</g>", (top + end) / 2,
+                      text_at(0, 0, map.y_label, "label"));
+  return text + "</svg>";
+}
+
+std::string_view chart_style() {
+  return R"(:root{color-scheme:light dark;--ink:#1a1a1a;--paper:#fff;--soft:#5a5a5a;--line:#dcdcdc;--panel:#f6f6f4;
+--c0:#0072b2;--c1:#d55e00;--c2:#009e73;--c3:#cc79a7;--c4:#e69f00;--c5:#56b4e9;--c6:#8a7d00}
+@media (prefers-color-scheme:dark){:root{--ink:#e8e8e6;--paper:#161618;--soft:#a5a5a0;--line:#37373a;--panel:#202023;
+--c0:#4aa8e0;--c1:#f08a3c;--c2:#2fc79a;--c3:#e09cc4;--c4:#f0b840;--c5:#84ccf4;--c6:#f0e442}}
+svg{width:100%;height:auto;max-width:760px;background:var(--paper);font:12px system-ui,sans-serif}
+svg .title{font-size:14px;font-weight:600;fill:var(--ink)}svg .label{fill:var(--soft)}svg .tick{font-size:11px;fill:var(--ink);paint-order:stroke;stroke:var(--paper);stroke-width:2px}
+svg .over{font-size:11px;fill:var(--paper)}svg .on{font-size:11px;fill:var(--ink)}svg .grid{stroke:var(--line);stroke-width:1}
+svg .mark{stroke:var(--ink);stroke-width:1.2;stroke-dasharray:5 4}svg .legend{fill:var(--paper);fill-opacity:.85;stroke:var(--line)}
+svg .heat{fill:var(--c0)}svg .none{fill:none;stroke:var(--line)}svg polyline{fill:none;stroke-width:2}
+svg .c0{fill:var(--c0)}svg .c1{fill:var(--c1)}svg .c2{fill:var(--c2)}svg .c3{fill:var(--c3)}svg .c4{fill:var(--c4)}svg .c5{fill:var(--c5)}svg .c6{fill:var(--c6)}
+svg circle{fill-opacity:.75}
+svg .l0{stroke:var(--c0)}svg .l1{stroke:var(--c1)}svg .l2{stroke:var(--c2)}svg .l3{stroke:var(--c3)}svg .l4{stroke:var(--c4)}svg .l5{stroke:var(--c5)}svg .l6{stroke:var(--c6)}
+)";
+}
+
+}  // namespace weft::report

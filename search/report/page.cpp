@@ -1,0 +1,245 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/model/timing_table.h>
+#include <weft/search/report/page.h>
+#include <weft/search/report/trial_charts.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace weft::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view page_style =
+    R"(body{margin:0 auto;max-width:1180px;padding:1.2rem;background:var(--paper);color:var(--ink);
+font:15px/1.5 system-ui,sans-serif}h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem;border-bottom:1px solid var(--line)}
+pre{background:var(--panel);padding:.8rem;overflow:auto;max-height:34rem;font:12px/1.45 ui-monospace,monospace;margin:0}
+.verdict{background:var(--panel);border-left:4px solid var(--c2);padding:.8rem 1rem;white-space:pre-line;overflow-wrap:anywhere}
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(420px,1fr));gap:1rem}
+.panes{display:grid;grid-template-columns:1fr 1fr;gap:1rem}.panes>div{min-width:0}@media(max-width:800px){.panes,.charts{grid-template-columns:1fr}}
+table{border-collapse:collapse;font-size:13px}th,td{padding:.2rem .6rem;border-bottom:1px solid var(--line);text-align:left}
+td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}td.k{overflow-wrap:anywhere;font:12px ui-monospace,monospace}
+.scroll{overflow:auto;max-height:32rem}.soft{color:var(--soft)}summary{cursor:pointer}code{overflow-wrap:anywhere}
+)";
+
+std::string config_of(const Record& record) {
+  return Configuration{record.recipe, record.config}.text();
+}
+
+std::string cell(const std::optional<double>& value, const char* format = "{:.2f}") {
+  return value ? fmt::format(fmt::runtime(format), *value) : "-";
+}
+
+class Page {
+ public:
+  explicit Page(const PageInput& input)
+      : input_(input), problems_(problems_of(input.records)), chosen_(most_tried(problems_)) {
+    if (chosen_ == nullptr)
+      throw UserError({"there is nothing to report", input.files.empty() ? "" : input.files.front(),
+                       fmt::format("{} records, none with a problem", input.records.size()),
+                       "trials of weft tune"});
+  }
+
+  std::string operator()() {
+    // Rows and texts are halved until the page fits.
+    for (std::size_t rows = 400, text = 300'000;; rows /= 2, text /= 2) {
+      std::string page = made(rows, text);
+      if (page.size() <= input_.most_bytes || rows == 0) return page;
+    }
+  }
+
+ private:
+  std::string made(std::size_t rows, std::size_t text) {
+    const Record& first = input_.records.front().record;
+    std::string page =
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+        "content=\"width=device-width,initial-scale=1\">\n<title>weft report</title>\n<style>\n";
+    page += chart_style();
+    page += page_style;
+    page += "</style>\n</head>\n<body>\n<h1>weft report</h1>\n";
+    page += fmt::format("<p class=\"soft\">{} trials of {} {} on {}. From {}.</p>\n", input_.records.size(),
+                        problems_.size(), problems_.size() == 1 ? "problem" : "problems",
+                        escaped(first.target.gpu.empty() ? first.target.name : first.target.gpu),
+                        escaped(files()));
+    page += "<h2>Verdict</h2>\n<div class=\"verdict\">" + escaped(verdict()) + "</div>\n";
+    page += charts();
+    page += "<h2>The best of every problem</h2>\n" + problem_table(rows);
+    page += fmt::format("<h2>Trials of {}</h2>\n", escaped(chosen_->name)) + trial_table(rows);
+    page += "<h2>The chosen schedule</h2>\n" + kernel(text);
+    page += "<h2>To measure it again</h2>\n<pre>" + escaped(commands()) + "</pre>\n";
+    page += "<script type=\"application/json\" id=\"data\">" + data(rows) + "</script>\n</body>\n</html>\n";
+    return page;
+  }
+
+  std::string files() const {
+    std::string names;
+    for (const std::string& file : input_.files) names += (names.empty() ? "" : ", ") + file;
+    return names.empty() ? "records" : names;
+  }
+
+  std::string verdict() const {
+    if (!input_.verdict.empty()) return input_.verdict;
+    if (chosen_->best == nullptr) return chosen_->name + ": no trial was right";
+    std::string text = fmt::format("{}\nfastest: {}, {:.2f} us\n", chosen_->name,
+                                   config_of(chosen_->best->record), *chosen_->best_time());
+    if (const std::optional<double> ratio = chosen_->speed_up())
+      text +=
+          fmt::format("against dense: {:.2f}x {} than {} ({:.2f} us)\n", *ratio >= 1 ? *ratio : 1 / *ratio,
+                      *ratio >= 1 ? "faster" : "slower", chosen_->dense_name, chosen_->dense);
+    if (chosen_->bound)
+      text += fmt::format("bounded by: {} ({:.2f} us, of which the kernel reaches {:.0f} %)\n",
+                          name_of(chosen_->bound->by), chosen_->bound->microseconds,
+                          100 * chosen_->bound->microseconds / *chosen_->best_time());
+    return text;
+  }
+
+  std::string charts() const {
+    std::string text = "<h2>Charts</h2>\n<div class=\"charts\">\n";
+    text += svg_of(speed_up_over_sparsity(problems_)) + "\n" + svg_of(roofline(problems_)) + "\n";
+    text += svg_of(best_so_far(*chosen_)) + "\n" + svg_of(two_knobs(*chosen_)) + "\n";
+    text += svg_of(failures(problems_)) + "\n" + svg_of(predicted_against_measured(problems_)) + "\n</div>\n";
+    return text;
+  }
+
+  std::string problem_table(std::size_t rows) const {
+    std::string text =
+        "<div class=\"scroll\"><table><thead><tr><th>problem</th><th class=\"n\">trials</th><th "
+        "class=\"n\">best "
+        "us</th><th class=\"n\">dense us</th><th class=\"n\">ratio</th><th>bounded "
+        "by</th><th>configuration</th></tr></thead><tbody>\n";
+    for (std::size_t i = 0; i < std::min(rows, problems_.size()); ++i) {
+      const ProblemTrials& problem = problems_[i];
+      text += fmt::format(
+          "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}{}</td><td "
+          "class=\"n\">{}</td><td>{}</td><td class=\"k\">{}</td></tr>\n",
+          escaped(problem.name), problem.trials.size(), cell(problem.best_time()),
+          problem.dense > 0 ? fmt::format("{:.2f}", problem.dense) : "-",
+          problem.dense > 0 && !problem.dense_measured ? "*" : "", cell(problem.speed_up()),
+          problem.bound ? name_of(problem.bound->by) : "-",
+          problem.best != nullptr ? escaped(config_of(problem.best->record)) : "none was right");
+    }
+    text += "</tbody></table></div>\n";
+    if (problems_.size() > rows)
+      text += fmt::format("<p class=\"soft\">The first {} of {}.</p>\n", rows, problems_.size());
+    const bool modelled = std::ranges::any_of(
+        problems_, [](const ProblemTrials& p) { return p.dense > 0 && !p.dense_measured; });
+    if (modelled) text += "<p class=\"soft\">*: not measured, by the analytic model.</p>\n";
+    return text;
+  }
+
+  /// The fastest first, then what failed.
+  std::vector<const StoredRecord*> shown_trials(std::size_t rows) const {
+    std::vector<const StoredRecord*> trials = chosen_->trials;
+    std::ranges::stable_sort(trials, {}, [](const StoredRecord* stored) {
+      const std::optional<double> time = stored->record.time_of_correct();
+      return std::pair(!time.has_value(), time.value_or(0));
+    });
+    trials.resize(std::min(trials.size(), rows));
+    return trials;
+  }
+
+  std::string trial_table(std::size_t rows) const {
+    std::string text =
+        "<div class=\"scroll\"><table><thead><tr><th "
+        "class=\"n\">line</th><th>configuration</th><th>status</th><th class=\"n\">us</th><th "
+        "class=\"n\">predicted</th><th class=\"n\">registers</th><th class=\"n\">spilled "
+        "B</th><th>message</th></tr></thead><tbody>\n";
+    for (const StoredRecord* stored : shown_trials(rows)) {
+      const Record& record = stored->record;
+      text += fmt::format(
+          "<tr><td class=\"n\">{}</td><td class=\"k\">{}</td><td>{}</td><td class=\"n\">{}</td><td "
+          "class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td></tr>\n",
+          stored->line, escaped(config_of(record)), weft::name_of(record.status),
+          cell(record.time_of_correct()), cell(record.predicted_microseconds),
+          record.registers ? std::to_string(*record.registers) : "-",
+          record.spill_bytes ? std::to_string(*record.spill_bytes) : "-",
+          escaped(record.message.substr(0, 200)));
+    }
+    text += "</tbody></table></div>\n";
+    if (chosen_->trials.size() > rows)
+      text += fmt::format("<p class=\"soft\">The fastest {} of {}.</p>\n", rows, chosen_->trials.size());
+    return text;
+  }
+
+  static std::string pane(const char* name, const std::string& text, std::size_t most) {
+    if (text.empty()) return {};
+    const bool cut = text.size() > most;
+    return fmt::format("<div><details open><summary>{}</summary><pre>{}{}</pre></details></div>\n", name,
+                       escaped(text.substr(0, most)), cut ? "\n… (cut here)" : "");
+  }
+
+  std::string kernel(std::size_t most) const {
+    const ChosenKernel& kernel = input_.kernel;
+    std::string text;
+    if (chosen_->best != nullptr)
+      text += "<p><code>" + escaped(config_of(chosen_->best->record)) + "</code></p>\n";
+    if (!kernel.note.empty()) text += "<p class=\"soft\">" + escaped(kernel.note) + "</p>\n";
+    text += pane("Schedule", kernel.schedule, most);
+    text += "<div class=\"panes\">\n" + pane("Program", kernel.program, most) +
+            pane("CUDA", kernel.source, most) + "</div>\n";
+    return text;
+  }
+
+  std::string commands() const {
+    if (chosen_->best == nullptr) return "weft tune …";
+    const Record& best = chosen_->best->record;
+    std::string flags;
+    for (const auto& [flag, value] : best.source) flags += fmt::format(" --{} {}", flag, value);
+    if (flags.empty()) flags = " …";
+    return fmt::format("weft run{} --recipe {} --device {}\nweft tune{} --db {}", flags, config_of(best),
+                       best.measure == "gpu" ? "cuda" : "sim:" + best.target.name, flags,
+                       input_.files.empty() ? "trials.jsonl" : input_.files.front());
+  }
+
+  std::string data(std::size_t rows) const {
+    Json json;
+    json["verdict"] = verdict();
+    json["files"] = input_.files;
+    json["problems"] = Json::array();
+    for (std::size_t i = 0; i < std::min(rows, problems_.size()); ++i) {
+      const ProblemTrials& problem = problems_[i];
+      Json one{{"name", problem.name},
+               {"M", problem.summary.m},
+               {"K", problem.summary.k},
+               {"N", problem.summary.n},
+               {"density", problem.summary.density()},
+               {"trials", problem.trials.size()}};
+      if (problem.best != nullptr) {
+        one["best_us"] = *problem.best_time();
+        one["config"] = config_of(problem.best->record);
+      }
+      if (problem.dense > 0) one["dense_us"] = problem.dense;
+      if (problem.dense > 0) one["dense"] = problem.dense_name;
+      if (problem.bound) one["bounded_by"] = name_of(problem.bound->by);
+      json["problems"].push_back(std::move(one));
+    }
+    json["trials"] = Json::array();
+    for (const StoredRecord* stored : shown_trials(rows)) {
+      const Record& record = stored->record;
+      Json one{
+          {"line", stored->line}, {"config", config_of(record)}, {"status", weft::name_of(record.status)}};
+      if (const auto time = record.time_of_correct()) one["us"] = *time;
+      if (record.predicted_microseconds) one["predicted_us"] = *record.predicted_microseconds;
+      json["trials"].push_back(std::move(one));
+    }
+    // Nothing in it may end the element.
+    std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    for (std::size_t at = text.find('<'); at != std::string::npos; at = text.find('<', at))
+      text.replace(at, 1, "\\u003c");
+    return text;
+  }
+
+  const PageInput& input_;
+  std::vector<ProblemTrials> problems_;
+  const ProblemTrials* chosen_;
+};
+
+}  // namespace
+
+std::string page_of(const PageInput& input) {
+  return Page(input)();
+}
+
+}  // namespace weft::report

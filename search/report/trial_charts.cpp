@@ -1,0 +1,223 @@
+#include <fmt/format.h>
+#include <weft/search/model/timing_table.h>
+#include <weft/search/report/trial_charts.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace weft::report {
+namespace {
+
+std::string config_of(const StoredRecord& stored) {
+  return Configuration{stored.record.recipe, stored.record.config}.text();
+}
+
+std::string family_of(const ProblemTrials& problem) {
+  if (problem.summary.group_rows > 0) return fmt::format("V = {}", problem.summary.group_rows);
+  return problem.summary.convolution ? "convolution" : "unstructured";
+}
+
+Series& series_named(std::vector<Series>& all, const std::string& name) {
+  const auto found = std::ranges::find(all, name, &Series::name);
+  if (found != all.end()) return *found;
+  all.push_back({name, Series::Kind::points, {}});
+  return all.back();
+}
+
+/// Some of very many points, evenly, so that a page stays small.
+Series thinned(Series series) {
+  constexpr std::size_t most = 1000;
+  const std::size_t count = series.points.size();
+  if (count <= most) return series;
+  std::vector<ChartPoint> some;
+  for (std::size_t i = 0; i < most; ++i) some.push_back(series.points[i * (count - 1) / (most - 1)]);
+  series.points = std::move(some);
+  return series;
+}
+
+void thin(std::vector<Series>& all) {
+  for (Series& series : all) series = thinned(std::move(series));
+}
+
+/// The best time with each value of a knob, by the values.
+std::map<std::int64_t, double> best_by_value(const ProblemTrials& problem, const std::string& knob) {
+  std::map<std::int64_t, double> best;
+  for (const StoredRecord* stored : problem.trials) {
+    const std::optional<double> time = stored->record.time_of_correct();
+    const auto value = stored->record.config.find(knob);
+    if (!time || value == stored->record.config.end()) continue;
+    const auto [at, fresh] = best.try_emplace(value->second, *time);
+    if (!fresh) at->second = std::min(at->second, *time);
+  }
+  return best;
+}
+
+/// Those whose values make the largest difference to the best time, with two values or more.
+std::vector<std::string> knobs_that_matter(const ProblemTrials& problem) {
+  std::set<std::string> knobs;
+  for (const StoredRecord* stored : problem.trials) {
+    for (const auto& [knob, value] : stored->record.config) knobs.insert(knob);
+  }
+  std::vector<std::pair<double, std::string>> ranked;
+  for (const std::string& knob : knobs) {
+    const std::map<std::int64_t, double> best = best_by_value(problem, knob);
+    if (best.size() < 2) continue;
+    double least = best.begin()->second, most = least;
+    for (const auto& [value, time] : best) {
+      least = std::min(least, time);
+      most = std::max(most, time);
+    }
+    ranked.emplace_back(-std::log(most / least), knob);
+  }
+  std::ranges::sort(ranked);
+  std::vector<std::string> names;
+  for (const auto& [difference, knob] : ranked) names.push_back(knob);
+  return names;
+}
+
+std::string word_of(const ProblemTrials& problem, const std::string& knob, std::int64_t value) {
+  const Configuration one{problem.trials.front()->record.recipe, {{knob, value}}};
+  const std::string text = one.text();
+  const std::size_t equals = text.find('=');
+  return equals == std::string::npos ? std::to_string(value) : text.substr(equals + 1);
+}
+
+}  // namespace
+
+Chart speed_up_over_sparsity(const std::vector<ProblemTrials>& problems) {
+  Chart chart{.title = "Speed-up over dense, by sparsity",
+              .x_label = "share of weights that are zero, %",
+              .y_label = "dense time / best time",
+              .logarithmic_y = true,
+              .marks = {{1, true, "dense is as fast"}}};
+  bool measured = true;
+  for (const ProblemTrials& problem : problems) {
+    const std::optional<double> ratio = problem.speed_up();
+    if (!ratio) continue;
+    measured = measured && problem.dense_measured;
+    series_named(chart.series, family_of(problem))
+        .points.push_back({100 * (1 - problem.summary.density()), *ratio,
+                           fmt::format("{}: {:.2f}x, beside {}", problem.name, *ratio, problem.dense_name)});
+  }
+  if (!measured) chart.y_label = "dense time (some modelled) / best time";
+  std::ranges::sort(chart.series, {}, &Series::name);
+  thin(chart.series);
+  return chart;
+}
+
+Chart roofline(const std::vector<ProblemTrials>& problems) {
+  Chart chart{.title = "Roofline of the best kernels",
+              .x_label = "operations of stored weights / bytes moved at least",
+              .y_label = "billion operations a second",
+              .logarithmic_x = true,
+              .logarithmic_y = true};
+  std::map<std::string, Ceilings> roofs;
+  double least = 0.5, most = 64;
+  std::vector<Series> points;
+  for (const ProblemTrials& problem : problems) {
+    const Target& target = target_named(problem.trials.front()->record.target.name);
+    if (!problem.best_time() || !target.is_gpu()) continue;
+    const double intensity = problem.summary.operations() / problem.summary.bytes();
+    least = std::min(least, intensity);
+    most = std::max(most, intensity);
+    const bool halves = size_of(problem.summary.dtype) == 2;
+    const Ceilings ceilings = ceilings_of(problem.summary.dtype, target);
+    roofs.try_emplace(fmt::format("{}, {}", ceilings.device, halves ? "tensor cores" : "f32 units"),
+                      ceilings);
+    series_named(points, family_of(problem))
+        .points.push_back({intensity, problem.summary.operations() / *problem.best_time() / 1e3,
+                           fmt::format("{}: {:.2f} us", problem.name, *problem.best_time())});
+  }
+  if (points.empty()) return chart;
+  // First, so that a family has the same colour in every chart.
+  std::ranges::sort(points, {}, &Series::name);
+  chart.series = std::move(points);
+  thin(chart.series);
+  for (const auto& [name, ceilings] : roofs) {
+    const double peak = ceilings.operations_a_second / 1e9, rate = ceilings.bytes_a_second / 1e9;
+    const double ridge = peak / rate;
+    Series roof{name, Series::Kind::line, {{least, std::min(peak, rate * least), {}}, {ridge, peak, {}}}};
+    if (most > ridge) roof.points.push_back({most, peak, {}});
+    chart.series.push_back(std::move(roof));
+  }
+  return chart;
+}
+
+Chart best_so_far(const ProblemTrials& problem) {
+  Chart chart{.title = "Best time so far, " + problem.name,
+              .x_label = "trial",
+              .y_label = "microseconds",
+              .logarithmic_y = true};
+  Series trials{"trials", Series::Kind::points, {}}, best{"best so far", Series::Kind::steps, {}};
+  double number = 0;
+  for (const StoredRecord* stored : problem.trials) {
+    ++number;
+    const std::optional<double> time = stored->record.time_of_correct();
+    if (!time) continue;
+    trials.points.push_back({number, *time, fmt::format("{}: {:.2f} us", config_of(*stored), *time)});
+    const double before = best.points.empty() ? *time : best.points.back().y;
+    best.points.push_back({number, std::min(before, *time), {}});
+  }
+  chart.series = {thinned(std::move(trials)), thinned(std::move(best))};
+  if (problem.dense > 0) chart.marks.push_back({problem.dense, true, "dense: " + problem.dense_name});
+  return chart;
+}
+
+HeatMap two_knobs(const ProblemTrials& problem) {
+  HeatMap map{.title = "Best time by two knobs, " + problem.name,
+              .x_label = {},
+              .y_label = {},
+              .label = "microseconds"};
+  const std::vector<std::string> knobs = knobs_that_matter(problem);
+  if (knobs.size() < 2) return map;
+  map.x_label = knobs[0];
+  map.y_label = knobs[1];
+  const auto columns = best_by_value(problem, knobs[0]), rows = best_by_value(problem, knobs[1]);
+  for (const auto& [value, time] : columns) map.columns.push_back(word_of(problem, knobs[0], value));
+  for (const auto& [value, time] : rows) map.rows.push_back(word_of(problem, knobs[1], value));
+  map.values.resize(columns.size() * rows.size());
+  for (const StoredRecord* stored : problem.trials) {
+    const std::optional<double> time = stored->record.time_of_correct();
+    const KnobValues& config = stored->record.config;
+    if (!time || !config.contains(knobs[0]) || !config.contains(knobs[1])) continue;
+    const auto column = std::distance(columns.begin(), columns.find(config.at(knobs[0])));
+    const auto row = std::distance(rows.begin(), rows.find(config.at(knobs[1])));
+    std::optional<double>& cell =
+        map.values[static_cast<std::size_t>(row) * columns.size() + static_cast<std::size_t>(column)];
+    if (!cell || *time < *cell) cell = *time;
+  }
+  return map;
+}
+
+Bars failures(const std::vector<ProblemTrials>& problems) {
+  std::map<TrialStatus, double> counts;
+  for (const ProblemTrials& problem : problems) {
+    for (const StoredRecord* stored : problem.trials) counts[stored->record.status] += 1;
+  }
+  Bars bars{.title = "How trials ended", .label = "trials"};
+  for (const auto& [status, count] : counts) bars.bars.emplace_back(weft::name_of(status), count);
+  return bars;
+}
+
+Chart predicted_against_measured(const std::vector<ProblemTrials>& problems) {
+  Chart chart{.title = "Predicted against measured",
+              .x_label = "predicted, microseconds",
+              .y_label = "measured, microseconds",
+              .logarithmic_x = true,
+              .logarithmic_y = true,
+              .diagonal = true};
+  Series points{"trials", Series::Kind::points, {}};
+  for (const ProblemTrials& problem : problems) {
+    for (const StoredRecord* stored : problem.trials) {
+      const std::optional<double> time = stored->record.time_of_correct();
+      const std::optional<double> predicted = stored->record.predicted_microseconds;
+      if (time && predicted && *predicted > 0) points.points.push_back({*predicted, *time, problem.name});
+    }
+  }
+  chart.series = {thinned(std::move(points))};
+  return chart;
+}
+
+}  // namespace weft::report

@@ -1,0 +1,94 @@
+// weft report: what was measured, as one page for a browser.
+#include <fmt/format.h>
+#include <weft/backends/kernel.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/report/page.h>
+#include <weft/search/report/trials.h>
+#include <weft/search/space.h>
+#include <weft/search/tool/tuning.h>
+#include <weft/search/tool/verbs.h>
+#include <weft/search/verdict.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <memory>
+
+namespace weft::tool {
+namespace {
+
+struct ReportVerb {
+  std::vector<std::string> databases;
+  std::string output = "report.html";
+  bool no_kernel = false;
+};
+
+TuneResult result_of(const report::ProblemTrials& problem) {
+  TuneResult result;
+  result.best = problem.best->record;
+  for (const StoredRecord* stored : problem.trials) {
+    if (result.baselines.empty()) result.baselines = stored->record.baselines;
+  }
+  return result;
+}
+
+/// Makes the kernel of the fastest record again, where its weights are still there.
+void add_kernel(report::PageInput& page, const report::ProblemTrials& problem) {
+  const Record& best = problem.best->record;
+  if (best.source.empty()) {
+    page.kernel.note = "The records do not say where the weights are, so only the configuration is shown.";
+    return;
+  }
+  try {
+    const TrialProblem made = make_trial_problem(options_of_source(best.source));
+    const Target& target = target_named(best.target.name);
+    const Space space = space_of(best.recipe, made.what, target);
+    TuneResult result = result_of(problem);
+    result.fastest = space.text(best.config);
+    page.verdict = problem.name + "\n" + text_of(verdict_of(result, made, target, page.records), best);
+    const Schedule schedule = space.schedule(best.config);
+    page.kernel.schedule = schedule.cpp();
+    const Kernel kernel = compile(schedule, {.assemble = false});
+    page.kernel.program = kernel.program_text();
+    if (target.is_gpu()) page.kernel.source = kernel.cuda_source();
+  } catch (const std::exception& error) {
+    page.kernel.note += fmt::format("The kernel could not be made again in full: {}", error.what());
+  }
+}
+
+int run(const ReportVerb& options) {
+  report::PageInput page;
+  page.files = options.databases;
+  for (const std::string& path : options.databases) {
+    const RecordFile file(path, RecordFile::Mode::read);
+    for (const std::string& warning : file.warnings()) fmt::print(stderr, "{}\n", warning);
+    page.records.insert(page.records.end(), file.records().begin(), file.records().end());
+  }
+  const std::vector<report::ProblemTrials> problems = report::problems_of(page.records);
+  const report::ProblemTrials* chosen = report::most_tried(problems);
+  if (!options.no_kernel && chosen != nullptr && chosen->best != nullptr) add_kernel(page, *chosen);
+  const std::string text = report::page_of(page);
+  std::ofstream file(options.output, std::ios::binary);
+  file << text << std::flush;
+  if (!file) throw RuntimeError("cannot write " + options.output);
+  fmt::print(stderr, "wrote {}, {} KB: {} trials of {} problems\n", options.output, text.size() / 1024,
+             page.records.size(), problems.size());
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ReportVerb>();
+  CLI::App* verb = app.add_subcommand("report", "one HTML page about measured trials");
+  verb->footer(
+      "Verdict, speed-up over sparsity, roofline, best so far, two knobs, failures, predicted against "
+      "measured, the\n"
+      "fastest schedule beside its program and source. It opens from disk, and loads nothing.\n"
+      "Example: weft report --db trials.jsonl -o report.html");
+  verb->add_option("--db", options->databases, "files of trials, as weft tune writes them")->required();
+  verb->add_option("-o,--output", options->output, "the page")->capture_default_str();
+  verb->add_flag("--no-kernel", options->no_kernel, "do not make the fastest kernel again to show its texts");
+  verb->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace weft::tool
