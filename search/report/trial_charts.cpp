@@ -26,6 +26,11 @@ Series& series_named(std::vector<Series>& all, const std::string& name) {
   return all.back();
 }
 
+/// V = 64 before V = 128.
+std::pair<std::size_t, std::string> by_name(const Series& series) {
+  return {series.name.size(), series.name};
+}
+
 /// Some of very many points, evenly, so that a page stays small.
 Series thinned(Series series) {
   constexpr std::size_t most = 1000;
@@ -102,7 +107,7 @@ Chart speed_up_over_sparsity(const std::vector<ProblemTrials>& problems) {
                            fmt::format("{}: {:.2f}x, beside {}", problem.name, *ratio, problem.dense_name)});
   }
   if (!measured) chart.y_label = "dense time (some modelled) / best time";
-  std::ranges::sort(chart.series, {}, &Series::name);
+  std::ranges::sort(chart.series, {}, by_name);
   thin(chart.series);
   return chart;
 }
@@ -124,23 +129,27 @@ Chart roofline(const std::vector<ProblemTrials>& problems) {
     most = std::max(most, intensity);
     const bool halves = size_of(problem.summary.dtype) == 2;
     const Ceilings ceilings = ceilings_of(problem.summary.dtype, target);
-    roofs.try_emplace(fmt::format("{}, {}", ceilings.device, halves ? "tensor cores" : "f32 units"),
-                      ceilings);
+    roofs.try_emplace(fmt::format("{}, {}", ceilings.device, halves ? "f16" : "f32"), ceilings);
     series_named(points, family_of(problem))
         .points.push_back({intensity, problem.summary.operations() / *problem.best_time() / 1e3,
                            fmt::format("{}: {:.2f} us", problem.name, *problem.best_time())});
   }
   if (points.empty()) return chart;
   // First, so that a family has the same colour in every chart.
-  std::ranges::sort(points, {}, &Series::name);
+  std::ranges::sort(points, {}, by_name);
   chart.series = std::move(points);
   thin(chart.series);
   for (const auto& [name, ceilings] : roofs) {
-    const double peak = ceilings.operations_a_second / 1e9, rate = ceilings.bytes_a_second / 1e9;
-    const double ridge = peak / rate;
-    Series roof{name, Series::Kind::line, {{least, std::min(peak, rate * least), {}}, {ridge, peak, {}}}};
-    if (most > ridge) roof.points.push_back({most, peak, {}});
-    chart.series.push_back(std::move(roof));
+    const double peak = ceilings.operations_a_second / 1e9;
+    for (const auto& [from, bytes] :
+         {std::pair("memory", ceilings.bytes_a_second), {"L2", ceilings.l2_bytes_a_second}}) {
+      const double rate = bytes / 1e9, ridge = peak / rate;
+      Series roof{fmt::format("{}, {}", name, from),
+                  Series::Kind::line,
+                  {{least, std::min(peak, rate * least), {}}, {ridge, peak, {}}}};
+      if (most > ridge) roof.points.push_back({most, peak, {}});
+      chart.series.push_back(std::move(roof));
+    }
   }
   return chart;
 }
@@ -186,7 +195,7 @@ HeatMap two_knobs(const ProblemTrials& problem) {
     const auto row = std::distance(rows.begin(), rows.find(config.at(knobs[1])));
     std::optional<double>& cell =
         map.values[static_cast<std::size_t>(row) * columns.size() + static_cast<std::size_t>(column)];
-    if (!cell || *time < *cell) cell = *time;
+    if (!cell || *time < *cell) cell = time;
   }
   return map;
 }

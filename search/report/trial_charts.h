@@ -11,7 +11,7 @@ namespace weft::report {
 
 /// Dense time over the best time, a series for each V or format; at 1 both are equally fast.
 Chart speed_up_over_sparsity(const std::vector<ProblemTrials>& problems);
-/// What memory and the arithmetic units allow, and where the best kernels are.
+/// What memory, the L2 and the arithmetic units allow, and where the best kernels are.
 Chart roofline(const std::vector<ProblemTrials>& problems);
 /// The best time after each trial of the problem, and each trial.
 Chart best_so_far(const ProblemTrials& problem);

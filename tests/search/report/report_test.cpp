@@ -149,7 +149,7 @@ TEST(TrialCharts, show_what_was_measured) {
   EXPECT_EQ(predicted_against_measured(problems).series[0].points.size(), 17U);
   // No kernel is above the roof.
   const Chart roof = roofline(problems);
-  ASSERT_EQ(roof.series.size(), 2U);
+  ASSERT_EQ(roof.series.size(), 3U);
   for (const ChartPoint& point : roof.series[0].points) EXPECT_LT(point.y, roof.series[1].points.back().y);
 }
 
