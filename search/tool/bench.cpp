@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 #include <weft/backends/parse_device.h>
 #include <weft/dsl/errors.h>
+#include <weft/search/measure/package_contestant.h>
 #include <weft/search/measure/report.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/table.h>
@@ -28,6 +29,7 @@ struct BenchVerb {
   bool sweep = false;
   std::vector<std::string> recipes;
   std::string points;
+  std::vector<std::string> packages;
 };
 
 /// Lines appended as they are measured, so that a run that is stopped loses nothing.
@@ -130,9 +132,10 @@ int run(BenchVerb options) {
   const Libraries libraries(device);
   const BenchPlace place = place_of(suite, device, target, libraries, options);
   for (const std::string& version : place.libraries) fmt::print(stderr, "{}\n", version);
-  const std::vector<Contestant> contestants =
+  std::vector<Contestant> contestants =
       contestants_of(suite, device, target, libraries, chosen_recipes(suite, options.recipes, options.points),
                      options.sweep);
+  for (const std::string& folder : options.packages) contestants.push_back(package_contestant(folder));
   std::size_t number = 0;
   BenchProgress progress;
   progress.started = [&](std::size_t kernels) {
@@ -189,6 +192,10 @@ void add_bench(CLI::App& app, Action& action) {
   verb->add_flag("--sweep", options->sweep,
                  "try every point of the recipes' knobs, and time the fastest that is right");
   verb->add_option("--recipe", options->recipes, "weft's recipes by name, in place of all that fit the suite")
+      ->delimiter(',');
+  verb->add_option("--package", options->packages,
+                   "a folder that weft export wrote, as one more contestant; its C "
+                   "sources are built by cc, or $CC")
       ->delimiter(',');
   verb->add_option("--points", options->points, "of --sweep, only the points whose names hold this");
   verb->add_option("--json", options->json, "append one JSON line a case to this file");
