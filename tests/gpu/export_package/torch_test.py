@@ -1,4 +1,5 @@
-"""The PyTorch operators of exported packages against torch.mm: eager, compiled, in a CUDA graph, and what they refuse."""
+"""The PyTorch operators of exported packages against torch.mm: eager, compiled, in a CUDA graph, and what they refuse.
+On a machine without a GPU the operators run their references, and there is no graph."""
 
 import torch
 
@@ -6,6 +7,7 @@ import baked
 import grouped
 import plain
 
+device = "cuda" if torch.cuda.is_available() else "cpu"
 sizes = [1, 2, 7, 31, 33, 49, 63, 65, 127, 129, 196, 512]
 count = 0
 
@@ -18,20 +20,22 @@ def check(found, expected, tolerance):
 
 def weights_of(call, columns, dtype):
     """What the reference on the processor makes of unit vectors."""
-    return call(torch.eye(columns, dtype=dtype)).cuda()
+    return call(torch.eye(columns, dtype=dtype)).to(device)
 
 
 def products(call, columns, dtype, tolerance):
     weights = weights_of(call, columns, dtype)
     compiled = torch.compile(lambda x: call(x * 2.0) + 1.0, fullgraph=True, dynamic=False)
     for n in sizes:
-        x = torch.randn(columns, n, device="cuda", dtype=dtype)
+        x = torch.randn(columns, n, device=device, dtype=dtype)
         expected = torch.mm(weights.float(), x.float())
         check(call(x), expected, tolerance)
         check(call(x.t().contiguous().t()), expected, tolerance)
         if n in (33, 64, 512):
             check(compiled(x), torch.mm(weights.float(), x.float() * 2.0) + 1.0, tolerance)
-    x = torch.randn(columns, 64, device="cuda", dtype=dtype)
+    if device == "cpu":
+        return
+    x = torch.randn(columns, 64, device=device, dtype=dtype)
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         call(x)
@@ -52,25 +56,25 @@ with torch.no_grad():
     # plain: relu(alpha W x + bias + beta c)
     zero, none = torch.zeros(40), torch.zeros(40, 64)
     unit = torch.eye(64)
-    weights = (plain.plain(unit, zero, none, 1.0, 0.0) - plain.plain(-unit, zero, none, 1.0, 0.0)).cuda()
+    weights = (plain.plain(unit, zero, none, 1.0, 0.0) - plain.plain(-unit, zero, none, 1.0, 0.0)).to(device)
     for n in sizes:
-        x, bias, old = (torch.randn(*s, device="cuda") for s in ((64, n), (40,), (40, n)))
+        x, bias, old = (torch.randn(*s, device=device) for s in ((64, n), (40,), (40, n)))
         kept = old.clone()
         expected = torch.relu(0.5 * torch.mm(weights, x) + bias[:, None] + 2.0 * old)
         check(plain.plain(x, bias, old, 0.5, 2.0), expected, 1e-4)
         check(old, kept, 0.0)
 
-x = torch.randn(64, 8, device="cuda", requires_grad=True)
+x = torch.randn(64, 8, device=device, requires_grad=True)
 try:
     baked.baked(x).sum().backward()
     raise SystemExit("FAILED: a gradient was computed")
 except RuntimeError as error:
     assert "for inference" in str(error), error
-for bad in (torch.randn(63, 8, device="cuda"), torch.randn(64, 8, device="cuda", dtype=torch.float16),
-            torch.randn(64, 513, device="cuda")):
+for bad in (torch.randn(63, 8, device=device), torch.randn(64, 8, device=device, dtype=torch.float16),
+            torch.randn(64, 513, device=device)):
     try:
         baked.baked(bad)
         raise SystemExit("FAILED: a wrong input was taken")
     except RuntimeError as error:
         assert "baked" in str(error), error
-print(f"torch {torch.__version__}: {count} results agree with torch.mm, eager, compiled and captured")
+print(f"torch {torch.__version__}: {count} results agree with torch.mm, eager, compiled and captured, on {device}")
