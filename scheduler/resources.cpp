@@ -95,14 +95,46 @@ KnobValues numbers_of(const Problem& problem, const std::vector<Constraint>& cor
   return point;
 }
 
+/// What clashes: found by trying where that is quick, so that Z3 is asked about few constraints alone.
+Clash clash_of(const Problem& problem) {
+  Clash clash;
+  std::vector<Constraint> constraints = problem.constraints;
+  const bool quick = resources::solve_by_trying(problem).answer == Answer::infeasible;
+  const Core tried = quick ? resources::core_by_trying(problem) : Core();
+  if (quick) {
+    constraints.clear();
+    for (const std::size_t index : tried.constraints) constraints.push_back(problem.constraints[index]);
+  }
+  const std::optional<Core> core = resources::core_by_z3({constraints, problem.knobs, problem.fixed});
+  clash.proved = core.has_value();
+  if (core) {
+    for (const std::size_t index : core->constraints) clash.core.push_back(constraints[index]);
+    for (const std::string& knob : core->fixed) clash.fixed[knob] = problem.fixed.at(knob);
+  } else {
+    const Core found = quick ? tried : resources::core_by_trying(problem);
+    for (const std::size_t index : found.constraints) clash.core.push_back(problem.constraints[index]);
+    for (const std::string& knob : found.fixed) clash.fixed[knob] = problem.fixed.at(knob);
+  }
+  clash.numbers = numbers_of(problem, clash.core);
+  return clash;
+}
+
+/// One clash after the other, each among the constraints that are in none before it.
+std::vector<Clash> clashes_of(const Problem& problem) {
+  std::vector<Constraint> rest = problem.constraints;
+  std::vector<Clash> clashes;
+  do {
+    clashes.push_back(clash_of({rest, problem.knobs, problem.fixed}));
+    for (const Constraint& used : clashes.back().core)
+      std::erase_if(rest, [&](const Constraint& constraint) { return constraint.name == used.name; });
+  } while (solve({rest, problem.knobs, problem.fixed}).answer == Answer::infeasible);
+  return clashes;
+}
+
 void explain_clash(const Problem& problem, Feasibility& result) {
-  std::optional<Core> core = resources::core_by_z3(problem);
-  result.proved = core.has_value();
-  if (!core) core = resources::core_by_trying(problem);
-  for (const std::size_t index : core->constraints) result.core.push_back(problem.constraints[index]);
-  for (const std::string& knob : core->fixed) result.core_fixed[knob] = problem.fixed.at(knob);
-  result.numbers = numbers_of(problem, result.core);
-  for (const std::string& knob : core->fixed) {
+  result.clashes = clashes_of(problem);
+  // What helps against all clashes helps against the first.
+  for (const auto& [knob, value] : result.clashes.front().fixed) {
     if (auto remedy = remedy_for(problem, knob)) result.remedies.push_back(*remedy);
   }
   if (!result.remedies.empty()) {
@@ -118,7 +150,13 @@ void explain_clash(const Problem& problem, Feasibility& result) {
     return;
   }
   result.nearest = resources::nearest_by_z3(problem);
-  if (result.nearest.empty()) result.nearest = resources::nearest_by_trying(problem, core->fixed);
+  if (result.nearest.empty()) {
+    std::vector<std::string> involved;
+    for (const Clash& clash : result.clashes) {
+      for (const auto& [knob, value] : clash.fixed) involved.push_back(knob);
+    }
+    result.nearest = resources::nearest_by_trying(problem, involved);
+  }
   result.nearest = tightened(problem, result.nearest);
 }
 

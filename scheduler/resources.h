@@ -11,6 +11,7 @@
 #include <weft/scheduler/ir/program.h>
 #include <weft/scheduler/target.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,18 +34,25 @@ struct Remedy {
   bool operator==(const Remedy&) const = default;
 };
 
+/// Constraints that cannot hold together. Without any of them, or of `fixed`, the others can.
+struct Clash {
+  std::vector<Constraint> core;
+  KnobValues fixed;     ///< the fixed knobs that the clash needs
+  KnobValues numbers;   ///< values of all knobs that come nearest to holding; fixed ones as they are
+  bool proved = false;  ///< by Z3; false: found by trying values of the knobs
+};
+
 struct Feasibility {
   Answer answer = Answer::unknown;
   /// When feasible: a value for every knob, fixed and open, with which all constraints hold.
   KnobValues witness;
 
   // When infeasible:
-  std::vector<Constraint> core;  ///< cannot hold together; without any of them, or of core_fixed, they can
-  KnobValues core_fixed;         ///< the fixed knobs that the clash needs
-  KnobValues numbers;            ///< values of all knobs that come nearest to holding; fixed ones as they are
-  std::vector<Remedy> remedies;  ///< changes of a single fixed knob, each enough by itself
-  KnobValues nearest;   ///< the fewest fixed knobs to change, with their new values; empty: none found
-  bool proved = false;  ///< the core is proved; false: found by trying values of the knobs
+  /// At least one. Of several, no two have a constraint in common.
+  std::vector<Clash> clashes;
+  /// Changes of a single fixed knob, each enough by itself, whatever clashes.
+  std::vector<Remedy> remedies;
+  KnobValues nearest;  ///< the fewest fixed knobs to change, with their new values; empty: none found
 };
 
 /// Can `constraints` hold with the knobs of `fixed` at their values and every other knob of `knobs` at one of
@@ -55,9 +63,14 @@ struct Feasibility {
 Feasibility complete(const std::vector<Constraint>& constraints, const std::vector<ir::Knob>& knobs,
                      const KnobValues& fixed);
 
+/// How the value of a knob is written; null: as a number.
+using KnobWords = std::function<std::string(const std::string& knob, std::int64_t value)>;
+
 /// One line. Infeasible: "infeasible on sm_86: shared memory A 32768 + B 16384 x 6 stages = 131072 B > 101376
 /// B; feasible with stages <= 4 or tile_n <= 64". `target` is its name.
-std::string explain(const Feasibility& feasibility, const std::string& target);
+std::string explain(const Feasibility& feasibility, const std::string& target, const KnobWords& words = {});
+/// The constraints of one clash with their numbers: "shared memory A 32768 + … = 131072 B > 101376 B".
+std::string explain(const Clash& clash, const KnobWords& words = {});
 
 /// The same as an error for the user; `where` is the step and the line that ask for it.
 InfeasibleError infeasible_error(const Feasibility& feasibility, const std::string& target,

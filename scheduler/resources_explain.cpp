@@ -47,6 +47,7 @@ std::string clash_text(const Constraint& constraint, const KnobValues& values,
                        std::set<std::string>& printed) {
   std::string sum;
   for (const auto& [name, expr] : constraint.parts) {
+    if (evaluate(expr, values) == 0) continue;
     sum += fmt::format("{}{} {}", sum.empty() ? "" : " + ", name, product_text(expr, values, printed));
   }
   if (sum.empty()) sum = product_text(constraint.left, values, printed);
@@ -54,7 +55,7 @@ std::string clash_text(const Constraint& constraint, const KnobValues& values,
   const std::int64_t limit = evaluate(constraint.limit, values);
   const std::string total = with_unit(left, constraint.unit);
   const std::string number = std::to_string(left);
-  const bool plain = sum == number;
+  const bool plain = sum == number || sum == total;
   const bool ends_in_it = constraint.parts.size() == 1 && sum.ends_with(" " + number);
   const std::string equation = plain        ? total
                                : ends_in_it ? sum.substr(0, sum.size() - number.size()) + total
@@ -63,45 +64,47 @@ std::string clash_text(const Constraint& constraint, const KnobValues& values,
                      left > limit ? ">" : "<=", with_unit(limit, constraint.unit));
 }
 
-std::string assignments(const KnobValues& values, const char* between) {
+std::string word_of(const KnobWords& words, const std::string& knob, std::int64_t value) {
+  return words ? words(knob, value) : std::to_string(value);
+}
+
+std::string assignments(const KnobValues& values, const char* between, const KnobWords& words) {
   std::string text;
   for (const auto& [name, value] : values)
-    text += fmt::format("{}{} = {}", text.empty() ? "" : between, name, value);
+    text += fmt::format("{}{} = {}", text.empty() ? "" : between, name, word_of(words, name, value));
   return text;
 }
 
-std::string remedy_text(const Remedy& remedy) {
-  const char* sign = remedy.kind == Remedy::Kind::at_most    ? "<="
+std::string remedy_text(const Remedy& remedy, const KnobWords& words) {
+  // Names have no order.
+  const bool named = word_of(words, remedy.knob, remedy.value) != std::to_string(remedy.value);
+  const char* sign = named                                   ? "="
+                     : remedy.kind == Remedy::Kind::at_most  ? "<="
                      : remedy.kind == Remedy::Kind::at_least ? ">="
                                                              : "=";
-  return fmt::format("{} {} {}", remedy.knob, sign, remedy.value);
+  return fmt::format("{} {} {}", remedy.knob, sign, word_of(words, remedy.knob, remedy.value));
 }
 
-std::string found_text(const Feasibility& feasibility) {
+std::string found_text(const Feasibility& feasibility, const KnobWords& words) {
   std::string text;
-  std::set<std::string> printed;
-  for (const Constraint& constraint : feasibility.core) {
-    text += (text.empty() ? "" : ", and ") + clash_text(constraint, feasibility.numbers, printed);
-  }
-  KnobValues unseen;
-  for (const auto& [name, value] : feasibility.core_fixed) {
-    if (printed.count(name) == 0) unseen[name] = value;
-  }
-  if (!unseen.empty()) text += fmt::format(" (with {})", assignments(unseen, ", "));
+  for (const Clash& clash : feasibility.clashes)
+    text += (text.empty() ? "" : "; also ") + explain(clash, words);
   return text;
 }
 
-std::string accepted_text(const Feasibility& feasibility) {
+std::string accepted_text(const Feasibility& feasibility, const KnobWords& words) {
   std::string text;
   for (const Remedy& remedy : feasibility.remedies)
-    text += (text.empty() ? "" : " or ") + remedy_text(remedy);
-  if (text.empty()) text = assignments(feasibility.nearest, " and ");
+    text += (text.empty() ? "" : " or ") + remedy_text(remedy, words);
+  if (text.empty()) text = assignments(feasibility.nearest, " and ", words);
   return text;
 }
 
 /// What a reader should know about how the answer was found.
 std::string reservation(const Feasibility& feasibility) {
-  if (feasibility.proved) return {};
+  bool proved = true;
+  for (const Clash& clash : feasibility.clashes) proved = proved && clash.proved;
+  if (proved) return {};
   return resources::has_z3() ? " (found by trying values; Z3 gave no proof)"
                              : " (found by trying values; weft was built without Z3)";
 }
@@ -111,14 +114,27 @@ constexpr const char* undecided =
 
 }  // namespace
 
-std::string explain(const Feasibility& feasibility, const std::string& target) {
+std::string explain(const Clash& clash, const KnobWords& words) {
+  std::string text;
+  std::set<std::string> printed;
+  for (const Constraint& constraint : clash.core)
+    text += (text.empty() ? "" : ", and ") + clash_text(constraint, clash.numbers, printed);
+  KnobValues unseen;
+  for (const auto& [name, value] : clash.fixed) {
+    if (printed.count(name) == 0) unseen[name] = value;
+  }
+  if (!unseen.empty()) text += fmt::format(" (with {})", assignments(unseen, ", ", words));
+  return text;
+}
+
+std::string explain(const Feasibility& feasibility, const std::string& target, const KnobWords& words) {
   if (feasibility.answer == Answer::feasible) {
-    const std::string knobs = assignments(feasibility.witness, ", ");
+    const std::string knobs = assignments(feasibility.witness, ", ", words);
     return fmt::format("feasible on {}{}", target, knobs.empty() ? "" : ": " + knobs);
   }
   if (feasibility.answer == Answer::unknown) return fmt::format("unknown on {}: {}", target, undecided);
-  const std::string accepted = accepted_text(feasibility);
-  return fmt::format("infeasible on {}: {}{}{}", target, found_text(feasibility),
+  const std::string accepted = accepted_text(feasibility, words);
+  return fmt::format("infeasible on {}: {}{}{}", target, found_text(feasibility, words),
                      accepted.empty() ? "" : "; feasible with " + accepted, reservation(feasibility));
 }
 
@@ -128,7 +144,8 @@ InfeasibleError infeasible_error(const Feasibility& feasibility, const std::stri
     return InfeasibleError({"nothing shows that the schedule fits " + target, where, undecided, {}});
   }
   return InfeasibleError({"infeasible on " + target, where,
-                          found_text(feasibility) + reservation(feasibility), accepted_text(feasibility)});
+                          found_text(feasibility, {}) + reservation(feasibility),
+                          accepted_text(feasibility, {})});
 }
 
 }  // namespace weft

@@ -60,6 +60,7 @@ class Grouped {
   Schedule operator()() {
     refuse_idle_knobs();
     const Cut cut = warpgroups_ ? cut_of_warpgroups() : cut_of_warps();
+    refuse_wide_warps(cut);
     const LoopName blocks_of_rows(loops_.rows + ".block"), row(loops_.rows + ".row");
     const std::string all_columns = one_loop_over_columns();
     const LoopName columns(all_columns + ".outer"), column(all_columns + ".inner");
@@ -87,6 +88,14 @@ class Grouped {
     if (registers && !has_roles())
       throw UserError({"registers are handed over between warps with roles", schedule_.target().name,
                        "warps that all copy", "producers = 4, on sm_90 or newer"});
+  }
+
+  /// Warps that would compute beside their tile.
+  void refuse_wide_warps(const Cut& cut) const {
+    if (cut.rows_each <= group_ && cut.columns_each <= cut.columns) return;
+    throw UserError({"a warp is larger than its tile", schedule_.algorithm().name,
+                     fmt::format("{} x {} of {} x {}", cut.rows_each, cut.columns_each, group_, cut.columns),
+                     "warp_m and warp_n that divide tile_m and tile_n"});
   }
 
   /// Producers copy whole runs.

@@ -200,6 +200,12 @@ void refuse_idle(const SparseRtKnobs& knobs, SparseRtForm form, const std::strin
   if (knobs.chunk > 0 && knobs.groups > 1) idle.refuse(knobs.groups, "groups beside chunks", "groups = 1");
   if (knobs.chunk == 0) idle.refuse(knobs.depth, "depth", "a chunk beside it");
   if (knobs.rows > 0) idle.refuse(knobs.parts, "parts beside rows", "one of them");
+  if (form == SparseRtForm::streaming && knobs.groups > 1)
+    idle.refuse(knobs.groups, "groups", "groups = 1: B takes the shared memory that they would meet in");
+  if (form == SparseRtForm::row_per_warp && knobs.threads > 0 && knobs.groups * 32 > knobs.threads)
+    throw UserError({"groups of sparsert share whole warps", algorithm,
+                     fmt::format("{} groups of {} threads", knobs.groups, knobs.threads),
+                     "at least 32 threads for each group"});
 }
 
 }  // namespace

@@ -83,7 +83,10 @@ Space::Space(Parts all) : parts_(std::make_shared<const Parts>(std::move(all))) 
     internal_check(!knob.values.empty(), "knob " + knob.name + " has no values");
   }
   for (const auto* list : {&constraints(), &preferences()}) {
+    std::set<std::string> conditions;
     for (const Constraint& constraint : *list) {
+      internal_check(conditions.insert(constraint.name).second,
+                     "two conditions are called " + constraint.name);
       for (const std::string& knob : knobs_of(constraint))
         internal_check(names.count(knob) != 0, constraint.name + " is about " + knob + ", which is no knob");
     }

@@ -55,16 +55,25 @@ struct Copies {
 class Measurement {
  public:
   Measurement(const Suite& suite, const SuiteCase& chosen, const RealWeights& real, const Device& device,
-              const BenchOptions& options)
+              const BenchOptions& options, const std::vector<Contestant>& contestants)
       : suite_(suite),
         chosen_(chosen),
         device_(device),
         options_(options),
-        copies_(make_workload(chosen, suite.dtype, real), device, options.copies) {}
+        contestants_(contestants),
+        copies_(make_workload(chosen, suite.dtype, real), device, options.copies) {
+    for (Contestant& contestant : contestants_) {
+      if (!contestant.more_variants) continue;
+      for (Variant& variant : contestant.more_variants(workload()))
+        contestant.variants.push_back(std::move(variant));
+    }
+  }
 
   const Workload& workload() const { return *copies_.workloads.front(); }
+  /// With the ways that they have for the workload.
+  const std::vector<Contestant>& contestants() const { return contestants_; }
 
-  CaseResult run(const std::vector<Contestant>& contestants) {
+  CaseResult run() {
     const Workload& first = workload();
     CaseResult result{chosen_, suite_.dtype, first.source,   first.matrix.stored(), first.matrix.sparsity(),
                       0,       {},           options_.copies};
@@ -72,7 +81,7 @@ class Measurement {
       result.limit = limit_microseconds(first, ceilings_of(suite_.dtype));
       result.group_limits = group_limits(first, ceilings_of(suite_.dtype));
     }
-    for (const Contestant& contestant : contestants) {
+    for (const Contestant& contestant : contestants_) {
       Entry entry;
       entry.name = contestant.name;
       entry.kind = contestant.kind;
@@ -213,36 +222,29 @@ class Measurement {
   const SuiteCase& chosen_;
   const Device& device_;
   const BenchOptions& options_;
+  std::vector<Contestant> contestants_;
   Copies copies_;
   std::vector<std::unique_ptr<Copies>> own_copies_;
   std::vector<Prepared> prepared_;
 };
 
 /// What every way of every contestant needs on every case, the longest first.
-std::vector<std::function<void()>> builds_of(const std::vector<std::unique_ptr<Measurement>>& measurements,
-                                             const std::vector<Contestant>& contestants) {
-  std::vector<const Workload*> workloads;
-  for (const auto& measurement : measurements) workloads.push_back(&measurement->workload());
-  std::stable_sort(workloads.begin(), workloads.end(), [](const Workload* a, const Workload* b) {
-    return a->matrix.stored() > b->matrix.stored();
+std::vector<std::function<void()>> builds_of(const std::vector<std::unique_ptr<Measurement>>& measurements) {
+  std::vector<const Measurement*> sorted;
+  for (const auto& measurement : measurements) sorted.push_back(measurement.get());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Measurement* a, const Measurement* b) {
+    return a->workload().matrix.stored() > b->workload().matrix.stored();
   });
   std::vector<std::function<void()>> builds;
-  for (const Workload* workload : workloads) {
-    for (const Contestant& contestant : contestants) {
+  for (const Measurement* measurement : sorted) {
+    for (const Contestant& contestant : measurement->contestants()) {
       for (const Variant& variant : contestant.variants) {
-        if (variant.build) builds.emplace_back([&variant, workload] { variant.build(*workload); });
+        if (variant.build)
+          builds.emplace_back([&variant, measurement] { variant.build(measurement->workload()); });
       }
     }
   }
   return builds;
-}
-
-std::size_t builds_of_a_case(const std::vector<Contestant>& contestants) {
-  std::size_t count = 0;
-  for (const Contestant& contestant : contestants) {
-    for (const Variant& variant : contestant.variants) count += variant.build ? 1 : 0;
-  }
-  return count;
 }
 
 /// Cases from `begin` on whose operands are in memory at the same time: one at least.
@@ -266,15 +268,17 @@ std::vector<CaseResult> measure(const Suite& suite, const std::vector<SuiteCase>
                                 const BenchProgress& progress) {
   if (options.rounds < 1 || options.copies < 1)
     throw UserError({"a measurement cannot be", {}, "no round or no copy", "at least one of each"});
-  if (progress.started) progress.started(cases.size() * builds_of_a_case(contestants));
   std::vector<CaseResult> results;
   for (std::size_t next = 0; next < cases.size();) {
     std::vector<std::unique_ptr<Measurement>> measurements;
     for (const std::size_t end = end_of_window(cases, next); next < end; ++next)
-      measurements.push_back(std::make_unique<Measurement>(suite, cases[next], real, device, options));
-    run_together(builds_of(measurements, contestants));
+      measurements.push_back(
+          std::make_unique<Measurement>(suite, cases[next], real, device, options, contestants));
+    const auto builds = builds_of(measurements);
+    if (progress.started) progress.started(builds.size());
+    run_together(builds);
     for (auto& measurement : measurements) {
-      results.push_back(measurement->run(contestants));
+      results.push_back(measurement->run());
       measurement.reset();
       if (progress.finished) progress.finished(results.back());
     }

@@ -56,7 +56,7 @@ struct BenchProgress {
 /// Measures the cases of a suite. What needs no device, the compiling of weft's kernels above all, is done
 /// first, for as many cases at the same time as the memory holds. A contestant that cannot, or is wrong, is
 /// left out of the timing and says why; of a contestant with several ways the fastest that is right is timed.
-/// `started` hears how many kernels are compiled, `finished` each result, in the order of the cases.
+/// `started` hears how many kernels are compiled next, `finished` each result, in the order of the cases.
 /// RuntimeError when the device fails.
 std::vector<CaseResult> measure(const Suite& suite, const std::vector<SuiteCase>& cases,
                                 const RealWeights& real, const Device& device,

@@ -130,7 +130,7 @@ std::vector<std::string> Libraries::versions() const {
 
 std::vector<Contestant> contestants_of(const Suite& suite, const Device& device, const Target& target,
                                        const Libraries& libraries, const std::vector<Recipe>& recipes,
-                                       bool sweep) {
+                                       const std::optional<Sweep>& sweep) {
   const DenseType own = arithmetic_of(suite.dtype);
   std::vector<Contestant> all;
   if (device.is_cuda()) all = vendor_contestants(suite, libraries, own);
@@ -139,8 +139,14 @@ std::vector<Contestant> contestants_of(const Suite& suite, const Device& device,
     Contestant contestant{"weft " + recipe.name, ContestantKind::weft, own};
     contestant.variants.push_back(weft_variant("chosen", recipe.schedule, target, recipe.layout));
     if (sweep) {
-      for (const RecipePoint& point : recipe.sweep)
-        contestant.variants.push_back(weft_variant(point.name, point.schedule, target, recipe.layout));
+      contestant.more_variants = [recipe, &target, text = sweep->points](const Workload& workload) {
+        std::vector<Variant> variants;
+        for (const RecipePoint& point : points_worth_trying(recipe, workload, target)) {
+          if (point.name.find(text) != std::string::npos)
+            variants.push_back(weft_variant(point.name, point.schedule, target, recipe.layout));
+        }
+        return variants;
+      };
     }
     all.push_back(std::move(contestant));
   }

@@ -46,6 +46,8 @@ struct Contestant {
   ContestantKind kind = ContestantKind::weft;
   DenseType arithmetic = DenseType::f32;
   std::vector<Variant> variants = {};
+  /// Further ways, which differ from workload to workload: those of a case are used with it and its copies.
+  std::function<std::vector<Variant>(const Workload&)> more_variants = {};
   std::string absent = {};  ///< why it has none
   /// The workload with weights that this contestant can hold, where it does not take those of the suite.
   /// UserError where it has none.
@@ -66,14 +68,19 @@ struct Libraries {
   std::vector<std::string> versions() const;
 };
 
+/// Which points of the recipes' spaces are tried.
+struct Sweep {
+  std::string points = {};  ///< those whose names hold this; empty: all
+};
+
 /// The contestants of a suite: the dense product at the precision of the weights first, which is what the
 /// others are compared with, then the vendor's others, then those of weft's recipes that are for such
 /// weights. Unstructured weights: TF32 where they are f32, and cuSPARSE CSR. Weights in groups: the dense
 /// product with dense random weights and with the pruned ones, cuSPARSE Blocked-ELL and cuSPARSELt 2:4 with
-/// weights of their own. On a device without the libraries weft's alone. With `sweep` a recipe enters with
-/// all points of its knobs. `libraries` must outlive the result.
+/// weights of their own. On a device without the libraries weft's alone. With a `sweep` a recipe enters with
+/// the points of its space that are worth trying. `libraries` must outlive the result.
 std::vector<Contestant> contestants_of(const Suite& suite, const Device& device, const Target& target,
                                        const Libraries& libraries, const std::vector<Recipe>& recipes,
-                                       bool sweep = false);
+                                       const std::optional<Sweep>& sweep = {});
 
 }  // namespace weft

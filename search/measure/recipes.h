@@ -3,6 +3,7 @@
 
 #include <weft/scheduler/schedule.h>
 #include <weft/search/measure/workload.h>
+#include <weft/search/space.h>
 
 #include <functional>
 #include <string>
@@ -14,18 +15,11 @@ namespace weft {
 /// workload: the table then has an empty cell with the reason.
 using MakeSchedule = std::function<Schedule(const Workload& workload, const Target& target)>;
 
-/// One point of a recipe's knobs.
-struct RecipePoint {
-  std::string name;  ///< "rows 32, threads 64, groups 8"
-  MakeSchedule schedule;
-};
-
 enum class RecipeWeights : std::uint8_t { any, unstructured, grouped };
 
 struct Recipe {
-  std::string name;                ///< "default"
-  MakeSchedule schedule;           ///< with the knobs that it chooses itself
-  std::vector<RecipePoint> sweep;  ///< every point worth trying; empty: it has no knobs
+  std::string name;       ///< "default"; also that of its space
+  MakeSchedule schedule;  ///< with the knobs that it chooses itself
   RecipeWeights weights = RecipeWeights::any;
   /// Of the images and results of its schedules, of a convolution; those of the workload are turned.
   ImageLayout layout = ImageLayout::nchw;
@@ -36,5 +30,18 @@ struct Recipe {
 
 /// All of them. A new recipe is one line here.
 const std::vector<Recipe>& recipes();
+
+/// The workload as spaces see it: weights in groups as shfl_bw, others as csr; images as `layout` says.
+SpaceProblem space_problem(const Workload& workload, ImageLayout layout = ImageLayout::nchw);
+
+/// One point of a recipe's knobs.
+struct RecipePoint {
+  std::string name;  ///< Space::text of it
+  MakeSchedule schedule;
+};
+
+/// The points of the recipe that are worth trying on the workload; none where it has no knobs or no space.
+std::vector<RecipePoint> points_worth_trying(const Recipe& recipe, const Workload& workload,
+                                             const Target& target);
 
 }  // namespace weft

@@ -23,6 +23,27 @@ Expr v(const char* knob) {
   return ir::variable(knob);
 }
 
+/// Of the product, or the pixels and images of a convolution; without a value where a launch says how many.
+Extent columns_of(const Algorithm& algorithm) {
+  const GatheredProduct loops = gathered_product(algorithm);
+  if (loops.columns.size() == 1) return extent_of(algorithm, loops.columns.front());
+  std::int64_t product = 1;
+  for (const std::string& name : loops.columns) product *= extent_of(algorithm, name).value;
+  return product;
+}
+
+/// Whether columns beside one another lie so in the dense operand, two at least.
+bool runs_of(const Algorithm& algorithm) {
+  const GatheredProduct loops = gathered_product(algorithm);
+  if (!extent_of(algorithm, loops.columns.back()).is_multiple_of(2)) return false;
+  for (const TensorAccess& factor : algorithm.factors) {
+    const std::string* last = factor.indices.back().plain();
+    if (algorithm.operands[factor.operand].name == loops.dense)
+      return last != nullptr && *last == loops.columns.back();
+  }
+  return false;
+}
+
 /// What the knobs of a point come to.
 class Tiles {
  public:
@@ -31,7 +52,8 @@ class Tiles {
         options_(options),
         group_(problem.format.parameters.at("V")),
         weights_(*problem.matrix),
-        columns_(extent_of(problem.algorithm, product_loops(problem.algorithm).columns)),
+        columns_(columns_of(problem.algorithm)),
+        runs_(runs_of(problem.algorithm)),
         halves_(weights_.values.dtype() == DType::f16) {
     if (const auto places = problem.format.parameters.find("k"); places != problem.format.parameters.end())
       places_ = {places->second};
@@ -53,8 +75,8 @@ class Tiles {
         {"warp_n", {16, 32, 64, 128, 256}},
         {"stages", ahead ? Values{1, 2, 3, 4, 5, 6, 8} : Values{1}},
         {"producers", roles ? Values{0, 4} : Values{0}},
-        {"producer_registers", roles ? Values{0, 40, 88} : Values{0}},
-        {"consumer_registers", roles ? Values{0, 152, 208, 232} : Values{0}},
+        {"producer_registers", roles ? Values{0, 88} : Values{0}},
+        {"consumer_registers", roles ? Values{0, 152, 208} : Values{0}},
         {"groups", {1, 2, 4}},
         {"line", {16, 32, 64}},
         {"blocks", {0, processors}},
@@ -103,7 +125,8 @@ class Tiles {
   Expr by_warpgroups() const { return ir::equal(v("instruction"), wgmma); }
   Expr sums() const { return (v("tile_m") / v("warp_m")) * (v("tile_n") / v("warp_n")); }
   Expr warps() const { return sums() * ir::select(by_warpgroups(), 4, 1); }
-  Expr threads() const { return (warps() + v("producers")) * warp_size; }
+  /// At least a warp: a point without any is refused by another condition.
+  Expr threads() const { return ir::maximum(warps() + v("producers"), 1) * warp_size; }
   Expr accumulators() const {
     return v("warp_m") * v("warp_n") / ir::select(by_warpgroups(), 4 * warp_size, warp_size);
   }
@@ -142,9 +165,8 @@ class Tiles {
     } else {
       list.at_most("copies ahead", "stages", "stages", v("stages"), 8);
     }
-    const bool pairs = columns_.is_multiple_of(2);
     list.at_most("roles", "warps that only copy, where the target and runs of columns have such copies",
-                 "warps", producers, target_.sm >= 90 && pairs ? 4 : 0);
+                 "warps", producers, target_.sm >= 90 && runs_ ? 4 : 0);
     list.at_most("stages of roles", "stages that warps with roles need", "stages", has * 2, v("stages"));
     list.at_most("groups of roles", "groups that share a sum, beside warps with roles", "groups",
                  has * v("groups"), 1);
@@ -180,12 +202,22 @@ class Tiles {
                  threads() * resident, target_.threads_per_multiprocessor);
   }
 
-  /// Estimates, fitted to what ptxas said.
+  /// An estimate, fitted to what ptxas said of some hundred kernels: accumulators; fragments, of which half
+  /// are there at a time; addresses; and what copies hold that no other warps and no asynchronous copies
+  /// make. Blocks that share a sum need more where they add it up.
   Parts registers() const {
-    const Expr fragments = ir::select(by_warpgroups(), 0, v("warp_m") / 16 * 4 + v("warp_n") / 8 * 2);
-    return {{"sums", accumulators()},
-            {"fragments", fragments},
-            {"addresses", ir::integer(24 + options_.more_registers)}};
+    const Expr several = ir::minimum(v("groups") - 1, 1);
+    const Expr roles = ir::minimum(v("producers"), 1);
+    const Expr fragments = v("warp_m") / 16 * 2 + v("warp_n") / 8;
+    const Expr of_wide = ir::select(ir::integer(127) < v("warp_n"), 70, 0);
+    const Expr copies = ir::select(ir::equal(v("stages"), 1), accumulators() + of_wide, ir::integer(0));
+    const Expr of_warps = ir::select(ir::equal(roles, 1), ir::integer(0), fragments + copies);
+    return {
+        {"sums", accumulators()},
+        {"operands", ir::select(by_warpgroups(), ir::integer(0), of_warps)},
+        {"shared sums", several * ir::select(by_warpgroups(), accumulators() / 2, accumulators() * 3 / 4)},
+        {"addresses", ir::select(ir::equal(roles, 1) && ir::equal(one_if(by_warpgroups()), 0), 32, 40) +
+                          options_.more_registers}};
   }
 
   Expr registers_there() const {
@@ -199,6 +231,7 @@ class Tiles {
   std::int64_t group_;
   const WeightMatrix& weights_;
   Extent columns_;
+  bool runs_;
   bool halves_;
   std::vector<std::int64_t> places_{16, 32, 64};
 };
@@ -210,7 +243,13 @@ std::string why_no_shfl_bw(const SpaceProblem& problem, const Target& target) {
   if (!target.is_gpu()) return target.name + " has no tensor cores";
   if (format.name != "shfl_bw" && format.name != "vector_wise")
     return format.text() + " has no groups of rows that keep the same columns";
-  if (product_loops(problem.algorithm).columns.empty()) return "the algorithm is no product of two matrices";
+  const GatheredProduct loops = gathered_product(problem.algorithm);
+  if (loops.rows.empty() || loops.columns.empty())
+    return "the algorithm is no product of two matrices, and no convolution";
+  for (const std::string& name : loops.columns) {
+    if (loops.columns.size() > 1 && !extent_of(problem.algorithm, name).is_static())
+      return "the launch decides about the columns of a convolution";
+  }
   const DType dtype = problem.matrix->values.dtype();
   const bool halves = dtype == DType::f16 || (dtype == DType::bf16 && target.sm >= 80);
   if (!halves)

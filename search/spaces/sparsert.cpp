@@ -54,6 +54,13 @@ class Product {
             {"groups", {1, 2, 4, 8, 16}}};
   }
 
+  /// What a form has is chosen; what it lacks is not there.
+  std::vector<Constraint> choices() const {
+    Conditions list;
+    choices(list);
+    return list.take();
+  }
+
   std::vector<Constraint> constraints() const {
     Conditions list;
     choices(list);
@@ -83,7 +90,6 @@ class Product {
   Expr unchunked() const { return code() && ir::equal(v("chunk"), 0); }
   Expr together() const { return ir::integer(warp_size) / ir::maximum(v("lanes"), 1); }
 
-  /// What a form has is chosen; what it lacks is not there.
   void choices(Conditions& list) const {
     const auto only = [&](const char* knob, const Expr& has, const char* text) {
       list.where(has);
@@ -112,13 +118,19 @@ class Product {
     list.at_most("threads", "threads of a block, those of all groups", "threads", v("threads") * groups,
                  target_.threads_per_block);
     list.where(chunked());
+    list.at_most("copies ahead",
+                 "buffers for chunks, of which a target without copies that run ahead has one", "buffers",
+                 v("depth"), target_.sm >= 80 ? 8 : 1);
     list.at_most("groups beside chunks", "groups of threads that share a sum, where B comes in chunks",
                  "groups", groups, 1);
     list.where(is(streaming));
-    list.at_most("groups of streams", "groups that share a sum, where entries stream", "groups", groups, 1);
+    list.at_most("groups of streams", "groups that share a sum, where B takes the shared memory", "groups",
+                 groups, 1);
     list.where(is(row_per_warp));
     list.at_most("warps of groups", "threads of the groups that share a row", "threads",
                  several * groups * warp_size, v("threads"));
+    list.at_most("shared sums of rows", "bytes that groups hand over", "B",
+                 several * v("threads") * v("columns") * bytes_of_sum_, target_.shared_bytes_per_block);
     list.everywhere();
   }
 
@@ -228,7 +240,7 @@ class Product {
     list.at_most("threads of chunks (2)", "threads of a block", "threads", v("threads"), 512);
     list.at_most("tile of chunks", "rows times columns of a block", {}, v("rows") * v("threads"), 128 * 256);
     if (target_.sm >= 80) {
-      list.at_most("copies ahead", "buffers, so that chunks come ahead", "buffers", 2, v("depth"));
+      list.at_most("chunks ahead", "buffers, so that chunks come ahead", "buffers", 2, v("depth"));
       list.at_most("buffers", "rows of B under way, enough and not more", "rows", 64,
                    v("depth") * v("chunk"));
       list.at_most("buffers (2)", "rows of B under way, enough and not more", "rows", v("depth") * v("chunk"),
@@ -296,13 +308,20 @@ Space sparsert_space(const SpaceProblem& problem, const Target& target, const Sp
   if (!convolution_loops(problem.algorithm).filters.empty())
     return sparsert_image_space(problem, target, options);
   const Product product(problem, target, options);
+  const auto schedule = [choices = product.choices(), make = sparsert_points(problem, target),
+                         name = problem.algorithm.name](const KnobValues& point) {
+    // The recipe would take 0 for a number that is left to it.
+    if (const Constraint* broken = first_violation(choices, point))
+      throw UserError({"a point of sparsert lacks a knob of its form", name, broken->name, broken->text});
+    return make(point);
+  };
   return Space({.recipe = "sparsert",
                 .target = target.name,
                 .knobs = product.knobs(),
                 .words = words_of(sparsert_knobs()),
                 .constraints = product.constraints(),
                 .preferences = product.preferences(),
-                .schedule = sparsert_points(problem, target),
+                .schedule = schedule,
                 .zero_is_unsaid = true});
 }
 

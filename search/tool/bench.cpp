@@ -83,9 +83,8 @@ void print_summary(const Suite& suite, const std::vector<CaseResult>& results,
   for (const std::string& reason : reasons_of(results)) fmt::print("no time: {}\n", reason);
 }
 
-/// The recipes of these names, or all, with those points of their knobs alone whose names hold the text.
-std::vector<Recipe> chosen_recipes(const Suite& suite, const std::vector<std::string>& names,
-                                   const std::string& text) {
+/// The recipes of these names, or all.
+std::vector<Recipe> chosen_recipes(const Suite& suite, const std::vector<std::string>& names) {
   std::vector<Recipe> chosen;
   std::vector<std::string> known;
   for (const Recipe& recipe : recipes()) {
@@ -98,10 +97,6 @@ std::vector<Recipe> chosen_recipes(const Suite& suite, const std::vector<std::st
     if (std::find(known.begin(), known.end(), name) == known.end())
       throw UserError(
           {"no such recipe for this suite", suite.name, name, fmt::format("{}", fmt::join(known, ", "))});
-  }
-  for (Recipe& recipe : chosen) {
-    std::erase_if(recipe.sweep,
-                  [&](const RecipePoint& point) { return point.name.find(text) == std::string::npos; });
   }
   return chosen;
 }
@@ -133,13 +128,13 @@ int run(BenchVerb options) {
   const BenchPlace place = place_of(suite, device, target, libraries, options);
   for (const std::string& version : place.libraries) fmt::print(stderr, "{}\n", version);
   std::vector<Contestant> contestants =
-      contestants_of(suite, device, target, libraries, chosen_recipes(suite, options.recipes, options.points),
-                     options.sweep);
+      contestants_of(suite, device, target, libraries, chosen_recipes(suite, options.recipes),
+                     options.sweep ? std::optional(Sweep{options.points}) : std::nullopt);
   for (const std::string& folder : options.packages) contestants.push_back(package_contestant(folder));
   std::size_t number = 0;
   BenchProgress progress;
   progress.started = [&](std::size_t kernels) {
-    fmt::print(stderr, "compiling up to {} kernels for {} cases\n", kernels, cases.size());
+    fmt::print(stderr, "compiling up to {} kernels\n", kernels);
   };
   progress.finished = [&](const CaseResult& result) {
     log.add(json_line(result, place));
@@ -189,8 +184,9 @@ void add_bench(CLI::App& app, Action& action) {
       ->capture_default_str();
   verb->add_flag("--cold", options->cold,
                  "eight kernels with other weights take turns, so that code is cold");
-  verb->add_flag("--sweep", options->sweep,
-                 "try every point of the recipes' knobs, and time the fastest that is right");
+  verb->add_flag(
+      "--sweep", options->sweep,
+      "try every point of the recipes' spaces that is worth it, and time the fastest that is right");
   verb->add_option("--recipe", options->recipes, "weft's recipes by name, in place of all that fit the suite")
       ->delimiter(',');
   verb->add_option("--package", options->packages,

@@ -74,6 +74,7 @@ int command_line(int argc, char** argv) {
   tool::add_devices(app, action);
   tool::add_inspect(app, action);
   tool::add_prune(app, action);
+  tool::add_check(app, action);
   tool::add_compile(app, action);
   tool::add_export(app, action);
   tool::add_run(app, action);

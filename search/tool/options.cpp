@@ -239,28 +239,43 @@ std::optional<BestKernel> best_of(const ProblemOptions& options) {
   return best_kernel_of(text, options.schedule);
 }
 
+/// The weights as `options` want them, and what is computed with them.
+struct Layer {
+  WeightMatrix matrix;
+  Algorithm algorithm;
+  std::vector<std::string> notes;
+};
+
+Layer read_layer(const ProblemOptions& options) {
+  Layer layer;
+  layer.matrix = read_weights(options);
+  const DType own = is_float(layer.matrix.values.dtype()) ? layer.matrix.values.dtype() : DType::f32;
+  const DType dtype = dtype_of_text(options.dtype, own);
+  if (layer.matrix.pattern_only) {
+    layer.matrix = with_random_values(layer.matrix, dtype, options.seed);
+    layer.notes.push_back(fmt::format("{} has no values; drawn with seed {}", options.weights, options.seed));
+  } else if (layer.matrix.values.dtype() != dtype) {
+    double change = 0;
+    const DType before = layer.matrix.values.dtype();
+    layer.matrix = converted(layer.matrix, dtype, &change);
+    if (change > 0) {
+      layer.notes.push_back(fmt::format("weights rounded from {} to {}; largest change {:.2e}",
+                                        name_of(before), name_of(dtype), change));
+    }
+  }
+  layer.algorithm = algorithm_of(options, layer.matrix, dtype);
+  if (options.op == "conv2d") layer.matrix.shape = static_shape(*layer.algorithm.sparse_operand());
+  return layer;
+}
+
 }  // namespace
 
 Problem make_problem(const ProblemOptions& options) {
   Problem problem;
-  problem.matrix = read_weights(options);
-  const DType own = is_float(problem.matrix.values.dtype()) ? problem.matrix.values.dtype() : DType::f32;
-  const DType dtype = dtype_of_text(options.dtype, own);
-  if (problem.matrix.pattern_only) {
-    problem.matrix = with_random_values(problem.matrix, dtype, options.seed);
-    problem.notes.push_back(
-        fmt::format("{} has no values; drawn with seed {}", options.weights, options.seed));
-  } else if (problem.matrix.values.dtype() != dtype) {
-    double change = 0;
-    const DType before = problem.matrix.values.dtype();
-    problem.matrix = converted(problem.matrix, dtype, &change);
-    if (change > 0) {
-      problem.notes.push_back(fmt::format("weights rounded from {} to {}; largest change {:.2e}",
-                                          name_of(before), name_of(dtype), change));
-    }
-  }
-  problem.algorithm = algorithm_of(options, problem.matrix, dtype);
-  if (options.op == "conv2d") problem.matrix.shape = static_shape(*problem.algorithm.sparse_operand());
+  Layer layer = read_layer(options);
+  problem.matrix = std::move(layer.matrix);
+  problem.algorithm = std::move(layer.algorithm);
+  problem.notes = std::move(layer.notes);
   const auto best = best_of(options);
   const bool of_best = best && options.format == "auto" && !best->format.empty();
   const Format format = format_of(of_best ? best->format : options.format, problem.matrix);
@@ -269,6 +284,12 @@ Problem make_problem(const ProblemOptions& options) {
   const Operand& output = problem.algorithm.operands[problem.algorithm.output.operand];
   problem.columns = element_count(static_shape(output), "output") / problem.matrix.rows;
   return problem;
+}
+
+SpaceProblem make_space_problem(const ProblemOptions& options) {
+  Layer layer = read_layer(options);
+  const Format format = options.format == "auto" ? formats::csr() : parse_format(options.format);
+  return {std::move(layer.algorithm), std::make_shared<const WeightMatrix>(std::move(layer.matrix)), format};
 }
 
 Schedule schedule_of(const Problem& problem, const ProblemOptions& options, const Target& target) {

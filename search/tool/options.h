@@ -4,6 +4,7 @@
 #include <weft/backends/kernel.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/search/problems.h>
+#include <weft/search/space.h>
 
 #include <memory>
 #include <optional>
@@ -65,6 +66,10 @@ struct Problem {
 /// Reads the weights and makes the problem. UserError as reading, packing and check() throw it, and for flags
 /// that do not fit together.
 Problem make_problem(const ProblemOptions& options);
+
+/// The same problem before its weights are packed and its operands drawn: what spaces are made for. Weights
+/// in the format "auto" are csr.
+SpaceProblem make_space_problem(const ProblemOptions& options);
 
 /// The schedule of a problem for a target: from --schedule, else that of --recipe. UserError as
 /// parse_recipe() and schedule_by_recipe() throw it.

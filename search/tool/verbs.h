@@ -17,6 +17,7 @@ void add_bench(CLI::App& app, Action& action);
 void add_devices(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_prune(CLI::App& app, Action& action);
+void add_check(CLI::App& app, Action& action);
 void add_compile(CLI::App& app, Action& action);
 void add_tune(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);

@@ -69,7 +69,7 @@ struct Product {
 void check_suggestions(const std::vector<Constraint>& constraints, const std::vector<ir::Knob>& knobs,
                        const KnobValues& fixed, const Feasibility& clash) {
   for (const Remedy& remedy : clash.remedies) {
-    EXPECT_EQ(clash.core_fixed.count(remedy.knob), 1u) << remedy.knob;
+    EXPECT_EQ(clash.clashes.front().fixed.count(remedy.knob), 1u) << remedy.knob;
     KnobValues changed = fixed;
     changed[remedy.knob] = remedy.value;
     const Feasibility now = complete(constraints, knobs, changed);
@@ -89,18 +89,18 @@ void check_suggestions(const std::vector<Constraint>& constraints, const std::ve
 }
 
 /// No element of a core can be missed.
-void check_minimal(const std::vector<ir::Knob>& knobs, const Feasibility& clash) {
+void check_minimal(const std::vector<ir::Knob>& knobs, const Clash& clash) {
   for (std::size_t i = 0; i < clash.core.size(); ++i) {
     std::vector<Constraint> fewer = clash.core;
     fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-    EXPECT_EQ(complete(fewer, knobs, clash.core_fixed).answer, Answer::feasible) << clash.core[i].name;
+    EXPECT_EQ(complete(fewer, knobs, clash.fixed).answer, Answer::feasible) << clash.core[i].name;
   }
-  for (const auto& [knob, value] : clash.core_fixed) {
-    KnobValues fewer = clash.core_fixed;
+  for (const auto& [knob, value] : clash.fixed) {
+    KnobValues fewer = clash.fixed;
     fewer.erase(knob);
     EXPECT_EQ(complete(clash.core, knobs, fewer).answer, Answer::feasible) << knob;
   }
-  EXPECT_EQ(complete(clash.core, knobs, clash.core_fixed).answer, Answer::infeasible);
+  EXPECT_EQ(complete(clash.core, knobs, clash.fixed).answer, Answer::infeasible);
 }
 
 /// Shared memory of a fixed A and a staged B: the message of the design page.
@@ -123,7 +123,7 @@ TEST(Resources, MessageOfAClash) {
       explain(clash, "sm_86"),
       StartsWith("infeasible on sm_86: shared memory A 32768 + B 16384 x 6 stages = 131072 B > 101376 B; "
                  "feasible with stages <= 4"));
-  EXPECT_EQ(clash.proved, resources::has_z3());
+  EXPECT_EQ(clash.clashes.front().proved, resources::has_z3());
   EXPECT_EQ(explain(clash, "sm_86").find("built without Z3") != std::string::npos, !resources::has_z3());
 }
 
@@ -173,13 +173,13 @@ TEST(Resources, CoreNamesOccupancyAndItsKnobs) {
   const KnobValues fixed{{"BM", 128}, {"BN", 256}, {"BK", 64}, {"stages", 4}};
   const std::vector<Constraint> one_block(product.constraints.begin(), product.constraints.end() - 2);
   const Feasibility clash = complete(one_block, product.knobs, fixed);
-  EXPECT_THAT(names(clash.core), ElementsAre("shared memory"));
+  EXPECT_THAT(names(clash.clashes.front().core), ElementsAre("shared memory"));
   // The narrowest BM would not help, so the clash does without it.
-  EXPECT_EQ(clash.core_fixed, (KnobValues{{"BN", 256}, {"BK", 64}, {"stages", 4}}));
+  EXPECT_EQ(clash.clashes.front().fixed, (KnobValues{{"BN", 256}, {"BK", 64}, {"stages", 4}}));
   EXPECT_THAT(clash.remedies, UnorderedElementsAre(Remedy{"BK", Remedy::Kind::at_most, 32},
                                                    Remedy{"stages", Remedy::Kind::at_most, 2},
                                                    Remedy{"BN", Remedy::Kind::at_most, 64}));
-  check_minimal(product.knobs, clash);
+  check_minimal(product.knobs, clash.clashes.front());
   check_suggestions(one_block, product.knobs, fixed, clash);
 }
 
@@ -187,11 +187,11 @@ TEST(Resources, CoreNamesOnlyWhatClashes) {
   const Product product;
   const KnobValues fixed{{"BM", 64}, {"V", 32}, {"stages", 2}};
   const Feasibility clash = complete(product.constraints, product.knobs, fixed);
-  EXPECT_THAT(names(clash.core), ElementsAre("BM fits V"));
-  EXPECT_EQ(clash.core_fixed, (KnobValues{{"BM", 64}, {"V", 32}}));
+  EXPECT_THAT(names(clash.clashes.front().core), ElementsAre("BM fits V"));
+  EXPECT_EQ(clash.clashes.front().fixed, (KnobValues{{"BM", 64}, {"V", 32}}));
   EXPECT_THAT(clash.remedies, UnorderedElementsAre(Remedy{"BM", Remedy::Kind::at_most, 32},
                                                    Remedy{"V", Remedy::Kind::at_least, 64}));
-  check_minimal(product.knobs, clash);
+  check_minimal(product.knobs, clash.clashes.front());
   check_suggestions(product.constraints, product.knobs, fixed, clash);
 }
 
@@ -199,9 +199,9 @@ TEST(Resources, CoreOfRegisters) {
   const Product product;
   const KnobValues fixed{{"WM", 128}, {"WN", 64}, {"BK", 16}};
   const Feasibility clash = complete(product.constraints, product.knobs, fixed);
-  EXPECT_THAT(names(clash.core), ElementsAre("registers"));
-  EXPECT_EQ(clash.core_fixed, (KnobValues{{"WM", 128}, {"WN", 64}}));
-  check_minimal(product.knobs, clash);
+  EXPECT_THAT(names(clash.clashes.front().core), ElementsAre("registers"));
+  EXPECT_EQ(clash.clashes.front().fixed, (KnobValues{{"WM", 128}, {"WN", 64}}));
+  check_minimal(product.knobs, clash.clashes.front());
   check_suggestions(product.constraints, product.knobs, fixed, clash);
 }
 
@@ -211,10 +211,10 @@ TEST(Resources, TwoConstraintsThatOnlyClashTogether) {
                                             {"idle", "", "", v("x"), 1000, {}}};
   const std::vector<ir::Knob> knobs{{"x", numbers(1, 16)}, {"y", numbers(1, 16)}};
   const Feasibility clash = complete(constraints, knobs, {{"y", 8}});
-  EXPECT_THAT(names(clash.core), ElementsAre("enough", "not too much"));
-  EXPECT_EQ(clash.core_fixed, (KnobValues{{"y", 8}}));
+  EXPECT_THAT(names(clash.clashes.front().core), ElementsAre("enough", "not too much"));
+  EXPECT_EQ(clash.clashes.front().fixed, (KnobValues{{"y", 8}}));
   EXPECT_THAT(clash.remedies, ElementsAre(Remedy{"y", Remedy::Kind::at_most, 5}));
-  check_minimal(knobs, clash);
+  check_minimal(knobs, clash.clashes.front());
   EXPECT_THAT(explain(clash, "sm_80"), HasSubstr("; feasible with y <= 5"));
 }
 
@@ -224,7 +224,7 @@ TEST(Resources, NearestChangeOfTwoKnobs) {
   const std::vector<ir::Knob> knobs{{"a", powers(1, 16)}, {"b", powers(1, 16)}, {"c", powers(1, 16)}};
   const KnobValues fixed{{"a", 8}, {"b", 16}, {"c", 2}};
   const Feasibility clash = complete(constraints, knobs, fixed);
-  EXPECT_EQ(clash.core.size(), 1u);
+  EXPECT_EQ(clash.clashes.front().core.size(), 1u);
   EXPECT_TRUE(clash.remedies.empty());
   if (resources::has_z3()) {
     EXPECT_EQ(clash.nearest, (KnobValues{{"a", 4}, {"b", 4}}));
@@ -264,7 +264,7 @@ TEST(Resources, OpenKnobsAreShownWhereTheyComeNearest) {
       {"shared memory", "", "B", v("tile_m") * v("tile_k") * 4, 101376, {}}};
   const std::vector<ir::Knob> knobs{{"tile_k", {128, 64, 256}}};
   const Feasibility clash = complete(constraints, knobs, {{"tile_m", 1024}});
-  EXPECT_EQ(clash.numbers.at("tile_k"), 64);
+  EXPECT_EQ(clash.clashes.front().numbers.at("tile_k"), 64);
   EXPECT_THAT(explain(clash, "sm_86"), HasSubstr("4 x 1024 tile_m x 64 tile_k = 262144 B > 101376 B"));
 }
 
@@ -322,7 +322,7 @@ TEST(Resources, RandomProblemsHaveMinimalCoresAndTrueSuggestions) {
     }
     if (result.answer == Answer::feasible) continue;
     ++clashes;
-    check_minimal(product.knobs, result);
+    check_minimal(product.knobs, result.clashes.front());
     check_suggestions(product.constraints, product.knobs, fixed, result);
     EXPECT_FALSE(result.nearest.empty());
   }

@@ -5,13 +5,17 @@
 #include <weft/dsl/index.h>
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/points.h>
+#include <weft/scheduler/resources_problem.h>
 #include <weft/search/measure/structured_weights.h>
 #include <weft/search/problems.h>
 #include <weft/search/space.h>
 
 #include <algorithm>
 #include <ctime>
+#include <functional>
 #include <random>
+
+#include "space_problems.h"
 
 namespace weft {
 namespace {
@@ -23,24 +27,9 @@ using testing::HasSubstr;
 WEFT_INDEX(m);
 WEFT_INDEX(n);
 
-SpaceProblem unstructured(std::int64_t rows, std::int64_t depth, std::int64_t columns) {
-  return {spmm_algorithm(rows, depth, columns, DType::f32),
-          std::make_shared<const WeightMatrix>(
-              synthetic_layer({.rows = rows, .columns = depth, .sparsity = 0.9})),
-          formats::csr()};
-}
-
-SpaceProblem grouped(std::int64_t rows, std::int64_t depth, std::int64_t columns, std::int64_t group,
-                     DType dtype = DType::f16) {
-  ShflBwWeights drawn = shfl_bw_weights(
-      {.rows = rows, .columns = depth, .sparsity = 0.75, .group_rows = group, .dtype = dtype, .seed = 3});
-  return {spmm_algorithm(rows, depth, columns, dtype),
-          std::make_shared<const WeightMatrix>(std::move(drawn.matrix)), formats::shfl_bw({.rows = group})};
-}
-
 TEST(Space, EveryFeasiblePointHoldsAndNoOther) {
   for (const char* target : {"sm_75", "sm_80", "sm_90a"}) {
-    const Space space = space_of("shfl_bw", grouped(256, 256, 512, 64), target_named(target));
+    const Space space = space_of("shfl_bw", grouped_problem(256, 256, 512, 64), target_named(target));
     const Points points = space.feasible();
     ASSERT_GT(points.size(), 10U);
     EXPECT_LT(static_cast<std::int64_t>(points.size()), space.size());
@@ -64,8 +53,9 @@ TEST(Space, EveryFeasiblePointHoldsAndNoOther) {
 }
 
 TEST(Space, OfASchedule) {
-  Schedule s = schedule(spmm_algorithm(64, 64, 256, DType::f32),
-                        pack(*unstructured(64, 64, 256).matrix, formats::csr()), target_named("sm_80"));
+  Schedule s =
+      schedule(spmm_algorithm(64, 64, 256, DType::f32),
+               pack(*unstructured_problem(64, 64, 256).matrix, formats::csr()), target_named("sm_80"));
   s.tile(LoopFactor{m, knob("tile_m", {4, 8})}, LoopFactor{n, knob("tile_n", {64, 1024, 2048})})
       .bind(m.outer, block_y)
       .bind(n.outer, block_x)
@@ -80,6 +70,129 @@ TEST(Space, OfASchedule) {
   const Feasibility clash = space.complete({{"tile_n", 2048}});
   EXPECT_EQ(clash.answer, Answer::infeasible);
   EXPECT_THAT(explain(clash, space.target()), HasSubstr("feasible with tile_n <= 1024"));
+}
+
+/// Seconds that the thread computed, which other programs on the machine do not change.
+double seconds_of(const std::function<void()>& work) {
+  timespec begin{}, end{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+  work();
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+  return static_cast<double>(end.tv_sec - begin.tv_sec) +
+         1e-9 * static_cast<double>(end.tv_nsec - begin.tv_nsec);
+}
+
+/// Block, warp and instruction tiles, stages, groups and V of a dense product: 307,200 points.
+TEST(Space, ManyPointsAreFilteredInMilliseconds) {
+  const auto v = [](const char* name) { return ir::variable(name); };
+  const Expr warps = v("BM") / v("WM") * (v("BN") / v("WN"));
+  const Expr sums = v("WM") * v("WN") / 32 + 40;
+  const Expr bytes = (v("BM") + v("BN")) * v("BK") * v("stages") * 2;
+  Space::Parts parts;
+  parts.recipe = "tiles";
+  parts.knobs = {{"BM", {16, 32, 64, 128, 256}},
+                 {"V", {16, 32, 64, 128, 256}},
+                 {"WM", {16, 32, 64, 128}},
+                 {"BN", {16, 32, 64, 128, 256}},
+                 {"WN", {8, 16, 32, 64}},
+                 {"BK", {8, 16, 32, 64}},
+                 {"K", {8, 16}},
+                 {"stages", {1, 2, 3, 4, 5, 6}},
+                 {"groups", {1, 2, 4, 8}}};
+  parts.knobs.front().values.push_back(192);
+  const auto add = [&](const char* name, const Expr& left, const Expr& limit) {
+    parts.constraints.push_back({name, name, "", left, limit, {}});
+  };
+  add("rows of a group", v("BM"), v("V"));
+  add("rows of a warp", v("BM") % v("WM"), 0);
+  add("columns of a warp", v("BN") % v("WN"), 0);
+  add("places of an instruction", v("BK") % v("K"), 0);
+  add("threads", warps * 32, 1024);
+  add("registers", sums, 255);
+  add("shared memory", bytes, 101376);
+  add("shared memory of two blocks", (bytes + 1024) * 2, 102400);
+  add("registers of two blocks", warps * 32 * sums * 2, 65536);
+  add("groups", v("groups"), ir::integer(4096) / v("BK"));
+  const Space space(parts);
+  EXPECT_GE(space.size(), 300'000);
+  std::size_t found = 0;
+  double best = 1;
+  for (int repeat = 0; repeat < 5; ++repeat)
+    best = std::min(best, seconds_of([&] { found = space.feasible().size(); }));
+  EXPECT_GT(found, 1'000U);
+  EXPECT_LT(best, 0.02) << found << " of " << space.size();
+  RecordProperty("milliseconds", std::to_string(1e3 * best));
+}
+
+/// Points drawn from all values of the knobs, feasible or not.
+TEST(Space, EvaluationAndZ3Agree) {
+  if (!resources::has_z3()) GTEST_SKIP() << "[SKIP] weft was built without Z3";
+  std::mt19937_64 random(7);
+  for (const char* target : {"sm_75", "sm_86", "sm_90a"}) {
+    const Space spaces[] = {space_of("shfl_bw", grouped_problem(256, 256, 512, 64), target_named(target)),
+                            space_of("sparsert", unstructured_problem(64, 96, 700), target_named(target)),
+                            space_of("sparsert", image_problem(), target_named(target))};
+    for (const Space& space : spaces) {
+      const Points feasible = space.feasible();
+      for (int i = 0; i < 9; ++i) {
+        KnobValues point = feasible[random() % feasible.size()];
+        // One or two steps away from a feasible point lie the points at which it matters.
+        for (int changes = i % 3; changes > 0; --changes) {
+          const ir::Knob& knob = space.knobs()[random() % space.knobs().size()];
+          point[knob.name] = knob.values[random() % knob.values.size()];
+        }
+        const bool holds = space.violated(point) == nullptr;
+        const Answer answer = resources::solve_by_z3({space.constraints(), space.knobs(), point}).answer;
+        EXPECT_EQ(answer, holds ? Answer::feasible : Answer::infeasible) << space.text(point);
+      }
+    }
+  }
+}
+
+TEST(Space, WordsOfKnobs) {
+  const Space space = space_of("shfl_bw", grouped_problem(128, 64, 64, 64), target_named("sm_90a"));
+  EXPECT_EQ(space.value_of("instruction", "wgmma"), 3);
+  EXPECT_EQ(space.word_of("instruction", 2), "mma_m16n8k16");
+  EXPECT_EQ(space.value_of("tile_n", "256"), 256);
+  for (const char* wrong : {"wgma", "4"}) EXPECT_THROW(space.value_of("instruction", wrong), UserError);
+  for (const char* wrong : {"", "-1", "6x", "99999999999999999999"})
+    EXPECT_THROW(space.value_of("tile_n", wrong), UserError) << wrong;
+  try {
+    space.complete({{"tile_o", 64}});
+    ADD_FAILURE() << "accepted";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("did you mean tile_"));
+  }
+  EXPECT_THROW(space.schedule({{"tile_m", 64}}), UserError) << "a point has all knobs";
+}
+
+TEST(Space, OfWhatARecipeIsFor) {
+  const auto names = [](const std::vector<Space>& spaces) {
+    std::vector<std::string> all;
+    for (const Space& space : spaces) all.push_back(space.recipe());
+    return all;
+  };
+  EXPECT_THAT(names(spaces_for(grouped_problem(128, 64, 64, 64), target_named("sm_80"))),
+              ElementsAre("shfl_bw", "default"));
+  EXPECT_THAT(names(spaces_for(unstructured_problem(64, 64, 64), target_named("sm_80"))),
+              ElementsAre("sparsert", "default"));
+  EXPECT_THAT(names(spaces_for(unstructured_problem(64, 64, 64), target_named("cpu"))),
+              ElementsAre("default"));
+  EXPECT_THAT(names(spaces_for(grouped_problem(128, 64, 64, 64, DType::bf16), target_named("sm_75"))),
+              ElementsAre("default"));
+  EXPECT_THROW(space_of("sparsert", grouped_problem(128, 64, 64, 64), target_named("sm_80")), UserError);
+  EXPECT_THROW(space_of("sparsrt", unstructured_problem(64, 64, 64), target_named("sm_80")), UserError);
+}
+
+TEST(Space, OccupancyAndRegistersCanBeAskedFor) {
+  const SpaceProblem problem = grouped_problem(256, 256, 512, 64);
+  const Target& target = target_named("sm_80");
+  const std::size_t all = space_of("shfl_bw", problem, target).feasible().size();
+  const std::size_t twice = space_of("shfl_bw", problem, target, {.resident_blocks = 2}).feasible().size();
+  const std::size_t heavier = space_of("shfl_bw", problem, target, {.more_registers = 32}).feasible().size();
+  EXPECT_LT(twice, all);
+  EXPECT_LT(heavier, all);
+  EXPECT_GT(std::min(twice, heavier), 0U);
 }
 
 }  // namespace

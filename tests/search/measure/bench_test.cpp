@@ -89,7 +89,7 @@ TEST(Bench, ASweepTriesPointsAndTimesTheFastest) {
   const Device device = Device::simulator("sm_80");
   const Target& target = target_named("sm_80");
   const Libraries libraries(device);
-  const auto contestants = contestants_of(suite, device, target, libraries, recipes(), true);
+  const auto contestants = contestants_of(suite, device, target, libraries, recipes(), Sweep{});
   const SuiteCase chosen = cases_of(suite, {}).front();
   const CaseResult result = measure(suite, chosen, RealWeights(), device, contestants, quick());
   const Entry* ours = timed_entry(result, "weft sparsert");

@@ -1,0 +1,159 @@
+// weft check: whether knobs of a recipe, or of a schedule, fit a target, and what clashes where they do not.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/tool/options.h>
+#include <weft/search/tool/recipe.h>
+#include <weft/search/tool/table.h>
+#include <weft/search/tool/verbs.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+namespace weft::tool {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct CheckVerb {
+  ProblemOptions problem;
+  std::vector<std::string> targets;
+  std::vector<std::string> set;
+  bool explain = false;
+  bool json = false;
+};
+
+/// That of --schedule, else of the recipe that is named, else of the likeliest that has knobs.
+Space space_to_check(const CheckVerb& options, const Target& target) {
+  if (!options.problem.schedule.empty())
+    return space_of(schedule_of(make_problem(options.problem), options.problem, target));
+  const SpaceProblem problem = make_space_problem(options.problem);
+  const std::string name = options.problem.recipe.substr(0, options.problem.recipe.find(':'));
+  if (name != "default") return space_of(name, problem, target);
+  return spaces_for(problem, target).front();
+}
+
+/// What "--recipe shfl_bw:stages=4" and "--set stages=4" fix.
+KnobValues fixed_knobs(const CheckVerb& options, const Space& space) {
+  std::vector<std::string> parts = options.set;
+  const std::size_t colon = options.problem.recipe.find(':');
+  if (colon != std::string::npos) {
+    const std::vector<std::string> more = CLI::detail::split(options.problem.recipe.substr(colon + 1), ',');
+    parts.insert(parts.begin(), more.begin(), more.end());
+  }
+  KnobValues fixed;
+  for (const std::string& part : parts) {
+    const std::size_t equals = part.find('=');
+    if (equals == std::string::npos)
+      throw UserError({"a knob has no value", "--set", part, "--set tile_n=128"});
+    const std::string knob = part.substr(0, equals);
+    const std::int64_t value = space.value_of(knob, part.substr(equals + 1));
+    const auto [place, is_new] = fixed.emplace(knob, value);
+    if (!is_new && place->second != value)
+      throw UserError({"a knob is given twice", "--set", part, fmt::format("{}={}", knob, place->second)});
+  }
+  return fixed;
+}
+
+Json json_of(const Clash& clash, const KnobWords& words) {
+  Json constraints = Json::array();
+  for (const Constraint& constraint : clash.core) {
+    Json parts = Json::object();
+    for (const auto& [name, expr] : constraint.parts) parts[name] = evaluate(expr, clash.numbers);
+    constraints.push_back({{"name", constraint.name},
+                           {"text", constraint.text},
+                           {"value", evaluate(constraint.left, clash.numbers)},
+                           {"limit", evaluate(constraint.limit, clash.numbers)},
+                           {"unit", constraint.unit},
+                           {"parts", parts}});
+  }
+  return {{"constraints", constraints},
+          {"knobs", clash.fixed},
+          {"proved", clash.proved},
+          {"message", explain(clash, words)}};
+}
+
+Json json_of(const Space& space, const KnobValues& fixed, const Feasibility& answer, const KnobWords& words) {
+  const char* const names[] = {"feasible", "infeasible", "unknown"};
+  Json document{{"target", space.target()},
+                {"recipe", space.recipe()},
+                {"answer", names[static_cast<int>(answer.answer)]},
+                {"fixed", fixed},
+                {"points", space.size()},
+                {"message", explain(answer, space.target(), words)}};
+  if (answer.answer == Answer::feasible) {
+    document["witness"] = answer.witness;
+    document["text"] = space.text(answer.witness);
+  }
+  if (answer.answer != Answer::infeasible) return document;
+  const char* const kinds[] = {"at most", "at least", "exactly"};
+  for (const Clash& clash : answer.clashes) document["clashes"].push_back(json_of(clash, words));
+  document["remedies"] = Json::array();
+  for (const Remedy& remedy : answer.remedies) {
+    document["remedies"].push_back(
+        {{"knob", remedy.knob}, {"kind", kinds[static_cast<int>(remedy.kind)]}, {"value", remedy.value}});
+  }
+  document["nearest"] = answer.nearest;
+  return document;
+}
+
+/// Every condition, with its numbers at the point.
+std::string conditions_of(const Space& space, const KnobValues& point) {
+  Table table({"condition", "value", "limit", "unit", "what it counts"});
+  for (const Constraint& constraint : space.constraints()) {
+    table.row({constraint.name, std::to_string(evaluate(constraint.left, point)),
+               std::to_string(evaluate(constraint.limit, point)), constraint.unit, constraint.text});
+  }
+  return table.text();
+}
+
+int run(const CheckVerb& options) {
+  int code = exit_ok;
+  Json documents = Json::array();
+  for (const std::string& name : options.targets) {
+    const Space space = space_to_check(options, target_named(name));
+    const KnobWords words = [&space](const std::string& knob, std::int64_t value) {
+      return space.word_of(knob, value);
+    };
+    const KnobValues fixed = fixed_knobs(options, space);
+    const Feasibility answer = space.complete(fixed);
+    if (answer.answer == Answer::infeasible) code = exit_infeasible;
+    if (answer.answer == Answer::unknown && code == exit_ok) code = exit_failed;
+    documents.push_back(json_of(space, fixed, answer, words));
+    if (options.json) continue;
+    fmt::print("{}\n", explain(answer, space.target(), words));
+    if (!options.explain || answer.answer == Answer::unknown) continue;
+    fmt::print("{}",
+               conditions_of(space, answer.answer == Answer::feasible ? answer.witness
+                                                                      : answer.clashes.front().numbers));
+  }
+  if (options.json) fmt::print("{}\n", documents.dump(2));
+  return code;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, Action& action) {
+  auto options = std::make_shared<CheckVerb>();
+  CLI::App* verb = app.add_subcommand("check", "whether knobs fit a target; where not, what clashes");
+  verb->footer(
+      "Exit code 0 with a point that has these knobs, 3 with the conditions that clash, their numbers and "
+      "what\n"
+      "would fit. Knobs are those of the recipe, or of the schedule of --schedule; those not set are open.\n"
+      "Example: weft check --op spmm --weights layer.npy --n 196 --dtype f16 --format shfl_bw:V=64 --target "
+      "sm_75 "
+      "--set tile_m=256 --set tile_n=512 --set stages=8");
+  add_problem_flags(*verb, options->problem);
+  verb->add_option("--target", options->targets, "sm_75 … sm_90a; several joined by commas")
+      ->delimiter(',')
+      ->required();
+  verb->add_option("--set", options->set, "fixes a knob: tile_n=128; several, or joined by commas")
+      ->delimiter(',');
+  verb->add_flag("--explain", options->explain, "every condition, with its numbers");
+  verb->add_flag("--json", options->json, "one JSON document");
+  verb->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace weft::tool

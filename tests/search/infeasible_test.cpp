@@ -1,0 +1,157 @@
+// Requests that no target can follow: which conditions are named, with which numbers, and what would do.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <weft/search/space.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+
+#include "space_problems.h"
+
+namespace weft {
+namespace {
+
+using testing::HasSubstr;
+
+struct Request {
+  const char* recipe;
+  const char* target;
+  KnobValues fixed;
+  std::vector<std::string> clashes;  ///< names of conditions, sorted
+};
+
+std::vector<std::string> clashing(const Feasibility& answer) {
+  std::vector<std::string> names;
+  for (const Clash& clash : answer.clashes) {
+    for (const Constraint& constraint : clash.core) names.push_back(constraint.name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+const std::vector<Request>& requests() {
+  static const std::vector<Request> all{
+      {"shfl_bw",
+       "sm_75",
+       {{"tile_m", 256}, {"tile_n", 512}, {"stages", 8}},
+       {"copies ahead", "registers", "rows of a group", "shared memory"}},
+      {"shfl_bw", "sm_75", {{"stages", 2}}, {"copies ahead"}},
+      {"shfl_bw", "sm_75", {{"tile_m", 128}}, {"rows of a group"}},
+      {"shfl_bw", "sm_75", {{"producers", 4}}, {"roles", "stages of roles"}},
+      {"shfl_bw", "sm_75", {{"instruction", 3}}, {"instruction"}},
+      {"shfl_bw",
+       "sm_75",
+       {{"tile_m", 64}, {"tile_n", 512}, {"tile_k", 64}},
+       {"registers", "rows of a warp", "shared memory"}},
+      {"shfl_bw",
+       "sm_80",
+       {{"tile_m", 64}, {"tile_n", 512}, {"tile_k", 64}, {"stages", 3}},
+       {"shared memory"}},
+      {"shfl_bw", "sm_80", {{"stages", 9}}, {"copies ahead"}},
+      {"shfl_bw", "sm_80", {{"producers", 4}}, {"roles"}},
+      {"shfl_bw", "sm_80", {{"warp_m", 64}, {"tile_m", 32}}, {"rows of a warp"}},
+      {"shfl_bw", "sm_80", {{"warp_n", 64}, {"line", 48}}, {"lines of a warp"}},
+      {"shfl_bw",
+       "sm_86",
+       {{"tile_m", 64}, {"tile_n", 256}, {"tile_k", 64}, {"stages", 6}},
+       {"shared memory"}},
+      {"shfl_bw",
+       "sm_86",
+       {{"tile_m", 64}, {"tile_n", 512}, {"warp_m", 16}, {"warp_n", 16}},
+       {"registers", "shared memory", "threads"}},
+      {"shfl_bw",
+       "sm_86",
+       {{"instruction", 2}, {"warp_m", 24}},
+       {"rows of a warp", "rows of an instruction"}},
+      {"shfl_bw", "sm_86", {{"instruction", 3}, {"stages", 4}}, {"instruction"}},
+      {"shfl_bw", "sm_90", {{"producers", 4}, {"groups", 2}}, {"groups of roles"}},
+      {"shfl_bw", "sm_90", {{"producers", 4}, {"stages", 1}}, {"stages of roles"}},
+      {"shfl_bw", "sm_90", {{"instruction", 3}}, {"instruction"}},
+      {"shfl_bw", "sm_90", {{"consumer_registers", 208}, {"producers", 0}}, {"registers of roles"}},
+      {"shfl_bw", "sm_90", {{"tile_n", 512}, {"tile_k", 64}, {"stages", 4}}, {"shared memory"}},
+      {"shfl_bw",
+       "sm_90a",
+       {{"producers", 4},
+        {"producer_registers", 88},
+        {"consumer_registers", 208},
+        {"instruction", 3},
+        {"tile_m", 64},
+        {"tile_n", 512},
+        {"warp_m", 64},
+        {"warp_n", 128}},
+       {"registers of all roles"}},
+      {"shfl_bw", "sm_90a", {{"instruction", 3}, {"warp_m", 32}}, {"rows of an instruction"}},
+      {"sparsert", "sm_75", {{"form", 1}, {"chunk", 16}, {"depth", 2}}, {"copies ahead"}},
+      {"sparsert",
+       "sm_75",
+       {{"form", 1}, {"threads", 256}, {"groups", 8}},
+       {"groups beside chunks", "threads"}},
+      {"sparsert",
+       "sm_75",
+       {{"form", 1}, {"chunk", 64}, {"depth", 1}, {"threads", 512}},
+       {"shared memory of chunks"}},
+      {"sparsert", "sm_80", {{"form", 1}, {"rows", 128}, {"threads", 512}, {"chunk", 0}}, {"registers"}},
+      {"sparsert", "sm_80", {{"form", 2}, {"chunk", 16}}, {"chunk without effect"}},
+      {"sparsert", "sm_86", {{"form", 1}, {"groups", 4}, {"chunk", 32}}, {"groups beside chunks"}},
+      {"sparsert", "sm_86", {{"form", 3}, {"groups", 16}, {"threads", 256}}, {"warps of groups"}},
+      {"sparsert", "sm_90", {{"form", 2}, {"groups", 2}}, {"groups of streams"}},
+      {"sparsert",
+       "sm_90",
+       {{"form", 1}, {"rows", 128}, {"groups", 4}, {"threads", 256}},
+       {"groups beside chunks", "registers"}},
+      {"image", "sm_75", {{"lines", 16}, {"groups", 4}}, {"warps"}},
+      {"image",
+       "sm_80",
+       {{"image", 1}, {"rows", 64}, {"lines", 16}, {"groups", 2}},
+       {"registers", "shared memory", "warps"}},
+      {"image", "sm_90", {{"groups", 16}, {"lines", 2}}, {"warps"}},
+  };
+  return all;
+}
+
+TEST(Infeasible, RequestsNameWhatClashes) {
+  const SpaceProblem groups = grouped_problem(256, 256, 512, 64);
+  const SpaceProblem product = unstructured_problem(96, 128, 1200);
+  const SpaceProblem image = image_problem();
+  for (const Request& request : requests()) {
+    const std::string recipe = request.recipe;
+    const Space space = space_of(recipe == "image" ? "sparsert" : recipe,
+                                 recipe == "shfl_bw" ? groups
+                                 : recipe == "image" ? image
+                                                     : product,
+                                 target_named(request.target));
+    // Of this thread, so that other work on the machine does not count.
+    timespec begin{}, end{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+    const Feasibility answer = space.complete(request.fixed);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+    const double spent = static_cast<double>(end.tv_sec - begin.tv_sec) +
+                         1e-9 * static_cast<double>(end.tv_nsec - begin.tv_nsec);
+    const std::string text = explain(answer, space.target());
+    SCOPED_TRACE(text);
+    EXPECT_EQ(answer.answer, Answer::infeasible);
+    if (answer.answer != Answer::infeasible) continue;
+    EXPECT_EQ(clashing(answer), request.clashes);
+    const double allowed = 0.25 * static_cast<double>(answer.clashes.size());
+    EXPECT_LT(spent, allowed) << "below 0.1 each on a machine of its own";
+    RecordProperty("milliseconds", std::to_string(1e3 * spent));
+    if (std::getenv("WEFT_SPACE_VERBOSE") != nullptr)
+      printf("%.0f ms %s %s\n", 1e3 * spent, testing::PrintToString(clashing(answer)).c_str(), text.c_str());
+    // What is said to fit does.
+    for (const Remedy& remedy : answer.remedies) {
+      KnobValues changed = request.fixed;
+      changed[remedy.knob] = remedy.value;
+      EXPECT_EQ(space.complete(changed).answer, Answer::feasible) << remedy.knob;
+    }
+    EXPECT_FALSE(answer.nearest.empty());
+    KnobValues changed = request.fixed;
+    for (const auto& [knob, value] : answer.nearest) changed[knob] = value;
+    const Feasibility now = space.complete(changed);
+    ASSERT_EQ(now.answer, Answer::feasible);
+    EXPECT_EQ(space.violated(now.witness), nullptr);
+  }
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,43 @@
+// Problems that tests of spaces share.
+#pragma once
+
+#include <weft/formats/synthetic.h>
+#include <weft/search/measure/structured_weights.h>
+#include <weft/search/problems.h>
+#include <weft/search/space.h>
+
+#include <memory>
+
+namespace weft {
+
+inline SpaceProblem unstructured_problem(std::int64_t rows, std::int64_t inner, std::int64_t width,
+                                         DType dtype = DType::f32) {
+  return {spmm_algorithm(rows, inner, width, dtype),
+          std::make_shared<const WeightMatrix>(
+              synthetic_layer({.rows = rows, .columns = inner, .sparsity = 0.9, .dtype = dtype})),
+          formats::csr()};
+}
+
+inline SpaceProblem grouped_problem(std::int64_t rows, std::int64_t inner, std::int64_t width,
+                                    std::int64_t group, DType dtype = DType::f16) {
+  ShflBwWeights drawn = shfl_bw_weights(
+      {.rows = rows, .columns = inner, .sparsity = 0.75, .group_rows = group, .dtype = dtype, .seed = 3});
+  return {spmm_algorithm(rows, inner, width, dtype),
+          std::make_shared<const WeightMatrix>(std::move(drawn.matrix)), formats::shfl_bw({.rows = group})};
+}
+
+/// A convolution of 3 x 3 over 28 x 28 pixels.
+inline SpaceProblem image_problem() {
+  Convolution convolution;
+  convolution.channels = 16;
+  convolution.filters = 32;
+  convolution.image = {28, 28};
+  convolution.filter = {3, 3};
+  convolution.pad = {1, 1};
+  WeightMatrix matrix = synthetic_layer({.rows = 32, .columns = 16 * 9, .sparsity = 0.9});
+  matrix.shape = {32, 16, 3, 3};
+  return {convolution_algorithm(convolution, DType::f32),
+          std::make_shared<const WeightMatrix>(std::move(matrix)), formats::csr()};
+}
+
+}  // namespace weft

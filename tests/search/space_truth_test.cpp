@@ -1,0 +1,166 @@
+// The conditions of each recipe's space against what compiles: points that they accept, and points that one
+// of them alone refuses. A few of each here; WEFT_SPACE_SAMPLE=200 takes so many for each target.
+#include <gtest/gtest.h>
+#include <weft/backends/cuda/assemble.h>
+#include <weft/backends/kernel.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/synthetic.h>
+#include <weft/scheduler/points.h>
+#include <weft/search/measure/structured_weights.h>
+#include <weft/search/problems.h>
+#include <weft/search/space.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <ostream>
+#include <random>
+
+#include "space_problems.h"
+
+namespace weft {
+namespace {
+
+/// Bytes that a thread may spill: loads and stores that nobody would see in the time.
+constexpr std::int64_t most_spilled = 128;
+
+std::size_t sample_of_a_target() {
+  const char* text = std::getenv("WEFT_SPACE_SAMPLE");
+  return text == nullptr ? 3 : std::strtoul(text, nullptr, 10);
+}
+
+/// Why a point does not run; nothing where it does.
+std::string why_not(const Space& space, const KnobValues& point) {
+  try {
+    const Kernel kernel = compile(space.schedule(point));
+    const Target& target = kernel.target();
+    const std::int64_t shared = kernel.lowered().launch.shared_bytes;
+    if (shared > target.shared_bytes_per_block) return std::to_string(shared) + " bytes of shared memory";
+    const auto& resources = kernel.resources();
+    if (!resources) return {};
+    if (resources->spill_bytes > most_spilled)
+      return std::to_string(resources->spill_bytes) + " bytes spilled";
+    const auto threads = kernel.lowered().launch.threads;
+    const std::int64_t registers = (resources->registers + 7) / 8 * 8 * ((threads + 31) / 32 * 32);
+    if (registers > target.registers_per_multiprocessor)
+      return std::to_string(registers) + " registers of a block";
+    return {};
+  } catch (const UserError& error) {
+    return error.what();
+  } catch (const RuntimeError& error) {
+    return error.what();
+  }
+}
+
+/// So many of the points at which the conditions hold, each as likely.
+std::vector<KnobValues> sample(const Space& space, const std::vector<Constraint>& conditions,
+                               std::size_t count, std::mt19937_64& random) {
+  std::vector<std::vector<std::int64_t>> kept;
+  std::size_t seen = 0;
+  for_each_point(conditions, space.knobs(), std::numeric_limits<std::size_t>::max(),
+                 [&](std::span<const std::int64_t> values) {
+                   ++seen;
+                   const std::size_t place = kept.size() < count ? kept.size() : random() % seen;
+                   if (kept.size() < count) kept.emplace_back();
+                   if (place < kept.size()) kept[place].assign(values.begin(), values.end());
+                   return true;
+                 });
+  std::vector<KnobValues> points;
+  for (const auto& values : kept) {
+    KnobValues point;
+    for (std::size_t i = 0; i < values.size(); ++i) point[space.knobs()[i].name] = values[i];
+    points.push_back(std::move(point));
+  }
+  return points;
+}
+
+struct Case {
+  std::string name;
+  std::string recipe;
+  SpaceProblem problem;
+  std::string target;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const std::string target : {"sm_75", "sm_80", "sm_90a"}) {
+    all.push_back({"groups_128", "shfl_bw", grouped_problem(256, 256, 256, 128), target});
+    all.push_back({"product", "sparsert", unstructured_problem(96, 128, 1200), target});
+    all.push_back({"image", "sparsert", image_problem(), target});
+  }
+  all.push_back({"groups_64_odd", "shfl_bw", grouped_problem(200, 150, 100, 64), "sm_90a"});
+  return all;
+}
+
+std::ostream& operator<<(std::ostream& out, const Case& given) {
+  return out << given.name << " on " << given.target;
+}
+
+class SpaceTruth : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    if (!cuda::can_assemble()) GTEST_SKIP() << "[SKIP] no ptxas, which knows what fits";
+  }
+};
+
+TEST_P(SpaceTruth, AcceptedPointsRun) {
+  const Case& given = GetParam();
+  const Space space = space_of(given.recipe, given.problem, target_named(given.target));
+  std::mt19937_64 random(1);
+  const auto points = sample(space, space.constraints(), sample_of_a_target(), random);
+  ASSERT_FALSE(points.empty());
+  for (const KnobValues& point : points) EXPECT_EQ(why_not(space, point), "") << space.text(point);
+}
+
+/// One condition that does not hold is enough to refuse a point: here points at which one alone does not.
+std::vector<Constraint> all_but(const std::vector<Constraint>& conditions, std::size_t refused) {
+  std::vector<Constraint> changed = conditions;
+  Constraint& other = changed[refused];
+  std::swap(other.left, other.limit);
+  other.left = other.left + 1;
+  return changed;
+}
+
+/// The registers of a thread are an estimate: what it refuses need not spill, and is counted on its own.
+TEST_P(SpaceTruth, RefusedPointsDoNot) {
+  const Case& given = GetParam();
+  const Space space = space_of(given.recipe, given.problem, target_named(given.target));
+  std::mt19937_64 random(2);
+  const std::size_t each = std::max<std::size_t>(1, sample_of_a_target() / 2 / space.constraints().size());
+  std::size_t estimated = 0, ran = 0;
+  for (std::size_t i = 0; i < space.constraints().size(); ++i) {
+    const std::string& name = space.constraints()[i].name;
+    for (const KnobValues& point : sample(space, all_but(space.constraints(), i), each, random)) {
+      const std::string reason = why_not(space, point);
+      const bool estimate = name == "registers";
+      estimated += estimate ? 1 : 0;
+      ran += estimate && reason.empty() ? 1 : 0;
+      EXPECT_TRUE(estimate || !reason.empty()) << name << " refuses " << space.text(point);
+    }
+  }
+  RecordProperty("refused by the estimate of registers", static_cast<int>(estimated));
+  RecordProperty("of them without spills", static_cast<int>(ran));
+}
+
+/// Points drawn from all, as a user might ask for them: those that are refused do not run, whatever refuses.
+TEST_P(SpaceTruth, RefusedPointsDrawnFromAllDoNot) {
+  const Case& given = GetParam();
+  const Space space = space_of(given.recipe, given.problem, target_named(given.target));
+  std::mt19937_64 random(3);
+  for (std::size_t tried = 0; tried < sample_of_a_target();) {
+    KnobValues point;
+    for (const ir::Knob& knob : space.knobs()) point[knob.name] = knob.values[random() % knob.values.size()];
+    const auto refuses = std::ranges::find_if(space.constraints(), [&](const Constraint& constraint) {
+      return constraint.name != "registers" && !holds(constraint, point);
+    });
+    if (refuses == space.constraints().end()) continue;
+    ++tried;
+    EXPECT_NE(why_not(space, point), "") << refuses->name << " refuses " << space.text(point);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Recipes, SpaceTruth, testing::ValuesIn(cases()),
+                         [](const auto& given) { return given.param.name + "_" + given.param.target; });
+
+}  // namespace
+}  // namespace weft
