@@ -22,7 +22,7 @@ namespace weft {
 namespace {
 
 /// Bytes that a thread may spill: loads and stores that nobody would see in the time.
-constexpr std::int64_t most_spilled = 128;
+constexpr std::int64_t most_spilled = 256;
 
 std::size_t sample_of_a_target() {
   const char* text = std::getenv("WEFT_SPACE_SAMPLE");
