@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/suggestion.h>
 #include <weft/search/candidates.h>
@@ -23,6 +24,10 @@ std::string name_of_point(const std::string& recipe, const KnobValues& config) {
 
 }  // namespace
 
+std::string text_of(const Candidate& candidate) {
+  return name_of_point(candidate.recipe, candidate.point.config);
+}
+
 Strategy strategy_named(std::string_view name) {
   for (std::size_t i = 0; i < strategy_names.size(); ++i) {
     if (strategy_names[i] == name) return static_cast<Strategy>(i);
@@ -33,45 +38,96 @@ Strategy strategy_named(std::string_view name) {
 
 namespace {
 
-/// Where a value of a knob stands among all of them, from about -1 to 1, by its logarithm.
-double place_of(std::int64_t value, const ir::Knob& knob) {
-  const auto log = [](std::int64_t number) { return std::log2(static_cast<double>(number) + 1); };
-  const auto [least, most] = std::ranges::minmax(knob.values);
-  if (least == most) return 0;
-  return 2 * (log(value) - log(least)) / (log(most) - log(least)) - 1;
+/// Values of knobs of one space that are held to some.
+using Held = std::map<std::string, std::vector<std::int64_t>>;
+
+/// Nothing where the space lacks one of the knobs.
+std::optional<Held> held_in(const Space& space, const KnobLimits& limits) {
+  Held held;
+  for (const auto& [knob, words] : limits) {
+    if (std::ranges::find(space.knobs(), knob, &ir::Knob::name) == space.knobs().end()) return std::nullopt;
+    for (const std::string& word : words) held[knob].push_back(space.value_of(knob, word));
+  }
+  return held;
+}
+
+bool is_within(const KnobValues& config, const Held& held) {
+  return std::ranges::all_of(held, [&](const auto& one) {
+    return std::ranges::find(one.second, config.at(one.first)) != one.second.end();
+  });
+}
+
+void require_known(const std::vector<Space>& spaces, const KnobLimits& limits) {
+  std::vector<std::string> known;
+  for (const Space& space : spaces)
+    for (const ir::Knob& knob : space.knobs()) known.push_back(knob.name);
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  for (const auto& [knob, words] : limits) {
+    if (std::ranges::find(known, knob) == known.end())
+      throw UserError({"there is no such knob", "--set", knob,
+                       fmt::format("{}{}", fmt::join(std::set(known.begin(), known.end()), ", "),
+                                   did_you_mean(knob, names))});
+  }
 }
 
 }  // namespace
 
-Candidates::Candidates(const std::vector<Space>& spaces, Strategy strategy, const Predict& predicted,
-                       std::uint64_t seed)
-    : strategy_(strategy), random_(seed) {
-  for (std::size_t space = 0; space < spaces.size(); ++space) {
-    const Points points =
-        strategy == Strategy::feasible ? spaces[space].feasible() : spaces[space].worth_trying();
+std::vector<Candidate> candidates_of(const std::vector<Space>& spaces, Strategy strategy,
+                                     const Predict& predicted, const KnobLimits& limits) {
+  require_known(spaces, limits);
+  std::vector<Candidate> all;
+  for (std::size_t number = 0; number < spaces.size(); ++number) {
+    const Space& space = spaces[number];
+    const auto held = held_in(space, limits);
+    if (!held) continue;
+    const Points points = strategy == Strategy::feasible ? space.feasible() : space.worth_trying();
     for (std::size_t i = 0; i < points.size(); ++i) {
-      Candidate candidate{{space, points[i]}, name_of_point(spaces[space].recipe(), points[i]), 0};
+      Candidate candidate{{number, points[i]}, space.recipe(), 0};
+      if (!is_within(candidate.point.config, *held)) continue;
       candidate.predicted = predicted(candidate.point);
-      by_name_[candidate.name] = candidates_.size();
-      traits_.push_back(traits_of(spaces[space], candidate.point.config));
-      candidates_.push_back(std::move(candidate));
+      all.push_back(std::move(candidate));
     }
   }
-  weights_.assign(trait_numbers_.size(), 0);
-  begun_.assign(candidates_.size(), false);
+  return all;
 }
 
-std::vector<Candidates::Trait> Candidates::traits_of(const Space& space, const KnobValues& config) {
+Candidates::Candidates(std::vector<Candidate> candidates, Strategy strategy, std::uint64_t seed)
+    : strategy_(strategy), random_(seed), candidates_(std::move(candidates)) {
+  for (std::size_t i = 0; i < candidates_.size(); ++i) by_name_[text_of(candidates_[i])] = i;
+  begun_.assign(candidates_.size(), false);
+  find_traits();
+}
+
+void Candidates::find_traits() {
+  for (const Candidate& candidate : candidates_) {
+    for (const auto& [knob, value] : candidate.point.config) {
+      auto& [least, most] = ranges_.try_emplace(candidate.recipe + " " + knob, value, value).first->second;
+      least = std::min(least, value);
+      most = std::max(most, value);
+    }
+  }
+  for (const Candidate& candidate : candidates_) traits_.push_back(traits_of(candidate));
+  weights_.assign(trait_numbers_.size(), 0);
+}
+
+/// Where a value of a knob stands among all of them, from -1 to 1, by its logarithm.
+double Candidates::place_of(const std::string& knob, std::int64_t value) const {
+  const auto log = [](std::int64_t number) { return std::log2(static_cast<double>(number) + 1); };
+  const auto [least, most] = ranges_.at(knob);
+  if (least == most) return 0;
+  return 2 * (log(value) - log(least)) / (log(most) - log(least)) - 1;
+}
+
+std::vector<Candidates::Trait> Candidates::traits_of(const Candidate& candidate) {
   const auto number = [&](const std::string& name) {
     return trait_numbers_.try_emplace(name, trait_numbers_.size()).first->second;
   };
-  std::vector<Trait> traits{{number(space.recipe()), 1}};
-  for (const ir::Knob& knob : space.knobs()) {
-    const std::int64_t value = config.at(knob.name);
-    const std::string name = space.recipe() + " " + knob.name;
+  std::vector<Trait> traits{{number(candidate.recipe), 1}};
+  for (const auto& [knob, value] : candidate.point.config) {
+    const std::string name = candidate.recipe + " " + knob;
     traits.push_back({number(fmt::format("{}={}", name, value)), 1});
     // What is measured at some values says something of those beyond.
-    const double place = place_of(value, knob);
+    const double place = place_of(name, value);
     if (place != 0) traits.push_back({number(name), place});
   }
   return traits;
@@ -83,7 +139,7 @@ const Candidate* Candidates::find(const std::string& recipe, const KnobValues& c
 }
 
 std::size_t Candidates::number_of(const Candidate& candidate) const {
-  return by_name_.at(candidate.name);
+  return by_name_.at(text_of(candidate));
 }
 
 void Candidates::put_first(const Candidate& candidate, std::string why) {

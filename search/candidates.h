@@ -18,7 +18,7 @@ namespace weft {
 /// A point of one of the spaces, with what the analytic bound says of it.
 struct Candidate {
   TrialPoint point;
-  std::string name;  ///< recipe and configuration, as in the key of a record
+  std::string recipe;
   double predicted = 0;
 };
 
@@ -31,16 +31,25 @@ enum class Strategy : std::uint8_t {
 /// UserError that lists them when there is none of that name.
 Strategy strategy_named(std::string_view name);
 
-/// The points of some spaces and what is known of them. The rank begins as the order of the analytic bound;
+/// "small a=1 b=2": recipe and configuration.
+std::string text_of(const Candidate& candidate);
+
+using Predict = std::function<double(const TrialPoint&)>;
+/// Values that knobs are held to: {"stages", {3, 4}}, as Space::value_of reads them.
+using KnobLimits = std::map<std::string, std::vector<std::string>>;
+
+/// The points of the spaces that a strategy chooses from. UserError for a limit of a knob that no space has,
+/// or a value that it cannot have; a space without the knob has no candidates then.
+std::vector<Candidate> candidates_of(const std::vector<Space>& spaces, Strategy strategy,
+                                     const Predict& predicted, const KnobLimits& limits = {});
+
+/// Candidates and what is known of them. The rank begins as the order of the analytic bound;
 /// measured points correct it by a factor for each recipe and value of a knob, and a slope along each knob,
 /// fitted to the logarithm of measured
 /// over predicted. A failure counts as four times the bound.
 class Candidates {
  public:
-  using Predict = std::function<double(const TrialPoint&)>;
-
-  Candidates(const std::vector<Space>& spaces, Strategy strategy, const Predict& predicted,
-             std::uint64_t seed);
+  Candidates(std::vector<Candidate> candidates, Strategy strategy, std::uint64_t seed);
 
   std::size_t size() const { return candidates_.size(); }
   const std::vector<Candidate>& all() const { return candidates_; }
@@ -68,7 +77,9 @@ class Candidates {
     double size = 1;
   };
 
-  std::vector<Trait> traits_of(const Space& space, const KnobValues& config);
+  void find_traits();
+  std::vector<Trait> traits_of(const Candidate& candidate);
+  double place_of(const std::string& knob, std::int64_t value) const;
   std::size_t number_of(const Candidate& candidate) const;
   std::vector<std::size_t> open() const;
   void fit();
@@ -78,7 +89,8 @@ class Candidates {
   Random random_;
   std::vector<Candidate> candidates_;
   std::map<std::string, std::size_t> trait_numbers_;
-  std::vector<std::vector<Trait>> traits_;  ///< of each candidate
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> ranges_;  ///< of knobs with their recipe
+  std::vector<std::vector<Trait>> traits_;                               ///< of each candidate
   std::map<std::string, std::size_t> by_name_;
   std::vector<double> weights_;  ///< of each trait
   std::vector<bool> begun_;

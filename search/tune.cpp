@@ -63,7 +63,8 @@ class Tuner {
         options_(options),
         hooks_(hooks),
         predict_(analytic_bound(problem, spaces, target)),
-        candidates_(spaces, options.strategy, predict_, options.seed),
+        candidates_(candidates_of(spaces, options.strategy, predict_, options.limits), options.strategy,
+                    options.seed),
         trials_(problem, spaces, target, options.measure, predict_),
         pool_([this](const std::string& request) { return trials_.serve(request); }, options.measure,
               options.jobs) {
@@ -206,7 +207,7 @@ class Tuner {
       return std::nullopt;
     const auto choice = candidates_.next();
     if (!choice) return std::nullopt;
-    under_way_[choice->candidate->name] = choice->why;
+    under_way_[text_of(*choice->candidate)] = choice->why;
     return choice->candidate->point;
   }
 
@@ -215,8 +216,8 @@ class Tuner {
     record.recipe = spaces_[point.space].recipe();
     record.config = point.config;
     const Candidate& candidate = *candidates_.find(record.recipe, record.config);
-    record.strategy = under_way_.at(candidate.name);
-    under_way_.erase(candidate.name);
+    record.strategy = under_way_.at(text_of(candidate));
+    under_way_.erase(text_of(candidate));
     record.predicted_microseconds = candidate.predicted;
     record.kernel_hash = measured.kernel_hash;
     record.status = measured.status;
@@ -250,7 +251,7 @@ class Tuner {
   RecordFile& file_;
   const TuneOptions& options_;
   const TuneHooks& hooks_;
-  Candidates::Predict predict_;
+  Predict predict_;
   Candidates candidates_;
   Trials trials_;
   TrialPool pool_;
@@ -264,8 +265,7 @@ class Tuner {
 
 }  // namespace
 
-Candidates::Predict analytic_bound(const TrialProblem& problem, const std::vector<Space>& spaces,
-                                   const Target& target) {
+Predict analytic_bound(const TrialProblem& problem, const std::vector<Space>& spaces, const Target& target) {
   if (!target.is_gpu()) return [](const TrialPoint&) { return 1.0; };
   const ProblemSummary summary =
       summary_of(problem.what.algorithm, *problem.what.matrix, problem.what.format);

@@ -21,6 +21,7 @@ struct TuneOptions {
   /// Trials of this problem, those that the file has already included.
   std::int64_t trials = 100;
   double seconds = std::numeric_limits<double>::infinity();
+  KnobLimits limits = {};  ///< only these values of these knobs
   std::uint64_t seed = 1;
   int jobs = 1;  ///< kernels that are built at the same time
   bool any_architecture = false;
@@ -66,7 +67,6 @@ TuneResult tune(TrialProblem& problem, const std::vector<Space>& spaces, const T
                 RecordFile& file, const TuneOptions& options, const TuneHooks& hooks = {});
 
 /// The microseconds of a point by the analytic bound, for this problem and target.
-Candidates::Predict analytic_bound(const TrialProblem& problem, const std::vector<Space>& spaces,
-                                   const Target& target);
+Predict analytic_bound(const TrialProblem& problem, const std::vector<Space>& spaces, const Target& target);
 
 }  // namespace weft

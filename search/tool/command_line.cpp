@@ -81,6 +81,8 @@ int command_line(int argc, char** argv) {
   tool::add_verify(app, action);
   tool::add_bench(app, action);
   tool::add_tune(app, action);
+  tool::add_db(app, action);
+  tool::add_replay(app, action);
   tool::add_demo(app, action);
   tool::add_train(app, action);
   tool::add_predict(app, action);

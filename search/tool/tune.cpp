@@ -28,6 +28,7 @@ struct TuneVerb {
   std::string database = "weftdb.jsonl";
   std::string best = "best.weft.json";
   std::string duration;
+  std::vector<std::string> limits;
   std::string progress = "auto";
   TuneOptions tune;
   int jobs = 0;
@@ -125,6 +126,13 @@ TuneOptions tune_options(const TuneVerb& options) {
   tune.baselines = !options.no_baselines;
   const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   tune.jobs = options.jobs > 0 ? options.jobs : tune.measure.measure == Measure::model ? 1 : cores;
+  for (const std::string& limit : options.limits) {
+    const std::size_t equals = limit.find('=');
+    if (equals == std::string::npos || equals + 1 == limit.size())
+      throw UserError(
+          {"a knob cannot be held to a value", "--set", limit, "knob=value, or knob=value,value"});
+    tune.limits[limit.substr(0, equals)] = CLI::detail::split(limit.substr(equals + 1), ',');
+  }
   if (!options.duration.empty()) tune.seconds = seconds_of(options.duration);
   if (options.build_seconds > 0) tune.measure.build_seconds = options.build_seconds;
   return tune;
@@ -226,6 +234,7 @@ void add_flags(CLI::App& verb, TuneVerb& options) {
                   "ranked; random; exhaustive: every point worth trying; feasible: every point that can run")
       ->capture_default_str();
   verb.add_option("--recipes", options.recipes, "only the spaces of these recipes")->delimiter(',');
+  verb.add_option("--set", options.limits, "only these values of a knob: --set stages=3,4");
   verb.add_option("--db", options.database, "database of trials, appended to")->capture_default_str();
   verb.add_option("--timeout", options.tune.measure.run_seconds, "seconds for verifying and timing a kernel")
       ->check(CLI::PositiveNumber)

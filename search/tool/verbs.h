@@ -14,6 +14,7 @@ namespace weft::tool {
 using Action = std::function<int()>;
 
 void add_bench(CLI::App& app, Action& action);
+void add_db(CLI::App& app, Action& action);
 void add_devices(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_prune(CLI::App& app, Action& action);
@@ -21,6 +22,7 @@ void add_check(CLI::App& app, Action& action);
 void add_compile(CLI::App& app, Action& action);
 void add_tune(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
+void add_replay(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);
 void add_demo(CLI::App& app, Action& action);

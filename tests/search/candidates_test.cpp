@@ -30,12 +30,12 @@ double predicted(const TrialPoint& point) {
 
 Candidates candidates(Strategy strategy, std::uint64_t seed = 1) {
   static const std::vector<Space> spaces{small_space()};
-  return {spaces, strategy, predicted, seed};
+  return {candidates_of(spaces, strategy, predicted), strategy, seed};
 }
 
 std::vector<std::string> all_of(Candidates& from) {
   std::vector<std::string> names;
-  while (const auto choice = from.next()) names.push_back(choice->candidate->name);
+  while (const auto choice = from.next()) names.push_back(text_of(*choice->candidate));
   return names;
 }
 
@@ -84,7 +84,7 @@ TEST(Candidates, TheFirstAreFirstAndTakenOnesAreNotTried) {
   from.put_first(*from.find("small", {{"a", 8}, {"b", 1}}), "predicted");
   from.take(*from.find("small", {{"a", 8}, {"b", 1}}));
   const auto first = from.next();
-  EXPECT_EQ(first->candidate->name, "small a=4 b=2");
+  EXPECT_EQ(text_of(*first->candidate), "small a=4 b=2");
   EXPECT_EQ(first->why, "incumbent");
   const std::vector<std::string> rest = all_of(from);
   EXPECT_EQ(rest.size(), 9U);
@@ -104,7 +104,7 @@ TEST(Candidates, MeasuredPointsCorrectTheRank) {
     ASSERT_TRUE(choice);
     why.push_back(choice->why);
     from.learn(*choice->candidate, measured(choice->candidate->point.config));
-    if (choice->candidate->name == "small a=8 b=1") tried_until_best = i;
+    if (text_of(*choice->candidate) == "small a=8 b=1") tried_until_best = i;
   }
   EXPECT_LE(tried_until_best, 7) << "by the bound alone it is the tenth";
   EXPECT_THAT(why, ::testing::Contains("learned"));
@@ -118,10 +118,19 @@ TEST(Candidates, FailuresPushTheirKnobsBack) {
     const auto choice = from.next();
     const bool fails = choice->candidate->point.config.at("a") == 1;
     from.learn(*choice->candidate, fails ? std::nullopt : std::optional(choice->candidate->predicted));
-    if (choice->why == "learned" && late.empty()) late.push_back(choice->candidate->name);
+    if (choice->why == "learned" && late.empty()) late.push_back(text_of(*choice->candidate));
   }
   ASSERT_EQ(late.size(), 1U);
   EXPECT_THAT(late[0], ::testing::Not(HasSubstr("a=1 ")));
+}
+
+TEST(Candidates, KnobsCanBeHeldToValues) {
+  const std::vector<Space> spaces{small_space()};
+  const auto found = candidates_of(spaces, Strategy::feasible, predicted, {{"a", {"4", "8"}}, {"b", {"2"}}});
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(text_of(found[0]), "small a=4 b=2");
+  EXPECT_THROW(candidates_of(spaces, Strategy::feasible, predicted, {{"c", {"4"}}}), UserError);
+  EXPECT_THROW(candidates_of(spaces, Strategy::feasible, predicted, {{"a", {"5"}}}), UserError);
 }
 
 TEST(Candidates, StrategiesHaveNames) {

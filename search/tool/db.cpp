@@ -1,0 +1,240 @@
+// weft db: what a database of trials holds.
+#include <fmt/format.h>
+#include <weft/backends/runtime/process.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/record_export.h>
+#include <weft/search/record_query.h>
+#include <weft/search/tool/table.h>
+#include <weft/search/tool/verbs.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+namespace weft::tool {
+namespace {
+
+struct DbVerb {
+  std::vector<std::string> files;
+  RecordFilter filter;
+  std::int64_t m = 0, k = 0, n = 0;
+  std::string out;
+  std::string form;
+  std::string searched;
+  std::int64_t trials = 40;
+  std::int64_t limit = 0;
+  int seeds = 20;
+  bool any_architecture = false;
+  bool json = false;
+};
+
+/// The chosen records of the files; what could not be read goes to stderr.
+std::vector<StoredRecord> records_of(const std::vector<std::string>& files, const DbVerb& options) {
+  RecordFilter filter = options.filter;
+  for (const auto& [name, size] : {std::pair{"M", options.m}, {"K", options.k}, {"N", options.n}}) {
+    if (size > 0) filter.sizes[name] = size;
+  }
+  if (!filter.status.empty() && !trial_status_named(filter.status))
+    throw UserError({"there is no such status", "--status", filter.status,
+                     "correct, constraints, compile, timeout, runtime or correctness"});
+  std::vector<StoredRecord> all;
+  for (const std::string& path : files) {
+    const RecordFile file(path, RecordFile::Mode::read);
+    for (const std::string& warning : file.warnings()) fmt::print(stderr, "warning: {}\n", warning);
+    const std::vector<StoredRecord> chosen = selected(file.records(), filter);
+    all.insert(all.end(), chosen.begin(), chosen.end());
+  }
+  return all;
+}
+
+std::string microseconds_of(const Record& record) {
+  return record.microseconds ? fmt::format("{:.4g}", record.microseconds->median) : "-";
+}
+
+std::string over_dense(const Record& record) {
+  const auto time = record.time_of_correct();
+  if (!time || record.baselines.empty() || !record.baselines.front().dense) return "-";
+  return fmt::format("{:.2f}x", record.baselines.front().microseconds / *time);
+}
+
+int query(const DbVerb& options) {
+  std::vector<StoredRecord> records = records_of(options.files, options);
+  if (options.limit > 0 && records.size() > static_cast<std::size_t>(options.limit)) {
+    std::ranges::stable_sort(records, {}, [](const StoredRecord& stored) {
+      return stored.record.time_of_correct().value_or(std::numeric_limits<double>::infinity());
+    });
+    records.resize(static_cast<std::size_t>(options.limit));
+  }
+  if (options.json) {
+    for (const StoredRecord& stored : records) fmt::print("{}\n", json_of(stored.record));
+    return exit_ok;
+  }
+  Table table({"line", "problem", "us", "over dense", "status", "configuration"});
+  for (const StoredRecord& stored : records)
+    table.row({std::to_string(stored.line), name_of_problem(stored.record), microseconds_of(stored.record),
+               over_dense(stored.record), std::string(name_of(stored.record.status)),
+               text_of_config(stored.record)});
+  fmt::print("{}", table.text());
+  return exit_ok;
+}
+
+int best(const DbVerb& options) {
+  const std::vector<StoredRecord> records = records_of(options.files, options);
+  Table table({"line", "problem", "us", "over dense", "trials", "configuration"});
+  for (const ProblemTrials& problem : problems_of(records)) {
+    if (problem.best == nullptr) {
+      if (!options.json)
+        table.row({"-", problem.name, "-", "-", std::to_string(problem.trials.size()), "none was right"});
+      continue;
+    }
+    const Record& record = problem.best->record;
+    if (options.json) fmt::print("{}\n", json_of(record));
+    table.row({std::to_string(problem.best->line), problem.name, microseconds_of(record), over_dense(record),
+               std::to_string(problem.trials.size()), text_of_config(record)});
+  }
+  if (!options.json) fmt::print("{}", table.text());
+  return exit_ok;
+}
+
+int stats(const DbVerb& options) {
+  const std::vector<StoredRecord> records = records_of(options.files, options);
+  const std::vector<ProblemTrials> problems = problems_of(records);
+  auto document = nlohmann::ordered_json::array();
+  Table table({"problem", "trials", "correct", "constraints", "compile", "timeout", "runtime", "correctness",
+               "best us"});
+  for (const ProblemTrials& problem : problems) {
+    std::vector<std::string> row{problem.name, std::to_string(problem.trials.size())};
+    nlohmann::ordered_json entry{{"problem", problem.name}, {"trials", problem.trials.size()}};
+    for (const TrialStatus status : {TrialStatus::correct, TrialStatus::constraints, TrialStatus::compile,
+                                     TrialStatus::timeout, TrialStatus::runtime, TrialStatus::correctness}) {
+      const auto found = problem.ends.find(status);
+      const std::int64_t count = found == problem.ends.end() ? 0 : found->second;
+      row.push_back(std::to_string(count));
+      entry[std::string(name_of(status))] = count;
+    }
+    row.push_back(problem.best == nullptr ? "-" : microseconds_of(problem.best->record));
+    if (problem.best != nullptr) entry["best_us"] = *problem.best->record.time_of_correct();
+    table.row(row);
+    document.push_back(entry);
+  }
+  fmt::print("{}", options.json ? document.dump(2) + "\n" : table.text());
+  if (!options.json) fmt::print("{} trials of {} problems\n", records.size(), problems.size());
+  return exit_ok;
+}
+
+int merge(const DbVerb& options) {
+  const std::vector<StoredRecord> records = records_of(options.files, options);
+  RecordFile out(options.out, RecordFile::Mode::append);
+  std::size_t added = 0;
+  for (const StoredRecord& stored : records)
+    added += out.append(stored.record, options.any_architecture) ? 1 : 0;
+  fmt::print("{} records added to {}, {} were there already\n", added, options.out, records.size() - added);
+  return exit_ok;
+}
+
+int export_to(const DbVerb& options) {
+  const RecordForm form = record_form_named(options.form);
+  const std::string text = exported(records_of(options.files, options), form);
+  if (options.out.empty()) {
+    fmt::print("{}", text);
+  } else {
+    write_bytes(options.out, text);
+  }
+  return exit_ok;
+}
+
+int regret(const DbVerb& options) {
+  const std::vector<StoredRecord> oracle = records_of(options.files, options);
+  const std::vector<Regret> regrets = options.searched.empty()
+                                          ? played_through(oracle, options.trials, options.seeds)
+                                          : regrets_of(oracle, records_of({options.searched}, options));
+  Table table({"problem", "points", "oracle us", "trials", "reached us", "ratio", "configuration"});
+  double sum = 0;
+  double worst = std::numeric_limits<double>::infinity();
+  auto document = nlohmann::ordered_json::array();
+  for (const Regret& one : regrets) {
+    sum += one.ratio;
+    worst = std::min(worst, one.ratio);
+    table.row({one.problem, std::to_string(one.points), fmt::format("{:.3f}", one.oracle),
+               std::to_string(one.trials), fmt::format("{:.3f}", one.by_oracle),
+               fmt::format("{:.3f}", one.ratio), one.chosen});
+    document.push_back({{"problem", one.problem},
+                        {"points", one.points},
+                        {"oracle_us", one.oracle},
+                        {"trials", one.trials},
+                        {"reached_us", one.by_oracle},
+                        {"measured_us", one.measured},
+                        {"ratio", one.ratio},
+                        {"configuration", one.chosen}});
+  }
+  if (options.json) {
+    fmt::print("{}\n", document.dump(2));
+  } else if (regrets.empty()) {
+    fmt::print("no problem is in both\n");
+  } else {
+    fmt::print("{}mean {:.4f}, worst {:.4f} of the oracle over {} problems\n", table.text(),
+               sum / static_cast<double>(regrets.size()), worst, regrets.size());
+  }
+  return exit_ok;
+}
+
+void add_filter(CLI::App& verb, DbVerb& options) {
+  verb.add_option("--kernel", options.filter.kernel, "only of this operation: spmm, conv2d");
+  verb.add_option("--target", options.filter.target, "only of this target or architecture");
+  verb.add_option("--measure", options.filter.measure, "only by gpu, sim, model or cpu");
+  verb.add_option("--recipe", options.filter.recipe, "only of this recipe");
+  verb.add_option("--status", options.filter.status, "only those that ended so");
+  verb.add_option("--M", options.m, "only of so many rows");
+  verb.add_option("--K", options.k, "only of so many columns of the weights");
+  verb.add_option("--N", options.n, "only of so many columns of the dense operand");
+}
+
+CLI::App* add_part(CLI::App& verb, const std::shared_ptr<DbVerb>& options, Action& action, const char* name,
+                   const char* summary, int (*run)(const DbVerb&)) {
+  CLI::App* part = verb.add_subcommand(name, summary);
+  part->add_option("files", options->files, "databases of trials")->required();
+  add_filter(*part, *options);
+  part->callback([options, &action, run] { action = [options, run] { return run(*options); }; });
+  return part;
+}
+
+}  // namespace
+
+void add_db(CLI::App& app, Action& action) {
+  auto options = std::make_shared<DbVerb>();
+  CLI::App* verb = app.add_subcommand("db", "ask, merge and export databases of trials");
+  verb->require_subcommand(1);
+  verb->footer(
+      "Example: weft db best weftdb.jsonl --target sm_90a\n"
+      "weft db merge a.jsonl b.jsonl -o all.jsonl\n"
+      "weft db export weftdb.jsonl --to csv -o trials.csv\n"
+      "weft db regret exhaustive.jsonl --searched tuned.jsonl");
+  CLI::App* part = add_part(*verb, options, action, "query", "list trials", query);
+  part->add_option("--limit", options->limit, "only so many, the fastest");
+  part->add_flag("--json", options->json, "the records themselves, a line each");
+  part = add_part(*verb, options, action, "best", "the fastest kernel of each problem", best);
+  part->add_flag("--json", options->json, "the records themselves, a line each");
+  part = add_part(*verb, options, action, "stats", "trials of each problem by how they ended", stats);
+  part->add_flag("--json", options->json, "one JSON document");
+  part = add_part(*verb, options, action, "merge", "append to one database what it lacks", merge);
+  part->add_option("-o,--out", options->out, "the database")->required();
+  part->add_flag("--allow-arch", options->any_architecture, "even of another architecture");
+  part = add_part(*verb, options, action, "export", "write trials for other tools", export_to);
+  part->add_option("--to", options->form, "t4, kernel-tuner or csv")->required();
+  part->add_option("-o,--out", options->out, "the file; stdout if left out");
+  part = add_part(*verb, options, action, "regret",
+                  "how near a search comes to the best of exhaustive trials", regret);
+  part->add_option("--searched", options->searched,
+                   "database of the search; if left out, it is played through on the exhaustive times");
+  part->add_option("--trials", options->trials, "of a search that is played through")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  part->add_option("--seeds", options->seeds, "searches of a problem, of which the median counts")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  part->add_flag("--json", options->json, "one JSON document");
+}
+
+}  // namespace weft::tool

@@ -1,0 +1,94 @@
+// weft replay: the kernel of a record, made again.
+#include <fmt/format.h>
+#include <weft/backends/parse_device.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/record_file.h>
+#include <weft/search/tool/measure.h>
+#include <weft/search/tool/tuning.h>
+#include <weft/search/tool/verbs.h>
+#include <weft/search/verify.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <memory>
+
+namespace weft::tool {
+namespace {
+
+struct ReplayVerb {
+  std::string place;
+  std::string weights;
+  std::string out;
+  std::string device;
+};
+
+/// "db.jsonl:17", a line of a file.
+Record record_at(const std::string& place) {
+  const std::size_t colon = place.rfind(':');
+  std::size_t line = 0;
+  const char* const end = place.data() + place.size();
+  const bool readable = colon != std::string::npos &&
+                        std::from_chars(place.data() + colon + 1, end, line).ptr == end && line > 0;
+  if (!readable) throw UserError({"a record is named by its file and line", {}, place, "db.jsonl:17"});
+  const RecordFile file(place.substr(0, colon), RecordFile::Mode::read);
+  const auto found = std::ranges::find(file.records(), line, &StoredRecord::line);
+  if (found != file.records().end()) return found->record;
+  throw UserError({"there is no record on that line", place, fmt::format("{} records", file.records().size()),
+                   file.records().empty() ? "a database with records"
+                                          : fmt::format("lines {} to {}", file.records().front().line,
+                                                        file.records().back().line)});
+}
+
+Schedule schedule_of_record(const Record& record, const TrialProblem& problem) {
+  const std::string hash = hash_of_pattern(*problem.what.matrix);
+  if (hash != record.pattern.hash)
+    throw UserError({"the weights are not those of the record", problem.what.matrix->origin, hash,
+                     record.pattern.hash + ", or other weights by --weights"});
+  const Target& target = target_named(record.target.name);
+  Schedule schedule = space_of(record.recipe, problem.what, target).schedule(record.config);
+  if (!record.kernel_hash.empty() && hash_of(schedule.json()) != record.kernel_hash)
+    fmt::print(stderr, "note: the recipe {} has changed since: its steps are others than those measured\n",
+               record.recipe);
+  return schedule;
+}
+
+int run(const ReplayVerb& options) {
+  const Record record = record_at(options.place);
+  ProblemOptions source = options_of_source(record.source);
+  if (!options.weights.empty()) source.weights = options.weights;
+  TrialProblem problem = make_trial_problem(source);
+  const Kernel kernel = compile(schedule_of_record(record, problem));
+  fmt::print("{}\n", text_of_config(record));
+  if (const auto& us = record.microseconds)
+    fmt::print("recorded: {} {}, {:.4g} us by {}\n", record.time, name_of(record.status), us->median,
+               record.measure);
+  else
+    fmt::print("recorded: {} {} {}\n", record.time, name_of(record.status), record.message);
+  fmt::print("{}", kernel.explain());
+  if (!options.out.empty())
+    for (const std::string& file : kernel.write_to(options.out)) fmt::print("{}/{}\n", options.out, file);
+  if (options.device.empty()) return exit_ok;
+  const Device device = parse_device(options.device);
+  const Verification verification = verify(kernel, device, problem.arguments());
+  fmt::print("{}\n", verification.text());
+  if (!verification.passed) return exit_mismatch;
+  const Timing timing = time_kernel(device, kernel.bind(device, problem.arguments()));
+  fmt::print("now: {:.4g} us on {}\n", timing.median, device.description().model);
+  return exit_ok;
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app, Action& action) {
+  auto options = std::make_shared<ReplayVerb>();
+  CLI::App* verb = app.add_subcommand("replay", "make the kernel of a recorded trial again");
+  verb->footer("Example: weft replay weftdb.jsonl:17 -o kernel17 --device cuda");
+  verb->add_option("record", options->place, "file and line: db.jsonl:17")->required();
+  verb->add_option("--weights", options->weights, "where the record's weights lie now");
+  verb->add_option("-o,--out", options->out, "write program, PTX, source and resources into this folder");
+  verb->add_option("--device", options->device, "verify and time it: cpu, cuda, sim:sm_90a");
+  verb->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace weft::tool
