@@ -46,7 +46,14 @@ std::optional<Held> held_in(const Space& space, const KnobLimits& limits) {
   Held held;
   for (const auto& [knob, words] : limits) {
     if (std::ranges::find(space.knobs(), knob, &ir::Knob::name) == space.knobs().end()) return std::nullopt;
-    for (const std::string& word : words) held[knob].push_back(space.value_of(knob, word));
+    for (const std::string& word : words) {
+      const std::int64_t value = space.value_of(knob, word);
+      const auto& values = std::ranges::find(space.knobs(), knob, &ir::Knob::name)->values;
+      if (std::ranges::find(values, value) == values.end())
+        throw UserError({"a knob does not have that value", fmt::format("--set {}", knob), word,
+                         fmt::format("{}", fmt::join(values, ", "))});
+      held[knob].push_back(value);
+    }
   }
   return held;
 }
@@ -75,20 +82,25 @@ void require_known(const std::vector<Space>& spaces, const KnobLimits& limits) {
 std::vector<Candidate> candidates_of(const std::vector<Space>& spaces, Strategy strategy,
                                      const Predict& predicted, const KnobLimits& limits) {
   require_known(spaces, limits);
-  std::vector<Candidate> all;
-  for (std::size_t number = 0; number < spaces.size(); ++number) {
-    const Space& space = spaces[number];
-    const auto held = held_in(space, limits);
-    if (!held) continue;
-    const Points points = strategy == Strategy::feasible ? space.feasible() : space.worth_trying();
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      Candidate candidate{{number, points[i]}, space.recipe(), 0};
-      if (!is_within(candidate.point.config, *held)) continue;
-      candidate.predicted = predicted(candidate.point);
-      all.push_back(std::move(candidate));
+  const auto of = [&](bool every) {
+    std::vector<Candidate> all;
+    for (std::size_t number = 0; number < spaces.size(); ++number) {
+      const Space& space = spaces[number];
+      const auto held = held_in(space, limits);
+      if (!held) continue;
+      const Points points = every ? space.feasible() : space.worth_trying();
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        Candidate candidate{{number, points[i]}, space.recipe(), 0};
+        if (!is_within(candidate.point.config, *held)) continue;
+        candidate.predicted = predicted(candidate.point);
+        all.push_back(std::move(candidate));
+      }
     }
-  }
-  return all;
+    return all;
+  };
+  std::vector<Candidate> chosen = of(strategy == Strategy::feasible);
+  // Whoever holds knobs to values that seem of no use wants to see them.
+  return chosen.empty() && !limits.empty() ? of(true) : chosen;
 }
 
 Candidates::Candidates(std::vector<Candidate> candidates, Strategy strategy, std::uint64_t seed)

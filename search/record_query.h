@@ -13,12 +13,12 @@ namespace weft {
 
 /// What records shall have; what is empty is not asked for.
 struct RecordFilter {
-  std::string kernel;
-  std::string target;  ///< a target or its architecture: "sm_90" takes those of sm_90a, too
-  std::string measure;
-  std::string recipe;
-  std::string status;
-  std::map<std::string, std::int64_t> sizes;  ///< "M", "K", "N"
+  std::string kernel = {};
+  std::string target = {};  ///< a target or its architecture: "sm_90" takes those of sm_90a, too
+  std::string measure = {};
+  std::string recipe = {};
+  std::string status = {};
+  std::map<std::string, std::int64_t> sizes = {};  ///< "M", "K", "N"
 
   bool takes(const Record& record) const;
 };

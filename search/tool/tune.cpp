@@ -5,6 +5,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/best_file.h>
 #include <weft/search/measure/worker.h>
+#include <weft/search/model/predictor.h>
 #include <weft/search/tool/progress.h>
 #include <weft/search/tool/tuning.h>
 #include <weft/search/tool/verbs.h>
@@ -30,6 +31,7 @@ struct TuneVerb {
   std::string duration;
   std::vector<std::string> limits;
   std::string progress = "auto";
+  std::string predictor;
   TuneOptions tune;
   int jobs = 0;
   double build_seconds = 0;
@@ -165,6 +167,19 @@ nlohmann::ordered_json json_of_result(const TuneResult& result, const Verdict* v
   return json;
 }
 
+/// What a tree of `weft train` says of the problem.
+std::vector<std::pair<std::string, KnobValues>> predicted_by(const std::string& path,
+                                                             const TrialProblem& problem,
+                                                             const Target& target) {
+  const Predictor predictor = predictor_of(read_bytes(path), path);
+  const ProblemSummary summary =
+      summary_of(problem.what.algorithm, *problem.what.matrix, problem.what.format);
+  std::vector<std::pair<std::string, KnobValues>> all;
+  for (const Configuration* one : predictor.ranking(features_of(summary, device_numbers(target))))
+    all.emplace_back(one->recipe, one->point);
+  return all;
+}
+
 Schedule schedule_of_best(const Record& best, const std::vector<Space>& spaces) {
   for (const Space& space : spaces) {
     if (space.recipe() == best.recipe) return space.schedule(best.config);
@@ -198,11 +213,12 @@ int finish(const TuneVerb& options, const TuneResult& result, const TrialProblem
 
 int run(TuneVerb options) {
   options.tune.measure.measure = measure_named(options.measure);
-  const TuneOptions tune_with = tune_options(options);
+  TuneOptions tune_with = tune_options(options);
   const ProgressStyle style = progress_style_named(options.progress);
   const Target& target = target_named(target_name(options));
   TrialProblem problem = make_trial_problem(options.problem);
   const std::vector<Space> spaces = spaces_of(options, problem, target);
+  if (!options.predictor.empty()) tune_with.predicted = predicted_by(options.predictor, problem, target);
   RecordFile file(options.database, RecordFile::Mode::append);
   for (const std::string& warning : file.warnings()) fmt::print(stderr, "warning: {}\n", warning);
   const InterruptHandler handler;
@@ -234,6 +250,7 @@ void add_flags(CLI::App& verb, TuneVerb& options) {
                   "ranked; random; exhaustive: every point worth trying; feasible: every point that can run")
       ->capture_default_str();
   verb.add_option("--recipes", options.recipes, "only the spaces of these recipes")->delimiter(',');
+  verb.add_option("--predictor", options.predictor, "a tree of weft train: what it says is tried first");
   verb.add_option("--set", options.limits, "only these values of a knob: --set stages=3,4");
   verb.add_option("--db", options.database, "database of trials, appended to")->capture_default_str();
   verb.add_option("--timeout", options.tune.measure.run_seconds, "seconds for verifying and timing a kernel")
