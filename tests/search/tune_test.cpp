@@ -109,7 +109,7 @@ TEST_F(Tuning, FaultsAreCountedUnderTheirKindAndTheSearchGoesOn) {
     const std::vector<Space> spaces{
         faulty_space(problem.what, target, {right, crash, hang, miscompute, refuse, fail, memory})};
     TuneOptions options = options_for(measure);
-    options.measure.build_seconds = 3;
+    options.measure.build_seconds = 8;
     options.measure.memory_bytes = std::uint64_t{1} << 30U;
     options.jobs = 3;
     RecordFile file(path(name), RecordFile::Mode::append);
