@@ -54,6 +54,21 @@ const Record* incumbent(const std::vector<StoredRecord>& records, const Record& 
   return best;
 }
 
+std::vector<Candidate> chosen_candidates(const std::vector<Space>& spaces, const Predict& predicted,
+                                         const TuneOptions& options) {
+  if (options.only.empty()) return candidates_of(spaces, options.strategy, predicted, options.limits);
+  std::vector<Candidate> chosen;
+  for (const auto& [recipe, config] : options.only) {
+    for (std::size_t number = 0; number < spaces.size(); ++number) {
+      const TrialPoint point{number, config};
+      // One that does not fit here, as after another version planned it, is left out.
+      if (spaces[number].recipe() == recipe && spaces[number].violated(config) == nullptr)
+        chosen.push_back({point, recipe, predicted(point)});
+    }
+  }
+  return chosen;
+}
+
 class Tuner {
  public:
   Tuner(TrialProblem& problem, const std::vector<Space>& spaces, const Target& target, RecordFile& file,
@@ -63,8 +78,7 @@ class Tuner {
         options_(options),
         hooks_(hooks),
         predict_(analytic_bound(problem, spaces, target)),
-        candidates_(candidates_of(spaces, options.strategy, predict_, options.limits), options.strategy,
-                    options.seed),
+        candidates_(chosen_candidates(spaces, predict_, options), options.strategy, options.seed),
         trials_(problem, spaces, target, options.measure, predict_),
         pool_([this](const std::string& request) { return trials_.serve(request); }, options.measure,
               options.jobs) {
@@ -273,6 +287,25 @@ Predict analytic_bound(const TrialProblem& problem, const std::vector<Space>& sp
   return [summary, ceilings, target, &spaces](const TrialPoint& point) {
     return bound_of(summary, spaces[point.space].recipe(), point.config, target, ceilings).microseconds;
   };
+}
+
+std::vector<std::pair<std::string, KnobValues>> likeliest(const TrialProblem& problem,
+                                                          const std::vector<Space>& spaces,
+                                                          const Target& target, const TuneOptions& options,
+                                                          std::int64_t count) {
+  const Predict predicted = analytic_bound(problem, spaces, target);
+  Candidates candidates(chosen_candidates(spaces, predicted, options), options.strategy, options.seed);
+  for (const auto& [recipe, config] : options.predicted) {
+    if (const Candidate* candidate = candidates.find(recipe, config))
+      candidates.put_first(*candidate, "predicted");
+  }
+  std::vector<std::pair<std::string, KnobValues>> points;
+  while (static_cast<std::int64_t>(points.size()) < count) {
+    const auto choice = candidates.next();
+    if (!choice) break;
+    points.emplace_back(choice->candidate->recipe, choice->candidate->point.config);
+  }
+  return points;
 }
 
 TuneResult tune(TrialProblem& problem, const std::vector<Space>& spaces, const Target& target,

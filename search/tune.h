@@ -26,6 +26,8 @@ struct TuneOptions {
   int jobs = 1;  ///< kernels that are built at the same time
   bool any_architecture = false;
   bool baselines = true;  ///< measure the dense product, too
+  /// Only these recipes and configurations; empty: all that the strategy chooses from.
+  std::vector<std::pair<std::string, KnobValues>> only = {};
   /// What a predictor says: recipes and configurations to try first, the best first.
   std::vector<std::pair<std::string, KnobValues>> predicted = {};
 };
@@ -65,6 +67,13 @@ struct TuneResult {
 /// run the target, or the file is of another architecture; InfeasibleError when no space has a point.
 TuneResult tune(TrialProblem& problem, const std::vector<Space>& spaces, const Target& target,
                 RecordFile& file, const TuneOptions& options, const TuneHooks& hooks = {});
+
+/// What a search would try first, by the analytic bound alone: for a plan. At most `count` points, of which
+/// each fourth is by chance. Errors as candidates_of().
+std::vector<std::pair<std::string, KnobValues>> likeliest(const TrialProblem& problem,
+                                                          const std::vector<Space>& spaces,
+                                                          const Target& target, const TuneOptions& options,
+                                                          std::int64_t count);
 
 /// The microseconds of a point by the analytic bound, for this problem and target.
 Predict analytic_bound(const TrialProblem& problem, const std::vector<Space>& spaces, const Target& target);

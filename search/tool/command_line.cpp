@@ -81,6 +81,7 @@ int command_line(int argc, char** argv) {
   tool::add_verify(app, action);
   tool::add_bench(app, action);
   tool::add_tune(app, action);
+  tool::add_measure(app, action);
   tool::add_db(app, action);
   tool::add_replay(app, action);
   tool::add_demo(app, action);

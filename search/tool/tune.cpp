@@ -6,6 +6,7 @@
 #include <weft/search/best_file.h>
 #include <weft/search/measure/worker.h>
 #include <weft/search/model/predictor.h>
+#include <weft/search/plan.h>
 #include <weft/search/tool/progress.h>
 #include <weft/search/tool/tuning.h>
 #include <weft/search/tool/verbs.h>
@@ -13,7 +14,9 @@
 #include <weft/search/verdict.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -32,9 +35,11 @@ struct TuneVerb {
   std::vector<std::string> limits;
   std::string progress = "auto";
   std::string predictor;
+  std::string plan;
+  std::string absorb;
+  std::map<std::string, std::string> source;  ///< of records, where it is not the problem's own
   TuneOptions tune;
   int jobs = 0;
-  double build_seconds = 0;
   bool no_baselines = false;
   bool json = false;
 };
@@ -136,7 +141,6 @@ TuneOptions tune_options(const TuneVerb& options) {
     tune.limits[limit.substr(0, equals)] = CLI::detail::split(limit.substr(equals + 1), ',');
   }
   if (!options.duration.empty()) tune.seconds = seconds_of(options.duration);
-  if (options.build_seconds > 0) tune.measure.build_seconds = options.build_seconds;
   return tune;
 }
 
@@ -211,12 +215,13 @@ int finish(const TuneVerb& options, const TuneResult& result, const TrialProblem
   return result.best ? exit_ok : exit_failed;
 }
 
-int run(TuneVerb options) {
+int search(TuneVerb options) {
   options.tune.measure.measure = measure_named(options.measure);
   TuneOptions tune_with = tune_options(options);
   const ProgressStyle style = progress_style_named(options.progress);
   const Target& target = target_named(target_name(options));
   TrialProblem problem = make_trial_problem(options.problem);
+  if (!options.source.empty()) problem.source = options.source;
   const std::vector<Space> spaces = spaces_of(options, problem, target);
   if (!options.predictor.empty()) tune_with.predicted = predicted_by(options.predictor, problem, target);
   RecordFile file(options.database, RecordFile::Mode::append);
@@ -234,18 +239,99 @@ int run(TuneVerb options) {
   return finish(options, result, problem, spaces, target, file);
 }
 
-void add_flags(CLI::App& verb, TuneVerb& options) {
-  add_problem_flags(verb, options.problem);
-  verb.add_option("--target", options.target,
-                  "sm_75 … sm_90a, or cpu; the device's own where it is left out");
+/// What a measured plan brought, into the database.
+int absorb(const TuneVerb& options) {
+  const RecordFile results(results_file(options.absorb), RecordFile::Mode::read);
+  for (const std::string& warning : results.warnings()) fmt::print(stderr, "warning: {}\n", warning);
+  RecordFile file(options.database, RecordFile::Mode::append);
+  std::size_t added = 0;
+  for (const StoredRecord& stored : results.records())
+    added += file.append(stored.record, options.tune.any_architecture) ? 1 : 0;
+  fmt::print("{} of {} trials added to {}\n", added, results.records().size(), options.database);
+  return exit_ok;
+}
+
+/// What to measure on another machine, into a folder.
+int write_plan_of(const TuneVerb& options) {
+  if (options.target.empty())
+    throw UserError({"a plan needs its target", "--target", "nothing", "that of the GPU that will measure"});
+  const Target& target = target_named(options.target);
+  const TrialProblem problem = make_trial_problem(options.problem);
+  TuneOptions tune = tune_options(options);
+  if (!options.predictor.empty()) tune.predicted = predicted_by(options.predictor, problem, target);
+  Plan plan{problem.source, target.name, {}};
+  plan.points = likeliest(problem, spaces_of(options, problem, target), target, tune, options.tune.trials);
+  write_plan(options.plan, plan, {"weights", "b", "c", "bias"});
+  fmt::print("{} points are in {}; on the machine with the GPU: weft measure {}\n", plan.points.size(),
+             options.plan, options.plan);
+  return exit_ok;
+}
+
+/// The points of a plan, on this machine.
+int measure_plan(TuneVerb options) {
+  const Plan plan = read_plan(options.plan);
+  options.target = plan.target;
+  options.problem = options_of_source(source_in(options.plan, plan));
+  options.source = plan.source;
+  options.database = results_file(options.plan);
+  options.best = (std::filesystem::path(options.plan) / "best.weft.json").string();
+  options.strategy = "exhaustive";
+  options.tune.only = plan.points;
+  options.tune.trials = static_cast<std::int64_t>(plan.points.size());
+  for (const auto& [recipe, config] : plan.points) {
+    if (std::ranges::find(options.recipes, recipe) == options.recipes.end())
+      options.recipes.push_back(recipe);
+  }
+  return search(options);
+}
+
+int run(TuneVerb options) {
+  options.tune.measure.measure = measure_named(options.measure);
+  if (!options.absorb.empty()) return absorb(options);
+  if (options.problem.weights.empty())
+    throw UserError({"there is nothing to tune", "--weights", "nothing", "a file of pruned weights"});
+  return options.plan.empty() ? search(options) : write_plan_of(options);
+}
+
+/// How points are measured.
+void add_measure_flags(CLI::App& verb, TuneVerb& options) {
+  TuneOptions& tune = options.tune;
   verb.add_option("--measure", options.measure,
                   "gpu; sim: the simulator; model: the analytic bound alone; cpu")
       ->capture_default_str();
-  verb.add_option("--device", options.tune.measure.device, "which CUDA device")->capture_default_str();
+  verb.add_option("--device", tune.measure.device, "which CUDA device")->capture_default_str();
+  verb.add_option("--time", options.duration, "stop after so long: 90s, 10m");
+  verb.add_option("--timeout", tune.measure.run_seconds, "seconds for verifying and timing a kernel")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb.add_option("--build-timeout", tune.measure.build_seconds, "seconds for building one")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb.add_option("--jobs", options.jobs, "kernels built at the same time; one a core if left out")
+      ->check(CLI::Range(1, 1024));
+  verb.add_option("--rounds", tune.measure.rounds, "samples of a time")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  verb.add_option("--copies", tune.measure.copies,
+                  "of all operands, that take turns, so that caches are cold")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  verb.add_option("--max-spill", tune.measure.most_spill_bytes,
+                  "bytes that a thread may spill; a kernel of more is infeasible")
+      ->capture_default_str();
+  verb.add_flag("--no-dense", options.no_baselines, "do not measure the dense product");
+  verb.add_flag("--allow-arch", tune.any_architecture, "append to a database of another architecture");
+  verb.add_option("--progress", options.progress, "auto, plain or none")->capture_default_str();
+  verb.add_flag("--json", options.json, "one JSON document");
+}
+
+/// Which points there are, and where they go.
+void add_search_flags(CLI::App& verb, TuneVerb& options) {
+  verb.add_option("--target", options.target,
+                  "sm_75 … sm_90a, or cpu; the device's own where it is left out");
   verb.add_option("--trials", options.tune.trials, "of this problem, those in the database included")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
       ->capture_default_str();
-  verb.add_option("--time", options.duration, "stop after so long: 90s, 10m");
   verb.add_option("--strategy", options.strategy,
                   "ranked; random; exhaustive: every point worth trying; feasible: every point that can run")
       ->capture_default_str();
@@ -253,30 +339,11 @@ void add_flags(CLI::App& verb, TuneVerb& options) {
   verb.add_option("--predictor", options.predictor, "a tree of weft train: what it says is tried first");
   verb.add_option("--set", options.limits, "only these values of a knob: --set stages=3,4");
   verb.add_option("--db", options.database, "database of trials, appended to")->capture_default_str();
-  verb.add_option("--timeout", options.tune.measure.run_seconds, "seconds for verifying and timing a kernel")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  verb.add_option("--build-timeout", options.build_seconds, "seconds for building one; 120 if left out")
-      ->check(CLI::PositiveNumber);
-  verb.add_option("--jobs", options.jobs, "kernels built at the same time; one a core if left out")
-      ->check(CLI::Range(1, 1024));
-  verb.add_option("--rounds", options.tune.measure.rounds, "samples of a time")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
-  verb.add_option("--copies", options.tune.measure.copies,
-                  "of all operands, that take turns, so that caches are cold")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  verb.add_option("--max-spill", options.tune.measure.most_spill_bytes,
-                  "bytes that a thread may spill; a kernel of more is infeasible")
-      ->capture_default_str();
-  verb.add_flag("--no-dense", options.no_baselines, "do not measure the dense product");
-  verb.add_flag("--allow-arch", options.tune.any_architecture,
-                "append to a database of another architecture");
   verb.add_option("-o,--out", options.best, "the fastest schedule, for compile and run")
       ->capture_default_str();
-  verb.add_option("--progress", options.progress, "auto, plain or none")->capture_default_str();
-  verb.add_flag("--json", options.json, "one JSON document");
+  verb.add_option("--plan", options.plan,
+                  "measure nothing: write the points to try into this folder, for weft measure elsewhere");
+  verb.add_option("--absorb", options.absorb, "take the results of such a folder into the database");
 }
 
 }  // namespace
@@ -290,8 +357,27 @@ void add_tune(CLI::App& app, Action& action) {
       "Example: weft tune --op spmm --weights W.npy --n 196 --dtype f32 --target sm_90 --measure model "
       "--trials 20 --db t.jsonl\n"
       "Then: weft run --op spmm --weights W.npy --n 196 --dtype f32 --schedule best.weft.json --device cuda");
-  add_flags(*verb, *options);
+  add_problem_flags(*verb, options->problem);
+  verb->get_option("--weights")->required(false);  // --absorb needs none
+  add_search_flags(*verb, *options);
+  add_measure_flags(*verb, *options);
   verb->callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+void add_measure(CLI::App& app, Action& action) {
+  auto options = std::make_shared<TuneVerb>();
+  CLI::App* verb =
+      app.add_subcommand("measure", "measure what weft tune --plan wrote, on this machine's GPU");
+  verb->footer(
+      "Results are appended to results.jsonl in the folder; a measurement that was stopped goes on where it "
+      "was.\n"
+      "Example: weft tune --op spmm --weights W.npy --n 196 --dtype f32 --target sm_90a --trials 40 --plan "
+      "p\n"
+      "there: weft measure p\n"
+      "back: weft tune --absorb p --db weftdb.jsonl");
+  verb->add_option("folder", options->plan, "of weft tune --plan")->required();
+  add_measure_flags(*verb, *options);
+  verb->callback([options, &action] { action = [options] { return measure_plan(*options); }; });
 }
 
 }  // namespace weft::tool

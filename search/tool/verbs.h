@@ -22,6 +22,7 @@ void add_check(CLI::App& app, Action& action);
 void add_compile(CLI::App& app, Action& action);
 void add_tune(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
+void add_measure(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_verify(CLI::App& app, Action& action);

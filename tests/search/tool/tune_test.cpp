@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <weft/backends/runtime/process.h>
+#include <weft/formats/io/npy.h>
 #include <weft/formats/random.h>
 #include <weft/search/record_file.h>
 
@@ -116,6 +117,37 @@ TEST_F(TuneVerb, JsonIsOneDocument) {
   EXPECT_EQ(json.at("best").at("measure"), "model");
   EXPECT_GT(json.at("verdict").at("speed_up").get<double>(), 0);
   EXPECT_EQ(json.at("interrupted"), false);
+}
+
+TEST_F(TuneVerb, APlanIsMeasuredElsewhereAndComesBack) {
+  const std::vector<std::string> problem{"--n", "64", "--dtype", "f32"};
+  // Weights that are a file, as elsewhere there is no such path.
+  Array weights(DType::f32, {64, 96});
+  Random random(3);
+  for (std::int64_t i = 0; i < weights.size(); ++i) {
+    if (random.below(10) == 0) weights.set(i, random.normal());
+  }
+  write_npy(path("w.npy"), weights);
+  std::vector<std::string> words{"tune",     "--weights", "w.npy",  "--target", "sm_80",
+                                 "--trials", "5",         "--plan", "p"};
+  words.insert(words.end(), problem.begin(), problem.end());
+  const ProcessResult planned = weft(words);
+  ASSERT_EQ(planned.exit_code, 0) << planned.error;
+  EXPECT_THAT(planned.output, HasSubstr("5 points are in p"));
+  fs::rename(path("w.npy"), path("gone.npy"));
+  fs::rename(path("p"), path("elsewhere"));
+  const ProcessResult measured = weft({"measure", "elsewhere", "--measure", "sim"});
+  ASSERT_EQ(measured.exit_code, 0) << measured.error;
+  EXPECT_THAT(measured.output, HasSubstr("fastest: "));
+  EXPECT_EQ(RecordFile(path("elsewhere/results.jsonl"), RecordFile::Mode::read).records().size(), 5U);
+  EXPECT_THAT(weft({"tune", "--absorb", "elsewhere", "--db", "t.jsonl"}).output,
+              HasSubstr("5 of 5 trials added"));
+  EXPECT_THAT(weft({"tune", "--absorb", "elsewhere", "--db", "t.jsonl"}).output,
+              HasSubstr("0 of 5 trials added"));
+  EXPECT_EQ(RecordFile(path("t.jsonl"), RecordFile::Mode::read).records()[0].record.source.at("weights"),
+            "w.npy");
+  EXPECT_EQ(weft({"measure", "nowhere", "--measure", "sim"}).exit_code, 1);
+  EXPECT_EQ(weft({"tune", "--n", "64"}).exit_code, 2);
 }
 
 TEST_F(TuneVerb, RefusesWhatItCannotDo) {

@@ -1,0 +1,35 @@
+// A search whose device is on another machine: what to measure there goes into a folder, and what was
+// measured comes back in it.
+#pragma once
+
+#include <weft/search/candidates.h>
+#include <weft/search/records.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weft {
+
+/// A folder with plan.json, and the weights and operands that are files beside it. Results are the database
+/// results.jsonl.
+struct Plan {
+  std::map<std::string, std::string> source;  ///< flags of the problem, files as they are on this machine
+  std::string target;
+  std::vector<std::pair<std::string, KnobValues>> points;  ///< recipe and configuration, the likeliest first
+};
+
+/// The names of a plan's files, in its folder.
+std::string plan_file(const std::string& folder);
+std::string results_file(const std::string& folder);
+
+/// Writes the plan, and copies what its source names by `files` (flags whose values are paths). RuntimeError
+/// when the folder cannot be written.
+void write_plan(const std::string& folder, const Plan& plan, const std::vector<std::string>& files);
+/// The plan as it was written. UserError when there is none or it is of a later version.
+Plan read_plan(const std::string& folder);
+/// The source with files as they lie in the folder.
+std::map<std::string, std::string> source_in(const std::string& folder, const Plan& plan);
+
+}  // namespace weft
