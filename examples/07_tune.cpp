@@ -9,7 +9,7 @@
 #include <weft/search/verdict.h>
 #include <weft/weft.h>
 
-#include <cstdio>
+#include <algorithm>
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
