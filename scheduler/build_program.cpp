@@ -1,5 +1,6 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/build_program.h>
+#include <weft/scheduler/check_weights.h>
 
 #include <algorithm>
 #include <functional>
@@ -15,33 +16,10 @@ DType value_type(const Algorithm& algorithm) {
   return algorithm.accumulator;
 }
 
-/// The variable that a launch gives for a size.
-std::string variable_of(const Extent& extent) {
-  return extent.multiple == 1 ? extent.name : extent.name + ".parts";
-}
-
-/// Of weights of any size: the entries of an array's first dimension, and of the outermost level.
-std::string entries_variable(const std::string& operand, const std::string& array) {
-  return array_buffer_name(operand, array) + ".entries";
-}
-
 std::string joined(const std::vector<std::string>& names) {
   std::string result;
   for (const std::string& name : names) result += (result.empty() ? "" : "_") + name;
   return result;
-}
-
-std::string shape_text(const Operand& operand) {
-  std::string text;
-  for (const Extent& extent : operand.shape) text += (text.empty() ? "[" : ", ") + extent.text();
-  return text + "]";
-}
-
-bool has_shape(const Operand& operand, const std::vector<std::int64_t>& shape) {
-  return std::equal(shape.begin(), shape.end(), operand.shape.begin(), operand.shape.end(),
-                    [](std::int64_t size, const Extent& extent) {
-                      return extent.is_static() ? size == extent.value : size % extent.multiple == 0;
-                    });
 }
 
 class Builder {
@@ -53,7 +31,7 @@ class Builder {
   }
 
   ir::Program build() {
-    check_weights();
+    check_weights(algorithm_, weights_);
     make_arguments();
     split_sparse_indices();
     row_levels_ = weights_ == nullptr ? 0 : weights_->row_levels();
@@ -63,32 +41,6 @@ class Builder {
   }
 
  private:
-  void check_weights() const {
-    const Operand* sparse = algorithm_.sparse_operand();
-    if (sparse == nullptr) {
-      if (weights_ == nullptr) return;
-      throw UserError({"weights were given to an algorithm without a sparse operand", algorithm_.name,
-                       algorithm_.text(), "an algorithm with one Tensor<…, sparse>"});
-    }
-    if (weights_ == nullptr) {
-      throw UserError({"the sparse operand " + sparse->name + " has no weights", algorithm_.name,
-                       algorithm_.text(), "schedule(algorithm, weights, target)"});
-    }
-    if (!has_shape(*sparse, weights_->shape()) &&
-        !has_shape(*sparse, {weights_->rows(), weights_->columns()})) {
-      throw UserError({"the weights do not have the shape of " + sparse->name, algorithm_.name,
-                       text_of_shape(weights_->shape()), shape_text(*sparse)});
-    }
-    if (any_weights_ && weights_->row_levels() == 0) {
-      throw UserError({"weights of any size do not fit the format", algorithm_.name,
-                       weights_->format().text(), "a format that stores row by row"});
-    }
-    if (weights_->dtype() != sparse->dtype) {
-      throw UserError({"the weights do not have the element type of " + sparse->name, algorithm_.name,
-                       std::string(name_of(weights_->dtype())), std::string(name_of(sparse->dtype))});
-    }
-  }
-
   void make_arguments() {
     for (const Operand& operand : algorithm_.operands) {
       const bool output = &operand == &algorithm_.operands[algorithm_.output.operand];
@@ -508,41 +460,6 @@ class Builder {
 };
 
 }  // namespace
-
-ir::Expr size_of_extent(const Extent& extent) {
-  if (extent.is_static()) return ir::integer(extent.value);
-  return ir::variable(variable_of(extent)) * ir::integer(extent.multiple);
-}
-
-std::string outermost_variable(const std::string& operand) {
-  return operand + ".outermost";
-}
-
-std::string array_buffer_name(const std::string& operand, const std::string& array) {
-  return operand + "." + array;
-}
-
-std::map<std::string, std::int64_t> launch_sizes(const Algorithm& algorithm, const SparseTensor* weights,
-                                                 const std::map<std::string, std::int64_t>& sizes) {
-  std::map<std::string, std::int64_t> result;
-  const auto add = [&](const Extent& extent, std::int64_t size) {
-    if (!extent.is_static()) result[variable_of(extent)] = size / extent.multiple;
-  };
-  for (const Operand& operand : algorithm.operands) {
-    for (const Extent& extent : operand.shape) {
-      if (sizes.contains(extent.name)) add(extent, sizes.at(extent.name));
-    }
-  }
-  if (weights == nullptr || !algorithm.takes_any_weights()) return result;
-  const Operand& sparse = *algorithm.sparse_operand();
-  const bool matrix = sparse.shape.size() != weights->shape().size();
-  for (std::size_t i = 0; i < sparse.shape.size(); ++i)
-    add(sparse.shape[i], matrix ? (i == 0 ? weights->rows() : weights->columns()) : weights->shape()[i]);
-  for (const auto& [name, array] : weights->arrays())
-    result[entries_variable(sparse.name, name)] = array.shape().front();
-  result[outermost_variable(sparse.name)] = weights->levels().front().extent;
-  return result;
-}
 
 std::string row_loop_name(const Algorithm& algorithm) {
   std::vector<std::string> rows;

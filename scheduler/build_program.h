@@ -5,9 +5,8 @@
 #include <weft/dsl/algorithm.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/scheduler/ir/program.h>
+#include <weft/scheduler/launch_sizes.h>
 
-#include <cstdint>
-#include <map>
 #include <string>
 
 namespace weft {
@@ -30,21 +29,8 @@ namespace weft {
 /// weights in a format that does not store row by row.
 ir::Program build_program(const Algorithm& algorithm, const SparseTensor* weights);
 
-/// The values of Program::extents in a launch: `sizes` by the names of extents ("N"), and weights that take
-/// the place of the example. A size that is a multiple of 8 counts eighths: "N.parts".
-std::map<std::string, std::int64_t> launch_sizes(const Algorithm& algorithm, const SparseTensor* weights,
-                                                 const std::map<std::string, std::int64_t>& sizes);
-
-/// A size in programs: a number, a variable, or a multiple of one.
-ir::Expr size_of_extent(const Extent& extent);
-/// The variable for the entries of the outermost level of weights that are given at launch.
-std::string outermost_variable(const std::string& operand);
-
 /// The name of the loop over the rows of the sparse operand: its row indices, joined by "_". Empty where no
 /// operand is sparse.
 std::string row_loop_name(const Algorithm& algorithm);
-
-/// The name of the buffer that holds an array of the sparse operand: "A.begin".
-std::string array_buffer_name(const std::string& operand, const std::string& array);
 
 }  // namespace weft

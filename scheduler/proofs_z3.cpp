@@ -7,7 +7,7 @@
 #include <weft/scheduler/proof_places.h>
 
 #if WEFT_WITH_Z3
-#include <weft/scheduler/z3_expressions.h>
+#include <weft/scheduler/resources_z3_expressions.h>
 #endif
 
 #include <algorithm>

@@ -112,12 +112,11 @@ std::map<std::string, std::string> torch_words(const Package& package) {
       "call.args;\n"
       "{2}{3}  return call;\n}}\n",
       package.name, words["TORCH_PARAMETERS"],
-      package.size.empty()
-          ? ""
-          : fmt::format("  require({0}.dim() > {1}, \"{4}: {0} has too few dimensions\");\n"
-                        "  const std::int64_t n = {2};\n  call.args.{3} = n;\n",
-                        size_source(package, "{}"), size_source(package, "{1}"),
-                        size_source(package, "{}.size({})"), package.size, package.name),
+      package.size.empty() ? ""
+                           : fmt::format("  require({0}.dim() > {1}, \"{4}: {0} has too few dimensions\");\n"
+                                         "  const std::int64_t n = {2};\n  call.args.{3} = n;\n",
+                                         size_source(package, "{}"), size_source(package, "{1}"),
+                                         size_source(package, "{}.size({})"), package.size, package.name),
       prepare);
   return words;
 }

@@ -1,7 +1,7 @@
 #if WEFT_WITH_Z3
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/z3_expressions.h>
+#include <weft/scheduler/resources_z3_expressions.h>
 
 namespace weft {
 

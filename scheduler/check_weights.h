@@ -1,0 +1,14 @@
+// Whether weights are what an algorithm's sparse operand wants.
+#pragma once
+
+#include <weft/dsl/algorithm.h>
+#include <weft/formats/sparse_tensor.h>
+
+namespace weft {
+
+/// UserError when `weights` (null: there are none) do not have the shape or the element type of the sparse
+/// operand, when there is one without weights or weights without one, and for weights of any size in a format
+/// that does not store row by row.
+void check_weights(const Algorithm& algorithm, const SparseTensor* weights);
+
+}  // namespace weft
