@@ -1,6 +1,7 @@
 // bake_values: the stored entries of a block of rows, written out as constants.
 #include <fmt/format.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/baked_entry.h>
 #include <weft/scheduler/steps/baked_nest.h>
 #include <weft/scheduler/steps/chunks.h>
 #include <weft/scheduler/steps/clamped_read.h>
@@ -9,7 +10,6 @@
 #include <weft/scheduler/steps/padded_tile.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace weft::steps {
 namespace {
@@ -19,15 +19,6 @@ using ir::Stmt;
 
 constexpr std::int64_t most_entries = 300'000;     ///< written out in one program, each for every column
 constexpr std::int64_t bytes_of_instruction = 16;  ///< of a GPU
-
-/// One stored entry of a block: sum[row] += value, or += factor * shared.
-struct Entry {
-  std::int64_t column = 0;
-  std::int64_t row = 0;          ///< of the row loop, from 0
-  Expr value;                    ///< the constant, or all of what is added where `shared` is undefined
-  Expr shared;                   ///< what rows with an entry in this column have in common
-  std::vector<Expr> conditions;  ///< that only the launch decides
-};
 
 bool uses_loop_of(const Expr& expr, const std::vector<ir::For>& loops) {
   return std::any_of(loops.begin(), loops.end(),
@@ -129,10 +120,10 @@ class Baking {
     rows.erase(name);
     // The groups or chunks of a block follow one another.
     if (!of_block_ || of_block_->first != rows) of_block_.emplace(rows, entries_of(rows));
-    const std::vector<Entry>& all = of_block_->second;
+    const std::vector<BakedEntry>& all = of_block_->second;
     if (chunks_) {
       const auto before = [&](std::int64_t column) {
-        return std::ranges::lower_bound(all, column, {}, &Entry::column);
+        return std::ranges::lower_bound(all, column, {}, &BakedEntry::column);
       };
       return written({before(group * limits_.chunk), before((group + 1) * limits_.chunk)});
     }
@@ -144,8 +135,8 @@ class Baking {
   }
 
   /// The entries of a block of rows, in order of their columns.
-  std::vector<Entry> entries_of(const KnownWeights::Variables& block) {
-    std::vector<Entry> entries;
+  std::vector<BakedEntry> entries_of(const KnownWeights::Variables& block) {
+    std::vector<BakedEntry> entries;
     KnownWeights::Variables variables = block;
     const std::int64_t groups = nest_.groups ? *ir::integer_value(nest_.groups->group.extent) : 1;
     for (std::int64_t row = 0; row < nest_.extent && !refused_; ++row) {
@@ -158,7 +149,7 @@ class Baking {
       }
     }
     std::stable_sort(entries.begin(), entries.end(),
-                     [](const Entry& a, const Entry& b) { return a.column < b.column; });
+                     [](const BakedEntry& a, const BakedEntry& b) { return a.column < b.column; });
     std::int64_t loads = 0;
     for (std::size_t i = 0; i < entries.size(); ++i)
       loads += i == 0 || entries[i].column != entries[i - 1].column ? 1 : 0;
@@ -166,7 +157,7 @@ class Baking {
     return entries;
   }
 
-  Stmt written(const std::vector<Entry>& entries) const {
+  Stmt written(const std::vector<BakedEntry>& entries) const {
     std::vector<Stmt> statements;
     for (std::size_t i = 0; i < entries.size();) {
       std::size_t end = i;
@@ -209,7 +200,7 @@ class Baking {
   }
 
   void collect(std::size_t next, std::int64_t row, const std::vector<Expr>& around,
-               KnownWeights::Variables& variables, std::vector<Entry>& entries) {
+               KnownWeights::Variables& variables, std::vector<BakedEntry>& entries) {
     if (refused_) return;
     if (next < nest_.entries.size()) {
       const ir::For& loop = nest_.entries[next];
@@ -226,7 +217,7 @@ class Baking {
       variables.erase(loop.name);
       return;
     }
-    Entry entry;
+    BakedEntry entry;
     entry.row = row;
     entry.conditions = around;
     if (!hold(conditions_.needed, variables, entry.conditions)) return;
@@ -237,9 +228,9 @@ class Baking {
     }
     entry.column = weights_.columns()[static_cast<std::size_t>(*position)];
     const Expr value = weights_.fold(nest_.value, variables);
-    take_product(chunks_ ? chunks_->placed(value, entry.column) : value, entry);
+    entry.take(chunks_ ? chunks_->placed(value, entry.column) : value);
     // Zero times what is not finite is not zero.
-    if (!is_finite(entry.value) && !hold(conditions_.of_padding, variables, entry.conditions)) return;
+    if (!entry.has_finite_value() && !hold(conditions_.of_padding, variables, entry.conditions)) return;
     entries.push_back(std::move(entry));
     const auto all = (entries_ + static_cast<std::int64_t>(entries.size())) * nest_.copies;
     if (all <= most_entries) return;
@@ -250,34 +241,11 @@ class Baking {
                fmt::format("at most {} together: compilers take minutes for more", most_entries), loop_};
   }
 
-  static bool is_finite(const Expr& value) {
-    const auto* constant = value.as<ir::Constant>();
-    return constant != nullptr && std::isfinite(constant->real);
-  }
-
-  static void take_product(const Expr& value, Entry& entry) {
-    const auto* product = value.as<ir::Binary>();
-    entry.value = value;
-    if (product == nullptr || product->op != ir::BinaryOperator::multiply) return;
-    const bool left = product->left.as<ir::Constant>() != nullptr;
-    if (!left && product->right.as<ir::Constant>() == nullptr) return;
-    entry.value = left ? product->left : product->right;
-    entry.shared = left ? product->right : product->left;
-  }
-
-  static bool alike(const Entry& a, const Entry& b) {
-    if (!a.shared.defined() || !b.shared.defined() || a.conditions.size() != b.conditions.size())
-      return false;
-    return ir::same(a.shared, b.shared) &&
-           std::equal(a.conditions.begin(), a.conditions.end(), b.conditions.begin(),
-                      [](const Expr& x, const Expr& y) { return ir::same(x, y); });
-  }
-
   /// The entries of one column: what they have in common is read once.
-  void add_column(std::vector<Entry> entries, std::vector<Stmt>& statements) const {
+  void add_column(std::vector<BakedEntry> entries, std::vector<Stmt>& statements) const {
     while (!entries.empty()) {
-      const auto others = std::stable_partition(entries.begin() + 1, entries.end(),
-                                                [&](const Entry& e) { return alike(entries.front(), e); });
+      const auto others = std::stable_partition(
+          entries.begin() + 1, entries.end(), [&](const BakedEntry& e) { return alike(entries.front(), e); });
       statements.push_back(together(entries.begin(), others));
       entries.erase(entries.begin(), others);
     }
@@ -294,7 +262,8 @@ class Baking {
       const Expr value = shared.defined() ? entry->value * ir::variable(name, shared.dtype()) : entry->value;
       updates.push_back(ir::store(wider_, place, value, true));
     }
-    const bool finite = std::all_of(begin, end, [](const Entry& entry) { return is_finite(entry.value); });
+    const bool finite =
+        std::all_of(begin, end, [](const BakedEntry& entry) { return entry.has_finite_value(); });
     Expr counts;
     Chain chain{nest_.columns, {}, {}};
     for (const Expr& condition : begin->conditions) {
@@ -450,7 +419,8 @@ class Baking {
   ir::BufferRef wider_;                ///< the sums of all rows
   ir::BufferRef total_, wider_total_;  ///< between blocks: the sums of all groups, of one row and of all
   ir::BufferRef wider_parts_;          ///< of a split sum
-  std::optional<std::pair<KnownWeights::Variables, std::vector<Entry>>> of_block_;  ///< of the block at hand
+  std::optional<std::pair<KnownWeights::Variables, std::vector<BakedEntry>>>
+      of_block_;  ///< of the block at hand
   std::optional<Reason> refused_;
 };
 

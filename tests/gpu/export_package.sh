@@ -43,7 +43,7 @@ check "build plain from its CUDA sources" build "$packages/plain" "$work/plain_n
 check "smoke plain from its CUDA sources" on_device "$work/plain_nvcc/plain_smoke" "$packages/plain/weights/plain.safetensors"
 
 check "build the launch tests" build "$here/export_package" "$work/launch" "-DPACKAGES=$packages"
-for what in results graph streams wrong; do
+for what in results graph streams devices wrong; do
   check "$what" "$work/launch/launch" "$what" "$packages"
 done
 check "memcheck all of these" compute-sanitizer --error-exitcode 9 "$work/launch/launch" few "$packages"

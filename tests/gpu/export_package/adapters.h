@@ -45,9 +45,10 @@ inline std::vector<char> read_file(const std::string& path) {
     static const char* name() {                                                                              \
       return #Package;                                                                                       \
     }                                                                                                        \
-    static Handle* open(const std::vector<char>& weights) {                                                  \
+    static Handle* open(const std::vector<char>& weights, int device = -1) {                                 \
       char why[256] = "";                                                                                    \
       Package##_open_desc desc = NAME##_OPEN_DESC;                                                           \
+      desc.device = device;                                                                                  \
       Handle* handle = nullptr;                                                                              \
       desc.weights = weights.data();                                                                         \
       desc.weights_bytes = weights.size();                                                                   \

@@ -1,9 +1,10 @@
-// Launches of exported packages: `launch results|graph|streams|wrong|overhead|few PACKAGES`. The last line is the verdict.
+// Launches of exported packages: `launch results|graph|streams|devices|wrong|overhead|few PACKAGES`. The last line is the verdict.
 #include <dlfcn.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <thread>
 
 #include "adapters.h"
@@ -86,6 +87,46 @@ void streams(int launches) {
   }
   for (std::thread &thread : threads) thread.join();
   P::close(handle);
+}
+
+/// Handles of several devices side by side, each opened and launched while another device is the current one.
+template <class P>
+void devices(int count) {
+  const std::vector<char> weights = weights_of<P>();
+  struct OnDevice {
+    typename P::Handle *handle;
+    std::unique_ptr<Operands<P>> operands;
+    cudaStream_t stream;
+  };
+  std::vector<OnDevice> all;
+  const auto other_than = [count](int device) { return (device + 1) % count; };
+  for (int device = 0; device < count; ++device) {
+    require(cudaSetDevice(other_than(device)), "another device");
+    OnDevice each{P::open(weights, device), nullptr, nullptr};
+    require(cudaSetDevice(device), "device");
+    each.operands = std::make_unique<Operands<P>>(each.handle, 33, 50u + static_cast<unsigned>(device));
+    require(cudaStreamCreateWithFlags(&each.stream, cudaStreamNonBlocking), "stream");
+    require(cudaDeviceSynchronize(), "uploads");
+    all.push_back(std::move(each));
+  }
+  for (int device = 0; device < count; ++device) {
+    require(cudaSetDevice(other_than(device)), "another device");
+    for (int i = 0; i < 20; ++i) all[device].operands->launch(all[device].handle, all[device].stream);
+    int current = -1;
+    require(cudaGetDevice(&current), "device");
+    require(current == other_than(device), "the launch left another device current");
+  }
+  for (int device = 0; device < count; ++device) {
+    require(cudaSetDevice(device), "device");
+    require(cudaStreamSynchronize(all[device].stream), "stream");
+    all[device].operands->compare(weights, "device " + std::to_string(device));
+    require(cudaSetDevice(other_than(device)), "another device");
+    P::close(all[device].handle);
+    require(cudaSetDevice(device), "device");
+    all[device].operands.reset();
+    cudaStreamDestroy(all[device].stream);
+  }
+  require(cudaSetDevice(0), "device");
 }
 
 /// Each with its status, and no element written.
@@ -199,6 +240,16 @@ void all_streams(int launches) {
   std::printf("4 packages in four streams, %d launches each\n", launches);
 }
 
+void all_devices() {
+  int count = 0;
+  require(cudaGetDeviceCount(&count), "devices");
+  devices<Plain>(count);
+  devices<Baked>(count);
+  devices<Grouped>(count);
+  devices<Split>(count);
+  std::printf("4 packages on %d device%s, opened and launched while another was current\n", count, count == 1 ? "" : "s");
+}
+
 }  // namespace
 
 int main(int count, char **arguments) {
@@ -208,6 +259,7 @@ int main(int count, char **arguments) {
   if (what == "results" || what == "few") all_results(what == "few" ? std::vector<int>{1, 33, 64} : all_sizes);
   if (what == "graph" || what == "few") all_graphs(what == "few" ? 2 : 100);
   if (what == "streams" || what == "few") all_streams(what == "few" ? 2 : 200);
+  if (what == "devices") all_devices();
   if (what == "overhead") overhead();
   if (what == "wrong" || what == "few") {
     wrong();
