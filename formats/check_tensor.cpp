@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/index_numbers.h>
+#include <weft/formats/kept_slots.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/formats/value_place.h>
 
@@ -83,11 +84,35 @@ class Checker {
     for (std::size_t i = 0; i < order.levels.size(); ++i) {
       const int level = order.levels[i];
       const bool exists = level >= 0 && level < count;
-      if (!exists || (i > 0 && levels[static_cast<std::size_t>(level)].kind != LevelKind::dense))
+      const auto has_number = [&](LevelKind kind) {
+        return kind == LevelKind::dense || kind == LevelKind::n_of_m;
+      };
+      if (!exists || (i > 0 && !has_number(levels[static_cast<std::size_t>(level)].kind)))
         refuse("the order of values", fmt::format("level {}", level), "a level, after the first a dense one");
+    }
+    for (int i = 0; i < count; ++i) {
+      if (levels[static_cast<std::size_t>(i)].kind == LevelKind::n_of_m) check_kept_level(i);
     }
     if (order.swizzle < 0 || order.swizzle > 3)
       refuse("the order of values", fmt::format("swizzle {}", order.swizzle), "0 to 3");
+  }
+
+  /// Codes go by block, by row and by what is kept, and so do values.
+  void check_kept_level(int number) const {
+    const auto& levels = tensor_.levels();
+    const std::vector<int>& order = tensor_.value_order().levels;
+    const Level& level = levels[static_cast<std::size_t>(number)];
+    const std::vector<int> expected{level.parent < 0 ? number - 1 : level.parent,
+                                    order.size() < 2 ? -1 : order[1], number};
+    const bool ordered = order == expected && expected[0] >= 0 && expected[1] < number &&
+                         levels[static_cast<std::size_t>(expected[1])].kind == LevelKind::dense;
+    if (!ordered)
+      refuse(fmt::format("level {}", number), "values in another order than codes",
+             "values by its parent, by a dense level before it, and by itself");
+    const std::int64_t rows = levels[static_cast<std::size_t>(expected[1])].extent;
+    if (rows % rows_of_words != 0 || level.extent < 1 || level.extent % (slots_of_words / 2) != 0)
+      refuse(fmt::format("level {}", number), fmt::format("{} rows of {} kept places", rows, level.extent),
+             fmt::format("a multiple of {} rows, of {} places", rows_of_words, slots_of_words / 2));
   }
 
   enum class Content : std::uint8_t { values, offsets, coordinates };
@@ -115,16 +140,32 @@ class Checker {
         }
       } else if (level.kind == LevelKind::singleton) {
         check_size(level.index, positions, Content::coordinates);
+      } else if (level.kind == LevelKind::n_of_m) {
+        check_codes(level, positions);
+        positions *= 2 * level.extent;
       } else {
         check_size(level.begin, positions + 1, Content::offsets);
         positions = places_of(level);
         check_ends(level.begin, positions);
       }
       begin_.push_back(offsets_of(level.begin));
-      index_.push_back(level.index.empty() ? IndexNumbers() : IndexNumbers(tensor_.array(level.index)));
+      const bool has_coordinates = !level.index.empty() && level.kind != LevelKind::n_of_m;
+      index_.push_back(has_coordinates ? IndexNumbers(tensor_.array(level.index)) : IndexNumbers());
       places_.push_back(positions);
     }
     check_values();
+  }
+
+  void check_codes(const Level& level, std::int64_t blocks) {
+    const auto rows = static_cast<std::size_t>(tensor_.value_order().levels.at(1));
+    const std::vector<std::int64_t> shape{blocks, tensor_.levels()[rows].extent / rows_of_words,
+                                          level.extent / (slots_of_words / 2), lanes_of_words};
+    check_size(level.index, element_count(shape, level.index), Content::offsets);
+    const Array& codes = tensor_.array(level.index);
+    if (codes.shape() != shape)
+      refuse("array " + level.index, "shape " + text_of_shape(codes.shape()),
+             "shape " + text_of_shape(shape));
+    kept_ = KeptSlots(codes);
   }
 
   std::size_t parent_of(std::size_t level) const {
@@ -202,6 +243,7 @@ class Checker {
     const Level& level = tensor_.levels()[depth];
     const bool dense = level.kind == LevelKind::dense;
     const std::int64_t parent = depth == 0 ? 0 : position_[parent_of(depth)];
+    if (level.kind == LevelKind::n_of_m) return descend_kept(depth, place, parent);
     std::int64_t first = dense ? parent * level.extent : parent;
     std::int64_t last = first + (dense ? level.extent : 1);
     if (level.kind == LevelKind::compressed) std::tie(first, last) = children(depth, place, parent);
@@ -225,6 +267,42 @@ class Checker {
     }
   }
 
+  /// Tensor cores read codes of all rows, also of those that fill up a group.
+  void descend_kept(std::size_t depth, const Place& place, std::int64_t block) {
+    const Level& level = tensor_.levels()[depth];
+    const std::int64_t row = child_[value_place_->level(1)];
+    for (std::int64_t kept = 0; kept < level.extent; ++kept) {
+      const std::int64_t slot = kept_(block, row, kept);
+      if (kept % kept_of_quad == 0 && kept_(block, row, kept + 1) <= slot)
+        refuse_code(depth, place, block, kept);
+      Place next = place;
+      position_[depth] = block * 2 * level.extent + slot;
+      child_[depth] = kept;
+      move(depth, next, slot, [&] { return where(depth, place, level.index, kept); });
+      descend(depth + 1, next);
+    }
+  }
+
+  /// Names the first column that the quad may keep.
+  [[noreturn]] void refuse_code(std::size_t depth, const Place& place, std::int64_t block,
+                                std::int64_t kept) const {
+    const Level& level = tensor_.levels()[depth];
+    const std::int64_t row = child_[value_place_->level(1)];
+    const std::int64_t first_slot = kept / kept_of_quad * slots_of_quad;
+    const bool listed = depth + 1 < tensor_.levels().size();
+    const std::int64_t column =
+        listed ? index_[depth + 1][static_cast<std::size_t>(block * 2 * level.extent + first_slot)]
+               : place.column + first_slot;
+    const std::int64_t first = kept_(block, row, kept) - first_slot;
+    const std::int64_t second = kept_(block, row, kept + 1) - first_slot;
+    const std::string of_row =
+        place.padding ? fmt::format("row {} of the last group", row) : fmt::format("row {}", place.row);
+    refuse(fmt::format("{}, {}, {} of block {}", of_row,
+                       column < 0 ? "no column" : fmt::format("column {}", column), level.index, block),
+           fmt::format("code 0x{:X}, slots {} and {}", code_of(first, second), first, second),
+           "two slots in ascending order: 0x4, 0x8, 0x9, 0xC, 0xD or 0xE");
+  }
+
   std::pair<std::int64_t, std::int64_t> children(std::size_t depth, const Place& place,
                                                  std::int64_t position) const {
     const auto parent = static_cast<std::size_t>(position);
@@ -242,7 +320,8 @@ class Checker {
   bool ends_a_block(std::size_t depth) const {
     const auto& levels = tensor_.levels();
     const auto here = levels.begin() + static_cast<std::ptrdiff_t>(depth);
-    return here->kind == LevelKind::dense && std::any_of(levels.begin(), here, [&](const Level& outer) {
+    const bool fills = here->kind == LevelKind::dense || here->kind == LevelKind::n_of_m;
+    return fills && std::any_of(levels.begin(), here, [&](const Level& outer) {
              return outer.dimension == here->dimension && outer.stride > here->stride;
            });
   }
@@ -304,6 +383,7 @@ class Checker {
   const Array* values_ = nullptr;
   std::vector<std::span<const std::int32_t>> begin_;
   std::vector<IndexNumbers> index_;
+  KeptSlots kept_;
   bool has_row_order_ = false;
   std::vector<std::int64_t> places_;    ///< positions of each level
   std::vector<std::int64_t> position_;  ///< of the place that the walk stands at, by level

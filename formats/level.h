@@ -15,6 +15,11 @@ enum class LevelKind : std::uint8_t {
   compressed,  ///< children begin[parent] .. begin[parent+1]; position = child; coordinate = index[position],
                ///< where there is an index
   singleton,   ///< exactly one child, at the parent's own position; coordinate = index[position]
+  /// 2:4 of sparse tensor cores: a position has 2 * extent slots, of each four of which two are children. The
+  /// children are numbered through; child c is slot c / 2 * 4 + its code, where codes lie in the array index
+  /// as formats/kept_slots.h says, by row: that of the dense level that ValueOrder names second. position =
+  /// parent * 2 * extent + slot; coordinate = slot
+  n_of_m,
 };
 
 /// The dimension of the matrix that a level's coordinate belongs to.
@@ -31,10 +36,10 @@ enum class Dimension : std::uint8_t {
 struct Level {
   LevelKind kind = LevelKind::dense;
   Dimension dimension = Dimension::row;
-  std::int64_t extent = 0;  ///< children of a dense level; unused otherwise
+  std::int64_t extent = 0;  ///< children of a dense or n_of_m level; unused otherwise
   std::int64_t stride = 1;
   std::string begin = {};  ///< array of a compressed level: parents + 1 offsets
-  std::string index = {};  ///< array of a compressed or singleton level: coordinates; empty: it has none
+  std::string index = {};  ///< array of coordinates, of codes where n_of_m; empty: it has none
   bool padded = false;     ///< index may hold -1: nothing is stored in that place
   /// The level, by number, whose positions this one finds children of; -1: the one before. A level that
   /// skips some in between has the same children for all of theirs: the rows of a group share its columns.
@@ -45,8 +50,8 @@ struct Level {
 /// Where "values" holds the value of a stored place.
 struct ValueOrder {
   /// Empty: at the position of the last level. Else "values" has a dimension for each level named here, by
-  /// number: in the first one the place is the position of that level, in the others, which are dense levels,
-  /// the child's number.
+  /// number: in the first one the place is the position of that level, in the others, which are dense or
+  /// n_of_m levels, the child's number.
   std::vector<int> levels = {};
   /// As ir::Buffer::swizzle: how the bytes of "values" are mixed.
   int swizzle = 0;

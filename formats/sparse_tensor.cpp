@@ -1,5 +1,6 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/index_numbers.h>
+#include <weft/formats/kept_slots.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/formats/value_place.h>
 
@@ -24,7 +25,11 @@ class Walker {
     for (std::size_t i = 0; i < levels_.size(); ++i) {
       const Level& level = levels_[i];
       if (!level.begin.empty()) begin_[i] = tensor.array(level.begin).as<std::int32_t>();
-      if (!level.index.empty()) index_[i] = IndexNumbers(tensor.array(level.index));
+      if (level.kind == LevelKind::n_of_m) {
+        kept_ = KeptSlots(tensor.array(level.index));
+      } else if (!level.index.empty()) {
+        index_[i] = IndexNumbers(tensor.array(level.index));
+      }
     }
   }
 
@@ -39,6 +44,7 @@ class Walker {
     if (depth == levels_.size()) return visit(row, column, value_place_(position_, child_));
     const Level& level = levels_[depth];
     const std::int64_t parent = parent_position(level, depth);
+    if (level.kind == LevelKind::n_of_m) return descend_kept(depth, parent, row, column, visit);
     std::int64_t first = level.kind == LevelKind::dense ? parent * level.extent : parent;
     std::int64_t last = first + (level.kind == LevelKind::dense ? level.extent : 1);
     if (level.kind == LevelKind::compressed) {
@@ -53,12 +59,32 @@ class Walker {
                                       : index.empty()                ? 0
                                                       : index[static_cast<std::size_t>(position)];
       if (level.padded && coordinate < 0) continue;
-      const std::int64_t at_row = row + (level.dimension == Dimension::row ? coordinate * level.stride : 0);
-      const std::int64_t at_column =
-          column + (level.dimension == Dimension::column ? coordinate * level.stride : 0);
-      // The rest of a block at the edge.
-      if (at_row < rows_ && at_column < columns_) descend(depth + 1, at_row, at_column, visit);
+      move(depth, coordinate, row, column, visit);
     }
+  }
+
+  template <class Visit>
+  void descend_kept(std::size_t depth, std::int64_t parent, std::int64_t row, std::int64_t column,
+                    const Visit& visit) {
+    const std::int64_t extent = levels_[depth].extent;
+    const std::int64_t line = child_[value_place_.level(1)];
+    for (std::int64_t place = 0; place < extent; ++place) {
+      const std::int64_t slot = kept_(parent, line, place);
+      position_[depth] = parent * 2 * extent + slot;
+      child_[depth] = place;
+      move(depth, slot, row, column, visit);
+    }
+  }
+
+  template <class Visit>
+  void move(std::size_t depth, std::int64_t coordinate, std::int64_t row, std::int64_t column,
+            const Visit& visit) {
+    const Level& level = levels_[depth];
+    const std::int64_t at_row = row + (level.dimension == Dimension::row ? coordinate * level.stride : 0);
+    const std::int64_t at_column =
+        column + (level.dimension == Dimension::column ? coordinate * level.stride : 0);
+    // The rest of a block at the edge.
+    if (at_row < rows_ && at_column < columns_) descend(depth + 1, at_row, at_column, visit);
   }
 
   std::int64_t parent_position(const Level& level, std::size_t depth) const {
@@ -72,6 +98,7 @@ class Walker {
   ValuePlace value_place_;
   std::vector<std::span<const std::int32_t>> begin_;
   std::vector<IndexNumbers> index_;
+  KeptSlots kept_;
   std::vector<std::int64_t> position_;
   std::vector<std::int64_t> child_;
 };

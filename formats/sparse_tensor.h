@@ -53,8 +53,9 @@ class SparseTensor {
   /// Zeros filled in, shape [rows, columns].
   Array to_dense() const;
   /// Throws UserError that names the row, the array and the place when sizes do not fit together, when
-  /// offsets decrease or leave the arrays, when a coordinate is out of range, when a place is stored twice,
-  /// when a row order is no permutation, or when the value of padding is not +0.
+  /// offsets decrease or leave the arrays, when a coordinate is out of range, when a code does not name two
+  /// slots in ascending order, when a place is stored twice, when a row order is no permutation, or when the
+  /// value of padding is not +0.
   void check() const;
 
  private:

@@ -13,6 +13,13 @@ std::int64_t swizzled_place(std::int64_t place, std::size_t bytes_of_element, in
   return (byte ^ (line << bits_of_chunk)) / size;
 }
 
+int swizzle_of_line(std::int64_t bytes) {
+  for (int swizzle = 1; swizzle <= 3; ++swizzle) {
+    if (bytes == std::int64_t{16} << swizzle) return swizzle;
+  }
+  return 0;
+}
+
 ValuePlace::ValuePlace(const std::vector<Level>& levels, ValueOrder order, std::size_t bytes_of_element)
     : order_(std::move(order)), bytes_of_element_(bytes_of_element) {
   for (const int level : order_.levels) extents_.push_back(levels.at(static_cast<std::size_t>(level)).extent);

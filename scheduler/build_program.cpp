@@ -1,6 +1,8 @@
 #include <weft/dsl/errors.h>
+#include <weft/formats/kept_slots.h>
 #include <weft/scheduler/build_program.h>
 #include <weft/scheduler/check_weights.h>
+#include <weft/scheduler/instructions.h>
 
 #include <algorithm>
 #include <functional>
@@ -65,11 +67,12 @@ class Builder {
   }
 
   void make_sparse_arguments(const Operand& operand) {
-    // Coordinates and positions are not, save the mark of padding; a tensor's check has made sure.
+    // Coordinates and positions are not below zero, save the mark of padding; a tensor's check has made sure.
+    // Codes fill their words.
     const auto& levels = weights_->levels();
     for (const auto& [name, array] : weights_->arrays()) {
-      const bool padded = std::any_of(levels.begin(), levels.end(), [&](const Level& level) {
-        return (level.padded || any_weights_) && level.index == name;
+      const bool below_zero = std::any_of(levels.begin(), levels.end(), [&](const Level& level) {
+        return (level.padded || any_weights_ || level.kind == LevelKind::n_of_m) && level.index == name;
       });
       std::vector<Expr> shape;
       for (const std::int64_t extent : array.shape()) shape.emplace_back(extent);
@@ -80,7 +83,7 @@ class Builder {
       }
       auto buffer = std::make_shared<ir::Buffer>(
           *ir::make_buffer(array_buffer_name(operand.name, name), array.dtype(), ir::Scope::global,
-                           ir::Access::read, shape, !is_float(array.dtype()) && !padded));
+                           ir::Access::read, shape, !is_float(array.dtype()) && !below_zero));
       if (name == "values") buffer->swizzle = weights_->value_order().swizzle;
       arrays_[name] = buffer;
       program_.buffers.push_back(buffer);
@@ -168,7 +171,8 @@ class Builder {
     const auto meet = [&](const Expr& coordinate) {
       Expr& sum = level.dimension == Dimension::row ? walk.row : walk.column;
       if (level.dimension != Dimension::none) sum = sum + coordinate * ir::integer(level.stride);
-      if (level.padded || (any_weights_ && !level.index.empty()))
+      const bool listed = !level.index.empty() && level.kind != LevelKind::n_of_m;
+      if (level.padded || (any_weights_ && listed))
         (of_row ? walk.of_row : walk.conditions).push_back(ir::integer(0) <= coordinate);
       if (ends_blocks(first))
         (of_row ? walk.of_row : walk.conditions).push_back(sum < extent_of(level.dimension));
@@ -181,6 +185,7 @@ class Builder {
       return walk_levels(first + 1, last, walk, body);
     }
     const bool dense = level.kind == LevelKind::dense;
+    const bool kept = level.kind == LevelKind::n_of_m;
     const std::string name = loop_name(first, !dense);
     const Expr variable = ir::variable(name);
     ir::For loop;
@@ -193,6 +198,13 @@ class Builder {
       walk.position.push_back(parent * loop.extent + variable);
       walk.child.push_back(variable);
       meet(variable);
+    } else if (kept) {
+      loop.begin = ir::integer(0);
+      loop.extent = ir::integer(level.extent);
+      const Expr slot = kept_slot(level, walk, parent, variable);
+      walk.position.push_back(parent * ir::integer(2 * level.extent) + slot);
+      walk.child.push_back(variable);
+      meet(slot);
     } else {
       loop.begin = ir::load(arrays_.at(level.begin), {parent});
       loop.extent = ir::load(arrays_.at(level.begin), {parent + 1}) - loop.begin;
@@ -202,6 +214,15 @@ class Builder {
     }
     loop.body = walk_levels(first + 1, last, walk, body);
     return ir::for_loop(std::move(loop));
+  }
+
+  /// The slot of a kept place, by its code.
+  Expr kept_slot(const Level& level, const Walk& walk, const Expr& block, const Expr& place) const {
+    const auto rows = static_cast<std::size_t>(weights_->value_order().levels.at(1));
+    const Expr& row = walk.child.at(rows);
+    const CodePlace<Expr> at = code_place(row, place);
+    return ir::call(std::string(weft::kept_slot), DType::i64,
+                    {ir::load(arrays_.at(level.index), {block, at.tile, at.step, at.lane}), row, place});
   }
 
   Expr extent_of(Dimension dimension) const {
@@ -221,8 +242,10 @@ class Builder {
     const auto of_block = [&](const Level& outer) {
       return outer.dimension == level.dimension && outer.stride > level.stride;
     };
-    return level.kind == LevelKind::dense && level.dimension != Dimension::none && level.stride == 1 &&
-           (any_weights_ || extent % level.extent != 0) &&
+    if (level.kind != LevelKind::dense && level.kind != LevelKind::n_of_m) return false;
+    const std::int64_t length = level.kind == LevelKind::n_of_m ? 2 * level.extent : level.extent;
+    return level.dimension != Dimension::none && level.stride == 1 &&
+           (any_weights_ || extent % length != 0) &&
            std::any_of(levels.begin(), levels.begin() + static_cast<std::ptrdiff_t>(number), of_block);
   }
 

@@ -36,6 +36,21 @@ ir::Expr rational_erf(std::span<const ir::Expr> operands) {
   return x * numerator / denominator;
 }
 
+/// The slot of a kept place: two bits of the word, of the half for its row (formats/kept_slots.h).
+ir::Expr slot_of_code(std::span<const ir::Expr> operands) {
+  const ir::Expr& row = operands[1];
+  const ir::Expr& place = operands[2];
+  ir::Expr bits = operands[0];
+  const auto skip = [&](const ir::Expr& lower, std::int64_t skipped) {
+    bits = ir::select(lower, bits, bits / ir::integer(std::int64_t{1} << skipped));
+  };
+  skip(row % 16 < 8, 16);
+  skip(place % 8 < 4, 8);
+  skip(place % 4 < 2, 4);
+  skip(place % 2 < 1, 2);
+  return place / 2 * 4 + bits % 4;
+}
+
 std::vector<Instruction> with_effects(std::vector<Instruction> rows) {
   for (Instruction& row : effect_instructions()) rows.push_back(std::move(row));
   return rows;
@@ -101,6 +116,7 @@ const std::vector<Instruction>& table() {
        "",
        0,
        nullptr},
+      {kept_slot, i64, {i64, i64, i64}, "", "", "", "", 0, slot_of_code},
       {last_arrival, boolean, {i32, i64}, "", "", "", "", 0, nullptr},
       // What lesson 5 asks: would a fused multiply-add with its ReLU pay?
       {"fma_relu_f32",

@@ -43,6 +43,10 @@ struct Instruction {
 inline constexpr std::string_view last_arrival = "last_arrival";
 bool is_last_arrival(const ir::Expr& condition);
 
+/// The row `kept_slot(word, row, place)`: which slot of its block a kept place of 2:4 sparsity is, from the
+/// word that has its code (formats/kept_slots.h). `row` counts from the first of the group.
+inline constexpr std::string_view kept_slot = "kept_slot";
+
 /// Every row, in the order of the file.
 std::span<const Instruction> instructions();
 /// The row of that name; InternalError when there is none.

@@ -59,13 +59,16 @@ class Facts {
       add_dense(number, parents);
     } else if (level.kind == LevelKind::compressed) {
       add_list(number, parents);
+    } else if (level.kind == LevelKind::n_of_m) {
+      require_entries(level.index, parents);
+      counts_.push_back(parents * ir::integer(2 * level.extent));
     } else {
       counts_.push_back(parents);
     }
     if (level.dimension == Dimension::none) return;
     // Coordinates inside a block end with it.
     const Expr extent = std::exchange(left_.at(level.dimension), ir::integer(level.stride));
-    if (!level.index.empty()) add_coordinates(level, extent);
+    if (!level.index.empty() && level.kind != LevelKind::n_of_m) add_coordinates(level, extent);
   }
 
   void add_dense(std::size_t number, const Expr& parents) {

@@ -83,9 +83,11 @@ class Question {
     return ask(expressions);
   }
 
-  /// What an instruction answers may be anything; but of the blocks that arrive at one place, one alone is
-  /// the last.
+  /// What an instruction answers is what it means, or may be anything; but of the blocks that arrive at one
+  /// place, one alone is the last.
   z3::expr answer_of(const ir::Call& call, const Run& run) {
+    const Instruction& row = instruction(call.instruction);
+    if (row.meaning != nullptr && row.result == DType::i64) return integer(row.meaning(call.arguments), run);
     Answer own{call.instruction, {}, run, variable("answer " + std::to_string(unknown_++))};
     for (const Expr& argument : call.arguments) {
       const auto* place = argument.as<ir::Load>();

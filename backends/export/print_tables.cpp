@@ -129,7 +129,8 @@ class Tables {
     for (const Level& level : packing.weights->levels()) {
       const auto* kind = level.kind == LevelKind::dense        ? "dense"
                          : level.kind == LevelKind::compressed ? "compressed"
-                                                               : "singleton";
+                         : level.kind == LevelKind::singleton  ? "singleton"
+                                                               : "n_of_m";
       const auto* dimension = level.dimension == Dimension::row      ? "row"
                               : level.dimension == Dimension::column ? "column"
                                                                      : "none";

@@ -20,14 +20,6 @@ constexpr std::int64_t fewest_rows = 8;
 constexpr std::int64_t bytes_of_line = 128;
 constexpr std::int64_t columns_of_16_bits = 1 << 15;
 
-/// 1, 2, 3 for rows of 32, 64, 128 bytes.
-int swizzle_of(std::int64_t bytes_of_row) {
-  for (int swizzle = 1; swizzle <= 3; ++swizzle) {
-    if (bytes_of_row == std::int64_t{16} << swizzle) return swizzle;
-  }
-  return 0;
-}
-
 /// Fills the arrays of one weight group by group.
 class Packer {
  public:
@@ -144,7 +136,8 @@ SparseTensor pack_groups(const WeightMatrix& weights, const Format& format, cons
       {.kind = LevelKind::dense, .dimension = Dimension::none, .extent = shape.places, .loop = "place"});
   levels.push_back(
       {.kind = LevelKind::singleton, .dimension = Dimension::column, .index = "column", .padded = true});
-  const int swizzle = swizzle_of(shape.places * static_cast<std::int64_t>(size_of(weights.values.dtype())));
+  const int swizzle =
+      swizzle_of_line(shape.places * static_cast<std::int64_t>(size_of(weights.values.dtype())));
   for (SparseTensor::NamedArray& array : packer.arrays(swizzle)) arrays.push_back(std::move(array));
   return SparseTensor(format, weights.shape, weights.rows, weights.columns, std::move(levels),
                       std::move(arrays), {.levels = {blocks, 1, blocks + 1}, .swizzle = swizzle});

@@ -3,7 +3,10 @@
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
 
+#include <algorithm>
 #include <cstring>
+#include <map>
+#include <set>
 
 namespace weft {
 
@@ -58,6 +61,42 @@ std::vector<GeneratedMatrix> generated_matrices() {
   filter.set(5, 1);
   filter.set(40, 2);
   result.push_back({"filter", from_dense(filter, "filter")});
+  return result;
+}
+
+WeightMatrix fitted(const WeightMatrix& weights, const Format& format) {
+  if (format.name != "n_m" && format.name != "v_n_m") return weights;
+  const auto parameter = [&](const char* name, std::int64_t otherwise) {
+    const auto found = format.parameters.find(name);
+    return found == format.parameters.end() ? otherwise : found->second;
+  };
+  const bool any_columns = format.name == "n_m";  // four of four
+  const std::int64_t rows = parameter("V", formats::PairOptions{}.rows);
+  const std::int64_t columns = any_columns ? 4 : parameter("M", 8);
+  WeightMatrix result = weights;
+  result.column.clear();
+  result.row_begin.assign(1, 0);
+  std::vector<std::int64_t> entries;
+  std::map<std::int64_t, std::set<std::int64_t>> kept;  // columns of each block, of one group
+  for (std::int64_t row = 0; row < weights.rows; ++row) {
+    if (row % rows == 0) kept.clear();
+    std::map<std::int64_t, int> of_row;
+    const auto at = static_cast<std::size_t>(row);
+    for (std::int64_t entry = weights.row_begin[at]; entry < weights.row_begin[at + 1]; ++entry) {
+      const std::int64_t column = weights.column[static_cast<std::size_t>(entry)];
+      std::set<std::int64_t>& group = kept[column / columns];
+      if (!any_columns && group.size() == 4 && !group.contains(column)) continue;
+      if (of_row[column / columns] == 2) continue;
+      ++of_row[column / columns];
+      group.insert(column);
+      result.column.push_back(static_cast<std::int32_t>(column));
+      entries.push_back(entry);
+    }
+    result.row_begin.push_back(result.stored());
+  }
+  result.values = Array(weights.values.dtype(), {result.stored()});
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    result.values.copy_element(static_cast<std::int64_t>(i), weights.values, entries[i]);
   return result;
 }
 

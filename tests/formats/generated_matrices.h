@@ -1,6 +1,7 @@
 // Weights made for tests: shapes and patterns at which formats go wrong.
 #pragma once
 
+#include <weft/formats/format.h>
 #include <weft/formats/weight_matrix.h>
 
 #include <cstdint>
@@ -22,6 +23,10 @@ WeightMatrix random_matrix(std::int64_t rows, std::int64_t columns, double densi
 /// Empty rows and columns, nothing stored, one element, no rows, no columns, one long row, all stored, odd
 /// sizes.
 std::vector<GeneratedMatrix> generated_matrices();
+
+/// As much of the weight as the format holds: of n_m and v_n_m, the first columns of a block and the first
+/// entries of a row; of other formats, all of it.
+WeightMatrix fitted(const WeightMatrix& weights, const Format& format);
 
 /// Same shape, positions and bits.
 bool same_bits(const Array& left, const Array& right);

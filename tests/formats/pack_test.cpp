@@ -41,13 +41,15 @@ std::vector<float> floats(const SparseTensor& tensor) {
 }
 
 bool fills_blocks(std::string_view format) {
-  return format == "bcsr" || format == "blocked_ell" || format == "vector_wise" || format == "shfl_bw";
+  return format == "bcsr" || format == "blocked_ell" || format == "vector_wise" || format == "shfl_bw" ||
+         format == "n_m" || format == "v_n_m";
 }
 
 TEST(Pack, EveryFormatGivesBackEveryGeneratedMatrix) {
-  for (const auto& [name, weights] : generated_matrices()) {
+  for (const auto& [name, given] : generated_matrices()) {
     for (const NamedFormat& format : named_formats()) {
       SCOPED_TRACE(name + " in " + std::string(format.name));
+      const WeightMatrix weights = fitted(given, parse_format(format.name));
       const SparseTensor tensor = pack(weights, parse_format(format.name));
       EXPECT_TRUE(same_bits(tensor.to_dense(), to_dense(weights)));
       EXPECT_EQ(tensor.shape(), weights.shape);
@@ -125,7 +127,7 @@ TEST(Pack, PaddedCsrFillsRowsUpToGroups) {
 
 TEST(Pack, RepackingKeepsEntries) {
   for (const NamedFormat& format : named_formats()) {
-    const SparseTensor tensor = pack(small(), parse_format(format.name));
+    const SparseTensor tensor = pack(fitted(small(), parse_format(format.name)), parse_format(format.name));
     const SparseTensor again = repack(repack(tensor, formats::padded_csr()), tensor.format());
     for (const SparseTensor::NamedArray& named : tensor.arrays()) {
       ASSERT_EQ(named.array.size(), again.array(named.name).size()) << format.name << ", " << named.name;

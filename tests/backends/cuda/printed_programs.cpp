@@ -7,6 +7,8 @@
 #include <functional>
 #include <utility>
 
+#include "formats/generated_matrices.h"
+
 namespace weft::test {
 namespace {
 
@@ -31,7 +33,7 @@ SparseTensor weights(const Format& format, DType dtype, std::vector<std::int64_t
     const std::int64_t row = i / columns;
     if (row != 2 && (7 * row + 3 * i) % 10 < 3) dense.set(i, static_cast<double>(i % 9 + 1) / 4);
   }
-  return pack(from_dense(dense, "the test"), format);
+  return pack(fitted(from_dense(dense, "the test"), format), format);
 }
 
 PrintedProgram printed(std::string name, const Schedule& schedule) {

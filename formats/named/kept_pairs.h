@@ -1,0 +1,34 @@
+// Weights that keep two of four: n_m and v_n_m.
+#pragma once
+
+#include <weft/formats/named/common.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace weft::named {
+
+/// Rows of a group, slots of a block, from the parameters "V" and "k". UserError for other values than
+/// formats::PairOptions says.
+struct PairShape {
+  std::int64_t rows = 0;  ///< V
+  std::int64_t slots = 0;
+
+  std::int64_t groups_of(std::int64_t rows) const;
+  std::int64_t blocks_of(std::int64_t quads) const;
+};
+/// `rows` where the format names none.
+PairShape pair_shape(const Format& format, std::int64_t rows);
+
+/// The columns that the slots of a group stand for, four for each quad; -1 where a slot has none.
+using SlotColumns = std::vector<std::int32_t>;
+
+/// Packs weights whose rows keep at most two of the columns of each quad. `columns` has the slots of each
+/// group, or of all groups together; `of_quad` says of how many columns a quad has four. UserError that names
+/// the first row that keeps more. `levels` are two for the rows, that of the blocks, that of what is kept,
+/// and those behind it; `arrays` are what they name.
+SparseTensor pack_pairs(const WeightMatrix& weights, const Format& format, const PairShape& shape,
+                        const std::vector<SlotColumns>& columns, std::int64_t of_quad,
+                        std::vector<Level> levels, std::vector<SparseTensor::NamedArray> arrays);
+
+}  // namespace weft::named

@@ -1,0 +1,52 @@
+// 2:4: every row keeps two of each four columns (see kept_pairs).
+#include <weft/formats/kept_slots.h>
+#include <weft/formats/named/kept_pairs.h>
+
+#include <numeric>
+
+namespace weft {
+namespace named {
+
+NamedFormat n_m();
+
+namespace {
+
+constexpr std::int64_t default_rows = 128;
+
+SparseTensor pack_n_m(const WeightMatrix& weights, const Format& format) {
+  check_parameters(format, {"V", "k"});
+  const PairShape shape = pair_shape(format, default_rows);
+  const std::int64_t blocks = shape.blocks_of((weights.columns + slots_of_quad - 1) / slots_of_quad);
+  SlotColumns columns(static_cast<std::size_t>(weights.columns));
+  std::iota(columns.begin(), columns.end(), 0);
+  std::vector<Level> levels{
+      {.dimension = Dimension::row,
+       .extent = shape.groups_of(weights.rows),
+       .stride = shape.rows,
+       .loop = "block"},
+      {.dimension = Dimension::row, .extent = shape.rows, .loop = "row"},
+      {.dimension = Dimension::column, .extent = blocks, .stride = shape.slots, .parent = 0, .loop = "block"},
+      {.kind = LevelKind::n_of_m,
+       .dimension = Dimension::column,
+       .extent = shape.slots / 2,
+       .index = "metadata",
+       .loop = "place"},
+  };
+  return pack_pairs(weights, format, shape, {columns}, slots_of_quad, std::move(levels), {});
+}
+
+}  // namespace
+
+NamedFormat n_m() {
+  return {"n_m", "2:4 in the order of sparse tensor cores: two of each four columns of a row", pack_n_m};
+}
+
+}  // namespace named
+
+Format formats::n_m(const PairOptions& options) {
+  Format format{"n_m", {{"V", options.rows}}};
+  if (options.places != PairOptions{}.places) format.parameters["k"] = options.places;
+  return format;
+}
+
+}  // namespace weft
