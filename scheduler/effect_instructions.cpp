@@ -125,6 +125,13 @@ void add_barriers(std::vector<Instruction>& rows) {
   shuffle.result = i32;
   shuffle.results = 1;
   rows.push_back(std::move(shuffle));
+  // Whether no lane of the warp has a negative number.
+  Instruction vote = effect("none_negative", 0, {i32},
+                            "{ .reg .pred all; setp.ge.s32 all, $1, 0; vote.sync.all.pred all, all, "
+                            "0xffffffff; selp.b32 $0, 1, 0, all; }");
+  vote.result = i32;
+  vote.results = 1;
+  rows.push_back(std::move(vote));
   rows.push_back(effect("barrier_of_warp", 0, {}, "bar.warp.sync 0xffffffff;"));
   rows.push_back(effect("barrier_of_some", 0, {i32, i32}, "bar.sync #0, #1;"));
 }

@@ -79,7 +79,7 @@ class Tiles {
         {"consumer_registers", roles ? Values{0, 152, 208} : Values{0}},
         {"groups", {1, 2, 4}},
         {"line", {16, 32, 64}},
-        {"blocks", {0, processors}},
+        {"blocks", {0, processors, 2 * processors}},
     };
   }
 
