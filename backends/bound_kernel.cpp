@@ -8,6 +8,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/build_program.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/simulated_target.h>
 
 #include <algorithm>
 #include <bit>
@@ -54,12 +55,15 @@ void check_device(const Target& target, const Device& device) {
   const DeviceDescription& d = device.description();
   const bool fits = target.is_gpu()
                         ? d.kind != DeviceKind::cpu &&
-                              (target.architecture_specific ? d.sm == target.sm : d.sm >= target.sm)
+                              (target.architecture_specific ? d.sm == target.sm : d.sm >= target.sm) &&
+                              (!is_simulated_only(target) || d.name == "sim:" + target.name)
                         : d.kind == DeviceKind::cpu;
   if (fits) return;
   throw UserError({"the device does not run this kernel", device.name(),
                    d.kind == DeviceKind::cpu ? d.model : fmt::format("{} (sm_{})", d.model, d.sm),
-                   target.is_gpu() ? "a CUDA or simulated device for " + target.name : "the device cpu"});
+                   !target.is_gpu()            ? std::string("the device cpu")
+                   : is_simulated_only(target) ? fmt::format("sim:{0}: no hardware has {0}", target.name)
+                                               : "a CUDA or simulated device for " + target.name});
 }
 
 std::int64_t elements_of(const ir::Buffer& buffer, const ir::Substitution& sizes) {

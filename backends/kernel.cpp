@@ -11,6 +11,7 @@
 #include <weft/scheduler/balance.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/proofs.h>
+#include <weft/scheduler/simulated_target.h>
 
 #include <filesystem>
 #include <fstream>
@@ -41,6 +42,9 @@ std::string source_of(const Kernel::State& state) {
 
 void make_gpu_code(Kernel::State& state, const Dump& dump) {
   const Target& target = state.target;
+  if (is_simulated_only(target) && state.options.emitter == Emitter::cuda)
+    throw UserError({"CUDA's compilers do not know a target that no hardware has", state.lowered.program.name,
+                     target.name, "Emitter::llvm, and the simulator"});
   if (state.options.emitter == Emitter::cuda) {
     state.cuda_source = dump.edited("kernel.cu", source_of(state));
     cuda::CompileOptions options;
@@ -50,7 +54,7 @@ void make_gpu_code(Kernel::State& state, const Dump& dump) {
   } else {
     state.ptx = dump.edited("kernel.ptx", llvm_backend::emit_ptx(state.lowered, target));
   }
-  if (!state.options.assemble || !cuda::can_assemble()) return;
+  if (!state.options.assemble || is_simulated_only(target) || !cuda::can_assemble()) return;
   cuda::AssembleOptions options;
   options.architecture = target.name;
   const cuda::Assembled assembled = cuda::assemble(state.ptx, options);

@@ -9,6 +9,7 @@
 #include <weft/backends/runtime/libraries.h>
 #include <weft/backends/runtime/memory.h>
 #include <weft/backends/simulator/device.h>
+#include <weft/scheduler/simulated_target.h>
 #include <weft/weft.h>
 
 #include <cmath>
@@ -162,7 +163,8 @@ bool is_right(const Schedule& schedule, std::int64_t width) {
 const Target& target_of(int sm) {
   const Target* best = &target_named("sm_75");
   for (const Target& target : targets()) {
-    if (target.is_gpu() && (target.architecture_specific ? target.sm == sm : target.sm <= sm)) best = &target;
+    if (!target.is_gpu() || is_simulated_only(target)) continue;
+    if (target.architecture_specific ? target.sm == sm : target.sm <= sm) best = &target;
   }
   return *best;
 }

@@ -3,6 +3,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/effect_instructions.h>
 #include <weft/scheduler/effect_text.h>
+#include <weft/scheduler/swmma_instructions.h>
 #include <weft/scheduler/tensor_instructions.h>
 
 #include <deque>
@@ -163,6 +164,7 @@ std::vector<Instruction> effect_instructions() {
   std::vector<Instruction> rows;
   add_multiplications(rows);
   add_barriers(rows);
+  for (Instruction& row : swmma_instructions()) rows.push_back(std::move(row));
   return rows;
 }
 

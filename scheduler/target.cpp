@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/target.h>
+#include <weft/scheduler/simulated_target.h>
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@ constexpr std::int64_t kibibytes(std::int64_t count) {
 
 /// What differs between architectures; what does not is filled in by `gpu`.
 struct Architecture {
-  const char* name;
+  std::string_view name;
   int sm;
   bool architecture_specific;
   std::int64_t shared_kibibytes_per_multiprocessor;
@@ -25,6 +25,7 @@ struct Architecture {
   std::int64_t blocks_per_multiprocessor;
   std::int64_t cluster_blocks;
   const char* ptx_version;
+  bool simulated_only = false;
 };
 
 // PTX: the version that has mma.sp for sm_80 and up, mbarrier.arrive.expect_tx and cp.async.bulk for sm_90,
@@ -37,6 +38,8 @@ constexpr Architecture architectures[] = {
     {"sm_89", 89, false, 100, 1024, 1536, 24, 0, "7.8"},  //
     {"sm_90", 90, false, 228, 1024, 2048, 32, 8, "8.0"},  //
     {"sm_90a", 90, true, 228, 1024, 2048, 32, 8, "8.2"},
+    // A V100 with the sparse tensor core of HB-ELL.
+    {"sm_70_swmma", 70, false, 96, 0, 2048, 32, 0, "6.0", true},
 };
 
 Target cpu() {
@@ -97,6 +100,15 @@ std::string suggestion(std::string_view name) {
 }
 
 }  // namespace
+
+bool is_simulated_only(const Target& target) {
+  const auto row = std::ranges::find(architectures, target.name, &Architecture::name);
+  return row != std::end(architectures) && row->simulated_only;
+}
+
+std::string base_architecture(const Target& target) {
+  return is_simulated_only(target) ? fmt::format("sm_{}", target.sm) : target.name;
+}
 
 std::span<const Target> targets() {
   static const std::vector<Target> all = [] {

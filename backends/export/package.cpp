@@ -4,6 +4,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/build_program.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/simulated_target.h>
 
 #include <algorithm>
 #include <cctype>
@@ -166,7 +167,7 @@ void check_name(const std::string& name) {
 
 void check_kernel(const PackageKernel& kernel) {
   const Algorithm& algorithm = algorithm_of(kernel);
-  if (!kernel.kernel.target().is_gpu())
+  if (!kernel.kernel.target().is_gpu() || is_simulated_only(kernel.kernel.target()))
     refuse("only kernels for GPUs are exported", kernel.kernel.target().name, "sm_75 to sm_90a");
   if (algorithm.sparse_operand() == nullptr || kernel.kernel.schedule().weights() == nullptr)
     refuse("only kernels of pruned weights are exported", algorithm.text(),

@@ -8,6 +8,7 @@
 #include <weft/backends/llvm/nvptx.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/instructions.h>
+#include <weft/scheduler/simulated_target.h>
 
 #include <algorithm>
 #include <mutex>
@@ -62,7 +63,7 @@ std::unique_ptr<llvm::TargetMachine> machine_for(const Target& target, llvm::Cod
   std::string feature = "+ptx" + target.ptx_version;
   std::erase(feature, '.');
   std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(
-      triple, target.name, feature, llvm::TargetOptions(), std::nullopt, std::nullopt, level));
+      triple, base_architecture(target), feature, llvm::TargetOptions(), std::nullopt, std::nullopt, level));
   if (machine == nullptr) throw RuntimeError("LLVM has no code generator for " + target.name);
   return machine;
 }

@@ -50,8 +50,10 @@ void print_devices() {
             : fmt::format("{} cores, {}", d.logical_cores, fmt::join(d.instruction_sets, " "));
     table.row({d.name, d.model, fmt::format("{} MiB", d.memory_bytes >> 20), details});
   }
-  fmt::print("{}\nsim:sm_75 … sm_90a: GPU kernels in the simulator (docs/simulator.md)\nCUDA: {}\n{}\n",
-             table.text(), driver::status().sentence, cuda::text_of(cuda::toolkit()));
+  fmt::print(
+      "{}\nsim:sm_75 … sm_90a, sim:sm_70_swmma: GPU kernels in the simulator (docs/simulator.md)\nCUDA: "
+      "{}\n{}\n",
+      table.text(), driver::status().sentence, cuda::text_of(cuda::toolkit()));
   Table limits({"target", "shared memory a block", "registers a thread", "threads a block", "PTX"});
   for (const Target& t : targets()) {
     if (!t.is_gpu()) continue;

@@ -2,6 +2,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/random.h>
+#include <weft/scheduler/simulated_target.h>
 #include <weft/search/best_file.h>
 #include <weft/search/tool/made_weights.h>
 #include <weft/search/tool/options.h>
@@ -316,7 +317,8 @@ const Target& target_of(const Device& device) {
   const Target* best = nullptr;
   for (const Target& target : targets()) {
     // Code for sm_90a runs on devices of sm_90 alone.
-    const bool runs = target.is_gpu() && (target.architecture_specific ? target.sm == sm : target.sm <= sm);
+    const bool runs = target.is_gpu() && (target.architecture_specific ? target.sm == sm : target.sm <= sm) &&
+                      (!is_simulated_only(target) || device.kind() == DeviceKind::simulator);
     if (runs && (best == nullptr || target.sm >= best->sm)) best = &target;
   }
   if (best != nullptr) return *best;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/simulated_target.h>
 #include <weft/scheduler/target.h>
 
 #include <map>
@@ -23,6 +24,7 @@ struct Expected {
   std::int64_t blocks_per_multiprocessor;
   std::int64_t cluster_blocks;
   std::string ptx_version;
+  bool simulated_only = false;
 };
 
 const std::map<std::string, Expected> expected{
@@ -33,6 +35,7 @@ const std::map<std::string, Expected> expected{
     {"sm_89", {89, false, 101376, 102400, 1024, 1536, 24, 0, "7.8"}},
     {"sm_90", {90, false, 232448, 233472, 1024, 2048, 32, 8, "8.0"}},
     {"sm_90a", {90, true, 232448, 233472, 1024, 2048, 32, 8, "8.2"}},
+    {"sm_70_swmma", {70, false, 98304, 98304, 0, 2048, 32, 0, "6.0", true}},
 };
 
 std::string message_of(std::string_view name) {
@@ -74,6 +77,7 @@ TEST(Target, EveryNumberOfEveryArchitecture) {
     EXPECT_EQ(target.blocks_per_multiprocessor, row.blocks_per_multiprocessor);
     EXPECT_EQ(target.cluster_blocks, row.cluster_blocks);
     EXPECT_EQ(target.ptx_version, row.ptx_version);
+    EXPECT_EQ(is_simulated_only(target), row.simulated_only);
   }
 }
 
@@ -88,14 +92,18 @@ TEST(Target, LimitsOfOneBlockFitAMultiprocessor) {
     EXPECT_EQ(target.threads_per_multiprocessor % 32, 0);
     EXPECT_GE(target.shared_bytes_per_block, 48 * 1024);
     EXPECT_EQ(target.cluster_blocks > 0, target.sm >= 90);
-    EXPECT_EQ(target.name, "sm_" + std::to_string(target.sm) + (target.architecture_specific ? "a" : ""));
+    EXPECT_EQ(base_architecture(target),
+              "sm_" + std::to_string(target.sm) + (target.architecture_specific ? "a" : ""));
+    if (!is_simulated_only(target)) {
+      EXPECT_EQ(target.name, base_architecture(target));
+    }
   }
 }
 
 TEST(Target, NewerArchitecturesNeedNoOlderPtx) {
   const Target* before = nullptr;
   for (const Target& target : targets()) {
-    if (!target.is_gpu()) continue;
+    if (!target.is_gpu() || is_simulated_only(target)) continue;
     if (before != nullptr) {
       EXPECT_GE(target.sm, before->sm);
       EXPECT_GE(std::stod(target.ptx_version), std::stod(before->ptx_version)) << target.name;

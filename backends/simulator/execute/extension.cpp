@@ -1,5 +1,5 @@
 // Instructions that no hardware has: rows of the instruction table that name a `weft.` opcode run by their
-// meaning.
+// meaning. Those that work on a warp's fragments are in sparse_blocks.cpp.
 #include <weft/backends/simulator/execute/extension.h>
 #include <weft/backends/simulator/warp.h>
 #include <weft/dsl/errors.h>
@@ -129,11 +129,11 @@ Value Evaluator::meaning_of(const weft::Instruction& row, std::span<const Value>
   return Evaluator(arguments).of(meaning_in_operands(row));
 }
 
-/// Rows whose text begins with `weft.`, each with its meaning.
+/// Rows that only the simulator has.
 struct Extension {
   const weft::Instruction* row;
   std::string opcode;  ///< as PTX writes it: "weft.fma.relu.f32"
-  ir::Expr meaning;
+  ir::Expr meaning;    ///< of those that give a value
 };
 
 const std::vector<Extension>& extensions() {
@@ -141,7 +141,8 @@ const std::vector<Extension>& extensions() {
     std::vector<Extension> all;
     for (const weft::Instruction& row : weft::instructions()) {
       if (row.lowest_sm != simulated_only) continue;
-      all.push_back({&row, std::string(row.ptx.substr(0, row.ptx.find(' '))), meaning_in_operands(row)});
+      all.push_back({&row, std::string(row.ptx.substr(0, row.ptx.find(' '))),
+                     row.effect ? ir::Expr() : meaning_in_operands(row)});
     }
     return all;
   }();
@@ -210,23 +211,26 @@ void run_extension(Warp& warp, const Operation& operation) {
 }
 
 Handler choose_extension(const Instruction& instruction, Operation& operation) {
-  const std::string text = instruction.text();
-  for (std::size_t i = 0; i < extensions().size(); ++i) {
-    const Extension& extension = extensions()[i];
-    if (extension.opcode != text || operation.count != extension.row->operands.size() + 1) continue;
-    operation.variant = static_cast<std::uint16_t>(i);
-    operation.pipe = Pipe::extension;
-    return run_extension;
-  }
-  return nullptr;
+  const auto number = extension_number(instruction.text());
+  if (!number || operation.count != extensions()[*number].row->operands.size() + 1) return nullptr;
+  operation.variant = *number;
+  operation.pipe = Pipe::extension;
+  return run_extension;
 }
 
-constexpr Opcode table[] = {{"weft", choose_extension}};
+constexpr Opcode table[] = {{"weft", choose_extension}, {"swmma", choose_sparse_block}};
 
 }  // namespace
 
 std::span<const Opcode> extension_opcodes() {
   return table;
+}
+
+std::optional<std::uint16_t> extension_number(std::string_view opcode) {
+  const auto& all = extensions();
+  const auto found = std::ranges::find(all, opcode, &Extension::opcode);
+  if (found == all.end()) return std::nullopt;
+  return static_cast<std::uint16_t>(found - all.begin());
 }
 
 const weft::Instruction& extension_row(const Operation& operation) {

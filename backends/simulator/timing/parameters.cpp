@@ -4,6 +4,38 @@ namespace weft::simulator {
 namespace {
 
 constexpr TimeParameters table[] = {
+    {.architecture = "sm_70",
+     .sm = 70,
+     .machine = "V100",
+     .multiprocessors = 80,
+     .gigahertz = 1.53,
+     .integer_lanes = 64,
+     .single_lanes = 64,
+     .half_lanes = 64,
+     .wide_lanes = 32,
+     .special_lanes = 16,
+     .convert_lanes = 16,
+     .tensor_flops = 1024,
+     .arithmetic_latency = 4.5,
+     .special_latency = 20,
+     .wide_latency = 8,
+     .tensor_latency = 54,
+     .shared_latency = 19,
+     .l1_latency = 28,
+     .l2_latency = 193,
+     .memory_latency = 400,
+     .barrier_latency = 20,
+     .l1_bytes = 128 * 1024,
+     .l2_bytes = 6e6,
+     .l2_bytes_per_clock = 32,
+     .l2_gigabytes_per_second = 2155,
+     .memory_gigabytes_per_second = 800,
+     .launch_microseconds = 1.5,
+     .sources =
+         "NVIDIA Tesla V100 white paper (80 multiprocessors of 8 tensor cores, 900 GB/s at most, boost "
+         "clock); CUDA C++ Programming Guide; Jia et al. 2018, Dissecting the NVIDIA Volta GPU "
+         "Architecture (latencies, L2); Raihan et al. 2019, Modeling Deep Learning Accelerator Enabled "
+         "GPUs (tensor cores)"},
     {.architecture = "sm_75",
      .sm = 75,
      .machine = "T4",
