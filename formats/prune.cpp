@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/prune.h>
+#include <weft/formats/prune/n_m.h>
 #include <weft/formats/prune/shfl_bw.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@ using pruning::Chosen;
 using pruning::Grouping;
 using pruning::Scores;
 
-enum class Structure : std::uint8_t { weights, blocks, vectors, shuffled_vectors };
+enum class Structure : std::uint8_t { weights, blocks, vectors, shuffled_vectors, two_of_four };
 
 struct Prunable {
   std::string_view format;
@@ -33,8 +34,13 @@ constexpr std::array prunable{
     Prunable{"blocked_ell", Structure::blocks, "b", 16},
     Prunable{"vector_wise", Structure::vectors, "V", 64},
     Prunable{"shfl_bw", Structure::shuffled_vectors, "V", 64},
+    Prunable{"n_m", Structure::two_of_four},
+    Prunable{"v_n_m", Structure::two_of_four, "V", 64},
 };
 constexpr std::int64_t largest_granularity = std::int64_t{1} << 20;
+constexpr double usual_sparsity = 0.75;
+constexpr double equal_sparsity = 1e-6;
+constexpr std::int64_t widest_block = 256;
 
 [[noreturn]] void refuse(std::string where, std::string found, std::string accepted) {
   throw UserError({"weights cannot be pruned", std::move(where), std::move(found), std::move(accepted)});
@@ -50,6 +56,25 @@ const Prunable& prunable_as(const Format& format) {
     if (!known.granularity.empty()) accepted += fmt::format(":{}=32", known.granularity);
   }
   refuse("the format", format.text(), accepted);
+}
+
+/// The columns of which four are kept.
+std::int64_t width_of_block(const Format& format) {
+  const auto given = format.parameters.find("M");
+  const std::int64_t usual = format.name == "n_m" ? 4 : 8;
+  const std::int64_t width = given == format.parameters.end() ? usual : given->second;
+  if (format.name == "n_m" && width != 4) refuse("the format", format.text(), "n_m, two of four");
+  if (width < 4 || width > widest_block)
+    refuse("the format", format.text(), fmt::format("v_n_m:V=64,M=16, an M from 4 to {}", widest_block));
+  return width;
+}
+
+double sparsity_for(const Format& format, std::optional<double> asked) {
+  const std::optional<double> fixed = sparsity_of_pattern(format);
+  if (fixed && asked && !(std::abs(*fixed - *asked) <= equal_sparsity))
+    refuse("the sparsity", fmt::format("{} of {}", *asked, format.text()),
+           fmt::format("{}, which follows from the pattern, or none", *fixed));
+  return fixed ? *fixed : asked.value_or(usual_sparsity);
 }
 
 std::int64_t budget_of(const WeightMatrix& weights, double sparsity) {
@@ -71,7 +96,8 @@ std::int64_t parts(std::int64_t extent, std::int64_t size) {
 }
 
 /// Single entries of the weight.
-void keep_entries(const Scores& scores, const std::vector<bool>& kept, Pruning& result) {
+template <class Flags>
+void keep_entries(const Scores& scores, const Flags& kept, Pruning& result) {
   for (std::int64_t row = 0; row < scores.rows; ++row) {
     for (std::size_t entry = scores.first(row); entry < scores.last(row); ++entry) {
       if (kept[entry]) result.column.push_back(scores.column[entry]);
@@ -105,6 +131,9 @@ void keep(const Scores& scores, Structure structure, std::int64_t size, std::int
           const PruneOptions& options, Pruning& result) {
   if (structure == Structure::weights)
     return keep_entries(scores, pruning::greatest(scores.value, budget), result);
+  if (structure == Structure::two_of_four)
+    return keep_entries(scores, pruning::best_two_of_four(scores, {size, width_of_block(result.format)}),
+                        result);
   const std::int64_t width = structure == Structure::blocks ? size : 1;
   check_units(parts(scores.rows, size), parts(scores.columns, width));
   if (structure == Structure::shuffled_vectors) {
@@ -144,12 +173,17 @@ std::int64_t granularity_of(const Format& format) {
          fmt::format("{}:{}=64, a number from 1 to {}", as.format, as.granularity, largest_granularity));
 }
 
+std::optional<double> sparsity_of_pattern(const Format& format) {
+  if (prunable_as(format).structure != Structure::two_of_four) return std::nullopt;
+  return 1 - 2 / static_cast<double>(width_of_block(format));
+}
+
 Pruning choose_weights(const WeightMatrix& weights, const Format& format, const PruneOptions& options) {
   weights.check();
   if (options.scores != nullptr) options.scores->check();
   const Structure structure = prunable_as(format).structure;
   const std::int64_t size = granularity_of(format);
-  const std::int64_t budget = budget_of(weights, options.sparsity);
+  const std::int64_t budget = budget_of(weights, sparsity_for(format, options.sparsity));
   const Scores scores = pruning::scores_of(weights, options.scores);
   Pruning result{format, {0}, {}, 1, {}};
   keep(scores, structure, size, budget, options, result);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -20,8 +21,9 @@ struct PruneProgress {
 };
 
 struct PruneOptions {
-  /// Share of the places to be left without a weight, at least 0 and below 1.
-  double sparsity = 0.75;
+  /// Share of the places to be left without a weight, at least 0 and below 1. Left out: the one that the
+  /// pattern of n_m and v_n_m has, which take no other; 0.75 for all other formats.
+  std::optional<double> sparsity = {};
   /// What each weight is worth, at the places of the weights; |w| where nothing is given. Finite and at least
   /// 0. A place that it does not list is worth 0, and so is a weight that is zero already.
   const WeightMatrix* scores = nullptr;
@@ -52,11 +54,21 @@ struct Pruning {
 ///   bcsr:b=32, blocked_ell:b=32     blocks of b x b, aligned to multiples of b
 ///   vector_wise:V=64                columns of V rows, aligned to multiples of V
 ///   shfl_bw:V=64                    columns of V rows, after the rows were shuffled into groups of V
+///   n_m                             two weights of every four columns of a row
+///   v_n_m:V=64,M=16                 the same of four columns that V rows have left of M
 ///
-/// No more than round((1 - sparsity) * rows * columns) places are kept: for single weights just as many,
-/// where the weight has them; otherwise as many whole blocks or columns as fit. Those with the greatest mean
-/// score are kept, over the whole matrix, so that groups may keep different numbers. A block or group that
-/// overhangs the edge has fewer places; where V does not divide the rows, the last group is the short one.
+/// In n_m and v_n_m blocks of V rows and M columns, M from 4 to 256, are aligned to multiples of both and
+/// chosen one by one: the four columns that leave most score once each row has kept its best two of them, and
+/// those two. For M up to 20 every choice of columns is tried; for more they come one by one and change
+/// places with others as long as the score grows. Blocks at the edges have fewer rows or columns, and what
+/// the weight does not have is not kept. (Castro et al., "VENOM: A Vectorized N:M Format for Unleashing the
+/// Power of Sparse Tensor Cores", SC 2023.)
+///
+/// Of all others no more than round((1 - sparsity) * rows * columns) places are kept: for single weights just
+/// as many, where the weight has them; otherwise as many whole blocks or columns as fit. Those with the
+/// greatest mean score are kept, over the whole matrix, so that groups may keep different numbers. A block or
+/// group that overhangs the edge has fewer places; where V does not divide the rows, the last group is the
+/// short one.
 ///
 /// Shfl-BW is searched as the paper of that name does it: the best scores at twice the density are a binary
 /// mask, whose rows a balanced k-means shares out to groups of exactly V, and the permuted matrix is pruned
@@ -64,8 +76,9 @@ struct Pruning {
 /// as the columns that the groups keep hold more score, and the columns are chosen anew. It never keeps less
 /// than vector_wise does.
 ///
-/// UserError for formats of which no pruning is known, a granularity that is not from 1 to 2^20, a sparsity
-/// out of range, weights or scores that are not finite, negative scores, and scores of another shape.
+/// UserError for formats of which no pruning is known, a granularity that is not from 1 to 2^20, an M out of
+/// range, a sparsity out of range or other than that of the pattern, weights or scores that are not finite,
+/// negative scores, and scores of another shape.
 Pruning choose_weights(const WeightMatrix& weights, const Format& format, const PruneOptions& options);
 
 /// The weights that stay, in the shape of the whole: an entry for every place of the pruning, explicit zeros
@@ -76,5 +89,9 @@ WeightMatrix pruned(const WeightMatrix& weights, const Pruning& pruning);
 /// The rows or columns of a block, or the rows of a group, that `format` is pruned by: the parameter b (16)
 /// or V (64); 1 for formats of single weights. UserError as from choose_weights.
 std::int64_t granularity_of(const Format& format);
+
+/// The share of the places that the pattern of `format` leaves without a weight: 1 - 2/M for n_m, whose M is
+/// 4, and v_n_m; nothing for formats that are pruned to any sparsity. UserError as from choose_weights.
+std::optional<double> sparsity_of_pattern(const Format& format);
 
 }  // namespace weft

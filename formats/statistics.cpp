@@ -1,3 +1,4 @@
+#include <weft/dsl/errors.h>
 #include <weft/formats/statistics.h>
 
 #include <algorithm>
@@ -14,25 +15,22 @@ namespace {
 
 using Mask = std::uint16_t;  ///< sixteen neighbouring columns; the lowest bit is the first
 constexpr std::int64_t word_columns = 16;
-constexpr std::array<std::int64_t, 3> widths{4, 8, 16};
 
 /// What some consecutive rows store in one aligned word of sixteen columns.
 struct Word {
   std::int32_t index = 0;
   Mask columns = 0;
-  std::array<std::uint8_t, 3> crowded{};  ///< for each of `widths`, its parts with more than two in some row
 };
 
 /// Ascending by index, only words with an entry: the work follows the entries and not the columns.
 using Words = std::vector<Word>;
 
-/// One bit for each aligned part of `width` columns in which more than `most` bits are set.
-std::uint32_t parts_above(Mask mask, std::int64_t width, int most) {
+/// How many aligned parts of `width` columns have a bit that is set.
+std::int64_t parts_used(Mask mask, std::int64_t width) {
   const std::uint32_t part = (1U << width) - 1;
-  std::uint32_t result = 0;
-  for (std::int64_t first = 0; first < word_columns; first += width) {
-    if (std::popcount((mask >> first) & part) > most) result |= 1U << (first / width);
-  }
+  std::int64_t result = 0;
+  for (std::int64_t first = 0; first < word_columns; first += width)
+    result += (static_cast<std::uint32_t>(mask) >> first & part) != 0 ? 1 : 0;
   return result;
 }
 
@@ -41,14 +39,9 @@ Words words_of_row(const WeightMatrix& weights, std::size_t row) {
   const auto end = static_cast<std::size_t>(weights.row_begin[row + 1]);
   for (auto i = static_cast<std::size_t>(weights.row_begin[row]); i < end; ++i) {
     const auto index = static_cast<std::int32_t>(weights.column[i] / word_columns);
-    if (words.empty() || words.back().index != index) words.push_back({index, 0, {}});
+    if (words.empty() || words.back().index != index) words.push_back({index, 0});
     words.back().columns =
         static_cast<Mask>(words.back().columns | (1U << (weights.column[i] % word_columns)));
-  }
-  for (Word& word : words) {
-    for (std::size_t w = 0; w < widths.size(); ++w) {
-      word.crowded[w] = static_cast<std::uint8_t>(parts_above(word.columns, widths[w], 2));
-    }
   }
   return words;
 }
@@ -65,9 +58,6 @@ Words merged(const Words& left, const Words& right) {
     }
     Word both = *l++;
     both.columns = static_cast<Mask>(both.columns | r->columns);
-    for (std::size_t w = 0; w < widths.size(); ++w) {
-      both.crowded[w] = static_cast<std::uint8_t>(both.crowded[w] | r->crowded[w]);
-    }
     ++r;
     result.push_back(both);
   }
@@ -87,25 +77,15 @@ struct Groups {
   std::int64_t height = 0;
   std::int64_t columns = 0;
   std::int64_t squares = 0;
-  std::array<std::int64_t, 3> blocks{};  ///< for each of `widths`
-  std::array<std::int64_t, 3> fulfilled{};
 
   void count(const Words& words) {
     columns += used_columns(words);
-    for (const Word& word : words) {
-      for (std::size_t w = 0; w < widths.size(); ++w) {
-        const std::uint32_t used = parts_above(word.columns, widths[w], 0);
-        const std::uint32_t broken = word.crowded[w] | parts_above(word.columns, widths[w], 4);
-        blocks[w] += std::popcount(used);
-        fulfilled[w] += std::popcount(used & ~broken);
-      }
-    }
     count_squares(words);
   }
 
   void count_squares(const Words& words) {
     if (height < word_columns) {
-      for (const Word& word : words) squares += std::popcount(parts_above(word.columns, height, 0));
+      for (const Word& word : words) squares += parts_used(word.columns, height);
       return;
     }
     std::int64_t last = -1;
@@ -122,26 +102,12 @@ struct Groups {
     };
     result.vector_fills.push_back({height, columns, share(height * columns)});
     if (height <= 64) result.block_fills.push_back({height, squares, share(height * height * squares)});
-    if (height < 16) return;
-    for (std::size_t w = 0; w < widths.size(); ++w) {
-      result.vector_nm.push_back({height, widths[w], blocks[w], fulfilled[w]});
-    }
   }
 };
 
-void find_two_four_break(const Words& words, std::int64_t row, Statistics& result) {
-  for (const Word& word : words) {
-    if (word.crowded[0] == 0) continue;
-    const int first = 4 * std::countr_zero(word.crowded[0]);
-    result.two_four_break = {row, word.index * word_columns + first,
-                             std::popcount((word.columns >> first) & 15U)};
-    return;
-  }
-}
-
 /// Merges rows in pairs, pairs in fours, and so on, as a binary counter carries: `waiting[i]` holds the words
 /// of 2^i rows that wait for as many more. Every group of 8 to 128 rows passes by once.
-void find_patterns(const WeightMatrix& weights, Statistics& result) {
+void find_fills(const WeightMatrix& weights, Statistics& result) {
   std::array<Groups, 5> groups{
       {{.height = 8}, {.height = 16}, {.height = 32}, {.height = 64}, {.height = 128}}};
   constexpr std::size_t first_counted = 3;  // 2^3 rows
@@ -152,7 +118,6 @@ void find_patterns(const WeightMatrix& weights, Statistics& result) {
   };
   for (std::int64_t row = 0; row < weights.rows; ++row) {
     Words words = words_of_row(weights, static_cast<std::size_t>(row));
-    if (!result.two_four_break) find_two_four_break(words, row, result);
     std::size_t level = 0;
     for (; waiting[level]; ++level) {
       words = merged(*waiting[level], words);
@@ -205,19 +170,11 @@ void count_rows(const WeightMatrix& weights, Statistics& result) {
 
 }  // namespace
 
-std::vector<Statistics::VectorNM> Statistics::best_vector_nm() const {
-  std::vector<VectorNM> best;
-  for (const VectorNM& candidate : vector_nm) {
-    if (!candidate.holds()) continue;
-    const auto same =
-        std::find_if(best.begin(), best.end(), [&](const VectorNM& other) { return other.m == candidate.m; });
-    if (same == best.end()) {
-      best.push_back(candidate);
-    } else if (same->v < candidate.v) {
-      *same = candidate;
-    }
-  }
-  return best;
+const PatternRule& Statistics::two_four() const {
+  const auto found = std::ranges::find_if(
+      rules, [](const PatternRule& rule) { return rule.v == 1 && rule.n == 2 && rule.m == 4; });
+  if (found == rules.end()) throw InternalError("statistics without a rule of 2:4");
+  return *found;
 }
 
 Statistics statistics(const WeightMatrix& weights) {
@@ -230,7 +187,8 @@ Statistics statistics(const WeightMatrix& weights) {
   result.stored = weights.stored();
   result.sparsity = weights.sparsity();
   count_rows(weights, result);
-  find_patterns(weights, result);
+  find_fills(weights, result);
+  result.rules = pattern_rules(weights);
 
   const auto width = static_cast<std::int64_t>(size_of(result.dtype));
   result.bytes_dense = product(result.rows * result.columns, width);

@@ -1,10 +1,10 @@
 // The structure of a pruned weight: what decides which format and which schedule suit it.
 #pragma once
 
+#include <weft/formats/pattern_rules.h>
 #include <weft/formats/weight_matrix.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,12 +19,6 @@ struct Statistics {
     std::int64_t longest = 0;
     double variation = 0;  ///< standard deviation / mean; 0 when nothing is stored
   };
-  /// The first group of four columns, row by row, with more than two entries.
-  struct TwoFourBreak {
-    std::int64_t row = 0;
-    std::int64_t column = 0;  ///< first of the four
-    std::int64_t stored = 0;
-  };
   struct BlockFill {
     std::int64_t size = 0;    ///< rows and columns of a block
     std::int64_t blocks = 0;  ///< with at least one entry
@@ -35,15 +29,6 @@ struct Statistics {
     std::int64_t columns = 0;  ///< columns with at least one entry in the group, summed over groups
     double fill = 0;           ///< stored entries / (V * columns); 0 when nothing is stored
   };
-  /// V:2:M: a V x M block uses at most four columns, and at most two of them in a row.
-  struct VectorNM {
-    std::int64_t v = 0;
-    std::int64_t m = 0;
-    std::int64_t blocks = 0;     ///< with at least one entry
-    std::int64_t fulfilled = 0;  ///< those that keep the rule
-    bool holds() const { return blocks == fulfilled; }
-  };
-
   DType dtype = DType::f32;
   bool pattern_only = false;
   std::vector<std::int64_t> shape;
@@ -54,21 +39,19 @@ struct Statistics {
   RowLengths row_lengths;
   std::int64_t empty_rows = 0;
   std::int64_t empty_columns = 0;
-  std::int64_t bandwidth = 0;  ///< largest |row - column| of an entry
-  std::optional<TwoFourBreak> two_four_break;
+  std::int64_t bandwidth = 0;            ///< largest |row - column| of an entry
   std::vector<BlockFill> block_fills;    ///< 8, 16, 32, 64
   std::vector<VectorFill> vector_fills;  ///< 8, 16, 32, 64, 128
-  std::vector<VectorNM> vector_nm;       ///< every V of 16, 32, 64, 128 with every M of 4, 8, 16
+  std::vector<PatternRule> rules;        ///< N:M and V:N:M, as pattern_rules finds them
   std::int64_t bytes_dense = 0;          ///< sizes stop at 2^63 - 1
   std::int64_t bytes_csr = 0;
   std::int64_t bytes_ell = 0;
 
-  bool is_two_four() const { return !two_four_break; }
-  /// For each M for which the rule holds, the entry of the largest V.
-  std::vector<VectorNM> best_vector_nm() const;
+  /// That of N:M with two of four.
+  const PatternRule& two_four() const;
 };
 
-/// One pass over the entries; `weights` has to satisfy its invariants.
+/// A few passes over the entries; `weights` has to satisfy its invariants.
 Statistics statistics(const WeightMatrix& weights);
 
 /// One JSON object, keys as the fields above.

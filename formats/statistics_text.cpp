@@ -26,25 +26,40 @@ std::string joined(const List& list, const Text& text) {
 }
 
 std::string two_four_text(const Statistics& statistics) {
-  if (statistics.is_two_four()) return "yes";
-  const auto& place = *statistics.two_four_break;
-  return fmt::format("no: row {} has {} in columns {} to {}, at most 2 allowed", place.row, place.stored,
-                     place.column, place.column + 3);
+  const PatternRule& rule = statistics.two_four();
+  if (rule.holds()) return "yes";
+  return fmt::format("no, in {:.2f} % of {} groups; {}", 100 * rule.share(), rule.blocks,
+                     text_of_break(rule));
+}
+
+std::string row_rules_text(const Statistics& statistics) {
+  const auto strictest = strictest_rows(statistics.rules);
+  return strictest.empty() ? "none" : joined(strictest, [](const auto& rule) { return rule.name(); });
 }
 
 std::string vector_nm_text(const Statistics& statistics) {
-  const auto best = statistics.best_vector_nm();
-  if (!best.empty()) {
-    return joined(best, [](const auto& rule) { return fmt::format("{}:2:{}", rule.v, rule.m); });
+  const auto tallest = tallest_blocks(statistics.rules);
+  if (!tallest.empty()) return joined(tallest, [](const auto& rule) { return rule.name(); });
+  const PatternRule* nearest = nullptr;
+  for (const PatternRule& rule : statistics.rules) {
+    if (rule.v > 1 && (nearest == nullptr || rule.share() > nearest->share())) nearest = &rule;
   }
-  const Statistics::VectorNM* nearest = nullptr;
-  for (const auto& rule : statistics.vector_nm) {
-    // fulfilled / blocks compared without dividing
-    if (nearest == nullptr || rule.fulfilled * nearest->blocks > nearest->fulfilled * rule.blocks)
-      nearest = &rule;
+  return fmt::format("none; nearest {}, kept by {} of {} blocks: {}", nearest->name(), nearest->fulfilled,
+                     nearest->blocks, text_of_break(*nearest));
+}
+
+Json json_of(const PatternRule& rule) {
+  Json json{{"v", rule.v},
+            {"n", rule.n},
+            {"m", rule.m},
+            {"blocks", rule.blocks},
+            {"fulfilled", rule.fulfilled},
+            {"holds", rule.holds()},
+            {"first_break", nullptr}};
+  if (const auto& place = rule.first_break) {
+    json["first_break"] = Json{{"row", place->row}, {"column", place->column}, {"found", place->found}};
   }
-  return fmt::format("none; nearest {}:2:{}, kept by {} of {} blocks", nearest->v, nearest->m,
-                     nearest->fulfilled, nearest->blocks);
+  return json;
 }
 
 }  // namespace
@@ -67,18 +82,14 @@ std::string json_text(const Statistics& statistics) {
       {"empty_rows", statistics.empty_rows},
       {"empty_columns", statistics.empty_columns},
       {"bandwidth", statistics.bandwidth},
-      {"is_two_four", statistics.is_two_four()},
-      {"two_four_break", nullptr},
+      {"is_two_four", statistics.two_four().holds()},
       {"block_fills", Json::array()},
       {"vector_fills", Json::array()},
-      {"vector_nm", Json::array()},
+      {"rules", Json::array()},
       {"bytes_dense", statistics.bytes_dense},
       {"bytes_csr", statistics.bytes_csr},
       {"bytes_ell", statistics.bytes_ell},
   };
-  if (const auto& place = statistics.two_four_break) {
-    json["two_four_break"] = Json{{"row", place->row}, {"column", place->column}, {"stored", place->stored}};
-  }
   for (const auto& block : statistics.block_fills) {
     json["block_fills"].push_back(Json{{"size", block.size}, {"blocks", block.blocks}, {"fill", block.fill}});
   }
@@ -86,14 +97,7 @@ std::string json_text(const Statistics& statistics) {
     json["vector_fills"].push_back(
         Json{{"height", group.height}, {"columns", group.columns}, {"fill", group.fill}});
   }
-  for (const auto& rule : statistics.vector_nm) {
-    json["vector_nm"].push_back(Json{{"v", rule.v},
-                                     {"n", 2},
-                                     {"m", rule.m},
-                                     {"blocks", rule.blocks},
-                                     {"fulfilled", rule.fulfilled},
-                                     {"holds", rule.holds()}});
-  }
+  for (const PatternRule& rule : statistics.rules) json["rules"].push_back(json_of(rule));
   return json.dump(2);
 }
 
@@ -115,6 +119,7 @@ std::string report(const Statistics& statistics) {
   line("empty", fmt::format("{} rows, {} columns", statistics.empty_rows, statistics.empty_columns));
   line("bandwidth", std::to_string(statistics.bandwidth));
   line("2:4", two_four_text(statistics));
+  line("N:M", row_rules_text(statistics));
   line("V:N:M", vector_nm_text(statistics));
   line("filled, square blocks", joined(statistics.block_fills, [](const auto& block) {
          return fmt::format("{}: {:.1f} %", block.size, 100 * block.fill);

@@ -20,6 +20,8 @@ constexpr double least_outside = 0.5;
 /// Of what two rows share beyond chance, how much makes them rows of one group.
 constexpr double alike = 0.7;
 constexpr std::size_t samples = 16;
+/// Of the blocks of a rule, how many keep it where weights were made to.
+constexpr double least_kept = 0.9;
 
 std::span<const std::int32_t> columns_of(const WeightMatrix& weights, std::int32_t row) {
   const auto at = static_cast<std::size_t>(row);
@@ -35,7 +37,7 @@ std::optional<FoundStructure> structure_of(const WeightMatrix& weights, Format f
   const std::int64_t across = (weights.columns + width - 1) / width;
   const std::int64_t down = (weights.rows + height - 1) / height;
   std::vector<std::int64_t> last_group(static_cast<std::size_t>(across), -1);
-  FoundStructure found{std::move(format), 0, 0, 0, {}};
+  FoundStructure found{std::move(format), 0, 0, 0, {}, {}};
   std::int64_t places = 0;
   for (std::int64_t i = 0; i < weights.rows; ++i) {
     const std::int64_t group = i / height;
@@ -90,13 +92,46 @@ bool may_have_groups(const WeightMatrix& weights) {
   return 4 * lonely <= asked;
 }
 
-}  // namespace
+/// The places that two of four of M columns leave.
+std::int64_t places_left(const WeightMatrix& weights, std::int64_t m) {
+  return weights.rows * (weights.columns / m * 2 + std::min<std::int64_t>(weights.columns % m, 2));
+}
 
-std::vector<FoundStructure> find_structures(const WeightMatrix& weights) {
-  std::vector<FoundStructure> result;
-  if (weights.stored() == 0 || weights.stored() == weights.rows * weights.columns ||
-      weights.columns > most_columns)
-    return result;
+FoundStructure structure_of(const WeightMatrix& weights, const PatternRule& rule) {
+  FoundStructure found;
+  found.format = rule.v == 1 ? Format{"n_m", {}} : Format{"v_n_m", {{"V", rule.v}, {"M", rule.m}}};
+  found.kept = places_left(weights, rule.m);
+  const double places = static_cast<double>(found.kept);
+  found.density = places / (static_cast<double>(weights.rows) * static_cast<double>(weights.columns));
+  found.fill = static_cast<double>(weights.stored()) / places;
+  found.rule = rule;
+  return found;
+}
+
+/// Whether the weights have no more entries than the rule leaves places, and nearly as many.
+bool may_follow(const WeightMatrix& weights, const PatternRule& rule) {
+  const auto places = static_cast<double>(places_left(weights, rule.m));
+  const auto stored = static_cast<double>(weights.stored());
+  return stored >= least_fill * places && stored * least_fill <= places && rule.share() >= least_kept;
+}
+
+void find_patterns(const WeightMatrix& weights, std::vector<FoundStructure>& result) {
+  std::vector<PatternRule> found;  // by M the tallest; 2:4 is the same for every V
+  for (const PatternRule& rule : pattern_rules(weights)) {
+    const bool usable = rule.v == 1 ? rule.n == 2 && rule.m == 4 : rule.m > 4;
+    if (!usable || !may_follow(weights, rule)) continue;
+    const auto same = std::ranges::find(found, rule.m, &PatternRule::m);
+    if (same == found.end()) {
+      found.push_back(rule);
+    } else if (rule.v > same->v && (rule.holds() || !same->holds())) {
+      *same = rule;
+    }
+  }
+  for (const PatternRule& rule : found) result.push_back(structure_of(weights, rule));
+}
+
+/// Blocks and columns of groups.
+void find_units(const WeightMatrix& weights, std::vector<FoundStructure>& result) {
   std::vector<std::int32_t> given(static_cast<std::size_t>(weights.rows));
   std::iota(given.begin(), given.end(), 0);
   std::int64_t found = 0;  // the largest granularity so far
@@ -116,20 +151,36 @@ std::vector<FoundStructure> find_structures(const WeightMatrix& weights) {
   look("vector_wise", "V", [&](Format format, std::int64_t size) {
     return structure_of(weights, std::move(format), given, size, 1);
   });
-  if (!may_have_groups(weights)) return result;
+  if (!may_have_groups(weights)) return;
   look("shfl_bw", "V", [&](Format format, std::int64_t size) {
     std::vector<std::int32_t> order = group_rows(weights, size);
     auto structure = structure_of(weights, std::move(format), order, size, 1);
     if (structure) structure->row_order = std::move(order);
     return structure;
   });
+}
+
+}  // namespace
+
+std::vector<FoundStructure> find_structures(const WeightMatrix& weights) {
+  std::vector<FoundStructure> result;
+  if (weights.stored() == 0 || weights.stored() == weights.rows * weights.columns) return result;
+  if (weights.columns <= most_columns) find_units(weights, result);
+  find_patterns(weights, result);
   return result;
 }
 
 std::string text_of(const FoundStructure& structure) {
-  return fmt::format("{}: {:.1f} % of the {} kept, {:.1f} % filled", structure.format.text(),
-                     100 * structure.density,
-                     structure.format.name == "bcsr" ? "blocks" : "columns of groups", 100 * structure.fill);
+  const std::string& name = structure.format.name;
+  const bool pattern = name == "n_m" || name == "v_n_m";
+  std::string text = fmt::format(
+      "{}: {:.1f} % of the {} kept, {:.1f} % filled", structure.format.text(), 100 * structure.density,
+      pattern ? "places" : (name == "bcsr" ? "blocks" : "columns of groups"), 100 * structure.fill);
+  if (pattern && !structure.rule.holds()) {
+    text += fmt::format(", but only {} of {} blocks keep {}: {}", structure.rule.fulfilled,
+                        structure.rule.blocks, structure.rule.name(), text_of_break(structure.rule));
+  }
+  return text;
 }
 
 }  // namespace weft

@@ -100,7 +100,7 @@ const std::vector<FileFormat>& list() {
       {"mtx", {".mtx"}, "Matrix Market, coordinate or array", io::looks_like_mtx, read_mtx, nullptr},
       {"safetensors",
        {".safetensors"},
-       "named tensors, dense with zeros or compressed-tensors bitmasks",
+       "named tensors: dense with zeros, compressed-tensors bitmasks, or 2:4 as PyTorch packs it",
        io::looks_like_safetensors,
        read_safetensors,
        read_safetensors_array},

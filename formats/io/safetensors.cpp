@@ -4,10 +4,12 @@
 #include <weft/formats/io/compressed_tensors.h>
 #include <weft/formats/io/file.h>
 #include <weft/formats/io/safetensors.h>
+#include <weft/formats/io/semi_structured.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -58,23 +60,28 @@ Array array_of(const StoredTensor& tensor, std::optional<DType> reinterpret_as) 
 WeightMatrix weights_among(std::span<const StoredTensor> tensors, const std::string& origin,
                            const std::string& name, std::optional<DType> reinterpret_as) {
   const std::vector<CompressedTensor> compressed = compressed_tensors_among(tensors);
+  const std::vector<SemiStructuredTensor> two_of_four = semi_structured_among(tensors);
   std::set<const StoredTensor*> parts;
   for (const CompressedTensor& one : compressed) {
     parts.insert({one.values, one.bitmask, one.shape, one.row_offsets});
   }
+  for (const SemiStructuredTensor& one : two_of_four) parts.insert({one.values, one.meta});
   std::vector<Candidate> candidates;
-  std::vector<const StoredTensor*> dense;
+  std::vector<std::function<WeightMatrix()>> readers;
   for (const StoredTensor& tensor : tensors) {
     if (parts.contains(&tensor)) continue;
     candidates.push_back({tensor.name, tensor.dtype, tensor.shape});
-    dense.push_back(&tensor);
+    readers.emplace_back([&] { return dense_weights(tensor, reinterpret_as); });
   }
   for (const CompressedTensor& one : compressed) {
     candidates.push_back({one.name, one.values->dtype, {one.rows, one.columns}});
+    readers.emplace_back([&] { return decompress(one, reinterpret_as); });
   }
-  const std::size_t chosen = choose(candidates, name, Wanted::weight, origin);
-  if (chosen < dense.size()) return dense_weights(*dense[chosen], reinterpret_as);
-  return decompress(compressed[chosen - dense.size()], reinterpret_as);
+  for (const SemiStructuredTensor& one : two_of_four) {
+    candidates.push_back({one.name, one.values->dtype, {one.rows, one.columns}});
+    readers.emplace_back([&] { return unpack_semi_structured(one, reinterpret_as); });
+  }
+  return readers[choose(candidates, name, Wanted::weight, origin)]();
 }
 
 Array array_among(std::span<const StoredTensor> tensors, const std::string& origin, const std::string& name,

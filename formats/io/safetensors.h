@@ -32,7 +32,8 @@ std::vector<StoredTensor> parse_safetensors_header(Bytes bytes, const std::strin
 Array array_of(const StoredTensor& tensor, std::optional<DType> reinterpret_as = {});
 
 /// The tensor named `name`, or the only one of two or more dimensions, as a weight. A weight that the
-/// compressed-tensors package has split into parts counts as one tensor, `<prefix>.weight`.
+/// compressed-tensors package has split into parts counts as one tensor, `<prefix>.weight`, and so do the two
+/// parts of a 2:4 weight of PyTorch, `<name>.packed` and `<name>.meta` (see semi_structured.h), as `<name>`.
 WeightMatrix weights_among(std::span<const StoredTensor> tensors, const std::string& origin,
                            const std::string& name, std::optional<DType> reinterpret_as);
 /// The tensor named `name`, or the only one.

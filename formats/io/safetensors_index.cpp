@@ -103,9 +103,10 @@ struct Shards {
 };
 
 /// Parts of a compressed weight share its prefix, so a name stands for all tensors that differ in the last
-/// word.
+/// word; those of a 2:4 weight have one word more.
 bool belongs_to(const std::string& tensor, const std::string& name) {
-  return tensor == name || tensor.substr(0, tensor.rfind('.')) == name.substr(0, name.rfind('.'));
+  const std::string before = tensor.substr(0, tensor.rfind('.'));
+  return tensor == name || before == name || before == name.substr(0, name.rfind('.'));
 }
 
 Shards open_shards(const std::map<std::string, std::string>& index, const std::string& path,

@@ -25,6 +25,7 @@ struct PruneVerb {
   std::string scores;
   std::string format;
   std::string out;
+  std::optional<double> sparsity;
   PruneOptions options;
   bool json = false;
 };
@@ -64,19 +65,42 @@ class Progress {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+/// Rows and columns of what 2:4, which has no groups of rows, is compared with.
+constexpr std::int64_t beside_two_of_four = 64;
+
 /// The format that was asked for first, then the others of the same granularity.
 std::vector<Format> compared(const Format& asked) {
-  const std::int64_t size = granularity_of(asked);
-  std::vector<Format> formats{asked, formats::csr()};
-  if (size > 1) {
-    for (const char* name : {"shfl_bw", "vector_wise"}) formats.push_back({name, {{"V", size}}});
-    formats.push_back({"bcsr", {{"b", size}}});
-  }
-  const auto again = std::find_if(formats.begin() + 1, formats.end(), [&](const Format& format) {
-    return size == 1 || format.name == (asked.name == "blocked_ell" ? "bcsr" : asked.name);
-  });
-  formats.erase(again);
+  const std::int64_t size = asked.name == "n_m" ? beside_two_of_four : granularity_of(asked);
+  std::vector<Format> formats{asked};
+  const auto add = [&](Format format) {
+    const std::string& name = asked.name == "blocked_ell" ? "bcsr" : asked.name;
+    if (format.name != name) formats.push_back(std::move(format));
+  };
+  if (size == 1) return formats;
+  add(formats::csr());
+  for (const char* name : {"shfl_bw", "vector_wise"}) add({name, {{"V", size}}});
+  add({"bcsr", {{"b", size}}});
   return formats;
+}
+
+double share_pruned(const WeightMatrix& weights, const Pruning& pruning) {
+  const double places = static_cast<double>(weights.rows) * static_cast<double>(weights.columns);
+  return places > 0 ? 1 - static_cast<double>(pruning.kept()) / places : 0;
+}
+
+/// Every way to prune, at the sparsity of the first: where its pattern leaves it no choice, as it comes out,
+/// because blocks at the edge keep more.
+std::vector<Method> prune_as(const std::vector<Format>& formats, const WeightMatrix& weights,
+                             PruneOptions options) {
+  std::vector<Method> methods;
+  for (const Format& format : formats) {
+    Method method{choose_weights(weights, format, options), 0};
+    method.sparsity = share_pruned(weights, method.pruning);
+    const std::optional<double> of_pattern = sparsity_of_pattern(format);
+    if (of_pattern) options.sparsity = std::min(*of_pattern, method.sparsity);
+    methods.push_back(std::move(method));
+  }
+  return methods;
 }
 
 /// The name of the tensor in the file, which the origin of the weights ends with; "weight" where it had none.
@@ -133,10 +157,18 @@ void check_out(const std::string& out) {
       {"the pruned weights cannot be written", "-o", out, "a name that ends with .safetensors or .npy"});
 }
 
+/// The library would take a usual one; a command says what it does.
+void check_sparsity(const PruneVerb& verb, const Format& format) {
+  if (verb.sparsity || sparsity_of_pattern(format)) return;
+  throw UserError({"the weights cannot be pruned", "--sparsity", "none for " + format.text(),
+                   "--sparsity 0.75; only n_m and v_n_m have one of their own"});
+}
+
 int run(const PruneVerb& verb) {
   check_out(verb.out);
   const Format format = parse_format(verb.format);
   const std::vector<Format> formats = compared(format);
+  check_sparsity(verb, format);
   // Parameters that the format itself refuses are found before the search, not after it.
   pack(from_dense(Array(DType::f32, {1, 1}), "one element"), format);
   ReadOptions read_options;
@@ -147,17 +179,13 @@ int run(const PruneVerb& verb) {
   std::optional<WeightMatrix> scores;
   if (!verb.scores.empty()) scores = read(verb.scores);
   PruneOptions options = verb.options;
+  options.sparsity = verb.sparsity;
   options.scores = scores ? &*scores : nullptr;
   std::vector<Method> methods;
   {
     Progress progress;
     options.progress = [&](const PruneProgress& at) { progress(at); };
-    for (const Format& each : formats) {
-      Method method{choose_weights(weights, each, options), 0};
-      const double places = static_cast<double>(weights.rows) * static_cast<double>(weights.columns);
-      method.sparsity = places > 0 ? 1 - static_cast<double>(method.pruning.kept()) / places : 0;
-      methods.push_back(std::move(method));
-    }
+    methods = prune_as(formats, weights, options);
   }
   if (methods.front().pruning.kept() == 0 && weights.stored() > 0)
     fmt::print(stderr, "everything was pruned: fewer weights were to be kept than one block or column has\n");
@@ -181,22 +209,23 @@ void add_prune(CLI::App& app, Action& action) {
       "ways to\n"
       "prune at the same sparsity. No more than (1 - sparsity) of the places are kept, as many whole blocks "
       "or\n"
-      "columns of V rows as fit. Written is this tensor alone, in its shape and element type, pruned weights "
-      "being\n"
-      "zero; in .safetensors under its name, with weft.format, weft.sparsity, weft.kept_score and, for "
+      "columns of V rows as fit; n_m and v_n_m keep two of every four or M columns of a row. Written is "
+      "this\n"
+      "tensor alone, in its shape and element type, pruned weights being zero; in .safetensors under its "
+      "name, with weft.format, weft.sparsity, weft.kept_score and, for "
       "shfl_bw,\n"
       "weft.row_order (the rows group by group) as metadata.\n"
       "Example: weft prune layer.safetensors --format shfl_bw:V=64 --sparsity 0.75 -o pruned.safetensors");
   command->add_option("weights", verb->weights, "dense or pruned weights: .npy .npz .safetensors .mtx .smtx")
       ->required();
   command
-      ->add_option("--format", verb->format,
-                   "csr (single weights), bcsr:b=32, blocked_ell:b=32, vector_wise:V=64 or shfl_bw:V=64")
+      ->add_option(
+          "--format", verb->format,
+          "csr (single weights), bcsr:b=32, blocked_ell:b=32, vector_wise:V=64, shfl_bw:V=64, n_m (2:4) "
+          "or v_n_m:V=64,M=16")
       ->required();
-  command
-      ->add_option("--sparsity", verb->options.sparsity,
-                   "share of the places to be zero, at least 0 and below 1")
-      ->required();
+  command->add_option("--sparsity", verb->sparsity,
+                      "share of the places to be zero, at least 0 and below 1; n_m and v_n_m have 1 - 2/M");
   command->add_option("-o,--out", verb->out,
                       "a .safetensors or .npy file; without it only the table is printed");
   command->add_option("--tensor", verb->tensor, "which tensor of the file");

@@ -4,6 +4,7 @@
 #include <weft/formats/synthetic.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <set>
@@ -30,6 +31,32 @@ WeightMatrix random_matrix(std::int64_t rows, std::int64_t columns, double densi
     weights.values.set(1, 0.0);
   }
   return weights;
+}
+
+WeightMatrix trained_like(std::int64_t rows, std::int64_t columns, std::uint64_t seed, DType dtype) {
+  constexpr std::int64_t kinds = 6;
+  Random random(seed);
+  const auto sizes = [&](std::int64_t count, double spread) {
+    std::vector<double> result(static_cast<std::size_t>(count));
+    for (double& size : result) size = std::exp2(spread * random.normal());
+    return result;
+  };
+  const std::vector<double> of_row = sizes(rows, 0.5);
+  const std::vector<double> of_kind = sizes(kinds * columns, 1);
+  Array dense(dtype, {rows, columns});
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t kind = random.below(kinds);
+    for (std::int64_t column = 0; column < columns; ++column) {
+      double value = 0;
+      while (value == 0) {
+        value = of_row[static_cast<std::size_t>(row)] *
+                of_kind[static_cast<std::size_t>(kind * columns + column)] * random.normal();
+        dense.set(row * columns + column, value);
+        value = dense.get(row * columns + column);
+      }
+    }
+  }
+  return from_dense(dense, "layer");
 }
 
 std::vector<GeneratedMatrix> generated_matrices() {

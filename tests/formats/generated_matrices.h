@@ -20,6 +20,11 @@ struct GeneratedMatrix {
 WeightMatrix random_matrix(std::int64_t rows, std::int64_t columns, double density, std::uint64_t seed,
                            DType dtype = DType::f32);
 
+/// Rows and columns of very different size, and rows of some kinds that prefer the same columns: what trained
+/// weights have and independent numbers lack.
+WeightMatrix trained_like(std::int64_t rows, std::int64_t columns, std::uint64_t seed = 1,
+                          DType dtype = DType::f32);
+
 /// Empty rows and columns, nothing stored, one element, no rows, no columns, one long row, all stored, odd
 /// sizes.
 std::vector<GeneratedMatrix> generated_matrices();

@@ -31,34 +31,8 @@ Format shfl_bw(std::int64_t v) {
 Format bcsr(std::int64_t b) {
   return {"bcsr", {{"b", b}}};
 }
-
-/// Rows and columns of very different size, and rows of some kinds that prefer the same columns: what trained
-/// weights have and independent numbers lack.
-WeightMatrix layer(std::int64_t rows, std::int64_t columns, std::uint64_t seed = 1,
-                   DType dtype = DType::f32) {
-  constexpr std::int64_t kinds = 6;
-  Random random(seed);
-  const auto sizes = [&](std::int64_t count, double spread) {
-    std::vector<double> result(static_cast<std::size_t>(count));
-    for (double& size : result) size = std::exp2(spread * random.normal());
-    return result;
-  };
-  const std::vector<double> of_row = sizes(rows, 0.5);
-  const std::vector<double> of_kind = sizes(kinds * columns, 1);
-  Array dense(dtype, {rows, columns});
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t kind = random.below(kinds);
-    for (std::int64_t column = 0; column < columns; ++column) {
-      double value = 0;
-      while (value == 0) {
-        value = of_row[static_cast<std::size_t>(row)] *
-                of_kind[static_cast<std::size_t>(kind * columns + column)] * random.normal();
-        dense.set(row * columns + column, value);
-        value = dense.get(row * columns + column);
-      }
-    }
-  }
-  return from_dense(dense, "layer");
+Format v_n_m(std::int64_t v, std::int64_t m) {
+  return {"v_n_m", {{"V", v}, {"M", m}}};
 }
 
 Pruning choose(const WeightMatrix& weights, const Format& format, double sparsity) {
@@ -128,7 +102,7 @@ std::string message_of(const std::function<void()>& call) {
 }
 
 TEST(Prune, SingleWeightsAreTheGreatest) {
-  const WeightMatrix weights = layer(37, 53);
+  const WeightMatrix weights = trained_like(37, 53);
   for (const double sparsity : {0.0, 0.3, 0.5, 0.75, 0.9, 0.98, 0.9999}) {
     SCOPED_TRACE(sparsity);
     const Pruning found = choose(weights, csr, sparsity);
@@ -162,7 +136,7 @@ TEST(Prune, OfEqualWeightsTheFirstStay) {
 }
 
 TEST(Prune, ColumnsOfGroupsAreTheGreatest) {
-  const WeightMatrix weights = layer(64, 40);
+  const WeightMatrix weights = trained_like(64, 40);
   for (const std::int64_t v : {8, 16, 32, 64}) {
     const Pruning found = choose(weights, vector_wise(v), 0.7);
     EXPECT_EQ(found.kept(), 768 / v * v);
@@ -182,7 +156,7 @@ TEST(Prune, ColumnsOfGroupsAreTheGreatest) {
 }
 
 TEST(Prune, BlocksAreTheGreatest) {
-  const WeightMatrix weights = layer(64, 48);
+  const WeightMatrix weights = trained_like(64, 48);
   for (const std::string name : {"bcsr", "blocked_ell"}) {
     for (const std::int64_t b : {8, 16}) {
       const Pruning found = choose(weights, {name, {{"b", b}}}, 0.75);
@@ -206,7 +180,7 @@ TEST(Prune, BlocksAreTheGreatest) {
 
 TEST(Prune, GroupsHaveExactlyVRowsForEveryV) {
   for (const std::int64_t rows : {512, 300, 257, 100, 7}) {
-    const WeightMatrix weights = layer(rows, 65);
+    const WeightMatrix weights = trained_like(rows, 65);
     for (const std::int64_t v : {8, 16, 32, 64, 128, 256}) {
       SCOPED_TRACE(std::to_string(rows) + " rows, V = " + std::to_string(v));
       for (const double sparsity : {0.5, 0.9}) {
@@ -274,7 +248,7 @@ TEST(Prune, FindsTheGroupsThatAMatrixHas) {
 }
 
 TEST(Prune, KeptScoresAreInOrder) {
-  const WeightMatrix weights = layer(256, 320, 5);
+  const WeightMatrix weights = trained_like(256, 320, 5);
   for (const std::int64_t v : {32, 64}) {
     for (const double sparsity : {0.75, 0.9}) {
       const double unstructured = choose(weights, csr, sparsity).kept_score;
@@ -333,12 +307,12 @@ TEST(Prune, WhatIsWorthNothingIsNotKept) {
 }
 
 TEST(Prune, GivenScoresDecide) {
-  const WeightMatrix weights = layer(64, 64, 1);
-  const WeightMatrix signed_scores = layer(64, 64, 2);
+  const WeightMatrix weights = trained_like(64, 64, 1);
+  const WeightMatrix signed_scores = trained_like(64, 64, 2);
   Array dense = to_dense(signed_scores);
   for (std::int64_t i = 0; i < dense.size(); ++i) dense.set(i, std::abs(dense.get(i)));
   const WeightMatrix scores = from_dense(dense, "scores");
-  for (const Format& format : {csr, bcsr(8), vector_wise(16), shfl_bw(16)}) {
+  for (const Format& format : {csr, bcsr(8), vector_wise(16), shfl_bw(16), v_n_m(16, 8)}) {
     SCOPED_TRACE(format.text());
     const Pruning found = choose_weights(weights, format, {.sparsity = 0.75, .scores = &scores});
     EXPECT_EQ(found.column, choose(scores, format, 0.75).column);
@@ -359,7 +333,7 @@ TEST(Prune, GivenScoresDecide) {
 }
 
 TEST(Prune, FiltersKeepTheirShape) {
-  Array dense = to_dense(layer(48, 12 * 9, 3, DType::f16)).reshaped({48, 12, 3, 3});
+  Array dense = to_dense(trained_like(48, 12 * 9, 3, DType::f16)).reshaped({48, 12, 3, 3});
   const WeightMatrix filter = from_dense(dense, "filter");
   const WeightMatrix flat = from_dense(std::move(dense).reshaped({48, 108}), "filter");
   const Pruning found = choose(filter, shfl_bw(16), 0.75);
@@ -375,7 +349,7 @@ TEST(Prune, FiltersKeepTheirShape) {
 TEST(Prune, WeightsThatStayKeepTheirBits) {
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64, DType::i8}) {
     const WeightMatrix weights = random_matrix(50, 40, 0.6, 4, dtype);
-    for (const Format& format : {csr, bcsr(8), vector_wise(8), shfl_bw(8)}) {
+    for (const Format& format : {csr, bcsr(8), vector_wise(8), shfl_bw(8), v_n_m(8, 10)}) {
       const Pruning found = choose(weights, format, 0.8);
       const WeightMatrix left = pruned(weights, found);
       left.check();
@@ -405,7 +379,7 @@ TEST(Prune, SmallAndEmptyMatrices) {
       pruned(weights, found).check();
     }
   }
-  const WeightMatrix one_column = layer(64, 1);
+  const WeightMatrix one_column = trained_like(64, 1);
   const Pruning found = choose(one_column, shfl_bw(16), 0.75);
   EXPECT_EQ(found.kept(), 16);
   // With one column the best group is the sixteen largest weights.
@@ -427,7 +401,7 @@ TEST(Prune, ScoresOfEveryMagnitude) {
 }
 
 TEST(Prune, EqualSeedsChooseEqualWeights) {
-  const WeightMatrix weights = layer(300, 200, 11);
+  const WeightMatrix weights = trained_like(300, 200, 11);
   const auto with_seed = [&](std::uint64_t seed) {
     return choose_weights(weights, shfl_bw(32), {.sparsity = 0.8, .seed = seed, .attempts = 1});
   };
@@ -438,7 +412,7 @@ TEST(Prune, EqualSeedsChooseEqualWeights) {
 }
 
 TEST(Prune, MoreAttemptsKeepNoLess) {
-  const WeightMatrix weights = layer(160, 120, 4);
+  const WeightMatrix weights = trained_like(160, 120, 4);
   double before = 0;
   for (const std::int64_t attempts : {1, 3, 9}) {
     const double kept =
@@ -452,7 +426,7 @@ TEST(Prune, ProgressIsTold) {
   std::vector<PruneProgress> told;
   PruneOptions options{.sparsity = 0.75, .attempts = 3};
   options.progress = [&](const PruneProgress& progress) { told.push_back(progress); };
-  choose_weights(layer(128, 64), shfl_bw(16), options);
+  choose_weights(trained_like(128, 64), shfl_bw(16), options);
   ASSERT_FALSE(told.empty());
   EXPECT_EQ(told.front().stage, "k-means");
   EXPECT_EQ(told.front().round, 1);
@@ -462,7 +436,7 @@ TEST(Prune, ProgressIsTold) {
 }
 
 TEST(Prune, RefusesWhatItCannotPrune) {
-  const WeightMatrix weights = layer(16, 16);
+  const WeightMatrix weights = trained_like(16, 16);
   const auto refusal = [&](const Format& format, double sparsity) {
     return message_of([&] { choose(weights, format, sparsity); });
   };
@@ -472,14 +446,18 @@ TEST(Prune, RefusesWhatItCannotPrune) {
   EXPECT_THAT(refusal({"dense", {}}, 0.5), AllOf(HasSubstr("dense"), HasSubstr("shfl_bw:V=32")));
   EXPECT_THAT(refusal(shfl_bw(0), 0.5), AllOf(HasSubstr("shfl_bw:V=0"), HasSubstr("from 1")));
   EXPECT_THAT(refusal(bcsr(-4), 0.5), HasSubstr("b=-4"));
+  for (const std::int64_t m : {3, 0, -4, 257})
+    EXPECT_THAT(refusal(v_n_m(64, m), 0.5), AllOf(HasSubstr("M=" + std::to_string(m)), HasSubstr("from 4")));
+  EXPECT_THAT(refusal({"n_m", {{"M", 8}}}, 0.5), AllOf(HasSubstr("M=8"), HasSubstr("two of four")));
   EXPECT_EQ(granularity_of(csr), 1);
+  EXPECT_EQ(granularity_of(v_n_m(32, 8)), 32);
   EXPECT_EQ(granularity_of(bcsr(32)), 32);
   EXPECT_EQ(granularity_of({"bcsr", {}}), 16);
   EXPECT_EQ(granularity_of({"shfl_bw", {}}), 64);
 }
 
 TEST(Prune, RefusesBadScoresAndWeights) {
-  const WeightMatrix weights = layer(16, 16);
+  const WeightMatrix weights = trained_like(16, 16);
   const auto refusal = [&](const WeightMatrix& pruned_weights, const WeightMatrix& scores) {
     return message_of([&] { choose_weights(pruned_weights, shfl_bw(8), {.scores = &scores}); });
   };
@@ -493,8 +471,9 @@ TEST(Prune, RefusesBadScoresAndWeights) {
     EXPECT_THAT(message_of([&] { choose(scores, csr, 0.5); }),
                 AllOf(HasSubstr("row 3, column 5"), HasSubstr("finite")));
   }
-  EXPECT_THAT(refusal(weights, layer(16, 15)), AllOf(HasSubstr("15 columns"), HasSubstr("16 columns")));
-  const Pruning other = choose(layer(8, 8), csr, 0.5);
+  EXPECT_THAT(refusal(weights, trained_like(16, 15)),
+              AllOf(HasSubstr("15 columns"), HasSubstr("16 columns")));
+  const Pruning other = choose(trained_like(8, 8), csr, 0.5);
   EXPECT_THAT(message_of([&] { pruned(weights, other); }), HasSubstr("16 rows"));
 }
 
@@ -502,7 +481,7 @@ TEST(Prune, ALargeLayerTakesSeconds) {
 #if !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "[SKIP] not an optimized build";
 #else
-  const WeightMatrix weights = layer(4096, 4096);
+  const WeightMatrix weights = trained_like(4096, 4096);
   for (const std::int64_t v : {64, 16}) {
     // Of all threads together, so that what else the machine does counts for nothing: 30 s on two cores.
     const std::clock_t start = std::clock();

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "formats/generated_matrices.h"
@@ -66,7 +67,6 @@ class BruteForce {
 
   void expect_same(const Statistics& statistics) const {
     expect_same_lengths(statistics);
-    expect_same_two_four(statistics);
     const std::int64_t total = count(0, 0, rows_, columns_);
     const auto share = [&](std::int64_t elements) {
       return elements == 0 ? 0.0 : static_cast<double>(total) / static_cast<double>(elements);
@@ -84,16 +84,8 @@ class BruteForce {
       EXPECT_EQ(fill.columns, kept) << fill.height;
       EXPECT_DOUBLE_EQ(fill.fill, share(kept * fill.height)) << fill.height;
     }
-    ASSERT_EQ(statistics.vector_nm.size(), 12U);
-    for (const auto& rule : statistics.vector_nm) {
-      const auto found = blocks(rule.v, rule.m, [&](std::int64_t row, std::int64_t column) {
-        bool good = used_columns(row, column, rule.v, rule.m) <= 4;
-        for (std::int64_t r = row; r < row + rule.v; ++r) good = good && count(r, column, 1, rule.m) <= 2;
-        return good;
-      });
-      EXPECT_EQ(rule.blocks, found.first) << rule.v << ":2:" << rule.m;
-      EXPECT_EQ(rule.fulfilled, found.second) << rule.v << ":2:" << rule.m;
-    }
+    ASSERT_EQ(statistics.rules.size(), 10U + 32U);
+    for (const PatternRule& rule : statistics.rules) expect_same_rule(rule);
   }
 
  private:
@@ -126,18 +118,28 @@ class BruteForce {
     EXPECT_EQ(statistics.bandwidth, bandwidth);
   }
 
-  void expect_same_two_four(const Statistics& statistics) const {
-    for (std::int64_t r = 0; r < rows_; ++r) {
-      for (std::int64_t c = 0; c < columns_; c += 4) {
-        if (count(r, c, 1, 4) <= 2) continue;
-        ASSERT_TRUE(statistics.two_four_break.has_value());
-        EXPECT_EQ(statistics.two_four_break->row, r);
-        EXPECT_EQ(statistics.two_four_break->column, c);
-        EXPECT_EQ(statistics.two_four_break->stored, count(r, c, 1, 4));
-        return;
+  void expect_same_rule(const PatternRule& rule) const {
+    SCOPED_TRACE(rule.name());
+    std::optional<PatternRule::Break> broken;
+    const auto found = blocks(rule.v, rule.m, [&](std::int64_t row, std::int64_t column) {
+      PatternRule::Break here{row, column, used_columns(row, column, rule.v, rule.m), false};
+      bool good = rule.v == 1 || here.found <= 4;
+      for (std::int64_t r = row + rule.v; r-- > row;) {
+        if (count(r, column, 1, rule.m) <= rule.n) continue;
+        good = false;
+        here = {r, column, count(r, column, 1, rule.m), true};
       }
-    }
-    EXPECT_TRUE(statistics.is_two_four());
+      if (!good && !broken) broken = here;
+      return good;
+    });
+    EXPECT_EQ(rule.blocks, found.first);
+    EXPECT_EQ(rule.fulfilled, found.second);
+    ASSERT_EQ(rule.first_break.has_value(), broken.has_value());
+    if (!broken) return;
+    EXPECT_EQ(rule.first_break->row, broken->row);
+    EXPECT_EQ(rule.first_break->column, broken->column);
+    EXPECT_EQ(rule.first_break->found, broken->found);
+    EXPECT_EQ(rule.first_break->in_a_row, broken->in_a_row);
   }
 
   std::int64_t rows_;
@@ -185,12 +187,12 @@ TEST(Statistics, AgreeWithTheirDefinitionsOnRandomShapes) {
 
 TEST(Statistics, FindVectorNMWhereItHolds) {
   for (const std::int64_t v : {16, 32, 64, 128}) {
-    for (const std::int64_t m : {8, 16}) {
-      const WeightMatrix weights = vector_nm_matrix(256, 64, v, m);
+    for (const std::int64_t m : {8, 10, 16, 20, 32, 40, 100}) {
+      const WeightMatrix weights = vector_nm_matrix(256, 2 * m, v, m);
       const Statistics found = statistics(weights);
       BruteForce(weights).expect_same(found);
       bool seen = false;
-      for (const auto& best : found.best_vector_nm()) seen = seen || (best.v == v && best.m == m);
+      for (const auto& best : tallest_blocks(found.rules)) seen = seen || (best.v == v && best.m == m);
       EXPECT_TRUE(seen) << v << ":2:" << m;
       EXPECT_THAT(report(found), HasSubstr(std::to_string(v) + ":2:" + std::to_string(m)));
     }
@@ -201,8 +203,31 @@ TEST(Statistics, NameTheFirstBreakOfTwoFour) {
   Array dense(DType::f32, {40, 12});
   for (const std::int64_t column : {8, 9, 11}) dense.set(37 * 12 + column, 1);
   const Statistics found = statistics(from_dense(dense, "broken"));
-  ASSERT_FALSE(found.is_two_four());
+  ASSERT_FALSE(found.two_four().holds());
   EXPECT_THAT(report(found), HasSubstr("row 37 has 3 in columns 8 to 11, at most 2 allowed"));
+}
+
+TEST(Statistics, NameTheRulesOfRowsThatNoOtherImplies) {
+  const auto strictest = [](std::int64_t n, std::int64_t m) {
+    Array dense(DType::f32, {16, 64});
+    Random random(2);
+    for (std::int64_t i = 0; i < dense.size(); i += m) {
+      for (std::int64_t left = n; left > 0;) {
+        const std::int64_t place = i + random.below(m);
+        left -= dense.get(place) == 0 ? 1 : 0;
+        dense.set(place, 1);
+      }
+    }
+    std::vector<std::string> names;
+    for (const PatternRule& rule : strictest_rows(statistics(from_dense(dense, "rows")).rules))
+      names.push_back(rule.name());
+    return names;
+  };
+  EXPECT_EQ(strictest(2, 4), std::vector<std::string>{"2:4"});
+  EXPECT_EQ(strictest(1, 4), std::vector<std::string>{"1:4"});
+  EXPECT_EQ(strictest(4, 8), std::vector<std::string>{"4:8"});
+  EXPECT_EQ(strictest(1, 16), std::vector<std::string>{"1:16"});
+  EXPECT_TRUE(strictest(4, 4).empty());
 }
 
 TEST(Statistics, CountBytes) {
@@ -235,8 +260,9 @@ TEST(Statistics, JsonHoldsWhatWasFound) {
   EXPECT_EQ(json.at("stored"), weights.stored());
   EXPECT_EQ(json.at("dtype"), "f32");
   EXPECT_EQ(json.at("row_lengths").at("longest"), found.row_lengths.longest);
-  EXPECT_EQ(json.at("two_four_break").at("row"), found.two_four_break->row);
-  EXPECT_EQ(json.at("vector_nm").size(), 12U);
+  EXPECT_EQ(json.at("is_two_four"), false);
+  ASSERT_EQ(json.at("rules").size(), found.rules.size());
+  EXPECT_EQ(json.at("rules").at(2).at("first_break").at("row"), found.rules[2].first_break->row);
   EXPECT_EQ(json.at("block_fills").at(0).at("blocks"), found.block_fills[0].blocks);
   EXPECT_EQ(json.at("bytes_csr"), found.bytes_csr);
 }

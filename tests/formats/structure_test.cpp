@@ -107,6 +107,41 @@ TEST(Structure, RowsWithoutEntriesBelongToAnyGroup) {
   EXPECT_EQ(names(find_structures(from_dense(dense, "dead rows"))), std::vector<std::string>{"shfl_bw:V=64"});
 }
 
+TEST(Structure, TwoOfFourIsFound) {
+  const WeightMatrix weights = trained_like(256, 480, 3);
+  const auto found_in = [&](const Format& format) {
+    return find_structures(pruned(weights, choose_weights(weights, format, {})));
+  };
+  EXPECT_EQ(names(found_in({"n_m", {}})), std::vector<std::string>{"n_m"});
+  for (const std::int64_t v : {16, 32, 64, 128}) {
+    for (const std::int64_t m : {8, 10, 16, 20, 32, 40, 100}) {
+      const Format format{"v_n_m", {{"V", v}, {"M", m}}};
+      const auto found = found_in(format);
+      ASSERT_EQ(names(found), std::vector<std::string>{format.text()});
+      EXPECT_DOUBLE_EQ(found[0].fill, 1);
+      EXPECT_TRUE(found[0].rule.holds());
+      EXPECT_NEAR(found[0].density, 2 / static_cast<double>(m), 0.01);
+    }
+  }
+}
+
+TEST(Structure, TheFirstBlockThatBreaksAPatternIsNamed) {
+  const WeightMatrix weights = trained_like(256, 320, 3);
+  const auto with_ones = [&](const Format& format, std::int64_t row, std::initializer_list<int> columns) {
+    Array dense = to_dense(pruned(weights, choose_weights(weights, format, {})));
+    for (const int column : columns) dense.set(row * 320 + column, 1);
+    const auto found = find_structures(from_dense(dense, "broken"));
+    return found.size() == 1 ? text_of(found[0]) : std::string();
+  };
+  EXPECT_THAT(
+      with_ones({"n_m", {}}, 77, {84, 85, 86, 87}),
+      ::testing::AllOf(::testing::HasSubstr("n_m: 50.0 %"),
+                       ::testing::HasSubstr("20479 of 20480 blocks keep 2:4: row 77 has 4 in columns 84 "
+                                            "to 87, at most 2 allowed")));
+  EXPECT_THAT(with_ones({"v_n_m", {{"V", 64}, {"M", 16}}}, 130, {32, 33, 34}),
+              ::testing::HasSubstr("79 of 80 blocks keep 64:2:16: row 130 has "));
+}
+
 TEST(Structure, WhatPruningMadeIsFound) {
   Random random(3);
   Array dense(DType::f16, {192, 16, 3, 3});

@@ -98,6 +98,10 @@ def seeds():
     yield "safetensors", "empty", safetensors({"e": ("F32", [0, 4], b"")})
     yield "compressed_tensors", "bitmask", b"\0\2\3\5\0\0\2" + half[:4]
     yield "compressed_tensors", "two_of_four", b"\3\1\10\x5a" + half
+    yield "safetensors", "semi_structured", safetensors({
+        "w.packed": ("F16", [32, 32], half * 256), "w.meta": ("I16", [32, 4], b"\xee" * 256)})
+    yield "semi_structured", "halves", b"\0\1\2" + b"\x4e\x9d" * 128 + half * 64
+    yield "semi_structured", "bytes", b"\1\1\1" + b"\x48\xc9\xd4\xee" * 32 + bytes(range(64))
     yield "safetensors_index", "plain", json.dumps(
         {"metadata": {"total_size": 8, "more": [1, {"a": None}]}, "weight_map": {"a": "one.safetensors"}}).encode()
     forms = (pathlib.Path(__file__).parent / "../backends/simulator/ptx/forms.ptx").read_bytes()
