@@ -28,7 +28,8 @@ bool is_packed_like(const SparseTensor& given, const SparseTensor& example) {
   const auto same_level = [&](const Level& a, const Level& b) {
     const bool outermost = &a == &given.levels().front();
     return a.kind == b.kind && a.dimension == b.dimension && a.stride == b.stride && a.index == b.index &&
-           a.begin == b.begin && a.parent == b.parent && (outermost || a.extent == b.extent);
+           a.begin == b.begin && a.parent == b.parent && a.width == b.width && a.across == b.across &&
+           a.index_bits == b.index_bits && (outermost || a.extent == b.extent);
   };
   return given.format() == example.format() &&
          std::ranges::equal(given.arrays(), example.arrays(), same_array) &&

@@ -79,6 +79,7 @@ class Checker {
       const int parent = levels[static_cast<std::size_t>(i)].parent;
       if (parent < -1 || parent >= i)
         refuse(fmt::format("level {}", i), fmt::format("parent {}", parent), "a level before it");
+      if (levels[static_cast<std::size_t>(i)].kind == LevelKind::bucketed) check_bucketed(i);
     }
     const ValueOrder& order = tensor_.value_order();
     for (std::size_t i = 0; i < order.levels.size(); ++i) {
@@ -115,15 +116,29 @@ class Checker {
              fmt::format("a multiple of {} rows, of {} places", rows_of_words, slots_of_words / 2));
   }
 
-  enum class Content : std::uint8_t { values, offsets, coordinates };
+  void check_bucketed(int number) const {
+    const auto& levels = tensor_.levels();
+    const Level& level = levels[static_cast<std::size_t>(number)];
+    const bool last = number + 1 == std::ssize(levels) && tensor_.value_order().levels.empty();
+    const bool across = level.across >= 0 && level.across < number &&
+                        levels[static_cast<std::size_t>(level.across)].kind == LevelKind::dense;
+    if (last && across && number > 0 && (level.index_bits == 4 || level.index_bits == 8)) return;
+    refuse(fmt::format("level {}", number), "a bucketed level",
+           "the last one, across a dense level, with indices of 4 or 8 bits");
+  }
+
+  enum class Content : std::uint8_t { values, offsets, coordinates, inside_blocks };
 
   void check_size(const std::string& name, std::int64_t size, Content content) const {
     if (!tensor_.has_array(name)) refuse("array " + name, "it is missing", "an array that the levels name");
     const Array& array = tensor_.array(name);
     const bool narrow = content == Content::coordinates && array.dtype() == DType::i16;
-    if (content != Content::values && array.dtype() != DType::i32 && !narrow)
+    const bool bytes = content == Content::inside_blocks;
+    if (content != Content::values && array.dtype() != (bytes ? DType::u8 : DType::i32) && !narrow)
       refuse("array " + name, std::string(name_of(array.dtype())),
-             content == Content::coordinates ? "i32 or i16" : "i32");
+             bytes                             ? "u8"
+             : content == Content::coordinates ? "i32 or i16"
+                                               : "i32");
     if (array.size() == size) return;
     refuse("array " + name, fmt::format("{} elements", array.size()), fmt::format("{} elements", size));
   }
@@ -143,14 +158,18 @@ class Checker {
       } else if (level.kind == LevelKind::n_of_m) {
         check_codes(level, positions);
         positions *= 2 * level.extent;
+      } else if (level.kind == LevelKind::bucketed) {
+        positions = check_buckets(level, positions);
       } else {
         check_size(level.begin, positions + 1, Content::offsets);
         positions = places_of(level);
         check_ends(level.begin, positions);
       }
       begin_.push_back(offsets_of(level.begin));
+      width_.push_back(offsets_of(level.width));
       const bool has_coordinates = !level.index.empty() && level.kind != LevelKind::n_of_m;
-      index_.push_back(has_coordinates ? IndexNumbers(tensor_.array(level.index)) : IndexNumbers());
+      index_.push_back(has_coordinates ? IndexNumbers(tensor_.array(level.index), level.index_bits)
+                                       : IndexNumbers());
       places_.push_back(positions);
     }
     check_values();
@@ -166,6 +185,40 @@ class Checker {
       refuse("array " + level.index, "shape " + text_of_shape(codes.shape()),
              "shape " + text_of_shape(shape));
     kept_ = KeptSlots(codes);
+  }
+
+  /// The places of each parent lie one behind the other, in any order, and fill the array. Returns their
+  /// number.
+  std::int64_t check_buckets(const Level& level, std::int64_t parents) const {
+    check_size(level.begin, parents + 1, Content::offsets);
+    check_size(level.width, parents, Content::offsets);
+    check_size(level.index, tensor_.has_array(level.index) ? tensor_.array(level.index).size() : 0,
+               Content::inside_blocks);
+    const std::int64_t numbered = tensor_.array(level.index).size() * 8 / level.index_bits;
+    const std::int64_t rows = tensor_.levels()[static_cast<std::size_t>(level.across)].extent;
+    const auto begin = offsets_of(level.begin);
+    const auto width = offsets_of(level.width);
+    std::vector<std::pair<std::int64_t, std::int64_t>> ends_by_begin;
+    for (std::size_t i = 0; i < width.size(); ++i) {
+      if (width[i] < 0 || width[i] > level.extent)
+        refuse(fmt::format("{}[{}]", level.width, i), std::to_string(width[i]),
+               fmt::format("0 to {}", level.extent));
+      const std::int64_t end = begin[i] + rows * width[i];
+      if (begin[i] < 0 || end > (width[i] == level.extent ? begin.back() : numbered))
+        refuse(fmt::format("{}[{}]", level.begin, i), fmt::format("places {} to {}", begin[i], end - 1),
+               fmt::format("places below {}", width[i] == level.extent ? begin.back() : numbered));
+      ends_by_begin.emplace_back(begin[i], end);
+    }
+    std::ranges::sort(ends_by_begin);
+    ends_by_begin.emplace_back(begin.back(), begin.back());
+    std::int64_t end = 0;
+    for (const auto& [first, behind] : ends_by_begin) {
+      if (first != end)
+        refuse("array " + level.begin, fmt::format("places from {} after others that end at {}", first, end),
+               "places that follow one another");
+      end = behind;
+    }
+    return begin.back();
   }
 
   std::size_t parent_of(std::size_t level) const {
@@ -247,15 +300,27 @@ class Checker {
     std::int64_t first = dense ? parent * level.extent : parent;
     std::int64_t last = first + (dense ? level.extent : 1);
     if (level.kind == LevelKind::compressed) std::tie(first, last) = children(depth, place, parent);
+    const bool bucketed = level.kind == LevelKind::bucketed;
+    bool numbered = dense;
+    if (bucketed) {
+      const std::int64_t width = width_[depth][static_cast<std::size_t>(parent)];
+      first = begin_[depth][static_cast<std::size_t>(parent)] +
+              child_[static_cast<std::size_t>(level.across)] * width;
+      last = first + width;
+      numbered = width == level.extent;
+    }
     for (std::int64_t position = first; position < last; ++position) {
       Place next = place;
       position_[depth] = position;
       child_[depth] = position - first;
       const auto& index = index_[depth];
-      const std::int64_t coordinate = dense           ? position - first
+      const std::int64_t coordinate = numbered        ? position - first
                                       : index.empty() ? 0
                                                       : index[static_cast<std::size_t>(position)];
-      if (level.padded && coordinate == -1) {
+      if (bucketed && coordinate >= level.extent)
+        refuse(where(depth, place, level.index, position), fmt::format("offset {}", coordinate),
+               fmt::format("0 to {}", level.extent - 1));
+      if ((level.padded && coordinate == -1) || (bucketed && values_->is_zero_bits(position))) {
         next.padding = true;
       } else {
         move(depth, next, coordinate, [&] {
@@ -382,6 +447,7 @@ class Checker {
   const SparseTensor& tensor_;
   const Array* values_ = nullptr;
   std::vector<std::span<const std::int32_t>> begin_;
+  std::vector<std::span<const std::int32_t>> width_;
   std::vector<IndexNumbers> index_;
   KeptSlots kept_;
   bool has_row_order_ = false;
@@ -400,6 +466,8 @@ class Checker {
 
 void SparseTensor::check() const {
   Checker(*this).run();
+  const auto named = std::ranges::find(named_formats(), format_.name, &NamedFormat::name);
+  if (named != named_formats().end() && named->check != nullptr) named->check(*this);
 }
 
 }  // namespace weft

@@ -33,6 +33,9 @@ struct NamedFormat {
   std::string_view name;
   std::string_view summary;                                          ///< one line, for --help and messages
   SparseTensor (*pack)(const WeightMatrix& weights, const Format&);  ///< values keep their element type
+  /// Throws UserError, as SparseTensor::check does, for what the levels cannot say; runs after all else has
+  /// been checked. Null: they say it all.
+  void (*check)(const SparseTensor& tensor) = nullptr;
 };
 
 /// Every named format.
@@ -70,6 +73,19 @@ Format padded_csr(const PaddedOptions& options = {});
 Format bcsr(std::int64_t size = 16);  ///< block rows compressed
 Format blocked_ell(
     std::int64_t size = 16);  ///< block rows padded to the longest; block column -1 in the padding
+
+/// How hb_ell stores its blocks: `hb_ell({.offset = 4})`, written "hb_ell:offset=4".
+struct HbEllOptions {
+  std::int64_t size = 16;   ///< b, rows and columns of a block: a power of two from 2 to 16
+  std::int64_t offset = 8;  ///< bits of an offset, 8 or 4
+  /// Widths are filled up to a multiple of it, 1, 2 or 4; beyond 1, blocks wider than half are dense. The
+  /// sparse tensor core has instructions for 4 and 8 and takes wider blocks dense: 4.
+  std::int64_t step = 1;
+  bool uniform = false;  ///< every block is stored, empty ones too, all in the width of the widest
+};
+/// Blocks with entries by block row, each in ELL of its own width, or dense where less than a quarter of it
+/// is zero. After Wu et al., "Generic, Sparse Tensor Core for Neural Networks", section III-A.
+Format hb_ell(const HbEllOptions& options = {});
 
 /// Groups of rows that keep the same columns: `shfl_bw({.rows = 128})`, written "shfl_bw:V=128,k=32".
 struct GroupOptions {

@@ -9,12 +9,23 @@
 
 namespace weft {
 
-/// i32 arrays are looked at where they are, and must outlive it; i16 arrays are widened.
+/// i32 arrays are looked at where they are, and must outlive it; narrower ones are widened.
 class IndexNumbers {
  public:
   IndexNumbers() = default;
-  /// InternalError for other element types.
-  explicit IndexNumbers(const Array& array) {
+  /// `bits`: 4 where each byte of a u8 array holds two numbers, the first in its low half. InternalError for
+  /// element types other than i32, i16 and u8.
+  explicit IndexNumbers(const Array& array, int bits = 8) {
+    if (array.dtype() == DType::u8) {
+      for (const std::uint8_t byte : array.as<std::uint8_t>()) {
+        if (bits == 8) {
+          wide_.push_back(byte);
+        } else {
+          wide_.insert(wide_.end(), {byte % 16, byte / 16});
+        }
+      }
+      return;
+    }
     if (array.dtype() == DType::i16) {
       const auto narrow = array.as<std::int16_t>();
       wide_.assign(narrow.begin(), narrow.end());

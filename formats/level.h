@@ -20,6 +20,10 @@ enum class LevelKind : std::uint8_t {
   /// as formats/kept_slots.h says, by row: that of the dense level that ValueOrder names second. position =
   /// parent * 2 * extent + slot; coordinate = slot
   n_of_m,
+  bucketed,  ///< width[parent] children for each child of the dense level `across`, the block's rows:
+             ///< position = begin[parent] + child * width[parent] + number; coordinate = index[position],
+             ///< but the number itself where the width is `extent`. A place whose value is +0 is padding.
+             ///< Always the last level; positions below the size of the index array have a coordinate.
 };
 
 /// The dimension of the matrix that a level's coordinate belongs to.
@@ -36,15 +40,20 @@ enum class Dimension : std::uint8_t {
 struct Level {
   LevelKind kind = LevelKind::dense;
   Dimension dimension = Dimension::row;
-  std::int64_t extent = 0;  ///< children of a dense or n_of_m level; unused otherwise
+  std::int64_t extent =
+      0;  ///< children of a dense or n_of_m level; coordinates of a bucketed one are below it
   std::int64_t stride = 1;
-  std::string begin = {};  ///< array of a compressed level: parents + 1 offsets
+  std::string begin = {};  ///< array of a compressed or bucketed level: parents + 1 offsets
   std::string index = {};  ///< array of coordinates, of codes where n_of_m; empty: it has none
   bool padded = false;     ///< index may hold -1: nothing is stored in that place
   /// The level, by number, whose positions this one finds children of; -1: the one before. A level that
   /// skips some in between has the same children for all of theirs: the rows of a group share its columns.
   int parent = -1;
-  std::string loop = {};  ///< name of its loop, after the index and a dot, "block"; empty: the index alone
+  std::string loop = {};   ///< name of its loop, after the index and a dot, "block"; empty: the index alone
+  std::string width = {};  ///< array of a bucketed level: children of each parent, for each child of `across`
+  int across = -1;         ///< of a bucketed level: the number of that dense level
+  /// Of a bucketed level: bits of a coordinate. 4: two in each byte of the index, the first in its low half.
+  int index_bits = 8;
 };
 
 /// Where "values" holds the value of a stored place.

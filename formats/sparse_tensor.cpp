@@ -17,18 +17,21 @@ class Walker {
       : levels_(tensor.levels()),
         rows_(tensor.rows()),
         columns_(tensor.columns()),
+        values_(tensor.array("values")),
         value_place_(levels_, tensor.value_order(), size_of(tensor.dtype())),
         begin_(levels_.size()),
+        width_(levels_.size()),
         index_(levels_.size()),
         position_(levels_.size(), 0),
         child_(levels_.size(), 0) {
     for (std::size_t i = 0; i < levels_.size(); ++i) {
       const Level& level = levels_[i];
       if (!level.begin.empty()) begin_[i] = tensor.array(level.begin).as<std::int32_t>();
+      if (!level.width.empty()) width_[i] = tensor.array(level.width).as<std::int32_t>();
       if (level.kind == LevelKind::n_of_m) {
         kept_ = KeptSlots(tensor.array(level.index));
       } else if (!level.index.empty()) {
-        index_[i] = IndexNumbers(tensor.array(level.index));
+        index_[i] = IndexNumbers(tensor.array(level.index), level.index_bits);
       }
     }
   }
@@ -51,12 +54,22 @@ class Walker {
       first = begin_[depth][static_cast<std::size_t>(parent)];
       last = begin_[depth][static_cast<std::size_t>(parent) + 1];
     }
+    bool numbered = level.kind == LevelKind::dense;
+    const bool bucketed = level.kind == LevelKind::bucketed;
+    if (bucketed) {
+      const std::int64_t width = width_[depth][static_cast<std::size_t>(parent)];
+      first = begin_[depth][static_cast<std::size_t>(parent)] +
+              child_[static_cast<std::size_t>(level.across)] * width;
+      last = first + width;
+      numbered = width == level.extent;
+    }
     const auto& index = index_[depth];
     for (std::int64_t position = first; position < last; ++position) {
+      if (bucketed && values_.is_zero_bits(position)) continue;
       position_[depth] = position;
       child_[depth] = position - first;
-      const std::int64_t coordinate = level.kind == LevelKind::dense ? position - first
-                                      : index.empty()                ? 0
+      const std::int64_t coordinate = numbered        ? position - first
+                                      : index.empty() ? 0
                                                       : index[static_cast<std::size_t>(position)];
       if (level.padded && coordinate < 0) continue;
       move(depth, coordinate, row, column, visit);
@@ -95,8 +108,10 @@ class Walker {
   const std::vector<Level>& levels_;
   std::int64_t rows_;
   std::int64_t columns_;
+  const Array& values_;
   ValuePlace value_place_;
   std::vector<std::span<const std::int32_t>> begin_;
+  std::vector<std::span<const std::int32_t>> width_;
   std::vector<IndexNumbers> index_;
   KeptSlots kept_;
   std::vector<std::int64_t> position_;

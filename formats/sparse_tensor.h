@@ -15,7 +15,7 @@
 namespace weft {
 
 /// One weight in one format. Values of arrays are fixed once packed; the class holds them, checks them and
-/// walks them. Index arrays are i32; coordinates may be i16.
+/// walks them. Index arrays are i32; coordinates may be i16, those inside blocks are u8.
 class SparseTensor {
  public:
   struct NamedArray {
@@ -54,8 +54,8 @@ class SparseTensor {
   Array to_dense() const;
   /// Throws UserError that names the row, the array and the place when sizes do not fit together, when
   /// offsets decrease or leave the arrays, when a coordinate is out of range, when a code does not name two
-  /// slots in ascending order, when a place is stored twice, when a row order is no permutation, or when the
-  /// value of padding is not +0.
+  /// slots in ascending order, when a place is stored twice, when a row order is no permutation, when the
+  /// value of padding is not +0, or what the format itself has to say (NamedFormat::check).
   void check() const;
 
  private:

@@ -1,4 +1,5 @@
 #include <weft/dsl/errors.h>
+#include <weft/formats/named/hb_ell_blocks.h>
 #include <weft/formats/statistics.h>
 
 #include <algorithm>
@@ -194,6 +195,8 @@ Statistics statistics(const WeightMatrix& weights) {
   result.bytes_dense = product(result.rows * result.columns, width);
   result.bytes_csr = result.stored * (4 + width) + (result.rows + 1) * 4;
   result.bytes_ell = product(result.rows * result.row_lengths.longest, 4 + width);
+  result.bytes_hb_ell = named::hb_ell_bytes(weights, {});
+  result.bytes_uniform_ell = named::hb_ell_bytes(weights, {.uniform = true});
   return result;
 }
 

@@ -46,6 +46,8 @@ struct Statistics {
   std::int64_t bytes_dense = 0;          ///< sizes stop at 2^63 - 1
   std::int64_t bytes_csr = 0;
   std::int64_t bytes_ell = 0;
+  std::int64_t bytes_hb_ell = 0;       ///< blocks of 16, offsets of 8 bits
+  std::int64_t bytes_uniform_ell = 0;  ///< the same where every block is stored, as wide as the widest
 
   /// That of N:M with two of four.
   const PatternRule& two_four() const;

@@ -89,6 +89,8 @@ std::string json_text(const Statistics& statistics) {
       {"bytes_dense", statistics.bytes_dense},
       {"bytes_csr", statistics.bytes_csr},
       {"bytes_ell", statistics.bytes_ell},
+      {"bytes_hb_ell", statistics.bytes_hb_ell},
+      {"bytes_uniform_ell", statistics.bytes_uniform_ell},
   };
   for (const auto& block : statistics.block_fills) {
     json["block_fills"].push_back(Json{{"size", block.size}, {"blocks", block.blocks}, {"fill", block.fill}});
@@ -129,6 +131,8 @@ std::string report(const Statistics& statistics) {
        }));
   line("size", fmt::format("dense {}, csr {}, ell {}", text_of_bytes(statistics.bytes_dense),
                            text_of_bytes(statistics.bytes_csr), text_of_bytes(statistics.bytes_ell)));
+  line("size, blocks of 16", fmt::format("hb_ell {}, in one width {}", text_of_bytes(statistics.bytes_hb_ell),
+                                         text_of_bytes(statistics.bytes_uniform_ell)));
   return text;
 }
 

@@ -178,6 +178,7 @@ class Builder {
         (of_row ? walk.of_row : walk.conditions).push_back(sum < extent_of(level.dimension));
     };
     const Expr parent = walk.parent_of(level);
+    if (level.kind == LevelKind::bucketed) return walk_buckets(first, std::move(walk), body);
     if (level.kind == LevelKind::singleton) {
       meet(ir::load(arrays_.at(level.index), {parent}));
       walk.position.push_back(parent);
@@ -223,6 +224,37 @@ class Builder {
     const CodePlace<Expr> at = code_place(row, place);
     return ir::call(std::string(weft::kept_slot), DType::i64,
                     {ir::load(arrays_.at(level.index), {block, at.tile, at.step, at.lane}), row, place});
+  }
+
+  /// The last level: places whose value is zero take no part.
+  Stmt walk_buckets(std::size_t number, Walk walk, const std::function<Stmt(const Walk&)>& body) {
+    const Level& level = weights_->levels()[number];
+    const Expr parent = walk.parent_of(level);
+    const Expr width = ir::load(arrays_.at(level.width), {parent});
+    const std::string name = loop_name(number, false);
+    const Expr variable = ir::variable(name);
+    const Expr position = ir::load(arrays_.at(level.begin), {parent}) +
+                          walk.child.at(static_cast<std::size_t>(level.across)) * width + variable;
+    const Expr coordinate =
+        ir::select(ir::equal(width, ir::integer(level.extent)), variable, stored_number(level, position));
+    walk.position.push_back(position);
+    walk.child.push_back(variable);
+    walk.column = walk.column + coordinate * ir::integer(level.stride);
+    if (any_weights_ || weights_->columns() % level.extent != 0)
+      walk.conditions.push_back(walk.column < extent_of(Dimension::column));
+    const DType type = value_type(algorithm_);
+    const Expr value = ir::cast(type, ir::load(arrays_.at("values"), {position}));
+    walk.conditions.push_back(ir::binary(ir::BinaryOperator::not_equal, value, ir::constant(type, 0)));
+    return ir::for_loop({name, ir::integer(0), width, ir::LoopKind::serial, -1, body(walk)});
+  }
+
+  /// An element of the index array of a level, of which each byte may hold two.
+  Expr stored_number(const Level& level, const Expr& position) const {
+    const ir::BufferRef& index = arrays_.at(level.index);
+    if (level.index_bits == 8) return ir::load(index, {position});
+    const Expr byte = ir::load(index, {position / ir::integer(2)});
+    return ir::select(ir::equal(position % ir::integer(2), ir::integer(0)), byte % ir::integer(16),
+                      byte / ir::integer(16));
   }
 
   Expr extent_of(Dimension dimension) const {

@@ -62,6 +62,8 @@ class Facts {
     } else if (level.kind == LevelKind::n_of_m) {
       require_entries(level.index, parents);
       counts_.push_back(parents * ir::integer(2 * level.extent));
+    } else if (level.kind == LevelKind::bucketed) {
+      return add_buckets(number, parents);
     } else {
       counts_.push_back(parents);
     }
@@ -92,7 +94,31 @@ class Facts {
                             : ir::integer(static_cast<std::int64_t>(begin.get(begin.size() - 1)));
     facts_.conditions.push_back(ir::integer(0) <= count);
     require_entries(level.begin, parents + 1);
-    facts_.arrays[name_of_array(level.begin)] = {parents + 1, ir::integer(0), count, true, false, {}};
+    facts_.arrays[name_of_array(level.begin)] = {parents + 1, ir::integer(0), count, true, false, {}, {}};
+    counts_.push_back(count);
+  }
+
+  void add_buckets(std::size_t number, const Expr& parents) {
+    const Level& level = weights_.levels()[number];
+    const auto size_of_array = [&](const std::string& name, std::int64_t size) {
+      return any_ ? ir::variable("places of " + name) : ir::integer(size);
+    };
+    const Array& begin = weights_.array(level.begin);
+    const Expr count = size_of_array(level.begin, static_cast<std::int64_t>(begin.get(begin.size() - 1)));
+    const Expr bytes = size_of_array(level.index, weights_.array(level.index).size());
+    const Expr numbered = bytes * ir::integer(8 / level.index_bits);
+    for (const Expr& size : {count, bytes}) facts_.conditions.push_back(ir::integer(0) <= size);
+    require_entries(level.begin, parents + 1);
+    require_entries(level.width, parents);
+    require_entries(level.index, bytes);
+    const Expr rows = ir::integer(weights_.levels()[static_cast<std::size_t>(level.across)].extent);
+    const Expr extent = ir::integer(level.extent);
+    facts_.arrays[name_of_array(level.width)] = {parents, ir::integer(0), extent, false, false, {}, {}};
+    facts_.arrays[name_of_array(level.index)] = {
+        bytes, ir::integer(0), level.index_bits == 8 ? extent - 1 : ir::integer(255), false, false, {}, {}};
+    ArrayFact places{parents + 1, ir::integer(0), count, false, false, {}, {}};
+    places.buckets = {name_of_array(level.width), parents, rows, extent, numbered};
+    facts_.arrays[name_of_array(level.begin)] = places;
     counts_.push_back(count);
   }
 
@@ -103,6 +129,7 @@ class Facts {
                    (extent - 1) / ir::integer(level.stride),
                    false,
                    false,
+                   {},
                    {}};
     if (weights_.row_order() == level.index) {
       fact.is_permutation = true;

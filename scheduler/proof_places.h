@@ -44,6 +44,14 @@ struct Places {
 /// are; of a gather, the numbers that choose rows are claims.
 Places places_of(const ir::Program& program);
 
+/// Of the array that says where the places of each block begin: element i + rows * width[i] is within the
+/// places, and within those that have a number of their own where the width is not `extent`.
+struct BucketFact {
+  std::string width;  ///< a buffer
+  ir::Expr blocks;
+  ir::Expr rows, extent, numbered;
+};
+
 /// What the format promises of one of its arrays, about the element `index`.
 struct ArrayFact {
   ir::Expr count;                 ///< its elements
@@ -51,6 +59,7 @@ struct ArrayFact {
   bool increases = false;         ///< element i + 1 is not below element i
   bool is_permutation = false;    ///< no two elements that are not negative are equal …
   std::optional<ir::Expr> whole;  ///< … and every number below this one is among them
+  std::optional<BucketFact> buckets;
 };
 
 /// What is known of the weights: facts by the name of a buffer, and conditions about sizes.

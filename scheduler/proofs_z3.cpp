@@ -136,12 +136,22 @@ class Question {
       solver_.add(z3::implies(exists && index + 1 < count, value <= function(name)(index + 1)));
       solver_.add(z3::implies(exists && index >= 1, function(name)(index - 1) <= value));
     }
+    if (fact.buckets) add_buckets(*fact.buckets, integer(fact.most, {}), index, value);
     if (!fact.is_permutation) return;
     for (const auto& [other, other_value] : met_[name]) {
       solver_.add(z3::implies(exists && other >= 0 && other < count && value >= 0 && value == other_value,
                               index == other));
     }
     met_[name].emplace_back(index, value);
+  }
+
+  void add_buckets(const BucketFact& fact, const z3::expr& places, const z3::expr& index,
+                   const z3::expr& begin) {
+    const z3::expr exists = index >= 0 && index < integer(fact.blocks, {});
+    const z3::expr width = function(fact.width)(index);
+    const z3::expr end = begin + integer(fact.rows, {}) * width;
+    solver_.add(z3::implies(exists, end <= places));
+    solver_.add(z3::implies(exists && width != integer(fact.extent, {}), end <= integer(fact.numbered, {})));
   }
 
   /// Every number of a permutation has a place.

@@ -119,6 +119,14 @@ class Schedule {
     return apply(
         {"stitch", {{{}, tensor.value}, {{}, std::string(scope.text)}, place, buffers}, tensor.place});
   }
+  /// `.decode(A, shared, at = k.block, depth = 4)`: the block of the weights that an iteration reads, whose
+  /// rows have a width of their own, becomes a dense tile. What is stored is copied into four buffers in
+  /// turn.
+  template <class... Rest>
+  Schedule& decode(Placed<std::string> tensor, Word scope, const Argument& place, const Rest&... buffers) {
+    return apply(
+        {"decode", {{{}, tensor.value}, {{}, std::string(scope.text)}, place, buffers...}, tensor.place});
+  }
   /// `.tensorize("mma_m16n8k16")`: the sums of a tile in registers are made by an instruction that multiplies
   /// matrices. Names of instructions: scheduler/tensor_instructions.h.
   Schedule& tensorize(Placed<std::string> instruction) {

@@ -14,6 +14,7 @@ NamedFormat ell();
 NamedFormat padded_csr();
 NamedFormat bcsr();
 NamedFormat blocked_ell();
+NamedFormat hb_ell();
 NamedFormat vector_wise();
 NamedFormat shfl_bw();
 NamedFormat n_m();
@@ -23,9 +24,9 @@ NamedFormat v_n_m();
 
 std::span<const NamedFormat> named_formats() {
   static const std::array list{
-      named::dense(),       named::csr(),        named::csc(),  named::coo(),
-      named::ell(),         named::padded_csr(), named::bcsr(), named::blocked_ell(),
-      named::vector_wise(), named::shfl_bw(),    named::n_m(),  named::v_n_m(),
+      named::dense(),      named::csr(),  named::csc(),         named::coo(),    named::ell(),
+      named::padded_csr(), named::bcsr(), named::blocked_ell(), named::hb_ell(), named::vector_wise(),
+      named::shfl_bw(),    named::n_m(),  named::v_n_m(),
   };
   return list;
 }

@@ -1,5 +1,5 @@
+#include <weft/formats/parallel.h>
 #include <weft/formats/prune/affinity.h>
-#include <weft/formats/prune/parallel.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include <weft/formats/prune/parallel.h>
+#include <weft/formats/parallel.h>
 #include <weft/formats/prune/units.h>
 
 #include <algorithm>

@@ -1,0 +1,260 @@
+// HB-ELL: blocks with entries by block row. A block in ELL has in each of its rows as many places as its
+// longest row has entries: `values`, and in `offset` their columns inside the block. Places left over hold
+// +0, and as offset that of the row's last entry, 0 where it has none. A dense block is row-major, without
+// offsets; the values of dense blocks stand behind those of all others, so that a value and its offset have
+// one number. Entries that are +0 would look like padding and are left out.
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/index_numbers.h>
+#include <weft/formats/named/common.h>
+#include <weft/formats/named/hb_ell_blocks.h>
+#include <weft/formats/parallel.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace weft {
+namespace named {
+
+NamedFormat hb_ell();
+
+namespace {
+
+/// Where the values of each block begin, and of one behind the last.
+std::vector<std::int64_t> begins_of(const HbEllBlocks& blocks) {
+  std::vector<std::int64_t> begins;
+  std::int64_t sparse = 0;
+  std::int64_t dense = blocks.sparse_places();
+  for (const std::int32_t width : blocks.width) {
+    std::int64_t& next = width == blocks.size ? dense : sparse;
+    begins.push_back(next);
+    next += blocks.size * width;
+  }
+  begins.push_back(dense);
+  return begins;
+}
+
+/// Writes the values and offsets of one block row after the other.
+class Filling {
+ public:
+  Filling(const WeightMatrix& weights, const HbEllBlocks& blocks, const std::vector<std::int64_t>& begins,
+          std::int64_t bits, Array& values, Array& offset)
+      : weights_(weights),
+        blocks_(blocks),
+        begins_(begins),
+        bits_(bits),
+        width_(size_of(values.dtype())),
+        values_(values),
+        offset_(offset.as<std::uint8_t>()) {}
+
+  void block_row(std::int64_t number) const {
+    const std::int64_t end = std::min((number + 1) * blocks_.size, weights_.rows);
+    for (std::int64_t row = number * blocks_.size; row < end; ++row) this->row(number, row);
+  }
+
+ private:
+  void row(std::int64_t block_row, std::int64_t row) const {
+    auto block = static_cast<std::size_t>(blocks_.row_begin[static_cast<std::size_t>(block_row)]);
+    const auto at = static_cast<std::size_t>(row);
+    std::int64_t last = -1;   // the column of the block before this entry's
+    std::int64_t place = 0;   // where the next entry of this block goes
+    std::int64_t behind = 0;  // the row's places in this block
+    std::int64_t offset = 0;
+    for (std::int64_t i = weights_.row_begin[at]; i < weights_.row_begin[at + 1]; ++i) {
+      if (weights_.values.is_zero_bits(i)) continue;
+      const std::int64_t column = weights_.column[static_cast<std::size_t>(i)];
+      if (column / blocks_.size != last) {
+        pad(place, behind, offset);
+        last = column / blocks_.size;
+        while (blocks_.column[block] != last) ++block;
+        place = begins_[block] + row % blocks_.size * blocks_.width[block];
+        behind = place + blocks_.width[block];
+      }
+      offset = column % blocks_.size;
+      const bool dense = blocks_.width[block] == blocks_.size;
+      copy_value(dense ? place + offset : place, i);
+      if (dense) {
+        behind = place;  // nothing to fill up
+      } else {
+        set_offset(place++, offset);
+      }
+    }
+    pad(place, behind, offset);
+  }
+
+  void pad(std::int64_t place, std::int64_t behind, std::int64_t offset) const {
+    for (; place < behind; ++place) set_offset(place, offset);
+  }
+
+  void copy_value(std::int64_t place, std::int64_t entry) const {
+    std::memcpy(values_.data() + static_cast<std::size_t>(place) * width_,
+                weights_.values.data() + static_cast<std::size_t>(entry) * width_, width_);
+  }
+
+  /// Each place once; a byte belongs to one block and so to one thread.
+  void set_offset(std::int64_t place, std::int64_t offset) const {
+    if (bits_ == 8) {
+      offset_[static_cast<std::size_t>(place)] = static_cast<std::uint8_t>(offset);
+      return;
+    }
+    std::uint8_t& byte = offset_[static_cast<std::size_t>(place / 2)];
+    byte = static_cast<std::uint8_t>(byte | (place % 2 == 0 ? offset : offset * 16));
+  }
+
+  const WeightMatrix& weights_;
+  const HbEllBlocks& blocks_;
+  const std::vector<std::int64_t>& begins_;
+  std::int64_t bits_;
+  std::size_t width_;
+  Array& values_;
+  std::span<std::uint8_t> offset_;
+};
+
+template <class Numbers>
+Array numbers(const Numbers& list) {
+  Array array = index_array(std::ssize(list));
+  std::ranges::transform(list, array.as<std::int32_t>().begin(),
+                         [](auto number) { return static_cast<std::int32_t>(number); });
+  return array;
+}
+
+std::vector<Level> levels_of(const HbEllBlocks& blocks, std::int64_t bits) {
+  const std::int64_t size = blocks.size;
+  return {{.dimension = Dimension::row,
+           .extent = std::ssize(blocks.row_begin) - 1,
+           .stride = size,
+           .loop = "block"},
+          {.dimension = Dimension::row, .extent = size, .loop = "row"},
+          {.kind = LevelKind::compressed,
+           .dimension = Dimension::column,
+           .stride = size,
+           .begin = "brow_ptr",
+           .index = "bcidx",
+           .parent = 0,
+           .loop = "block"},
+          {.kind = LevelKind::bucketed,
+           .dimension = Dimension::column,
+           .extent = size,
+           .begin = "brow_valptr",
+           .index = "offset",
+           .loop = "place",
+           .width = "bcols",
+           .across = 1,
+           .index_bits = static_cast<int>(bits)}};
+}
+
+/// The paper's rules for offsets, and the row numbers of blocks, which no level needs.
+class Rules {
+ public:
+  explicit Rules(const SparseTensor& tensor)
+      : tensor_(tensor),
+        options_(hb_ell_options(tensor.format())),
+        begin_(tensor.array("brow_valptr").as<std::int32_t>()),
+        width_(tensor.array("bcols").as<std::int32_t>()),
+        offset_(tensor.array("offset"), static_cast<int>(options_.offset)) {}
+
+  void check() const {
+    const auto row_begin = tensor_.array("brow_ptr").as<std::int32_t>();
+    const Array& rows = tensor_.array("bridx");
+    if (rows.dtype() != DType::i32 || rows.size() != std::ssize(width_))
+      refuse("array bridx", fmt::format("{} of {}", rows.size(), name_of(rows.dtype())),
+             fmt::format("{} of i32", width_.size()));
+    for (std::size_t row = 0; row + 1 < row_begin.size(); ++row) {
+      for (std::int64_t block = row_begin[row]; block < row_begin[row + 1]; ++block) {
+        const std::int64_t found = rows.get_integer(block);
+        if (found != static_cast<std::int64_t>(row))
+          refuse(fmt::format("bridx[{}]", block), std::to_string(found), std::to_string(row));
+        check_block(static_cast<std::int64_t>(row), static_cast<std::size_t>(block));
+      }
+    }
+  }
+
+ private:
+  [[noreturn]] void refuse(std::string where, std::string found, std::string accepted) const {
+    throw UserError({"a packed weight in format " + tensor_.format().text() + " is damaged", std::move(where),
+                     std::move(found), std::move(accepted)});
+  }
+
+  void check_block(std::int64_t block_row, std::size_t block) const {
+    if (width_[block] == options_.size) return;
+    for (std::int64_t row = 0; row < options_.size; ++row) {
+      const std::int64_t first = begin_[block] + row * width_[block];
+      std::int64_t last = -1;
+      bool padding = false;
+      for (std::int64_t place = first; place < first + width_[block]; ++place) {
+        const std::int64_t offset = offset_[static_cast<std::size_t>(place)];
+        const auto where = [&] {
+          return fmt::format("row {}, offset[{}]", block_row * options_.size + row, place);
+        };
+        padding = padding || tensor_.array("values").is_zero_bits(place);
+        if (padding && !tensor_.array("values").is_zero_bits(place))
+          refuse(fmt::format("row {}, values[{}]", block_row * options_.size + row, place),
+                 "an entry behind a +0", "+0, as all that follows padding");
+        if (padding && offset != std::max<std::int64_t>(last, 0))
+          refuse(where(), std::to_string(offset),
+                 fmt::format("{}, the row's last offset, in padding", std::max<std::int64_t>(last, 0)));
+        if (!padding && offset <= last)
+          refuse(where(), fmt::format("{} after {}", offset, last), "offsets that ascend");
+        last = std::max(last, padding ? last : offset);
+      }
+    }
+  }
+
+  const SparseTensor& tensor_;
+  formats::HbEllOptions options_;
+  std::span<const std::int32_t> begin_;
+  std::span<const std::int32_t> width_;
+  IndexNumbers offset_;
+};
+
+SparseTensor pack_on_all_cores(const WeightMatrix& weights, const Format& format) {
+  return pack_hb_ell(weights, format, threads_for(weights.stored()));
+}
+
+}  // namespace
+
+SparseTensor pack_hb_ell(const WeightMatrix& weights, const Format& format, std::int64_t threads) {
+  const formats::HbEllOptions options = hb_ell_options(format);
+  const HbEllBlocks blocks = hb_ell_blocks(weights, options, threads);
+  const std::vector<std::int64_t> begins = begins_of(blocks);
+  check_positions(weights, format, begins.back(), "places, rows of a block being as long as its longest");
+  Array values(weights.values.dtype(), {begins.back()});
+  Array offset(DType::u8, {blocks.sparse_places() * options.offset / 8});
+  const Filling filling(weights, blocks, begins, options.offset, values, offset);
+  parallel_for_on(threads, std::ssize(blocks.row_begin) - 1,
+                  [&](std::int64_t row) { filling.block_row(row); });
+  std::vector<std::int32_t> rows(blocks.column.size());
+  for (std::size_t row = 0; row + 1 < blocks.row_begin.size(); ++row)
+    std::fill(rows.begin() + blocks.row_begin[row], rows.begin() + blocks.row_begin[row + 1],
+              static_cast<std::int32_t>(row));
+  std::vector<SparseTensor::NamedArray> arrays;
+  arrays.push_back({"brow_ptr", numbers(blocks.row_begin)});
+  arrays.push_back({"brow_valptr", numbers(begins)});
+  arrays.push_back({"bridx", numbers(rows)});
+  arrays.push_back({"bcidx", numbers(blocks.column)});
+  arrays.push_back({"bcols", numbers(blocks.width)});
+  arrays.push_back({"offset", std::move(offset)});
+  arrays.push_back({"values", std::move(values)});
+  return SparseTensor(format, weights.shape, weights.rows, weights.columns, levels_of(blocks, options.offset),
+                      std::move(arrays));
+}
+
+NamedFormat hb_ell() {
+  return {"hb_ell", "blocks of 16 x 16, each in ELL of its own width, or dense", pack_on_all_cores,
+          [](const SparseTensor& tensor) { Rules(tensor).check(); }};
+}
+
+}  // namespace named
+
+Format formats::hb_ell(const HbEllOptions& options) {
+  const HbEllOptions usual;
+  Format format{"hb_ell", {}};
+  if (options.size != usual.size) format.parameters["b"] = options.size;
+  if (options.offset != usual.offset) format.parameters["offset"] = options.offset;
+  if (options.step != usual.step) format.parameters["step"] = options.step;
+  if (options.uniform) format.parameters["uniform"] = 1;
+  return format;
+}
+
+}  // namespace weft

@@ -1,0 +1,143 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/named/common.h>
+#include <weft/formats/named/hb_ell_blocks.h>
+#include <weft/formats/parallel.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace weft::named {
+namespace {
+
+/// What one block holds.
+struct Content {
+  std::int32_t column = 0;
+  std::int32_t entries = 0;
+  std::int32_t longest = 0;  ///< row
+};
+
+/// The blocks of a block row that hold an entry, by column.
+class BlockRow {
+ public:
+  BlockRow(const WeightMatrix& weights, std::int64_t size, std::int64_t number)
+      : weights_(weights), size_(size) {
+    const std::int64_t end = std::min((number + 1) * size, weights.rows);
+    for (std::int64_t row = number * size; row < end; ++row) add_row(static_cast<std::size_t>(row));
+  }
+
+  std::vector<Content> take() { return std::move(contents_); }
+
+ private:
+  /// Both the row's entries and what there is so far ascend.
+  void add_row(std::size_t row) {
+    std::vector<Content> runs;
+    for (std::int64_t i = weights_.row_begin[row]; i < weights_.row_begin[row + 1]; ++i) {
+      if (weights_.values.is_zero_bits(i)) continue;
+      const auto column = static_cast<std::int32_t>(weights_.column[static_cast<std::size_t>(i)] / size_);
+      if (runs.empty() || runs.back().column != column) runs.push_back({column, 0, 0});
+      ++runs.back().entries;
+      ++runs.back().longest;
+    }
+    std::vector<Content> both;
+    both.reserve(contents_.size() + runs.size());
+    auto old = contents_.begin();
+    for (const Content& run : runs) {
+      while (old != contents_.end() && old->column < run.column) both.push_back(*old++);
+      if (old != contents_.end() && old->column == run.column) {
+        both.push_back({run.column, old->entries + run.entries, std::max(old->longest, run.longest)});
+        ++old;
+      } else {
+        both.push_back(run);
+      }
+    }
+    both.insert(both.end(), old, contents_.end());
+    contents_ = std::move(both);
+  }
+
+  const WeightMatrix& weights_;
+  std::int64_t size_;
+  std::vector<Content> contents_;
+};
+
+std::int64_t blocks_in(std::int64_t extent, std::int64_t size) {
+  return (extent + size - 1) / size;
+}
+
+/// The width that a block of that content gets.
+std::int32_t width_of(const Content& content, const formats::HbEllOptions& options) {
+  const std::int64_t widest = options.step == 1 ? options.size - 1 : options.size / 2;
+  const std::int64_t filled = (content.longest + options.step - 1) / options.step * options.step;
+  const bool dense = filled > widest || 4 * content.entries > 3 * options.size * options.size;
+  return static_cast<std::int32_t>(dense ? options.size : filled);
+}
+
+/// Every block, in the width that the longest row of any asks for.
+void make_uniform(std::vector<std::vector<Content>>& rows, std::int64_t columns) {
+  std::int32_t longest = 0;
+  for (const auto& row : rows) {
+    for (const Content& content : row) longest = std::max(longest, content.longest);
+  }
+  for (auto& row : rows) {
+    row.clear();
+    for (std::int64_t column = 0; column < columns; ++column)
+      row.push_back({static_cast<std::int32_t>(column), 0, longest});
+  }
+}
+
+}  // namespace
+
+formats::HbEllOptions hb_ell_options(const Format& format) {
+  check_parameters(format, {"b", "offset", "step", "uniform"});
+  const formats::HbEllOptions usual;
+  formats::HbEllOptions options;
+  options.size = power_of_two(format, "b", usual.size, 2, 16);
+  options.offset = power_of_two(format, "offset", usual.offset, 4, 8);
+  options.step = power_of_two(format, "step", usual.step, 1, 4);
+  const auto uniform = format.parameters.find("uniform");
+  if (uniform == format.parameters.end()) return options;
+  if (uniform->second != 0 && uniform->second != 1)
+    throw UserError({"a format has a parameter out of range", format.text(),
+                     fmt::format("uniform={}", uniform->second), "0 or 1"});
+  options.uniform = uniform->second == 1;
+  return options;
+}
+
+std::int64_t HbEllBlocks::sparse_places() const {
+  std::int64_t places = 0;
+  for (const std::int32_t each : width) places += each < size ? each * size : 0;
+  return places;
+}
+
+std::int64_t HbEllBlocks::dense_places() const {
+  return std::ranges::count(width, static_cast<std::int32_t>(size)) * size * size;
+}
+
+HbEllBlocks hb_ell_blocks(const WeightMatrix& weights, const formats::HbEllOptions& options,
+                          std::int64_t threads) {
+  std::vector<std::vector<Content>> rows(static_cast<std::size_t>(blocks_in(weights.rows, options.size)));
+  parallel_for_on(threads, std::ssize(rows), [&](std::int64_t row) {
+    rows[static_cast<std::size_t>(row)] = BlockRow(weights, options.size, row).take();
+  });
+  if (options.uniform) make_uniform(rows, blocks_in(weights.columns, options.size));
+  HbEllBlocks blocks{.size = options.size, .row_begin = {0}, .column = {}, .width = {}};
+  for (const auto& row : rows) {
+    for (const Content& content : row) {
+      blocks.column.push_back(content.column);
+      blocks.width.push_back(width_of(content, options));
+    }
+    blocks.row_begin.push_back(std::ssize(blocks.column));
+  }
+  return blocks;
+}
+
+std::int64_t hb_ell_bytes(const WeightMatrix& weights, const formats::HbEllOptions& options) {
+  const HbEllBlocks blocks = hb_ell_blocks(weights, options, threads_for(weights.stored()));
+  const std::int64_t sparse = blocks.sparse_places();
+  const auto width = static_cast<std::int64_t>(size_of(weights.values.dtype()));
+  constexpr std::int64_t arrays_by_block = 4;
+  const std::int64_t numbers = arrays_by_block * std::ssize(blocks.column) + 1 + std::ssize(blocks.row_begin);
+  return 4 * numbers + (sparse + blocks.dense_places()) * width + sparse * options.offset / 8;
+}
+
+}  // namespace weft::named

@@ -1,0 +1,37 @@
+// Which blocks hb_ell stores, and how wide each is.
+#pragma once
+
+#include <weft/formats/format.h>
+#include <weft/formats/weight_matrix.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace weft::named {
+
+/// The parameters of an hb_ell format; UserError for values other than formats::HbEllOptions says.
+formats::HbEllOptions hb_ell_options(const Format& format);
+
+/// By block row, then by column. A width of the size of a block means that the block is dense.
+struct HbEllBlocks {
+  std::int64_t size = 16;
+  std::vector<std::int64_t> row_begin;  ///< block rows + 1 offsets
+  std::vector<std::int32_t> column;     ///< of the block, in blocks
+  std::vector<std::int32_t> width;
+
+  /// Places of the blocks in ELL, which have an offset each, and of the dense ones.
+  std::int64_t sparse_places() const;
+  std::int64_t dense_places() const;
+};
+
+/// Entries that are +0 do not count. Any number of threads gives the same.
+HbEllBlocks hb_ell_blocks(const WeightMatrix& weights, const formats::HbEllOptions& options,
+                          std::int64_t threads);
+
+/// Of all arrays that hb_ell would have.
+std::int64_t hb_ell_bytes(const WeightMatrix& weights, const formats::HbEllOptions& options);
+
+/// As pack, but on that many threads and unchecked.
+SparseTensor pack_hb_ell(const WeightMatrix& weights, const Format& format, std::int64_t threads);
+
+}  // namespace weft::named
