@@ -144,6 +144,7 @@ class Emitter {
   llvm::Value* floor_quotient(const ir::Binary& e, llvm::Value* a, llvm::Value* b);
   llvm::Value* float_binary(ir::BinaryOperator op, llvm::Value* a, llvm::Value* b);
   llvm::Value* boolean_binary(ir::BinaryOperator op, llvm::Value* a, llvm::Value* b);
+  bool differs_between_lanes(const ir::Expr& expr) const;
   llvm::Value* lazy_branch(llvm::Value* condition, const ir::Expr& expr);
   bool is_non_negative(const ir::Expr& expr) const;
 

@@ -2,7 +2,9 @@
 #include <weft/backends/llvm/emit.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/instructions.h>
+#include <weft/scheduler/ir/visit.h>
 
+#include <algorithm>
 #include <bit>
 
 namespace weft::llvm_backend {
@@ -229,13 +231,22 @@ llvm::Value* Emitter::of(const ir::Select& e) {
   llvm::Value* b = nullptr;
   llvm::BasicBlock* a_end = nullptr;
   llvm::BasicBlock* b_end = nullptr;
+  // A choice that is the same in all lanes stays one value: it may be part of an address.
+  const bool several = differs_between_lanes(e.when_true) || differs_between_lanes(e.when_false);
+  const auto chosen = [&](const ir::Expr& branch) { return several ? spread(value(branch)) : value(branch); };
   branch(
-      condition, [&] { a = spread(value(e.when_true)), a_end = builder_.GetInsertBlock(); },
-      [&] { b = spread(value(e.when_false)), b_end = builder_.GetInsertBlock(); });
+      condition, [&] { a = chosen(e.when_true), a_end = builder_.GetInsertBlock(); },
+      [&] { b = chosen(e.when_false), b_end = builder_.GetInsertBlock(); });
   llvm::PHINode* result = builder_.CreatePHI(a->getType(), 2);
   result->addIncoming(a, a_end);
   result->addIncoming(b, b_end);
   return result;
+}
+
+bool Emitter::differs_between_lanes(const ir::Expr& expr) const {
+  if (!lanes_) return false;
+  return ir::uses(expr, lanes_->variable) ||
+         std::ranges::any_of(lanes_->varying, [&](const std::string& name) { return ir::uses(expr, name); });
 }
 
 /// The value in the lanes where `taken` holds, zero in a branch that no lane takes.

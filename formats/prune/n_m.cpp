@@ -1,5 +1,5 @@
+#include <weft/formats/parallel.h>
 #include <weft/formats/prune/n_m.h>
-#include <weft/formats/prune/parallel.h>
 
 #include <algorithm>
 #include <array>

@@ -7,14 +7,23 @@ namespace {
 
 const std::vector<StepKind>& rows() {
   static const std::vector<StepKind> list{
-      steps::tile,        steps::split,
-      steps::fuse,        steps::reorder,
-      steps::unroll,      steps::vectorize,
-      steps::parallel,    steps::bind,
-      steps::stage,       steps::stitch,
-      steps::tensorize,   steps::reorder_writeback,
-      steps::persist,     steps::specialize_warps,
-      steps::balance,     steps::split_k,
+      steps::tile,
+      steps::split,
+      steps::fuse,
+      steps::reorder,
+      steps::unroll,
+      steps::vectorize,
+      steps::parallel,
+      steps::bind,
+      steps::stage,
+      steps::stitch,
+      steps::decode,
+      steps::tensorize,
+      steps::reorder_writeback,
+      steps::persist,
+      steps::specialize_warps,
+      steps::balance,
+      steps::split_k,
       steps::bake_values,
   };
   return list;

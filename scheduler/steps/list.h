@@ -16,6 +16,7 @@ extern const StepKind parallel;
 extern const StepKind bind;
 extern const StepKind stage;
 extern const StepKind stitch;
+extern const StepKind decode;
 extern const StepKind tensorize;
 extern const StepKind reorder_writeback;
 extern const StepKind persist;

@@ -129,8 +129,14 @@ std::vector<Problem> problems() {
 }
 
 std::vector<Format> formats_of_size(std::int64_t size) {
-  return {formats::bcsr(size), formats::blocked_ell(size), formats::vector_wise({.rows = size}),
-          formats::shfl_bw({.rows = size}), formats::shfl_bw({.rows = size, .places = 32, .index = 16})};
+  const std::int64_t small = std::min<std::int64_t>(size, 16);
+  return {formats::bcsr(size),
+          formats::blocked_ell(size),
+          formats::hb_ell({.size = small}),
+          formats::hb_ell({.size = small, .offset = 4, .step = 4}),
+          formats::vector_wise({.rows = size}),
+          formats::shfl_bw({.rows = size}),
+          formats::shfl_bw({.rows = size, .places = 32, .index = 16})};
 }
 
 void expect_right(const Schedule& schedule, const Device& device, const Problem& problem,

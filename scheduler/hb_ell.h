@@ -1,0 +1,34 @@
+// The recipe for blocks in ELL on tensor cores.
+#pragma once
+
+#include <weft/scheduler/schedule.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace weft {
+
+/// Numbers of the recipe; those without a value are left to it.
+struct HbEllKnobs {
+  std::optional<std::int64_t> tile_n = {};  ///< columns of a tile, of 16 rows
+  std::optional<std::int64_t> warp_n = {};  ///< columns of a tile that a warp sums
+  std::optional<std::int64_t> stages = {};  ///< blocks of A, with their rows of B, under way: 1 to 8
+  std::optional<std::int64_t> groups = {};  ///< of thread blocks that share a sum; 1: each makes its own
+};
+
+/// Algorithm 1 of Wu et al., "Generic, Sparse Tensor Core for Neural Networks", section III-B, on the tensor
+/// cores that there are: a thread block has 16 rows of the result and goes through the stored blocks of its
+/// block row; each becomes a dense tile in shared memory, and warps multiply it with their columns of the 16
+/// rows of B that belong to it (mma.sync). Copies run ahead in a ring from sm_80 on.
+///
+/// Where B is infinite or not a number, so is the sum of every row that has an entry in the same block: zeros
+/// of a stored block are multiplied like those of a dense matrix.
+///
+/// `weights` are in hb_ell with blocks of 16, f16 or bf16, and the algorithm is a product C[m, n] of A[m, k]
+/// and B[k, n] with any epilogue. What is anything else (f32, bf16 on sm_75, a convolution, a CPU) gets its
+/// default schedule. UserError for knobs that do not fit, from the step that would follow them.
+Schedule hb_ell(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+                const HbEllKnobs& knobs = {});
+
+}  // namespace weft

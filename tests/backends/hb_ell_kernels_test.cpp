@@ -1,0 +1,191 @@
+// Blocks in ELL on tensor cores: odd sizes, blocks of every width, empty block rows, f16 and bf16, epilogues,
+// in the simulator of every generation and on the CPU, against f64.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <weft/backends/cuda/compile.h>
+#include <weft/backends/kernel.h>
+#include <weft/backends/simulator/device.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/random.h>
+#include <weft/scheduler/default_schedule.h>
+#include <weft/scheduler/hb_ell.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/search/problems.h>
+#include <weft/search/verify.h>
+
+#include <map>
+
+namespace weft {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Blocks of every width: each has a density of its own, a quarter of them is empty, and so is a block row.
+WeightMatrix weights_of(std::int64_t rows, std::int64_t columns, DType dtype, std::uint64_t seed) {
+  Random random(seed);
+  Array dense(dtype, {rows, columns});
+  for (std::int64_t first = 0; first < rows; first += 16) {
+    for (std::int64_t left = 0; left < columns; left += 16) {
+      const double density = first == 16 || random.below(4) == 0 ? 0 : random.uniform();
+      for (std::int64_t row = first; row < std::min(first + 16, rows); ++row) {
+        for (std::int64_t column = left; column < std::min(left + 16, columns); ++column) {
+          if (random.uniform() < density)
+            dense.set(row * columns + column, static_cast<double>(random.below(7) - 3));
+        }
+      }
+    }
+  }
+  return from_dense(dense, "blocks");
+}
+
+struct Case {
+  std::int64_t rows = 0, inner = 0, columns = 0;
+  DType dtype = DType::f16;
+  Epilogue epilogue = {};
+  bool at_launch = false;
+};
+
+std::vector<Case> cases() {
+  Epilogue linear;
+  linear.bias = true;
+  linear.activation = Activation::relu;
+  Epilogue all = linear;
+  all.alpha = all.beta = true;
+  return {{16, 16, 64},
+          {1, 1, 1},
+          {17, 33, 65, DType::f16, all},
+          {64, 128, 128, DType::f16, linear},
+          {70, 100, 200, DType::bf16, linear},
+          {33, 47, 8, DType::f16, {}, true},
+          {100, 260, 136, DType::f16, all, true},
+          {48, 200, 300, DType::bf16, all}};
+}
+
+void expect_right(const Schedule& schedule, const Case& problem, const Device& device,
+                  const KernelOptions& options) {
+  SCOPED_TRACE(schedule.cpp() + ir::print(schedule.program()));
+  std::map<std::string, Array> operands;
+  operands.emplace(
+      "B", random_array(problem.dtype, {problem.inner, problem.columns}, 3, RandomValues::small_integers));
+  operands.emplace(
+      "C", random_array(problem.dtype, {problem.rows, problem.columns}, 4, RandomValues::small_integers));
+  if (problem.epilogue.bias)
+    operands.emplace("bias", random_array(problem.dtype, {problem.rows}, 5, RandomValues::small_integers));
+  Arguments arguments;
+  for (auto& [name, array] : operands) arguments.tensors[name] = &array;
+  if (problem.epilogue.alpha) arguments.scalars["alpha"] = 0.5;
+  if (problem.epilogue.beta) arguments.scalars["beta"] = 2;
+  const Kernel kernel = compile(schedule, options);
+  try {
+    const Verification verification = verify(kernel, device, arguments);
+    EXPECT_TRUE(verification.passed) << verification.text();
+  } catch (const RuntimeError& error) {
+    ADD_FAILURE() << error.what() << "\n" << kernel.ptx();
+  }
+}
+
+Schedule scheduled(const Case& problem, const Format& format, const std::string& target,
+                   const HbEllKnobs& knobs = {}) {
+  const Extent columns = problem.at_launch ? Extent::any("N") : Extent(problem.columns);
+  const auto weights = std::make_shared<const SparseTensor>(
+      pack(weights_of(problem.rows, problem.inner, problem.dtype,
+                      static_cast<std::uint64_t>(problem.rows + problem.inner)),
+           format));
+  return hb_ell(spmm_algorithm(problem.rows, problem.inner, columns, problem.dtype, problem.epilogue),
+                weights, target_named(target), knobs);
+}
+
+bool has_step(const Schedule& schedule, std::string_view name) {
+  return std::ranges::find(schedule.steps(), name, &Step::name) != schedule.steps().end();
+}
+
+TEST(HbEllKernels, RunInTheSimulator) {
+  int number = 0;
+  for (const Case& problem : cases()) {
+    for (const char* target : {"sm_75", "sm_80", "sm_90a"}) {
+      const Format format =
+          formats::hb_ell({.offset = number % 2 == 0 ? 8 : 4, .step = number % 3 == 0 ? 4 : 1});
+      ++number;
+      SCOPED_TRACE(std::string(target) + " " + format.text());
+      const Schedule schedule = scheduled(problem, format, target);
+      const bool tensor_cores = problem.dtype == DType::f16 || std::string(target) != "sm_75";
+      EXPECT_EQ(has_step(schedule, "tensorize"), tensor_cores);
+      KernelOptions options;
+      options.assemble = false;
+      expect_right(schedule, problem, Device::simulator(target), options);
+    }
+  }
+}
+
+TEST(HbEllKernels, RunFromCudaSource) {
+  if (!cuda::compiler_status().found()) GTEST_SKIP() << "[SKIP] no NVRTC and no nvcc here";
+  KernelOptions options;
+  options.emitter = Emitter::cuda;
+  options.assemble = false;
+  for (const char* target : {"sm_75", "sm_90a"})
+    expect_right(scheduled(cases()[2], formats::hb_ell(), target), cases()[2], Device::simulator(target),
+                 options);
+}
+
+TEST(HbEllKernels, MeanTheSameOnTheCpu) {
+  const Case problem = cases()[2];
+  const auto weights = std::make_shared<const SparseTensor>(
+      pack(weights_of(17, 33, DType::f16, 50), formats::hb_ell({.offset = 4})));
+  Schedule decoded(spmm_algorithm(17, 33, 65, DType::f16, problem.epilogue), weights, target_named("cpu"));
+  decoded.split(LoopFactor{LoopName("n"), std::int64_t{64}})
+      .reorder(LoopName("n.outer"), LoopName("m.block"), LoopName("k.block"), LoopName("m.row"),
+               LoopName("n.inner"), LoopName("k.place"))
+      .decode("A", shared, at = LoopName("k.block"), depth = 3)
+      .stitch("B", shared, at = LoopName("k.block"), depth = 3);
+  expect_right(decoded, problem, Device::cpu(), {});
+}
+
+TEST(HbEllKernels, FollowTheirKnobs) {
+  const Case problem{100, 260, 136};
+  KernelOptions options;
+  options.assemble = false;
+  for (const HbEllKnobs& knobs : {HbEllKnobs{.tile_n = 128, .warp_n = 32},
+                                  {.tile_n = 64, .warp_n = 64, .stages = 1},
+                                  {.tile_n = 256, .stages = 2, .groups = 3}})
+    expect_right(scheduled(problem, formats::hb_ell(), "sm_80", knobs), problem, Device::simulator("sm_80"),
+                 options);
+}
+
+TEST(HbEllKernels, LeaveOthersToTheDefaultSchedule) {
+  EXPECT_FALSE(has_step(scheduled({17, 33, 65}, formats::hb_ell(), "cpu"), "tensorize"));
+  EXPECT_FALSE(has_step(scheduled({17, 33, 65}, formats::hb_ell({.size = 8}), "sm_80"), "tensorize"));
+  EXPECT_FALSE(has_step(scheduled({17, 33, 65}, formats::bcsr(16), "sm_80"), "tensorize"));
+  EXPECT_FALSE(has_step(scheduled({17, 33, 65, DType::f32}, formats::hb_ell(), "sm_80"), "tensorize"));
+}
+
+TEST(Decode, SaysWhyNot) {
+  const auto weights =
+      std::make_shared<const SparseTensor>(pack(weights_of(40, 40, DType::f16, 1), formats::hb_ell()));
+  const auto plain = [&](const std::shared_ptr<const SparseTensor>& of) {
+    return Schedule(spmm_algorithm(40, 40, 64, DType::f16), of, target_named("sm_80"));
+  };
+  const auto refused = [](Schedule schedule, const std::string& tensor, const std::string& loop, Word scope) {
+    try {
+      schedule.decode(tensor, scope, at = LoopName(loop));
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  EXPECT_THAT(refused(plain(weights), "A", "k.bloc", shared), HasSubstr("k.block"));
+  EXPECT_THAT(refused(plain(weights), "A", "k.block", registers), HasSubstr("weights in hb_ell"));
+  EXPECT_THAT(refused(plain(weights), "B", "k.block", shared), HasSubstr("weights in hb_ell"));
+  const auto bcsr =
+      std::make_shared<const SparseTensor>(pack(weights_of(40, 40, DType::f16, 1), formats::bcsr()));
+  EXPECT_THAT(refused(plain(bcsr), "A", "k.block", shared), HasSubstr("weights in hb_ell"));
+  EXPECT_THAT(refused(plain(weights), "A", "m.block", shared), HasSubstr("several blocks"));
+  Schedule twice = plain(weights);
+  twice.decode("A", shared, at = LoopName("k.block"));
+  EXPECT_THAT(refused(twice, "A", "k.block", shared), HasSubstr("reads no block"));
+  Schedule bound = plain(weights);
+  bound.bind(LoopName("m.block"), warp);
+  EXPECT_THAT(refused(bound, "A", "k.block", shared), HasSubstr("m.block"));
+}
+
+}  // namespace
+}  // namespace weft
