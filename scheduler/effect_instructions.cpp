@@ -81,6 +81,7 @@ Instruction multiply_of_warpgroup(std::string_view name, int n, std::string_view
 
 void add_multiplications(std::vector<Instruction>& rows) {
   for (const TensorInstruction& tensor : tensor_instructions()) {
+    if (tensor.place == TensorOperands::blocks) continue;  // one of swmma_instructions()
     const std::string_view type = name_of(tensor.operands);
     rows.push_back(tensor.place == TensorOperands::registers
                        ? multiply_of_warp(tensor.executed, tensor.k, type, tensor.lowest_sm)

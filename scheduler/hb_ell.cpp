@@ -1,9 +1,12 @@
 #include <weft/scheduler/default_schedule.h>
 #include <weft/scheduler/hb_ell.h>
+#include <weft/scheduler/hb_ell_swmma.h>
 #include <weft/scheduler/recipe_parts.h>
+#include <weft/scheduler/simulated_target.h>
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -81,6 +84,14 @@ class Tiles {
   Schedule schedule_;
 };
 
+/// The other recipe has none of them.
+void refuse_knobs(const Algorithm& algorithm, const HbEllKnobs& knobs, const Target& target) {
+  const IdleKnobs idle(algorithm.name, target.name);
+  for (const auto& [value, name] : {std::pair(knobs.tile_n, "tile_n"), std::pair(knobs.warp_n, "warp_n"),
+                                    std::pair(knobs.stages, "stages"), std::pair(knobs.groups, "groups")})
+    idle.refuse(value.value_or(0), name, "none, or a target that there is");
+}
+
 bool has_blocks_of_16(const SparseTensor& weights) {
   return weights.format().name == "hb_ell" && weights.levels().back().extent == rows_of_tile;
 }
@@ -94,6 +105,10 @@ Schedule hb_ell(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights
   const bool fits = target.is_gpu() && !loops.rows.empty() && halves && has_blocks_of_16(*weights) &&
                     !algorithm.takes_any_weights();
   if (!fits) return default_schedule(std::move(algorithm), std::move(weights), target);
+  if (is_simulated_only(target)) {
+    refuse_knobs(algorithm, knobs, target);
+    return hb_ell_swmma(std::move(algorithm), std::move(weights), target);
+  }
   return Tiles(std::move(algorithm), std::move(weights), target, loops, knobs)();
 }
 

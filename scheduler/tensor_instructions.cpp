@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/scheduler/instructions.h>
 #include <weft/scheduler/tensor_instructions.h>
 
 #include <deque>
@@ -26,6 +27,8 @@ struct Table {
         rows.push_back({name, 64, n, 16, type, 4, TensorOperands::shared, 90, true, executed});
       }
     }
+    rows.push_back({"swmma_m16n16k16", 16, 16, 16, f16, 1, TensorOperands::blocks, simulated_only, false,
+                    "swmma_mma_16"});
   }
 };
 

@@ -13,6 +13,7 @@ namespace weft {
 enum class TensorOperands : std::uint8_t {
   registers,  ///< both in registers, brought there from shared memory by ldmatrix
   shared,     ///< both in shared memory, in rows that are swizzled as their buffers say
+  blocks,     ///< both in global memory: a block of hb_ell, sparse or dense, and the tile of rows below it
 };
 
 /// One row: accumulator[m, n] += left[m, k] * right[k, n], sums in f32. The m x n accumulators lie in the
@@ -24,9 +25,9 @@ struct TensorInstruction {
   DType operands = DType::f16;
   int warps = 1;
   TensorOperands place = TensorOperands::registers;
-  int lowest_sm = 0;
+  int lowest_sm = 0;          ///< or simulated_only
   bool only_that_sm = false;  ///< sm_90a code runs on sm_90 alone
-  std::string_view executed;  ///< the row of the instruction table that does it
+  std::string_view executed;  ///< the row of the instruction table that does it; of blocks, the dense one's
 };
 
 std::span<const TensorInstruction> tensor_instructions();

@@ -70,6 +70,10 @@ class Filling {
         while (blocks_.column[block] != last) ++block;
         place = begins_[block] + row % blocks_.size * blocks_.width[block];
         behind = place + blocks_.width[block];
+      } else if (place == behind && blocks_.width[block] != blocks_.size) {  // the block's next piece
+        ++block;
+        place = begins_[block] + row % blocks_.size * blocks_.width[block];
+        behind = place + blocks_.width[block];
       }
       offset = column % blocks_.size;
       const bool dense = blocks_.width[block] == blocks_.size;

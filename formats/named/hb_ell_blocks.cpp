@@ -72,16 +72,19 @@ std::int32_t width_of(const Content& content, const formats::HbEllOptions& optio
   return static_cast<std::int32_t>(dense ? options.size : filled);
 }
 
-/// Every block, in the width that the longest row of any asks for.
-void make_uniform(std::vector<std::vector<Content>>& rows, std::int64_t columns) {
+/// Every block, in the width that the longest row of any asks for: at once, or, where widths come in steps,
+/// in pieces of one step.
+void make_uniform(std::vector<std::vector<Content>>& rows, std::int64_t columns, std::int64_t step) {
   std::int32_t longest = 0;
   for (const auto& row : rows) {
     for (const Content& content : row) longest = std::max(longest, content.longest);
   }
+  const std::int64_t pieces = step == 1 ? 1 : std::max<std::int64_t>(1, (longest + step - 1) / step);
+  const std::int32_t width = step == 1 ? longest : static_cast<std::int32_t>(step);
   for (auto& row : rows) {
     row.clear();
-    for (std::int64_t column = 0; column < columns; ++column)
-      row.push_back({static_cast<std::int32_t>(column), 0, longest});
+    for (std::int64_t piece = 0; piece < columns * pieces; ++piece)
+      row.push_back({static_cast<std::int32_t>(piece / pieces), 0, width});
   }
 }
 
@@ -119,7 +122,7 @@ HbEllBlocks hb_ell_blocks(const WeightMatrix& weights, const formats::HbEllOptio
   parallel_for_on(threads, std::ssize(rows), [&](std::int64_t row) {
     rows[static_cast<std::size_t>(row)] = BlockRow(weights, options.size, row).take();
   });
-  if (options.uniform) make_uniform(rows, blocks_in(weights.columns, options.size));
+  if (options.uniform) make_uniform(rows, blocks_in(weights.columns, options.size), options.step);
   HbEllBlocks blocks{.size = options.size, .row_begin = {0}, .column = {}, .width = {}};
   for (const auto& row : rows) {
     for (const Content& content : row) {

@@ -3,6 +3,7 @@
 #include <weft/scheduler/fragments.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/block_products.h>
 #include <weft/scheduler/passes/passes.h>
 #include <weft/scheduler/tensor_nest.h>
 
@@ -235,7 +236,9 @@ ir::Program lower_tensor_operations(ir::Program program) {
   ir::Rewriter rewriter;
   rewriter.on_stmt = [](const Stmt& s) {
     const auto* operation = s.as<ir::TensorOperation>();
-    return operation == nullptr ? s : Operation(*operation)();
+    if (operation == nullptr) return s;
+    return row_of(operation->instruction).place == TensorOperands::blocks ? lower_block_product(*operation)
+                                                                          : Operation(*operation)();
   };
   program.body = rewriter(program.body);
   return program;

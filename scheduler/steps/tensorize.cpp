@@ -1,9 +1,12 @@
 // tensorize: the sums of a tile are made by an instruction that multiplies matrices.
 #include <fmt/format.h>
 #include <weft/scheduler/fragments.h>
+#include <weft/scheduler/instructions.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/simulated_target.h>
+#include <weft/scheduler/steps/block_nest.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
 #include <weft/scheduler/tensor_nest.h>
@@ -52,15 +55,29 @@ class Tensorize {
                     fmt::format("{} nests add products to sums in registers", nests.size()),
                     "one: reorder the loops of the tile inside the loop over blocks of k",
                     {}};
-    const Chain chain = chain_of(nests.front());
+    const bool of_blocks = is_of_blocks();
+    const Stmt nest = of_blocks ? loops_of_block(nests.front()) : nests.front();
+    const Chain chain = chain_of(nest);
     const auto& store = *chain.core.as<ir::Store>();
-    if (auto refused = take_factors(chain, store)) return *refused;
+    if (auto refused = of_blocks ? take_block(chain, store) : take_factors(chain, store)) return *refused;
     if (auto refused = check_instruction()) return *refused;
-    if (auto refused = check_loops()) return *refused;
-    return rewritten(chain, store, nests.front());
+    if (auto refused = of_blocks ? std::nullopt : check_loops()) return *refused;
+    return rewritten(chain, store, nest);
   }
 
  private:
+  bool is_of_blocks() const {
+    const TensorInstruction* found = find_tensor_instruction(name_, DType::f16);
+    return found != nullptr && found->place == TensorOperands::blocks;
+  }
+
+  std::optional<Reason> take_block(const Chain& chain, const ir::Store& store) {
+    auto nest = block_nest_of(chain, store, context_);
+    if (std::holds_alternative<Reason>(nest)) return std::get<Reason>(std::move(nest));
+    nest_ = std::get<TensorNest>(std::move(nest));
+    return std::nullopt;
+  }
+
   std::optional<Reason> take_factors(const Chain& chain, const ir::Store& store) {
     if (!chain.conditions.empty())
       return Reason{2,
@@ -95,6 +112,11 @@ class Tensorize {
                     fmt::format("{}, for factors of f16 or bf16", names_of_tensor_instructions()),
                     {}};
     const Target& target = context_.target;
+    if (instruction_->lowest_sm == simulated_only && !is_simulated_only(target))
+      return Reason{6,
+                    fmt::format("{} has no {}", target.name, name_),
+                    "a target that the simulator alone has: sm_70_swmma",
+                    {}};
     const bool there = target.is_gpu() && target.sm >= instruction_->lowest_sm &&
                        (!instruction_->only_that_sm || target.name == fmt::format("sm_{}a", target.sm));
     if (!there)
@@ -179,6 +201,7 @@ class Tensorize {
                  : e;
     };
     result.body = rewriter(replaced(result.body, nest, operation));
+    if (is_of_blocks()) result.body = with_uniform_numbers(result.body, context_);
     return result;
   }
 
@@ -200,7 +223,10 @@ class Tensorize {
     const Expr depth = ir::variable(nest_.depth.name + tile_suffix);
     const ir::Substitution names{
         {nest_.rows.name, row}, {nest_.columns.name, column}, {nest_.depth.name, depth}};
-    Stmt meaning = ir::substitute(update(row, column), names);
+    Stmt meaning = update(row, column);
+    for (auto condition = chain.conditions.rbegin(); condition != chain.conditions.rend(); ++condition)
+      meaning = ir::if_then(*condition, meaning);
+    meaning = ir::substitute(meaning, names);
     for (const ir::For* loop : {&nest_.depth, &nest_.columns, &nest_.rows})
       meaning = ir::for_loop({loop->name + tile_suffix, ir::integer(0), loop->extent, ir::LoopKind::serial,
                               context_.step, meaning});
@@ -228,7 +254,9 @@ class Tensorize {
 /// around the nest count warps, or warpgroups where the instruction is one of those. Preconditions: 1 there
 /// is one such nest; 2 without conditions; 3 of that form, m, n and k serial with constant extents; 4 both
 /// factors are in shared memory; 5 the instruction is known for their types; 6 the target has it; 7 extents
-/// are multiples of its sizes; 8 rows stand outside columns; 9 (wgmma) tiles are swizzled in whole lines.
+/// are multiples of its sizes; 8 rows stand outside columns; 9 (wgmma) tiles are swizzled in whole lines. An
+/// instruction that takes blocks of hb_ell from where they lie asks for 10, in place of 2 to 4, 7 and 8: see
+/// steps/block_nest.h.
 StepResult apply_tensorize(const ir::Program& program, const Step& step, const StepContext& context) {
   return Tensorize(program, context, word_of(step.arguments.at(0)))();
 }

@@ -151,6 +151,22 @@ TEST(HbEll, OneWidthForAllStoresEveryBlock) {
   EXPECT_THAT(integers(tensor, "bcols"), ElementsAre(2, 2, 2, 2));
 }
 
+TEST(HbEll, OneWidthInStepsComesInPieces) {
+  // The longest row of a block has five entries: three pieces of two for every block.
+  const WeightMatrix weights =
+      from_coordinates(2, 9, {0, 0, 0, 0, 0, 1, 1, 1}, {0, 1, 3, 5, 7, 2, 6, 8},
+                       Array::of(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}), "two rows");
+  const SparseTensor packed = pack(weights, formats::hb_ell({.size = 8, .step = 2, .uniform = true}));
+  EXPECT_THAT(integers(packed, "brow_ptr"), ElementsAre(0, 6));
+  EXPECT_THAT(integers(packed, "bcidx"), ElementsAre(0, 0, 0, 1, 1, 1));
+  EXPECT_THAT(integers(packed, "bcols"), ElementsAre(2, 2, 2, 2, 2, 2));
+  const std::vector<double> stored = values(packed);
+  EXPECT_THAT(std::vector<double>(stored.begin(), stored.begin() + 4), ElementsAre(1, 2, 6, 7));
+  EXPECT_THAT(std::vector<double>(stored.begin() + 16, stored.begin() + 20), ElementsAre(3, 4, 0, 0));
+  EXPECT_THAT(std::vector<double>(stored.begin() + 32, stored.begin() + 36), ElementsAre(5, 0, 0, 0));
+  EXPECT_TRUE(same_bits(packed.to_dense(), to_dense(weights)));
+}
+
 TEST(HbEll, AnyNumberOfThreadsGivesTheSameBytes) {
   const WeightMatrix weights =
       synthetic_layer({.rows = 1000, .columns = 700, .sparsity = 0.8, .row_spread = {}});

@@ -20,7 +20,7 @@ TEST(TensorInstructions, EachHasTheRowThatExecutesIt) {
       EXPECT_EQ(row.lowest_sm, tensor.lowest_sm);
       // In registers of four bytes, two elements each, of 32 lanes; or a descriptor of three parts a factor.
       const int operands =
-          tensor.place == TensorOperands::registers ? tensor.m * tensor.k / 64 + tensor.k * tensor.n / 64 : 6;
+          tensor.place == TensorOperands::shared ? 6 : tensor.m * tensor.k / 64 + tensor.k * tensor.n / 64;
       EXPECT_EQ(row.operands.size(), static_cast<std::size_t>(operands));
     }
     EXPECT_EQ(rows, 1);
