@@ -381,14 +381,15 @@ class Checker {
   }
 
   /// The rest of a block at the edge of the matrix: a dense level inside another level of its dimension,
-  /// whose coordinate lies inside.
+  /// whose coordinate lies inside. Or blocks beyond the edge, which fill up their number.
   bool ends_a_block(std::size_t depth) const {
     const auto& levels = tensor_.levels();
     const auto here = levels.begin() + static_cast<std::ptrdiff_t>(depth);
     const bool fills = here->kind == LevelKind::dense || here->kind == LevelKind::n_of_m;
-    return fills && std::any_of(levels.begin(), here, [&](const Level& outer) {
-             return outer.dimension == here->dimension && outer.stride > here->stride;
-           });
+    const bool of_blocks = here->kind == LevelKind::dense && here->stride > 1;
+    return of_blocks || (fills && std::any_of(levels.begin(), here, [&](const Level& outer) {
+                           return outer.dimension == here->dimension && outer.stride > here->stride;
+                         }));
   }
 
   /// Adds a coordinate. Strides are positive, so that a sum past the edge stays past it.

@@ -196,7 +196,7 @@ Statistics statistics(const WeightMatrix& weights) {
   result.bytes_csr = result.stored * (4 + width) + (result.rows + 1) * 4;
   result.bytes_ell = product(result.rows * result.row_lengths.longest, 4 + width);
   result.bytes_hb_ell = named::hb_ell_bytes(weights, {});
-  result.bytes_uniform_ell = named::hb_ell_bytes(weights, {.uniform = true});
+  result.bytes_uniform_ell = named::hb_ell_bytes(weights, {{.uniform = true}});
   return result;
 }
 

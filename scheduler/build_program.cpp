@@ -266,18 +266,26 @@ class Builder {
     return product;
   }
 
+  /// Whether blocks of that length, of which there may be more than the matrix asks for, reach beyond it.
+  bool reaches_beyond(Dimension dimension, std::int64_t length) const {
+    const std::int64_t extent = dimension == Dimension::row ? weights_->rows() : weights_->columns();
+    return extent % length != 0 || std::ranges::any_of(weights_->levels(), [&](const Level& level) {
+             return level.kind == LevelKind::dense && level.dimension == dimension &&
+                    level.extent * level.stride > extent;
+           });
+  }
+
   /// Whether the level is the innermost of a dimension whose last block reaches beyond the matrix.
   bool ends_blocks(std::size_t number) const {
     const auto& levels = weights_->levels();
     const Level& level = levels[number];
-    const std::int64_t extent = level.dimension == Dimension::row ? weights_->rows() : weights_->columns();
     const auto of_block = [&](const Level& outer) {
       return outer.dimension == level.dimension && outer.stride > level.stride;
     };
     if (level.kind != LevelKind::dense && level.kind != LevelKind::n_of_m) return false;
     const std::int64_t length = level.kind == LevelKind::n_of_m ? 2 * level.extent : level.extent;
     return level.dimension != Dimension::none && level.stride == 1 &&
-           (any_weights_ || extent % length != 0) &&
+           (any_weights_ || reaches_beyond(level.dimension, length)) &&
            std::any_of(levels.begin(), levels.begin() + static_cast<std::ptrdiff_t>(number), of_block);
   }
 

@@ -11,12 +11,16 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t rows_of_tile = 16;
+constexpr std::int64_t block = 16;
 constexpr std::int64_t widest_tile = 256, least_columns = 64;
 constexpr std::int64_t columns_of_warp = 64;
 constexpr std::int64_t usual_stages = 4;
-/// Thread blocks that keep all multiprocessors of a large GPU busy, several on each.
-constexpr std::int64_t enough_blocks = 4 * 132;
+/// Thread blocks that keep all multiprocessors of a large GPU busy.
+constexpr std::int64_t processors = 132, blocks_of_processor = 4;
+/// Of tiles of several block rows, the larger first: block rows, and columns.
+constexpr std::pair<std::int64_t, std::int64_t> shared_tiles[] = {
+    {8, 128}, {4, 128}, {4, 64}, {2, 64}, {1, 64}};
+constexpr std::int64_t blocks_at_a_time = 2, stages_of_several = 3;
 
 class Tiles {
  public:
@@ -25,63 +29,113 @@ class Tiles {
       : loops_(std::move(loops)),
         knobs_(knobs),
         extent_(extent_of(algorithm, loops_.columns)),
-        schedule_(std::move(algorithm), std::move(weights), target) {}
+        schedule_(std::move(algorithm), std::move(weights), target) {
+    const auto& parameters = schedule_.weights()->format().parameters;
+    if (const auto every = parameters.find("every"); every != parameters.end()) every_ = every->second;
+    choose();
+  }
 
   Schedule operator()() {
-    const std::int64_t columns = columns_of_tile();
-    const std::int64_t each = knobs_.warp_n.value_or(std::min(columns, columns_of_warp));
     const LoopName tiles(loops_.columns + ".outer"), inner(loops_.columns + ".inner");
     const LoopName warps(inner.text() + ".outer"), column(inner.text() + ".inner");
-    const LoopName block_rows(loops_.rows + ".block"), row(loops_.rows + ".row");
-    const std::string reduction = sum_loop(schedule_.algorithm());
-    const LoopName blocks(reduction + ".block"), place(reduction + ".place");
-    schedule_.split(LoopFactor{LoopName(loops_.columns), columns})
-        .split(LoopFactor{inner, each})
-        .reorder(tiles, block_rows, blocks, warps, row, column, place)
+    const LoopName all_rows(loops_.rows + ".block"), row(loops_.rows + ".row");
+    const LoopName all_blocks(loops_.sum + ".block"), place(loops_.sum + ".place");
+    schedule_.split(LoopFactor{LoopName(loops_.columns), columns_})
+        .split(LoopFactor{inner, columns_of_warp_});
+    if (every_ == 0) {
+      schedule_.reorder(tiles, all_rows, all_blocks, warps, row, column, place)
+          .bind(tiles, block_y)
+          .bind(all_rows, block_x)
+          .bind(warps, warp);
+      copy_ahead(all_blocks);
+      return finished(all_blocks);
+    }
+    const LoopName block_rows(all_rows.text() + ".outer"), row_warps(all_rows.text() + ".inner");
+    const LoopName blocks(all_blocks.text() + ".outer"), beside(all_blocks.text() + ".inner");
+    schedule_.split(LoopFactor{all_rows, rows_ / block}, LoopFactor{all_blocks, depth_ / block})
+        .reorder(tiles, block_rows, blocks, row_warps, warps, row, column, beside, place)
         .bind(tiles, block_y)
-        .bind(block_rows, block_x);
-    copy_ahead(blocks);
-    schedule_.bind(warps, warp).tensorize(schedule_.target().sm >= 80 ? "mma_m16n8k16" : "mma_m16n8k8");
-    share_sums(blocks);
-    const Algorithm& algorithm = schedule_.algorithm();
-    schedule_.reorder_writeback(algorithm.operands[algorithm.output.operand].name, weft::columns = each);
-    return std::move(schedule_);
+        .bind(block_rows, block_x)
+        .bind(row_warps, warp)
+        .bind(warps, warp);
+    copy_ahead(blocks, &beside);
+    return finished(blocks);
   }
 
  private:
-  /// Wide tiles read and decode the weights less often; narrow ones make more thread blocks.
-  std::int64_t columns_of_tile() const {
-    if (knobs_.tile_n) return *knobs_.tile_n;
-    if (!extent_.is_static()) return widest_tile;
-    const auto all = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(extent_.value)));
-    std::int64_t columns = std::clamp(all, least_columns, widest_tile);
-    const std::int64_t block_rows = pieces(schedule_.weights()->rows(), rows_of_tile);
-    while (columns > least_columns && block_rows * pieces(extent_.value, columns) < enough_blocks)
-      columns /= 2;
-    return columns;
+  void choose() {
+    columns_ = knobs_.tile_n.value_or(widest_tile);
+    rows_ = knobs_.tile_m.value_or(block);
+    depth_ = knobs_.tile_k.value_or(block * std::min(std::max<std::int64_t>(1, every_), blocks_at_a_time));
+    if (every_ == 0) refuse_idle_knobs();
+    if (every_ > 0) {
+      choose_shared_tile();
+    } else if (!knobs_.tile_n && extent_.is_static()) {
+      const auto all = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(extent_.value)));
+      columns_ = std::clamp(all, least_columns, widest_tile);
+      while (columns_ > least_columns && thread_blocks() < processors * blocks_of_processor) columns_ /= 2;
+    }
+    const std::int64_t beside = every_ > 0 ? std::max<std::int64_t>(32, rows_) : columns_of_warp;
+    columns_of_warp_ = knobs_.warp_n.value_or(std::min(columns_, beside));
   }
 
-  void copy_ahead(const LoopName& blocks) {
-    const std::string weights = schedule_.algorithm().sparse_operand()->name;
-    const std::int64_t stages = knobs_.stages.value_or(schedule_.target().sm >= 80 ? usual_stages : 1);
-    if (stages > 1) {
-      schedule_.decode(weights, shared, at = blocks, depth = stages)
-          .stitch(loops_.dense, shared, at = blocks, depth = stages);
-    } else {
-      schedule_.decode(weights, shared, at = blocks).stitch(loops_.dense, shared, at = blocks);
+  void refuse_idle_knobs() const {
+    const IdleKnobs idle(schedule_.algorithm().name, schedule_.weights()->format().text());
+    idle.refuse(knobs_.tile_m.value_or(0), "tile_m", "weights that store every block: hb_ell:every=8");
+    idle.refuse(knobs_.tile_k.value_or(0), "tile_k", "weights that store every block: hb_ell:every=8");
+  }
+
+  /// The largest that gives every multiprocessor one.
+  void choose_shared_tile() {
+    for (const auto& [block_rows, columns] : shared_tiles) {
+      if (block_rows > every_) continue;
+      rows_ = knobs_.tile_m.value_or(block_rows * block);
+      columns_ = knobs_.tile_n.value_or(columns);
+      if (!extent_.is_static() || thread_blocks() >= processors) return;
     }
   }
 
-  void share_sums(const LoopName& blocks) {
-    if (knobs_.groups.value_or(1) <= 1) return;
-    schedule_.split_k(blocks, weft::groups = *knobs_.groups, reduce = second_pass)
-        .bind(LoopName(blocks.text() + ".group"), block_z);
+  std::int64_t thread_blocks() const {
+    return pieces(schedule_.weights()->rows(), rows_) * pieces(extent_.value, columns_);
+  }
+
+  /// `beside`: the loop over several blocks of a block row.
+  void copy_ahead(const LoopName& blocks, const LoopName* beside = nullptr) {
+    const std::string weights = schedule_.algorithm().sparse_operand()->name;
+    const bool ahead = schedule_.target().sm >= 80;
+    const std::int64_t stages = knobs_.stages.value_or(!ahead              ? 1
+                                                       : beside == nullptr ? usual_stages
+                                                                           : stages_of_several);
+    if (stages > 1) {
+      schedule_.decode(weights, shared, at = blocks, depth = stages);
+    } else {
+      schedule_.decode(weights, shared, at = blocks);
+    }
+    if (beside != nullptr) schedule_.fuse(*beside, LoopName(loops_.sum + ".place"));
+    if (stages > 1) {
+      schedule_.stitch(loops_.dense, shared, at = blocks, depth = stages);
+    } else {
+      schedule_.stitch(loops_.dense, shared, at = blocks);
+    }
+  }
+
+  Schedule finished(const LoopName& blocks) {
+    schedule_.tensorize(schedule_.target().sm >= 80 ? "mma_m16n8k16" : "mma_m16n8k8");
+    if (knobs_.groups.value_or(1) > 1)
+      schedule_.split_k(blocks, weft::groups = *knobs_.groups, reduce = second_pass)
+          .bind(LoopName(blocks.text() + ".group"), block_z);
+    const Algorithm& algorithm = schedule_.algorithm();
+    const std::int64_t line = std::min(columns_of_warp_, columns_of_warp);
+    schedule_.reorder_writeback(algorithm.operands[algorithm.output.operand].name, weft::columns = line);
+    return std::move(schedule_);
   }
 
   ProductLoops loops_;
   HbEllKnobs knobs_;
   Extent extent_;
   Schedule schedule_;
+  std::int64_t every_ = 0;  ///< 0: empty blocks are not stored
+  std::int64_t rows_ = block, columns_ = widest_tile, depth_ = block, columns_of_warp_ = columns_of_warp;
 };
 
 /// The other recipe has none of them.
@@ -93,7 +147,7 @@ void refuse_knobs(const Algorithm& algorithm, const HbEllKnobs& knobs, const Tar
 }
 
 bool has_blocks_of_16(const SparseTensor& weights) {
-  return weights.format().name == "hb_ell" && weights.levels().back().extent == rows_of_tile;
+  return weights.format().name == "hb_ell" && weights.levels().back().extent == block;
 }
 
 }  // namespace

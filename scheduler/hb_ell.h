@@ -11,7 +11,10 @@ namespace weft {
 
 /// Numbers of the recipe; those without a value are left to it.
 struct HbEllKnobs {
-  std::optional<std::int64_t> tile_n = {};  ///< columns of a tile, of 16 rows
+  /// Rows of a tile, 16 or, where every block is stored, 16 times a power of two up to `every`.
+  std::optional<std::int64_t> tile_m = {};
+  std::optional<std::int64_t> tile_n = {};  ///< columns of a tile
+  std::optional<std::int64_t> tile_k = {};  ///< columns of A that are multiplied at a time, as tile_m
   std::optional<std::int64_t> warp_n = {};  ///< columns of a tile that a warp sums
   std::optional<std::int64_t> stages = {};  ///< blocks of A, with their rows of B, under way: 1 to 8
   std::optional<std::int64_t> groups = {};  ///< of thread blocks that share a sum; 1: each makes its own
@@ -20,7 +23,9 @@ struct HbEllKnobs {
 /// Algorithm 1 of Wu et al., "Generic, Sparse Tensor Core for Neural Networks", section III-B, on the tensor
 /// cores that there are: a thread block has 16 rows of the result and goes through the stored blocks of its
 /// block row; each becomes a dense tile in shared memory, and warps multiply it with their columns of the 16
-/// rows of B that belong to it (mma.sync). Copies run ahead in a ring from sm_80 on.
+/// rows of B that belong to it (mma.sync). Copies run ahead in a ring from sm_80 on. Where every block is
+/// stored (hb_ell:every=8), a thread block has several block rows, which share the rows of B,
+/// and multiplies several blocks of each at a time: B is read less often, and nothing is left out.
 ///
 /// Where B is infinite or not a number, so is the sum of every row that has an entry in the same block: zeros
 /// of a stored block are multiplied like those of a dense matrix.

@@ -33,7 +33,8 @@ Schedule hb_ell_swmma(Algorithm algorithm, std::shared_ptr<const SparseTensor> w
   if (weights->format().name != "hb_ell" || weights->dtype() != DType::f16)
     refuse(algorithm, fmt::format("{} of {}", weights->format().text(), name_of(weights->dtype())),
            "hb_ell of f16");
-  if (!is_simulated_only(target)) refuse(algorithm, target.name, "sm_70_swmma, which the simulator has alone");
+  if (!is_simulated_only(target))
+    refuse(algorithm, target.name, "sm_70_swmma, which the simulator has alone");
   const LoopName blocks_of_rows(loops.rows + ".block"), row(loops.rows + ".row");
   const LoopName column(loops.columns + ".inner");
   const LoopName block(loops.sum + ".block"), place(loops.sum + ".place");

@@ -81,7 +81,8 @@ class Facts {
     }
     const Expr outermost = ir::variable(outermost_variable(algorithm_.sparse_operand()->name));
     facts_.conditions.push_back(ir::integer(1) <= outermost);
-    if (level.dimension == Dimension::row)
+    const bool filled_up = level.extent * level.stride >= weights_.rows() + level.stride;
+    if (level.dimension == Dimension::row && !filled_up)
       facts_.conditions.push_back(
           ir::equal(outermost, ir::ceil_divide(left_.at(Dimension::row), ir::integer(level.stride))));
     counts_.push_back(outermost);

@@ -15,6 +15,7 @@
 #include <weft/formats/statistics.h>
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/default_schedule.h>
+#include <weft/scheduler/hb_ell.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/schedule.h>
 #include <weft/scheduler/shfl_bw.h>

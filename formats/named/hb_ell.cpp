@@ -125,16 +125,18 @@ Array numbers(const Numbers& list) {
 
 std::vector<Level> levels_of(const HbEllBlocks& blocks, std::int64_t bits) {
   const std::int64_t size = blocks.size;
+  const bool every = blocks.every_column > 0;
   return {{.dimension = Dimension::row,
            .extent = std::ssize(blocks.row_begin) - 1,
            .stride = size,
            .loop = "block"},
           {.dimension = Dimension::row, .extent = size, .loop = "row"},
-          {.kind = LevelKind::compressed,
+          {.kind = every ? LevelKind::dense : LevelKind::compressed,
            .dimension = Dimension::column,
+           .extent = blocks.every_column,
            .stride = size,
-           .begin = "brow_ptr",
-           .index = "bcidx",
+           .begin = every ? "" : "brow_ptr",
+           .index = every ? "" : "bcidx",
            .parent = 0,
            .loop = "block"},
           {.kind = LevelKind::bucketed,
@@ -148,22 +150,23 @@ std::vector<Level> levels_of(const HbEllBlocks& blocks, std::int64_t bits) {
            .index_bits = static_cast<int>(bits)}};
 }
 
-/// The paper's rules for offsets, and the row numbers of blocks, which no level needs.
+/// The paper's rules for offsets, and the numbers of blocks that no level needs.
 class Rules {
  public:
   explicit Rules(const SparseTensor& tensor)
       : tensor_(tensor),
-        options_(hb_ell_options(tensor.format())),
+        shape_(hb_ell_shape(tensor.format())),
         begin_(tensor.array("brow_valptr").as<std::int32_t>()),
         width_(tensor.array("bcols").as<std::int32_t>()),
-        offset_(tensor.array("offset"), static_cast<int>(options_.offset)) {}
+        offset_(tensor.array("offset"), static_cast<int>(shape_.offset)) {}
 
   void check() const {
+    const std::int64_t block_rows = tensor_.levels().front().extent;
+    check_numbers("brow_ptr", block_rows + 1);
+    for (const char* name : {"bridx", "bcidx"}) check_numbers(name, std::ssize(width_));
     const auto row_begin = tensor_.array("brow_ptr").as<std::int32_t>();
     const Array& rows = tensor_.array("bridx");
-    if (rows.dtype() != DType::i32 || rows.size() != std::ssize(width_))
-      refuse("array bridx", fmt::format("{} of {}", rows.size(), name_of(rows.dtype())),
-             fmt::format("{} of i32", width_.size()));
+    if (shape_.every > 0) check_every_block(block_rows);
     for (std::size_t row = 0; row + 1 < row_begin.size(); ++row) {
       for (std::int64_t block = row_begin[row]; block < row_begin[row + 1]; ++block) {
         const std::int64_t found = rows.get_integer(block);
@@ -180,20 +183,40 @@ class Rules {
                      std::move(found), std::move(accepted)});
   }
 
+  void check_numbers(const std::string& name, std::int64_t size) const {
+    const Array& array = tensor_.array(name);
+    if (array.dtype() == DType::i32 && array.size() == size) return;
+    refuse("array " + name, fmt::format("{} of {}", array.size(), name_of(array.dtype())),
+           fmt::format("{} of i32", size));
+  }
+
+  /// Where every block is stored, its number says where it is.
+  void check_every_block(std::int64_t block_rows) const {
+    const std::int64_t columns = tensor_.levels()[2].extent;
+    const auto expect = [&](const char* name, std::int64_t element, std::int64_t expected) {
+      const std::int64_t found = tensor_.array(name).get_integer(element);
+      if (found != expected)
+        refuse(fmt::format("{}[{}]", name, element), std::to_string(found), std::to_string(expected));
+    };
+    for (std::int64_t row = 0; row <= block_rows; ++row) expect("brow_ptr", row, row * columns);
+    for (std::int64_t block = 0; block < block_rows * columns; ++block)
+      expect("bcidx", block, block % columns);
+  }
+
   void check_block(std::int64_t block_row, std::size_t block) const {
-    if (width_[block] == options_.size) return;
-    for (std::int64_t row = 0; row < options_.size; ++row) {
+    if (width_[block] == shape_.size) return;
+    for (std::int64_t row = 0; row < shape_.size; ++row) {
       const std::int64_t first = begin_[block] + row * width_[block];
       std::int64_t last = -1;
       bool padding = false;
       for (std::int64_t place = first; place < first + width_[block]; ++place) {
         const std::int64_t offset = offset_[static_cast<std::size_t>(place)];
         const auto where = [&] {
-          return fmt::format("row {}, offset[{}]", block_row * options_.size + row, place);
+          return fmt::format("row {}, offset[{}]", block_row * shape_.size + row, place);
         };
         padding = padding || tensor_.array("values").is_zero_bits(place);
         if (padding && !tensor_.array("values").is_zero_bits(place))
-          refuse(fmt::format("row {}, values[{}]", block_row * options_.size + row, place),
+          refuse(fmt::format("row {}, values[{}]", block_row * shape_.size + row, place),
                  "an entry behind a +0", "+0, as all that follows padding");
         if (padding && offset != std::max<std::int64_t>(last, 0))
           refuse(where(), std::to_string(offset),
@@ -206,7 +229,7 @@ class Rules {
   }
 
   const SparseTensor& tensor_;
-  formats::HbEllOptions options_;
+  HbEllShape shape_;
   std::span<const std::int32_t> begin_;
   std::span<const std::int32_t> width_;
   IndexNumbers offset_;
@@ -219,13 +242,13 @@ SparseTensor pack_on_all_cores(const WeightMatrix& weights, const Format& format
 }  // namespace
 
 SparseTensor pack_hb_ell(const WeightMatrix& weights, const Format& format, std::int64_t threads) {
-  const formats::HbEllOptions options = hb_ell_options(format);
-  const HbEllBlocks blocks = hb_ell_blocks(weights, options, threads);
+  const HbEllShape shape = hb_ell_shape(format);
+  const HbEllBlocks blocks = hb_ell_blocks(weights, shape, threads);
   const std::vector<std::int64_t> begins = begins_of(blocks);
   check_positions(weights, format, begins.back(), "places, rows of a block being as long as its longest");
   Array values(weights.values.dtype(), {begins.back()});
-  Array offset(DType::u8, {blocks.sparse_places() * options.offset / 8});
-  const Filling filling(weights, blocks, begins, options.offset, values, offset);
+  Array offset(DType::u8, {blocks.sparse_places() * shape.offset / 8});
+  const Filling filling(weights, blocks, begins, shape.offset, values, offset);
   parallel_for_on(threads, std::ssize(blocks.row_begin) - 1,
                   [&](std::int64_t row) { filling.block_row(row); });
   std::vector<std::int32_t> rows(blocks.column.size());
@@ -240,7 +263,7 @@ SparseTensor pack_hb_ell(const WeightMatrix& weights, const Format& format, std:
   arrays.push_back({"bcols", numbers(blocks.width)});
   arrays.push_back({"offset", std::move(offset)});
   arrays.push_back({"values", std::move(values)});
-  return SparseTensor(format, weights.shape, weights.rows, weights.columns, levels_of(blocks, options.offset),
+  return SparseTensor(format, weights.shape, weights.rows, weights.columns, levels_of(blocks, shape.offset),
                       std::move(arrays));
 }
 

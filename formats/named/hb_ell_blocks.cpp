@@ -65,11 +65,22 @@ std::int64_t blocks_in(std::int64_t extent, std::int64_t size) {
 }
 
 /// The width that a block of that content gets.
-std::int32_t width_of(const Content& content, const formats::HbEllOptions& options) {
-  const std::int64_t widest = options.step == 1 ? options.size - 1 : options.size / 2;
-  const std::int64_t filled = (content.longest + options.step - 1) / options.step * options.step;
-  const bool dense = filled > widest || 4 * content.entries > 3 * options.size * options.size;
-  return static_cast<std::int32_t>(dense ? options.size : filled);
+std::int32_t width_of(const Content& content, const HbEllShape& shape) {
+  const std::int64_t widest = shape.step == 1 ? shape.size - 1 : shape.size / 2;
+  const std::int64_t filled = (content.longest + shape.step - 1) / shape.step * shape.step;
+  const bool dense = filled > widest || 4 * content.entries > 3 * shape.size * shape.size;
+  return static_cast<std::int32_t>(dense ? shape.size : filled);
+}
+
+/// Every block, those that hold nothing too.
+void add_empty_blocks(std::vector<std::vector<Content>>& rows, std::int64_t columns) {
+  for (auto& row : rows) {
+    std::vector<Content> all(static_cast<std::size_t>(columns));
+    for (std::size_t column = 0; column < all.size(); ++column)
+      all[column].column = static_cast<std::int32_t>(column);
+    for (const Content& content : row) all[static_cast<std::size_t>(content.column)] = content;
+    row = std::move(all);
+  }
 }
 
 /// Every block, in the width that the longest row of any asks for: at once, or, where widths come in steps,
@@ -90,20 +101,26 @@ void make_uniform(std::vector<std::vector<Content>>& rows, std::int64_t columns,
 
 }  // namespace
 
-formats::HbEllOptions hb_ell_options(const Format& format) {
-  check_parameters(format, {"b", "offset", "step", "uniform"});
+HbEllShape hb_ell_shape(const Format& format) {
+  check_parameters(format, {"b", "every", "offset", "step", "uniform"});
   const formats::HbEllOptions usual;
-  formats::HbEllOptions options;
-  options.size = power_of_two(format, "b", usual.size, 2, 16);
-  options.offset = power_of_two(format, "offset", usual.offset, 4, 8);
-  options.step = power_of_two(format, "step", usual.step, 1, 4);
+  HbEllShape shape;
+  shape.size = power_of_two(format, "b", usual.size, 2, 16);
+  shape.offset = power_of_two(format, "offset", usual.offset, 4, 8);
+  shape.step = power_of_two(format, "step", usual.step, 1, 4);
+  if (const auto every = format.parameters.find("every");
+      every != format.parameters.end() && every->second != 0)
+    shape.every = power_of_two(format, "every", 1, 1, 64);
   const auto uniform = format.parameters.find("uniform");
-  if (uniform == format.parameters.end()) return options;
+  if (uniform == format.parameters.end()) return shape;
   if (uniform->second != 0 && uniform->second != 1)
     throw UserError({"a format has a parameter out of range", format.text(),
                      fmt::format("uniform={}", uniform->second), "0 or 1"});
-  options.uniform = uniform->second == 1;
-  return options;
+  shape.uniform = uniform->second == 1;
+  if (shape.uniform && shape.every > 0)
+    throw UserError({"a format has parameters that exclude one another", format.text(), "uniform and every",
+                     "one of them: one width for all has every block already"});
+  return shape;
 }
 
 std::int64_t HbEllBlocks::sparse_places() const {
@@ -116,31 +133,36 @@ std::int64_t HbEllBlocks::dense_places() const {
   return std::ranges::count(width, static_cast<std::int32_t>(size)) * size * size;
 }
 
-HbEllBlocks hb_ell_blocks(const WeightMatrix& weights, const formats::HbEllOptions& options,
-                          std::int64_t threads) {
-  std::vector<std::vector<Content>> rows(static_cast<std::size_t>(blocks_in(weights.rows, options.size)));
+HbEllBlocks hb_ell_blocks(const WeightMatrix& weights, const HbEllShape& shape, std::int64_t threads) {
+  std::vector<std::vector<Content>> rows(static_cast<std::size_t>(blocks_in(weights.rows, shape.size)));
   parallel_for_on(threads, std::ssize(rows), [&](std::int64_t row) {
-    rows[static_cast<std::size_t>(row)] = BlockRow(weights, options.size, row).take();
+    rows[static_cast<std::size_t>(row)] = BlockRow(weights, shape.size, row).take();
   });
-  if (options.uniform) make_uniform(rows, blocks_in(weights.columns, options.size), options.step);
-  HbEllBlocks blocks{.size = options.size, .row_begin = {0}, .column = {}, .width = {}};
+  HbEllBlocks blocks{.size = shape.size, .row_begin = {0}, .column = {}, .width = {}};
+  if (shape.every > 0) {
+    const auto filled = [&](std::int64_t count) { return blocks_in(count, shape.every) * shape.every; };
+    rows.resize(static_cast<std::size_t>(filled(std::ssize(rows))));
+    blocks.every_column = filled(blocks_in(weights.columns, shape.size));
+    add_empty_blocks(rows, blocks.every_column);
+  }
+  if (shape.uniform) make_uniform(rows, blocks_in(weights.columns, shape.size), shape.step);
   for (const auto& row : rows) {
     for (const Content& content : row) {
       blocks.column.push_back(content.column);
-      blocks.width.push_back(width_of(content, options));
+      blocks.width.push_back(width_of(content, shape));
     }
     blocks.row_begin.push_back(std::ssize(blocks.column));
   }
   return blocks;
 }
 
-std::int64_t hb_ell_bytes(const WeightMatrix& weights, const formats::HbEllOptions& options) {
-  const HbEllBlocks blocks = hb_ell_blocks(weights, options, threads_for(weights.stored()));
+std::int64_t hb_ell_bytes(const WeightMatrix& weights, const HbEllShape& shape) {
+  const HbEllBlocks blocks = hb_ell_blocks(weights, shape, threads_for(weights.stored()));
   const std::int64_t sparse = blocks.sparse_places();
   const auto width = static_cast<std::int64_t>(size_of(weights.values.dtype()));
   constexpr std::int64_t arrays_by_block = 4;
   const std::int64_t numbers = arrays_by_block * std::ssize(blocks.column) + 1 + std::ssize(blocks.row_begin);
-  return 4 * numbers + (sparse + blocks.dense_places()) * width + sparse * options.offset / 8;
+  return 4 * numbers + (sparse + blocks.dense_places()) * width + sparse * shape.offset / 8;
 }
 
 }  // namespace weft::named

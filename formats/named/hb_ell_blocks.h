@@ -9,12 +9,20 @@
 
 namespace weft::named {
 
-/// The parameters of an hb_ell format; UserError for values other than formats::HbEllOptions says.
-formats::HbEllOptions hb_ell_options(const Format& format);
+/// The parameters of an hb_ell format.
+struct HbEllShape : formats::HbEllOptions {
+  /// "hb_ell:every=8". Beyond 0, 1 to 64: every block is stored, empty ones in width 0, so that several block
+  /// rows can be gone through together; block rows and block columns are filled up to multiples of it, a
+  /// power of two.
+  std::int64_t every = 0;
+};
+/// UserError for values that a parameter cannot have.
+HbEllShape hb_ell_shape(const Format& format);
 
 /// By block row, then by column. A width of the size of a block means that the block is dense.
 struct HbEllBlocks {
   std::int64_t size = 16;
+  std::int64_t every_column = 0;        ///< blocks of each block row where every block is stored
   std::vector<std::int64_t> row_begin;  ///< block rows + 1 offsets
   std::vector<std::int32_t> column;     ///< of the block, in blocks
   std::vector<std::int32_t> width;
@@ -25,11 +33,10 @@ struct HbEllBlocks {
 };
 
 /// Entries that are +0 do not count. Any number of threads gives the same.
-HbEllBlocks hb_ell_blocks(const WeightMatrix& weights, const formats::HbEllOptions& options,
-                          std::int64_t threads);
+HbEllBlocks hb_ell_blocks(const WeightMatrix& weights, const HbEllShape& shape, std::int64_t threads);
 
 /// Of all arrays that hb_ell would have.
-std::int64_t hb_ell_bytes(const WeightMatrix& weights, const formats::HbEllOptions& options);
+std::int64_t hb_ell_bytes(const WeightMatrix& weights, const HbEllShape& shape);
 
 /// As pack, but on that many threads and unchecked.
 SparseTensor pack_hb_ell(const WeightMatrix& weights, const Format& format, std::int64_t threads);

@@ -48,13 +48,22 @@ bool stays_in_warp(const Stmt& body, const ir::BufferRef& buffer, const std::vec
   return stays;
 }
 
-/// `repeats`: a loop that a block goes through several times stands around.
+/// `repeats`: a loop that a block goes through several times stands around, and no barrier behind its begin.
 /// `warps`: the loops over warps around.
 Stmt ordered(const Stmt& stmt, bool repeats, std::vector<std::string> warps) {
   if (!stmt.defined()) return stmt;
   const auto* loop = stmt.as<ir::For>();
   if (loop != nullptr && loop->kind == ir::LoopKind::warp) warps.push_back(loop->name);
   const bool inside = repeats || (loop != nullptr && !ir::is_bound(loop->kind));
+  if (const auto* sequence = stmt.as<ir::Block>()) {
+    std::vector<Stmt> statements;
+    for (const Stmt& child : sequence->statements) {
+      statements.push_back(ordered(child, repeats, warps));
+      // All threads have done with what the last iteration allocated.
+      repeats = repeats && child.as<ir::Barrier>() == nullptr;
+    }
+    return ir::block(std::move(statements));
+  }
   const auto* s = stmt.as<ir::Allocate>();
   const auto* block = s == nullptr ? nullptr : s->body.as<ir::Block>();
   if (block == nullptr || s->buffer->scope != ir::Scope::shared || !stores_to(s->body, s->buffer))

@@ -5,6 +5,7 @@
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/passes.h>
 #include <weft/scheduler/steps/copies_ahead.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
@@ -56,28 +57,46 @@ bool reads(const Stmt& stmt, const ir::BufferRef& buffer) {
   return found;
 }
 
-/// What an iteration reads of a block: the loop over the places of a row, the number of the block, and the
-/// row.
+/// What an iteration reads: the loop over the places of a row, the number of the block, and the row in it.
 struct Reading {
   std::string places;
   Expr block;
   Expr row;
+  /// Loops inside that choose the block: it lies below those before it, or beside them.
+  std::vector<ir::For> below, beside;
 };
+
+std::int64_t count_of(const std::vector<ir::For>& loops) {
+  std::int64_t count = 1;
+  for (const ir::For& loop : loops) count *= *ir::integer_value(loop.extent);
+  return count;
+}
+
+/// The number that the iterations of the loops have together.
+Expr number_of(const std::vector<ir::For>& loops) {
+  Expr number = ir::integer(0);
+  for (const ir::For& loop : loops) number = number * loop.extent + ir::variable(loop.name);
+  return number;
+}
 
 class Decode {
  public:
-  Decode(const StepContext& context, const StagingRequest& request, Arrays arrays)
-      : context_(context), request_(request), arrays_(std::move(arrays)), size_(arrays_.level->extent) {}
+  Decode(const StepContext& context, const StagingRequest& request, Arrays arrays, std::int64_t threads)
+      : context_(context),
+        request_(request),
+        arrays_(std::move(arrays)),
+        size_(arrays_.level->extent),
+        threads_(threads) {}
 
   std::variant<Stmt, Reason> operator()(const ir::For& loop) {
     if (auto refused = find_reading(loop)) return *refused;
     width_ = ir::load(arrays_.width, {reading_.block});
     slot_ = (ir::variable(loop.name) - loop.begin) % ir::integer(request_.depth);
-    const ir::BufferRef values = stored(arrays_.values, size_ * size_);
-    const ir::BufferRef offset = stored(arrays_.offset, size_ * bytes_of_row());
-    auto tile = std::make_shared<ir::Buffer>(
-        *ir::make_buffer(arrays_.values->name + ".decoded", arrays_.values->dtype, ir::Scope::shared,
-                         ir::Access::read_write, {ir::integer(size_), ir::integer(size_)}));
+    const ir::BufferRef values = stored(arrays_.values, widest() * size_);
+    const ir::BufferRef offset = stored(arrays_.offset, widest() * bytes_of_row());
+    auto tile = std::make_shared<ir::Buffer>(*ir::make_buffer(
+        arrays_.values->name + ".decoded", arrays_.values->dtype, ir::Scope::shared, ir::Access::read_write,
+        {ir::integer(count_of(reading_.below) * size_), ir::integer(count_of(reading_.beside) * size_)}));
     tile->swizzle = swizzle_of(*tile);
     const Stmt rest = with_tile(loop.body, tile);
     for (const ir::BufferRef& buffer : {arrays_.values, arrays_.begin, arrays_.width, arrays_.offset}) {
@@ -96,6 +115,15 @@ class Decode {
   /// Of the offsets of a row as wide as the block.
   std::int64_t bytes_of_row() const { return size_ * arrays_.level->index_bits / 8; }
 
+  /// No block is wider; of weights that are given at launch any may be dense.
+  std::int64_t widest() const {
+    if (context_.algorithm.takes_any_weights()) return size_;
+    std::int64_t most = 1;
+    for (const std::int32_t width : context_.weights->array(arrays_.level->width).as<std::int32_t>())
+      most = std::max<std::int64_t>(most, width);
+    return most;
+  }
+
   std::optional<Reason> find_reading(const ir::For& loop) {
     std::vector<ir::For> places;
     ir::visit(loop.body, [&](const Stmt& s) {
@@ -108,10 +136,16 @@ class Decode {
           "one: a place further inside or outside", loop.name};
     reading_.places = places.front().name;
     reading_.block = load_of(places.front().extent, arrays_.width)->indices.front();
-    for (const std::string& inside : loop_names(loop.body)) {
-      if (ir::uses(reading_.block, inside))
-        return Reason{4, fmt::format("an iteration of {} reads several blocks", loop.name),
-                      "the loop over blocks itself", inside};
+    const InnerLoops loops = inner_loops(loop.body);
+    for (const std::string& name : loop_names(loop.body)) {
+      if (!ir::uses(reading_.block, name)) continue;
+      const ir::For& inside = loops.at(name);
+      const std::int64_t* begin = ir::integer_value(inside.begin);
+      if (begin == nullptr || *begin != 0 || ir::integer_value(inside.extent) == nullptr)
+        return Reason{
+            4, fmt::format("an iteration of {} reads as many blocks as {} has iterations", loop.name, name),
+            "the loop over blocks itself, or loops of constant extents over them", name};
+      (is_output_loop(name, context_.algorithm) ? reading_.below : reading_.beside).push_back(inside);
     }
     return find_row(places.front());
   }
@@ -143,69 +177,111 @@ class Decode {
     return Reason{3, fmt::format("{} reads no values", places.name), "a sum of products", places.name};
   }
 
+  std::vector<ir::For> block_loops() const {
+    std::vector<ir::For> loops = reading_.below;
+    loops.insert(loops.end(), reading_.beside.begin(), reading_.beside.end());
+    return loops;
+  }
+
   ir::BufferRef stored(const ir::BufferRef& source, std::int64_t elements) const {
-    std::vector<Expr> shape{ir::integer(elements)};
+    std::vector<Expr> shape{ir::integer(count_of(block_loops())), ir::integer(elements)};
     if (request_.depth > 1) shape.insert(shape.begin(), ir::integer(request_.depth));
     return ir::make_buffer(source->name + ".stored", source->dtype, ir::Scope::shared, ir::Access::read_write,
                            shape, source->non_negative);
   }
 
-  /// Rows of 32 bytes whose halves change places every four rows: eight of them lie in different banks.
+  /// Rows of 32, 64 or 128 bytes whose chunks change places: eight of them lie in different banks.
   static int swizzle_of(const ir::Buffer& tile) {
-    constexpr std::int64_t bytes_of_line = 32;
-    return *ir::integer_value(tile.shape.back()) * static_cast<std::int64_t>(size_of(tile.dtype)) ==
-                   bytes_of_line
-               ? 1
-               : 0;
+    const std::int64_t bytes =
+        *ir::integer_value(tile.shape.back()) * static_cast<std::int64_t>(size_of(tile.dtype));
+    return bytes == 32 ? 1 : bytes == 64 ? 2 : bytes % 128 == 0 ? 3 : 0;
   }
 
-  std::vector<Expr> at(const Expr& place) const {
-    if (request_.depth == 1) return {place};
-    return {slot_, place};
+  std::vector<Expr> at(const Expr& place, const ir::Substitution& names = {}) const {
+    const Expr block = ir::substitute(number_of(block_loops()), names);
+    if (request_.depth == 1) return {block, place};
+    return {slot_, block, place};
   }
 
-  /// The rows of a block lie one behind the other, in whole lines of `of_row` elements for each place of a
-  /// row.
+  /// The rows of a block lie one behind the other, `of_row` elements for each place of a row.
   Stmt copy_of(const ir::BufferRef& source, const ir::BufferRef& destination, std::int64_t of_row,
                const Expr& condition) const {
-    const std::string name = destination->name + ".place";
-    const Expr place = ir::variable(name);
+    ir::Copy copy{destination, {}, source, {}, {}, context_.step, request_.depth > 1, {}, {}};
+    ir::Substitution renamed;
+    for (const ir::For& loop : block_loops()) {
+      copy.coordinates.push_back(destination->name + "." + loop.name);
+      copy.extents.push_back(loop.extent);
+      renamed[loop.name] = ir::variable(copy.coordinates.back());
+    }
+    copy.coordinates.push_back(destination->name + ".place");
+    copy.extents.push_back(destination->shape.back());
+    const Expr place = ir::variable(copy.coordinates.back());
     const Expr first = ir::load(arrays_.begin, {reading_.block}) / ir::integer(size_) * ir::integer(of_row);
-    ir::Copy copy{destination,   at(place),          source, {first + place}, {ir::integer(size_ * of_row)},
-                  context_.step, request_.depth > 1, {},     {name}};
+    copy.destination_begin = at(place, renamed);
+    copy.source_begin = {ir::substitute(first, renamed) + place};
     copy.inside = place < width_ * ir::integer(of_row);
     if (condition.defined()) copy.inside = copy.inside && condition;
+    copy.inside = ir::substitute(copy.inside, renamed);
     return ir::copy(std::move(copy));
   }
 
-  /// One thread clears a row and writes its entries: nobody else writes there.
+  /// One thread clears a row of a block and writes its entries: nobody else writes there. Threads that the
+  /// rows below one another leave over take blocks beside.
   Stmt fill(const ir::BufferRef& tile, const ir::BufferRef& values, const ir::BufferRef& offset) const {
     const std::string name = reading_.places;
-    const Expr row = ir::variable(name + ".row"), place = ir::variable(name + ".stored");
-    const Expr position = row * width_ + place;
-    const Expr value = ir::load(values, at(position));
-    const Expr column = ir::select(ir::equal(width_, ir::integer(size_)), place, number_at(offset, position));
+    const std::int64_t rows = count_of(reading_.below) * size_, beside = count_of(reading_.beside);
+    std::int64_t at_once = 1;
+    while (beside % (2 * at_once) == 0 && 2 * at_once * rows <= threads_) at_once *= 2;
+    const Expr line = ir::variable(name + ".line"), turn = ir::variable(name + ".turn");
+    const Expr column = turn * ir::integer(at_once) + line / ir::integer(rows);
+    const Expr row = line % ir::integer(rows);
+    ir::Substitution names = taken_apart(reading_.beside, column);
+    names.merge(taken_apart(reading_.below, row / ir::integer(size_)));
+    const Stmt one = fill_row(tile, values, offset, names, row, column * ir::integer(size_));
+    return loop(".line", ir::integer(rows * at_once), ir::LoopKind::thread,
+                loop(".turn", ir::integer(beside / at_once), ir::LoopKind::unrolled, one));
+  }
+
+  Stmt fill_row(const ir::BufferRef& tile, const ir::BufferRef& values, const ir::BufferRef& offset,
+                const ir::Substitution& names, const Expr& row, const Expr& first_column) const {
+    const std::string name = reading_.places;
+    const Expr place = ir::variable(name + ".stored");
+    const Expr width = ir::substitute(width_, names);
+    const Expr position = row % ir::integer(size_) * width + place;
+    const Expr value = ir::load(values, at(position, names));
+    const Expr column =
+        ir::select(ir::equal(width, ir::integer(size_)), place, number_at(offset, position, names));
     const Expr entry =
         ir::binary(ir::BinaryOperator::not_equal, ir::cast(DType::f32, value), ir::constant(DType::f32, 0));
-    const Stmt scatter = ir::if_then(entry, ir::store(tile, {row, column}, value));
-    const auto loop = [&](const std::string& what, const Expr& extent, ir::LoopKind kind, const Stmt& body) {
-      return ir::for_loop({name + what, ir::integer(0), extent, kind, context_.step, body});
-    };
+    const Stmt scatter = ir::if_then(entry, ir::store(tile, {row, first_column + column}, value));
     const std::int64_t together = std::min<std::int64_t>(8, size_);
     const Expr run = ir::variable(name + ".run"), in_run = ir::variable(name + ".zero");
-    const Stmt zero =
-        ir::store(tile, {row, run * ir::integer(together) + in_run}, ir::constant(tile->dtype, 0));
+    const Stmt zero = ir::store(tile, {row, first_column + run * ir::integer(together) + in_run},
+                                ir::constant(tile->dtype, 0));
     const Stmt clear = loop(".run", ir::integer(size_ / together), ir::LoopKind::unrolled,
                             loop(".zero", ir::integer(together), ir::LoopKind::vectorized, zero));
-    return loop(".row", ir::integer(size_), ir::LoopKind::thread,
-                ir::block({clear, loop(".stored", width_, ir::LoopKind::serial, scatter)}));
+    return ir::block({clear, loop(".stored", width, ir::LoopKind::serial, scatter)});
+  }
+
+  Stmt loop(const std::string& what, const Expr& extent, ir::LoopKind kind, const Stmt& body) const {
+    return ir::for_loop({reading_.places + what, ir::integer(0), extent, kind, context_.step, body});
+  }
+
+  /// The iterations of the loops that the number stands for.
+  static ir::Substitution taken_apart(const std::vector<ir::For>& loops, Expr number) {
+    ir::Substitution names;
+    for (std::size_t i = loops.size(); i-- > 0;) {
+      names[loops[i].name] = i == 0 ? number : number % loops[i].extent;
+      number = number / loops[i].extent;
+    }
+    return names;
   }
 
   /// What is stored stays inside the tile, whatever it is.
-  Expr number_at(const ir::BufferRef& offset, const Expr& position) const {
+  Expr number_at(const ir::BufferRef& offset, const Expr& position, const ir::Substitution& names) const {
     const Expr size = ir::integer(size_);
-    if (arrays_.level->index_bits == 8) return ir::load(offset, at(position)) % size;
-    const Expr byte = ir::load(offset, at(position / ir::integer(2)));
+    if (arrays_.level->index_bits == 8) return ir::load(offset, at(position, names)) % size;
+    const Expr byte = ir::load(offset, at(position / ir::integer(2), names));
     return ir::select(ir::equal(position % ir::integer(2), ir::integer(0)), byte % size,
                       byte / ir::integer(16) % size);
   }
@@ -213,15 +289,17 @@ class Decode {
   Stmt with_tile(const Stmt& body, const ir::BufferRef& tile) const {
     const Expr place = ir::variable(reading_.places);
     const Expr is_dense = ir::equal(width_, ir::integer(size_));
+    const Expr row = number_of(reading_.below) * ir::integer(size_) + reading_.row;
+    const Expr column = number_of(reading_.beside) * ir::integer(size_) + place;
     ir::Rewriter rewriter;
     rewriter.on_expr = [&](const Expr& e) {
-      if (load_of(e, arrays_.values) != nullptr) return ir::load(tile, {reading_.row, place});
+      if (load_of(e, arrays_.values) != nullptr) return ir::load(tile, {row, column});
       const auto* choice = e.as<ir::Select>();
       return choice != nullptr && ir::same(choice->condition, is_dense) ? place : e;
     };
     rewriter.on_stmt = [&](const Stmt& s) -> Stmt {
-      if (const auto* loop = s.as<ir::For>(); loop != nullptr && loop->name == reading_.places) {
-        ir::For whole = *loop;
+      if (const auto* each = s.as<ir::For>(); each != nullptr && each->name == reading_.places) {
+        ir::For whole = *each;
         whole.extent = ir::integer(size_);
         whole.step = context_.step;
         return ir::for_loop(std::move(whole));
@@ -242,6 +320,7 @@ class Decode {
   const StagingRequest& request_;
   Arrays arrays_;
   std::int64_t size_;
+  std::int64_t threads_;
   Reading reading_;
   Expr width_, slot_;
 };
@@ -275,7 +354,7 @@ StepResult apply_decode(const ir::Program& program, const Step& step, const Step
     ir::For changed = loop;
     if (!reads(loop.body, arrays->values) || refused) return ir::for_loop(std::move(changed));
     done = true;
-    auto decoded = Decode(context, request, *arrays)(loop);
+    auto decoded = Decode(context, request, *arrays, passes::threads_of(program))(loop);
     if (auto* reason = std::get_if<Reason>(&decoded)) {
       refused = *reason;
     } else {

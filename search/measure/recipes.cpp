@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/default_schedule.h>
+#include <weft/scheduler/hb_ell.h>
 #include <weft/scheduler/shfl_bw.h>
 #include <weft/scheduler/sparsert.h>
 #include <weft/search/measure/recipes.h>
@@ -30,6 +31,25 @@ Schedule sparsert_recipe(const Workload& workload, const Target& target) {
   return sparsert(workload.algorithm, packed(workload, formats::csr()), target);
 }
 
+Schedule with_hb_ell(const Workload& workload, const Target& target, const Format& format) {
+  const DType type = workload.matrix.values.dtype();
+  if (!target.is_gpu() || workload.problem.convolution || (type != DType::f16 && type != DType::bf16))
+    throw InfeasibleError({"the recipe hb_ell does not fit",
+                           {},
+                           fmt::format("{} on {}", name_of(type), target.name),
+                           "a product of f16 or bf16 for tensor cores of a GPU"});
+  return hb_ell(workload.algorithm, packed(workload, format), target);
+}
+
+Schedule hb_ell_recipe(const Workload& workload, const Target& target) {
+  return with_hb_ell(workload, target, formats::hb_ell());
+}
+
+/// Every block stored, so that block rows share what they read of B.
+Schedule hb_ell_every_recipe(const Workload& workload, const Target& target) {
+  return with_hb_ell(workload, target, parse_format("hb_ell:every=8"));
+}
+
 /// The paper's, section IV: what a convolution gathers is then contiguous.
 constexpr ImageLayout layout_of_shfl_bw = ImageLayout::chwn;
 
@@ -48,6 +68,8 @@ const std::vector<Recipe>& recipes() {
   static const std::vector<Recipe> all{
       {"default", default_recipe, RecipeWeights::unstructured},
       {"sparsert", sparsert_recipe, RecipeWeights::unstructured},
+      {"hb_ell", hb_ell_recipe, RecipeWeights::unstructured},
+      {"hb_ell_every", hb_ell_every_recipe, RecipeWeights::unstructured},
       {"shfl_bw", shfl_bw_recipe, RecipeWeights::grouped, layout_of_shfl_bw}};
   return all;
 }

@@ -27,6 +27,11 @@ constexpr RecipeKnob<ShflBwKnobs> shfl_bw_knob(std::string_view name, std::int64
   return {name, set<Member, ShflBwKnobs>, least, words};
 }
 
+template <auto Member>
+constexpr RecipeKnob<HbEllKnobs> hb_ell_knob(std::string_view name) {
+  return {name, set<Member, HbEllKnobs>};
+}
+
 constexpr std::array sparsert_list{
     sparsert_knob<&SparseRtKnobs::form>("form", forms),
     sparsert_knob<&SparseRtKnobs::rows>("rows"),
@@ -66,6 +71,14 @@ static_assert(sizeof(ShflBwKnobs) ==
                   (shfl_bw_list.size() - 1) * sizeof(std::optional<std::int64_t>) + sizeof(std::int64_t),
               "ShflBwKnobs has a knob without a name");
 
+constexpr std::array hb_ell_list{
+    hb_ell_knob<&HbEllKnobs::tile_m>("tile_m"), hb_ell_knob<&HbEllKnobs::tile_n>("tile_n"),
+    hb_ell_knob<&HbEllKnobs::tile_k>("tile_k"), hb_ell_knob<&HbEllKnobs::warp_n>("warp_n"),
+    hb_ell_knob<&HbEllKnobs::stages>("stages"), hb_ell_knob<&HbEllKnobs::groups>("groups"),
+};
+static_assert(sizeof(HbEllKnobs) == hb_ell_list.size() * sizeof(std::optional<std::int64_t>),
+              "HbEllKnobs has a knob without a name");
+
 }  // namespace
 
 std::span<const RecipeKnob<SparseRtKnobs>> sparsert_knobs() {
@@ -74,6 +87,10 @@ std::span<const RecipeKnob<SparseRtKnobs>> sparsert_knobs() {
 
 std::span<const RecipeKnob<ShflBwKnobs>> shfl_bw_knobs() {
   return shfl_bw_list;
+}
+
+std::span<const RecipeKnob<HbEllKnobs>> hb_ell_knobs() {
+  return hb_ell_list;
 }
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 // The knobs of each recipe by name: what --recipe, --set, spaces and records call them.
 #pragma once
 
+#include <weft/scheduler/hb_ell.h>
 #include <weft/scheduler/shfl_bw.h>
 #include <weft/scheduler/sparsert.h>
 
@@ -34,5 +35,6 @@ std::map<std::string, std::vector<std::string>> words_of(std::span<const RecipeK
 
 std::span<const RecipeKnob<SparseRtKnobs>> sparsert_knobs();
 std::span<const RecipeKnob<ShflBwKnobs>> shfl_bw_knobs();
+std::span<const RecipeKnob<HbEllKnobs>> hb_ell_knobs();
 
 }  // namespace weft

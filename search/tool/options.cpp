@@ -166,10 +166,12 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
       ->capture_default_str();
   app.add_option("--c", options.c, "the old output, for --beta");
   app.add_option("--seed", options.seed, "of values that a pattern file lacks")->capture_default_str();
-  app.add_option("--recipe", options.recipe,
-                 "default; sparsert: weights compiled into the code of a GPU, with knobs as "
-                 "sparsert:form=baked,rows=32,groups=4; shfl_bw: f16 or bf16 weights in shfl_bw or "
-                 "vector_wise on tensor cores, with knobs as shfl_bw:tile_n=256,stages=3")
+  app.add_option(
+         "--recipe", options.recipe,
+         "default; sparsert: weights compiled into the code of a GPU, with knobs as "
+         "sparsert:form=baked,rows=32,groups=4; shfl_bw: f16 or bf16 weights in shfl_bw or "
+         "vector_wise on tensor cores, with knobs as shfl_bw:tile_n=256,stages=3; hb_ell: the same for "
+         "weights in hb_ell")
       ->capture_default_str();
   app.add_option("--schedule", options.schedule,
                  "a schedule.json, or what weft tune found (best.weft.json), in place of the default");

@@ -56,9 +56,10 @@ RecipeChoice parse_recipe(std::string_view text) {
   choice.text = std::string(text);
   const std::size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
-  const std::array<std::string_view, 3> names{"default", "sparsert", "shfl_bw"};
+  const std::array<std::string_view, 4> names{"default", "sparsert", "shfl_bw", "hb_ell"};
   if (std::ranges::find(names, name) == names.end())
-    refuse("there is no such recipe", name, "default, sparsert or shfl_bw" + did_you_mean(name, names));
+    refuse("there is no such recipe", name,
+           "default, sparsert, shfl_bw or hb_ell" + did_you_mean(name, names));
   choice.name = std::string(name);
   if (colon == std::string_view::npos) return choice;
   if (choice.name == "default") refuse("the recipe has no knobs", text, "default");
@@ -70,8 +71,9 @@ RecipeChoice parse_recipe(std::string_view text) {
     const std::string_view part = rest.substr(0, comma);
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos)
-      refuse(fmt::format("a knob of {} has no value", name), part,
-             name == "sparsert" ? "sparsert:form=baked,rows=32" : "shfl_bw:tile_n=256,stages=3");
+      refuse(
+          fmt::format("a knob of {} has no value", name), part,
+          name == "sparsert" ? "sparsert:form=baked,rows=32" : fmt::format("{}:tile_n=256,stages=3", name));
     const std::string_view word = part.substr(0, equals);
     if (std::ranges::find(given, word) != given.end())
       refuse(fmt::format("a knob of {} is given twice", name), word, "each knob once");
@@ -79,6 +81,8 @@ RecipeChoice parse_recipe(std::string_view text) {
     const std::string_view value = part.substr(equals + 1);
     if (name == "sparsert") {
       set_knob(name, sparsert_knobs(), choice.knobs, word, value);
+    } else if (name == "hb_ell") {
+      set_knob(name, hb_ell_knobs(), choice.blocks, word, value);
     } else {
       set_knob(name, shfl_bw_knobs(), choice.grouped, word, value);
     }
@@ -90,16 +94,20 @@ RecipeChoice parse_recipe(std::string_view text) {
 Schedule schedule_by_recipe(const RecipeChoice& recipe, const Algorithm& algorithm,
                             std::shared_ptr<const SparseTensor> weights, const Target& target) {
   if (recipe.name == "default") return default_schedule(algorithm, std::move(weights), target);
-  if (recipe.name == "shfl_bw") {
-    Schedule chosen = shfl_bw(algorithm, weights, target, recipe.grouped);
+  if (recipe.name == "shfl_bw" || recipe.name == "hb_ell") {
+    const bool grouped = recipe.name == "shfl_bw";
+    Schedule chosen = grouped ? shfl_bw(algorithm, weights, target, recipe.grouped)
+                              : hb_ell(algorithm, weights, target, recipe.blocks);
     // The recipe alone knows what it leaves to the default schedule, which never asks for tensor cores.
     if (recipe.has_knobs &&
         std::ranges::find(chosen.steps(), "tensorize", &Step::name) == chosen.steps().end())
       throw UserError(
-          {"knobs of shfl_bw would have no effect", "--recipe " + recipe.text,
+          {fmt::format("knobs of {} would have no effect", recipe.name), "--recipe " + recipe.text,
            fmt::format("{} of {} for {}", weights->format().text(), name_of(weights->dtype()), target.name),
-           "f16 or bf16 weights in shfl_bw or vector_wise with V=16 or more, for a GPU with such "
-           "tensor cores"});
+           grouped
+               ? "f16 or bf16 weights in shfl_bw or vector_wise with V=16 or more, for a GPU with such "
+                 "tensor cores"
+               : "a product of f16 or bf16 weights in hb_ell with b=16, for a GPU with such tensor cores"});
     return chosen;
   }
   if (recipe.has_knobs && (!target.is_gpu() || weights->format().name != "csr"))

@@ -1,6 +1,7 @@
 // What --recipe says.
 #pragma once
 
+#include <weft/scheduler/hb_ell.h>
 #include <weft/scheduler/shfl_bw.h>
 #include <weft/scheduler/sparsert.h>
 
@@ -12,17 +13,18 @@ namespace weft::tool {
 
 /// A recipe that was chosen on the command line.
 struct RecipeChoice {
-  std::string name = "default";  ///< default, sparsert or shfl_bw
+  std::string name = "default";  ///< default, sparsert, shfl_bw or hb_ell
   bool has_knobs = false;        ///< some were given, so that the recipe must be able to follow them
   SparseRtKnobs knobs;           ///< those not given are left to the recipe
   ShflBwKnobs grouped;           ///< the same of shfl_bw
+  HbEllKnobs blocks;             ///< the same of hb_ell
   std::string text = "default";  ///< as it was written
 };
 
-/// "default", "sparsert", "sparsert:form=baked,rows=32,groups=4", "shfl_bw:tile_n=256,stages=3". The words
-/// are those of spaces/recipe_knobs.h; numbers are from 1, or 0, to a million. UserError that lists what
-/// there is for a recipe, a knob or a form that there is not, for a number that cannot be read, and for a
-/// knob given twice.
+/// "default", "sparsert", "sparsert:form=baked,rows=32,groups=4", "shfl_bw:tile_n=256,stages=3",
+/// "hb_ell:tile_n=128". The words are those of spaces/recipe_knobs.h; numbers are from 1, or 0, to a million.
+/// UserError that lists what there is for a recipe, a knob or a form that there is not, for a number that
+/// cannot be read, and for a knob given twice.
 RecipeChoice parse_recipe(std::string_view text);
 
 /// The recipe's schedule. UserError where knobs were given for a target or a format that the recipe leaves

@@ -13,6 +13,7 @@
 #include <weft/search/problems.h>
 #include <weft/search/verify.h>
 
+#include <array>
 #include <map>
 
 namespace weft {
@@ -100,11 +101,12 @@ bool has_step(const Schedule& schedule, std::string_view name) {
 }
 
 TEST(HbEllKernels, RunInTheSimulator) {
+  constexpr std::array<std::int64_t, 4> every{0, 8, 1, 4};
   int number = 0;
   for (const Case& problem : cases()) {
     for (const char* target : {"sm_75", "sm_80", "sm_90a"}) {
-      const Format format =
-          formats::hb_ell({.offset = number % 2 == 0 ? 8 : 4, .step = number % 3 == 0 ? 4 : 1});
+      Format format = formats::hb_ell({.offset = number % 2 == 0 ? 8 : 4, .step = number % 3 == 0 ? 4 : 1});
+      format.parameters["every"] = every[static_cast<std::size_t>(number % 4)];
       ++number;
       SCOPED_TRACE(std::string(target) + " " + format.text());
       const Schedule schedule = scheduled(problem, format, target);
@@ -151,6 +153,20 @@ TEST(HbEllKernels, FollowTheirKnobs) {
                  options);
 }
 
+TEST(HbEllKernels, ShareTheRowsOfB) {
+  KernelOptions options;
+  options.assemble = false;
+  const Case problem{200, 260, 136};
+  for (const HbEllKnobs& knobs : {HbEllKnobs{.tile_m = 128, .tile_n = 128},
+                                  {.tile_m = 64, .tile_n = 64, .tile_k = 128, .stages = 2},
+                                  {.tile_m = 32, .tile_n = 128, .tile_k = 32, .warp_n = 32, .groups = 2}}) {
+    const Schedule schedule = scheduled(problem, parse_format("hb_ell:every=8"), "sm_80", knobs);
+    EXPECT_TRUE(has_step(schedule, "tensorize"));
+    expect_right(schedule, problem, Device::simulator("sm_80"), options);
+  }
+  EXPECT_THROW(scheduled(problem, formats::hb_ell(), "sm_80", {.tile_m = 32}), UserError);
+}
+
 TEST(HbEllKernels, LeaveOthersToTheDefaultSchedule) {
   EXPECT_FALSE(has_step(scheduled({17, 33, 65}, formats::hb_ell(), "cpu"), "tensorize"));
   EXPECT_FALSE(has_step(scheduled({17, 33, 65}, formats::hb_ell({.size = 8}), "sm_80"), "tensorize"));
@@ -178,7 +194,8 @@ TEST(Decode, SaysWhyNot) {
   const auto bcsr =
       std::make_shared<const SparseTensor>(pack(weights_of(40, 40, DType::f16, 1), formats::bcsr()));
   EXPECT_THAT(refused(plain(bcsr), "A", "k.block", shared), HasSubstr("weights in hb_ell"));
-  EXPECT_THAT(refused(plain(weights), "A", "m.block", shared), HasSubstr("several blocks"));
+  EXPECT_THAT(refused(plain(weights), "A", "m.block", shared),
+              HasSubstr("as many blocks as k.block has iterations"));
   Schedule twice = plain(weights);
   twice.decode("A", shared, at = LoopName("k.block"));
   EXPECT_THAT(refused(twice, "A", "k.block", shared), HasSubstr("reads no block"));

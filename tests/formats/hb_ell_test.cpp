@@ -36,17 +36,42 @@ std::vector<double> values(const SparseTensor& tensor) {
   return result;
 }
 
+Format every(Format format, std::int64_t number) {
+  format.parameters["every"] = number;
+  return format;
+}
+
 std::vector<Format> every_form() {
   std::vector<Format> forms;
   for (const std::int64_t offset : {8, 4}) {
     for (const std::int64_t step : {1, 2, 4}) {
       for (const bool uniform : {false, true})
         forms.push_back(formats::hb_ell({.offset = offset, .step = step, .uniform = uniform}));
+      forms.push_back(every(formats::hb_ell({.offset = offset, .step = step}), 4));
     }
     for (const std::int64_t size : {2, 4, 8})
       forms.push_back(formats::hb_ell({.size = size, .offset = offset}));
   }
   return forms;
+}
+
+std::string complaint(const SparseTensor& tensor) {
+  try {
+    tensor.check();
+  } catch (const UserError& error) {
+    return error.report().where + " | " + error.report().found + " | " + error.report().accepted;
+  }
+  return "none";
+}
+
+SparseTensor damaged(const SparseTensor& tensor, const std::string& name, std::int64_t element,
+                     double value) {
+  std::vector<SparseTensor::NamedArray> arrays = tensor.arrays();
+  for (auto& named : arrays) {
+    if (named.name == name) named.array.set(element, value);
+  }
+  return SparseTensor(tensor.format(), tensor.shape(), tensor.rows(), tensor.columns(), tensor.levels(),
+                      arrays, tensor.value_order());
 }
 
 /// Blocks of 2: a full one; one with an entry a row, in other columns; one with an entry in its second row;
@@ -167,6 +192,16 @@ TEST(HbEll, OneWidthInStepsComesInPieces) {
   EXPECT_TRUE(same_bits(packed.to_dense(), to_dense(weights)));
 }
 
+TEST(HbEll, StoresEveryBlockWhereAsked) {
+  const SparseTensor tensor = pack(small(), every(formats::hb_ell({.size = 2}), 2));
+  EXPECT_THAT(integers(tensor, "brow_ptr"), ElementsAre(0, 4, 8, 12, 16));
+  EXPECT_THAT(integers(tensor, "bcols"), ElementsAre(2, 0, 1, 0, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0));
+  EXPECT_TRUE(same_bits(tensor.array("values"), pack(small(), formats::hb_ell({.size = 2})).array("values")));
+  EXPECT_THAT(complaint(damaged(tensor, "bcidx", 5, 2)), HasSubstr("bcidx[5] | 2 | 1"));
+  EXPECT_THAT(complaint(damaged(tensor, "brow_ptr", 1, 3)), HasSubstr("brow_ptr[1] | 3 | 4"));
+  EXPECT_THAT(complaint(damaged(tensor, "bridx", 5, 0)), HasSubstr("bridx[5] | 0 | 1"));
+}
+
 TEST(HbEll, AnyNumberOfThreadsGivesTheSameBytes) {
   const WeightMatrix weights =
       synthetic_layer({.rows = 1000, .columns = 700, .sparsity = 0.8, .row_spread = {}});
@@ -206,27 +241,6 @@ TEST(HbEll, IsPackedQuickly) {
   }
 }
 
-// ---- damage ----
-
-std::string complaint(const SparseTensor& tensor) {
-  try {
-    tensor.check();
-  } catch (const UserError& error) {
-    return error.report().where + " | " + error.report().found + " | " + error.report().accepted;
-  }
-  return "none";
-}
-
-SparseTensor damaged(const SparseTensor& tensor, const std::string& name, std::int64_t element,
-                     double value) {
-  std::vector<SparseTensor::NamedArray> arrays = tensor.arrays();
-  for (auto& named : arrays) {
-    if (named.name == name) named.array.set(element, value);
-  }
-  return SparseTensor(tensor.format(), tensor.shape(), tensor.rows(), tensor.columns(), tensor.levels(),
-                      arrays, tensor.value_order());
-}
-
 TEST(HbEll, CheckNamesWhatIsDamaged) {
   const SparseTensor tensor = pack(small(), formats::hb_ell({.size = 2}));
   EXPECT_EQ(complaint(tensor), "none");
@@ -260,7 +274,8 @@ TEST(HbEll, CheckNamesWhatIsDamaged) {
 }
 
 TEST(HbEll, RefusesParametersThatItDoesNotHave) {
-  for (const char* text : {"hb_ell:b=32", "hb_ell:offset=2", "hb_ell:step=8", "hb_ell:uniform=2"})
+  for (const char* text : {"hb_ell:b=32", "hb_ell:offset=2", "hb_ell:step=8", "hb_ell:uniform=2",
+                           "hb_ell:every=3", "hb_ell:every=4,uniform=1"})
     EXPECT_THROW(pack(small(), parse_format(text)), UserError) << text;
   EXPECT_EQ(formats::hb_ell({.offset = 4, .uniform = true}).text(), "hb_ell:offset=4,uniform=1");
 }
