@@ -24,6 +24,8 @@ class SparseRtConvolution {
  public:
   /// Warps of a block, all groups together.
   static constexpr std::int64_t most_warps = 16;
+  /// Bytes of shared memory, at most, between arrays that begin at multiples of 16.
+  static constexpr std::int64_t ends_of_arrays = 32;
 
   /// `rows`, `columns` and `stored` are those of the weights as a matrix.
   SparseRtConvolution(const Algorithm& algorithm, std::int64_t rows, std::int64_t columns,
@@ -85,7 +87,7 @@ class SparseRtConvolution {
   double cost(const ImageCut<std::int64_t>& cut) const;
 
  private:
-  static constexpr std::int64_t lanes_of_warp = 32, ends_of_arrays = 32;
+  static constexpr std::int64_t lanes_of_warp = 32;
 
   /// One dimension of the image: how far apart neighbours of each output loop read, and how far filters
   /// reach.

@@ -130,6 +130,33 @@ std::optional<Reason> check_arrivals(const ir::Program& program) {
                 {}};
 }
 
+/// Precondition 10. A block begins with as many registers for each thread, as many as the assembler finds
+/// room for and no more than the consumers' number; beyond those the consumers wait for what producers give
+/// up.
+std::optional<Reason> check_registers(const ir::WarpRoles& roles, std::int64_t consumers,
+                                      const Target& target) {
+  const std::int64_t own = roles.producer_registers, others = roles.consumer_registers;
+  if (own == 0 && others == 0) return std::nullopt;
+  const std::int64_t threads = consumers + threads_of_group;
+  const std::int64_t each =
+      std::min(target.registers_per_thread, target.registers_per_multiprocessor / threads / 8 * 8);
+  const std::int64_t first = others > 0 ? std::min(each, others) : each;
+  if (own > first)
+    return Reason{10,
+                  fmt::format("producers that keep {} registers of {}", own, first),
+                  fmt::format("producer_registers of at most {}, with which threads begin", first),
+                  {}};
+  if (others <= each) return std::nullopt;
+  const std::int64_t needed = (own > 0 ? own : each) * threads_of_group + others * consumers;
+  if (needed <= each * threads) return std::nullopt;
+  return Reason{10,
+                fmt::format("{} registers for {} threads", needed, threads),
+                fmt::format("at most {}: each thread begins with {}, and what the {} consumers get beyond "
+                            "those the {} producers give up",
+                            each * threads, each, consumers, threads_of_group),
+                {}};
+}
+
 }  // namespace
 
 std::optional<Reason> why_no_roles(const ir::Program& program, const ir::WarpRoles& roles,
@@ -145,14 +172,7 @@ std::optional<Reason> why_no_roles(const ir::Program& program, const ir::WarpRol
                   fmt::format("a multiple of {}: bind loops to {}", together,
                               set ? "warps, or set no registers" : "warps and lanes first"),
                   {}};
-  const std::int64_t registers =
-      roles.producer_registers * threads_of_group + roles.consumer_registers * consumers;
-  if (registers > target.registers_per_multiprocessor)
-    return Reason{10,
-                  fmt::format("{} registers for {} threads", registers, threads_of_group + consumers),
-                  fmt::format("at most {} of all threads together", target.registers_per_multiprocessor),
-                  {}};
-  return std::nullopt;
+  return check_registers(roles, consumers, target);
 }
 
 }  // namespace weft::passes

@@ -35,9 +35,10 @@ std::int64_t number_of(const Step& step, const std::string& name, std::int64_t o
 /// come; 5 it is done once; 6 what is staged is copied in every iteration, as one piece of a multiple of 16
 /// bytes; 7 what is stitched has runs of 4 bytes or more, so a number of columns that is known, and even
 /// where elements have two bytes; 8 the 128 threads share its rows evenly, and one number from the weights
-/// chooses each; 9 the others are whole warps already, of groups of 4 where registers are set; 10 all threads
-/// together have no more registers than a multiprocessor; 11 no sum is split between blocks. Steps behind it
-/// may break 2 and 6 to 11: then compiling throws UserError.
+/// chooses each; 9 the others are whole warps already, of groups of 4 where registers are set; 10 consumers
+/// get no more registers than there are: those that every thread of the block begins with, and those that
+/// producers give up of theirs, or they would wait for ever; 11 no sum is split between blocks. Steps behind
+/// it may break 2 and 6 to 11: then compiling throws UserError.
 StepResult apply_specialize_warps(const ir::Program& program, const Step& step, const StepContext& context) {
   const std::int64_t producers = number_of(step, "producers", warps_of_group);
   const std::int64_t own = number_of(step, "producer_registers", 0);

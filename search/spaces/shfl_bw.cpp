@@ -174,10 +174,42 @@ class Tiles {
     list.at_most("registers of roles", "registers are set where warps have roles", {}, set, has);
     list.divides("warpgroups", "warps that are in no group whose registers are set",
                  ir::select(ir::equal(set, 0), 1, 4), warps());
+    registers_of_roles(list);
+  }
+
+  /// Of what a block with so many consumers begins with, a number for each count of their warpgroups: Z3 has
+  /// no patience with quotients of knobs.
+  template <class Number>
+  Expr with_consumers(Number&& of_threads) const {
+    constexpr std::int64_t group = 4 * warp_size;
+    const std::int64_t most = target_.threads_per_block / group - 1;
+    Expr number = ir::integer(of_threads((most + 1) * group));
+    for (std::int64_t groups = most - 1; groups > 0; --groups)
+      number = ir::select(warps() <= 4 * groups, of_threads((groups + 1) * group), number);
+    return number;
+  }
+
+  /// As specialize_warps asks: a block begins with the same number for each thread, and consumers get more
+  /// only from producers.
+  void registers_of_roles(Conditions& list) const {
+    const Expr own = v("producer_registers"), others = v("consumer_registers");
+    const auto of_each = [this](std::int64_t threads) {
+      return std::min(target_.registers_per_thread, target_.registers_per_multiprocessor / threads / 8 * 8);
+    };
+    const Expr each = with_consumers(of_each);
+    const Expr all = with_consumers([&](std::int64_t threads) { return of_each(threads) * threads; });
+    list.at_most("registers of producers", "registers that producers keep, of those they begin with",
+                 "registers", own, each);
+    list.where(ir::integer(0) < others);
+    list.at_most("registers of producers (2)", "registers that producers keep, of the consumers'",
+                 "registers", own, others);
+    list.where(ir::equal(own, 0));
+    list.at_most("registers of consumers", "registers of consumers, to whom producers give up none",
+                 "registers", others, each);
+    list.everywhere();
     list.sum_at_most("registers of all roles", "registers of all threads of a block", "registers",
-                     {{"producers", v("producer_registers") * (4 * warp_size)},
-                      {"consumers", v("consumer_registers") * (warps() * warp_size)}},
-                     target_.registers_per_multiprocessor);
+                     {{"producers", own * (4 * warp_size)}, {"consumers", others * (warps() * warp_size)}},
+                     all);
   }
 
   void resources(Conditions& list) const {

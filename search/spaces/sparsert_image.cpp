@@ -34,7 +34,9 @@ std::vector<Constraint> constraints_of(const SparseRtConvolution& image, const T
                "filters of a block that are neither whole groups of channels nor in one",
                cut.staged * image.filters_across_groups(v("rows")));
   list.sum_at_most("shared memory", "bytes of shared memory of a block", "B",
-                   {{"image", cut.staged * image.bytes_of_tile(cut)}, {"sums", image.bytes_of_sums(cut)}},
+                   {{"image", cut.staged * image.bytes_of_tile(cut)},
+                    {"sums", image.bytes_of_sums(cut)},
+                    {"ends of arrays", ir::integer(SparseRtConvolution::ends_of_arrays)}},
                    target.shared_bytes_per_block);
   const Expr threads = image.warps(cut) * v("groups") * 32;
   list.sum_at_most(

@@ -239,6 +239,19 @@ TEST(TensorSteps, RolesRefuseThreads) {
   expect_refused(persistent(four_groups), roles(4, 40, 232), 10, "registers for 640 threads");
 }
 
+TEST(TensorSteps, RolesRefuseRegistersThatNobodyGivesUp) {
+  const Problem two_groups{.columns = Extent(128), .tile_columns = 128};
+  // 384 threads begin with 168 each; who copies keeps them unless told otherwise.
+  expect_refused(persistent(two_groups), roles(4, 0, 208), 10, "74752 registers for 384 threads");
+  expect_refused(persistent(two_groups), roles(4, 88, 216), 10, "66560 registers for 384 threads");
+  expect_refused(persistent(two_groups), roles(4, 208, 0), 10, "keep 208 registers of 168");
+  expect_refused(persistent(two_groups), roles(4, 120, 96), 10, "keep 120 registers of 96");
+  for (const auto& [own, others] : {std::pair{88, 208}, {40, 232}, {0, 168}, {168, 0}, {96, 96}}) {
+    Schedule s = persistent(two_groups);
+    EXPECT_EQ(s.try_apply(roles(4, own, others)), std::nullopt) << own << " and " << others;
+  }
+}
+
 TEST(TensorSteps, StepsBehindSpecializeWarpsAreLookedAtWhenCompiling) {
   const Problem six_runs{.columns = Extent(96), .tile_columns = 48, .warp_columns = 48, .instruction = mma};
   Schedule s = staged(six_runs);
