@@ -81,7 +81,7 @@ struct HbEllOptions {
   /// Widths are filled up to a multiple of it, 1, 2 or 4; beyond 1, blocks wider than half are dense. The
   /// sparse tensor core has instructions for 4 and 8 and takes wider blocks dense: 4.
   std::int64_t step = 1;
-  bool uniform = false;  ///< every block is stored, empty ones too, all in the width of the widest
+  bool uniform = false;  ///< all blocks, even empty ones, as wide as the widest; with a step in pieces of it
 };
 /// Blocks with entries by block row, each in ELL of its own width, or dense where less than a quarter of it
 /// is zero. After Wu et al., "Generic, Sparse Tensor Core for Neural Networks", section III-A.

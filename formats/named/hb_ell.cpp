@@ -3,6 +3,9 @@
 // +0, and as offset that of the row's last entry, 0 where it has none. A dense block is row-major, without
 // offsets; the values of dense blocks stand behind those of all others, so that a value and its offset have
 // one number. Entries that are +0 would look like padding and are left out.
+//
+// With one width for all and a step beyond 1, a block comes as several of one step, as many as the longest
+// row of any asks for; each row fills one after the other.
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/index_numbers.h>
