@@ -13,13 +13,13 @@ namespace {
                    std::move(accepted)});
 }
 
-/// Every width is that of an instruction.
+/// Every width is that of an instruction; no block is empty.
 std::shared_ptr<const SparseTensor> in_steps(std::shared_ptr<const SparseTensor> weights) {
   const std::int64_t step = 4;
   Format format = weights->format();
-  const auto found = format.parameters.find("step");
-  if (found != format.parameters.end() && found->second == step) return weights;
   format.parameters["step"] = step;
+  format.parameters.erase("every");
+  if (format.parameters == weights->format().parameters) return weights;
   return std::make_shared<const SparseTensor>(repack(*weights, format));
 }
 

@@ -18,8 +18,9 @@ struct HbEllSwmmaKnobs {
 /// output, goes over the blocks of its block row, and multiplies each with the rows of B below it by the
 /// instruction for its width. For a target that has these instructions, sm_70_swmma.
 ///
-/// `weights` are in hb_ell, f16, and are packed anew where their widths are no multiples of 4. UserError for
-/// other weights, targets and algorithms than C[m, n] = sum of A[m, k] B[k, n] with any epilogue.
+/// `weights` are in hb_ell, f16, and are packed anew where their widths are no multiples of 4 or blocks may
+/// be empty. UserError for other weights, targets and algorithms than C[m, n] = sum of A[m, k] B[k, n] with
+/// any epilogue.
 Schedule hb_ell_swmma(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                       const HbEllSwmmaKnobs& knobs = {});
 

@@ -57,14 +57,15 @@ class BlockNest {
   std::optional<Reason> check_format() const {
     const SparseTensor* weights = context_.weights;
     const std::string found = weights == nullptr ? "no weights" : "weights in " + weights->format().text();
-    const char* accepted = "weights in hb_ell:step=4, blocks of 16 x 16";
+    const char* accepted = "weights in hb_ell:step=4, blocks of 16 x 16, without every";
     if (weights == nullptr || weights->format().name != "hb_ell") return refused(found, accepted);
     const auto& parameters = weights->format().parameters;
     const auto is = [&](const char* name, std::int64_t usual, std::int64_t wanted) {
       const auto place = parameters.find(name);
       return (place == parameters.end() ? usual : place->second) == wanted;
     };
-    if (is("b", swmma_block, swmma_block) && is("step", 1, 4)) return std::nullopt;
+    // Empty blocks, which "every" stores, have no width that an instruction has.
+    if (is("b", swmma_block, swmma_block) && is("step", 1, 4) && is("every", 0, 0)) return std::nullopt;
     return refused(found, accepted);
   }
 

@@ -11,9 +11,10 @@ namespace weft::steps {
 /// The loops over rows, columns and places alone, of a nest that may go over blocks too.
 ir::Stmt loops_of_block(const ir::Stmt& nest);
 
-/// Precondition 10: the weights are in hb_ell with blocks of 16 and widths in steps of 4; the three loops
-/// stand in this order and go over a whole block; the dense factor is row-major, and nothing is asked but
-/// that a value is none of the padding and that both are inside their matrices, as the instruction does.
+/// Precondition 10: the weights are in hb_ell with blocks of 16, none of them empty, and widths in steps of
+/// 4; the three loops stand in this order and go over a whole block; the dense factor is row-major, and
+/// nothing is asked but that a value is none of the padding and that both are inside their matrices, as the
+/// instruction does.
 std::variant<TensorNest, Reason> block_nest_of(const Chain& chain, const ir::Store& store,
                                                const StepContext& context);
 
