@@ -35,25 +35,33 @@ std::int64_t bytes_of(const ir::Copy& copy) {
   return bytes;
 }
 
-/// A condition that holds for no numbers from the weights unless this one does: of a comparison of sums, what
-/// depends on the numbers alone is replaced by its worst value. The condition itself where it is of another
-/// form, or about the numbers alone.
-Expr for_any_number(const Expr& condition, const ir::Ranges& numbers) {
+bool uses_data(const Expr& expr, const Expr& data) {
+  bool found = false;
+  ir::visit(expr, [&](const Expr& e) { found = found || ir::same(e, data); });
+  return found;
+}
+
+/// A condition that holds for no number from the weights unless this one does: of a comparison of sums, what
+/// depends on the number alone is replaced by its worst value. The condition itself where it is of another
+/// form, or about the number alone.
+Expr for_any_number(const Expr& condition, const Expr& data) {
   const auto* e = condition.as<ir::Binary>();
   const bool compares =
       e != nullptr && (e->op == ir::BinaryOperator::less || e->op == ir::BinaryOperator::less_equal);
-  const auto uses_number = [&](const Expr& expr) {
-    return std::ranges::any_of(numbers, [&](const auto& each) { return ir::uses(expr, each.first); });
-  };
-  if (!compares || !uses_number(condition)) return condition;
-  ir::Linear sum = ir::linear(e->right - e->left);
+  if (!compares || !uses_data(condition, data)) return condition;
+  constexpr std::int64_t mark_of_padding = -1;
+  const std::string name = "number";
+  const ir::Ranges ranges{{name, {data.as<ir::Load>()->buffer->non_negative ? 0 : mark_of_padding, {}}}};
+  ir::Rewriter rewriter;
+  rewriter.on_expr = [&](const Expr& each) { return ir::same(each, data) ? ir::variable(name) : each; };
+  ir::Linear sum = ir::linear(rewriter(e->right - e->left));
   bool others = false;
   for (ir::Linear::Term& term : sum.terms) {
-    if (!uses_number(term.atom)) {
+    if (!ir::uses(term.atom, name)) {
       others = true;
       continue;
     }
-    const ir::Range range = ir::range_of(term.atom, numbers);
+    const ir::Range range = ir::range_of(term.atom, ranges);
     const auto& worst = term.coefficient > 0 ? range.minimum : range.maximum;
     if (!worst) return condition;
     sum.constant += term.coefficient * *worst;
@@ -61,17 +69,6 @@ Expr for_any_number(const Expr& condition, const ir::Ranges& numbers) {
   }
   if (!others) return condition;
   return ir::binary(e->op, number(0), ir::linear(sum.expr()).expr());
-}
-
-/// The same of a condition in terms of the number as it is loaded.
-Expr for_any_data(const Expr& condition, const Expr& data) {
-  constexpr std::int64_t mark_of_padding = -1;
-  const std::string name = "number";
-  ir::Rewriter rewriter;
-  rewriter.on_expr = [&](const Expr& each) { return ir::same(each, data) ? ir::variable(name) : each; };
-  const ir::Ranges numbers{{name, {data.as<ir::Load>()->buffer->non_negative ? 0 : mark_of_padding, {}}}};
-  const Expr any = for_any_number(rewriter(condition), numbers);
-  return ir::uses(any, name) ? condition : any;
 }
 
 /// Divisions of the number from the weights need not mind the mark of padding: where it stands, nothing is
@@ -134,22 +131,12 @@ ProducerCopies::Gathered ProducerCopies::gathered(const ir::Copy& copy) const {
   result.rows = rows / groups;
   result.data = data_of(copy);
   if (!result.data.defined()) return result;
-  const auto registers = [&](const char* name, std::vector<Expr> shape) {
-    return ir::make_buffer(copy.destination->name + name, DType::i32, ir::Scope::registers,
-                           ir::Access::read_write, std::move(shape));
-  };
-  result.loaded = registers(".loaded", {number(turns)});
-  result.coming = registers(".coming", {number(iterations_ahead)});
-  result.whole = registers(".whole", {});
-  result.fields = NumberFields(result.copy, result.data);
-  if (result.fields.empty()) {
-    result.chosen = registers(".rows", {number(result.rows)});
-    return result;
-  }
-  result.word = registers(".word", {});
+  result.loaded = ir::make_buffer(copy.destination->name + ".loaded", DType::i32, ir::Scope::registers,
+                                  ir::Access::read_write, {number(turns)});
   result.chosen = ir::make_buffer(copy.destination->name + ".rows", DType::i32, ir::Scope::registers,
-                                  ir::Access::read_write, {number(result.rows)}, true);
-  for (Expr& index : result.copy.source_begin) index = result.fields.named(index);
+                                  ir::Access::read_write, {number(result.rows)});
+  result.whole = ir::make_buffer(copy.destination->name + ".whole", DType::i32, ir::Scope::registers,
+                                 ir::Access::read_write, {});
   return result;
 }
 
@@ -160,16 +147,12 @@ Expr ProducerCopies::row_of(const Gathered& gather, const Expr& round) const {
 }
 
 /// Lanes beyond the rows load one that another lane has loaded too.
-Expr ProducerCopies::number_of(const Gathered& gather, const Expr& iteration) const {
+Stmt ProducerCopies::load_number(const Gathered& gather, const Expr& turn, const Expr& iteration) const {
   const std::int64_t lanes = std::min(gather.runs, lanes_of_warp);
   const Expr own = ir::variable("producer") % number(lanes) % number(gather.rows);
-  return ir::substitute(gather.data,
-                        {{gather.copy.coordinates.front(), row_of(gather, own)}, {loop_.name, iteration}});
-}
-
-Stmt ProducerCopies::load_number(const Gathered& gather, const Expr& turn, const Expr& iteration) const {
-  return ir::if_then(iteration < loop_.begin + loop_.extent,
-                     ir::store(gather.loaded, {turn}, number_of(gather, iteration)));
+  const Expr value = ir::substitute(
+      gather.data, {{gather.copy.coordinates.front(), row_of(gather, own)}, {loop_.name, iteration}});
+  return ir::if_then(iteration < loop_.begin + loop_.extent, ir::store(gather.loaded, {turn}, value));
 }
 
 /// Whether all rows of a thread are inside, asked without looking at each of them where that can be: for the
@@ -182,10 +165,7 @@ Expr ProducerCopies::holds_for_all_rows(const Gathered& gather, const Place& at,
       all = all && number(0) < ir::load(gather.whole, {});
       continue;
     }
-    const Expr one =
-        at(!gather.data.defined()  ? condition
-           : gather.fields.empty() ? for_any_data(condition, gather.data)
-                                   : for_any_number(gather.fields.named(condition), gather.fields.ranges()));
+    const Expr one = at(gather.data.defined() ? for_any_number(condition, gather.data) : condition);
     const std::int64_t times = ir::uses(one, round) ? gather.rows : 1;
     for (std::int64_t i = 0; i < times; ++i) all = all && ir::substitute(one, {{round, number(i)}});
   }
@@ -210,11 +190,8 @@ Stmt ProducerCopies::copy_rows(const Gathered& gather, const Expr& slot, const E
       rest = rest / number(extent);
     }
     const auto at = [&](const Expr& e) {
-      if (!gather.data.defined()) return ir::substitute(e, place);
-      const Expr chosen = ir::load(gather.chosen, {round});
-      const Expr known = gather.fields.empty()
-                             ? with_number(e, gather.data, chosen)
-                             : ir::substitute(gather.fields.named(e), gather.fields.of_word(chosen));
+      const Expr known =
+          gather.data.defined() ? with_number(e, gather.data, ir::load(gather.chosen, {round})) : e;
       return ir::substitute(known, place);
     };
     ir::Copy run = copy;
@@ -234,28 +211,25 @@ Stmt ProducerCopies::copy_rows(const Gathered& gather, const Expr& slot, const E
   const auto rounds = [&](const std::string& loop, const Stmt& body) {
     return ir::for_loop({loop, number(0), number(gather.rows), ir::LoopKind::unrolled, copy.step, body});
   };
+  Stmt exchange;
+  if (gather.data.defined()) {
+    // All of them before the first copy: lanes that ask one another wait behind copies.
+    const std::string asked = copy.destination->name + ".asked";
+    const Expr lane = ir::variable("producer") % number(lanes_of_warp);
+    exchange = rounds(asked, ir::execute({"shuffle",
+                                          {{gather.chosen, {ir::variable(asked)}, 1}},
+                                          {{gather.loaded, {turn}, 1}},
+                                          {lane / number(lanes) * number(lanes) + ir::variable(asked)}}));
+  }
+  // Where a lane has several runs of a row, asking for all of them takes longer than copies that may clear.
+  if (gather.runs > lanes) return ir::block({exchange, rounds(name, ir::block(std::move(runs)))});
+  Stmt vote;
+  if (gather.data.defined())
+    vote = ir::execute({"none_negative", {{gather.whole, {}, 1}}, {{gather.loaded, {turn}, 1}}, {}});
   // A copy that may have to clear its run takes longer, and few tiles have padding or end beyond the operand.
-  return ir::block({exchange(gather, turn), ir::if_then(whole, rounds(name, ir::block(std::move(whole_runs))),
-                                                        rounds(name, ir::block(std::move(runs))))});
-}
-
-/// All of it before the first copy: lanes that ask one another wait behind copies.
-Stmt ProducerCopies::exchange(const Gathered& gather, const Expr& turn) const {
-  if (!gather.data.defined()) return {};
-  const std::int64_t lanes = std::min(gather.runs, lanes_of_warp);
-  const std::string name = gather.copy.destination->name + ".asked";
-  const Expr lane = ir::variable("producer") % number(lanes_of_warp);
-  const bool fields = !gather.fields.empty();
-  const ir::RegisterRange loaded{gather.loaded, {turn}, 1};
-  const Stmt shuffled = ir::execute({"shuffle",
-                                     {{gather.chosen, {ir::variable(name)}, 1}},
-                                     {fields ? ir::RegisterRange{gather.word, {}, 1} : loaded},
-                                     {lane / number(lanes) * number(lanes) + ir::variable(name)}});
-  return ir::block(
-      {ir::execute({"none_negative", {{gather.whole, {}, 1}}, {loaded}, {}}),
-       fields ? ir::store(gather.word, {}, gather.fields.word(ir::load(gather.loaded, {turn}))) : Stmt(),
-       ir::for_loop(
-           {name, number(0), number(gather.rows), ir::LoopKind::unrolled, gather.copy.step, shuffled})});
+  return ir::block({vote, exchange,
+                    ir::if_then(whole, rounds(name, ir::block(std::move(whole_runs))),
+                                rounds(name, ir::block(std::move(runs))))});
 }
 
 Stmt ProducerCopies::bulk(const ir::Copy& copy, const Expr& slot) const {
@@ -288,27 +262,6 @@ Stmt ProducerCopies::before_first_iteration() const {
   return ir::block(std::move(statements));
 }
 
-Stmt ProducerCopies::load_coming(const std::function<Expr(const Expr&)>& at, const Expr& begin,
-                                 const Expr& extent) const {
-  std::vector<Stmt> statements;
-  for (const Gathered& gather : gathers_) {
-    for (std::int64_t i = 0; i < iterations_ahead && gather.data.defined(); ++i)
-      statements.push_back(
-          ir::if_then(number(i) < extent,
-                      ir::store(gather.coming, {number(i)}, at(number_of(gather, begin + number(i))))));
-  }
-  return ir::block(std::move(statements));
-}
-
-Stmt ProducerCopies::take_coming() const {
-  std::vector<Stmt> statements;
-  for (const Gathered& gather : gathers_) {
-    for (std::int64_t i = 0; i < iterations_ahead && gather.data.defined(); ++i)
-      statements.push_back(ir::store(gather.loaded, {number(i)}, ir::load(gather.coming, {number(i)})));
-  }
-  return ir::block(std::move(statements));
-}
-
 Stmt ProducerCopies::load_ahead(const Expr& turn) const {
   std::vector<Stmt> statements;
   for (const Gathered& gather : gathers_) {
@@ -322,8 +275,7 @@ Stmt ProducerCopies::load_ahead(const Expr& turn) const {
 Stmt ProducerCopies::around(const Stmt& body) const {
   Stmt result = body;
   for (const Gathered& gather : gathers_) {
-    for (const ir::BufferRef& buffer :
-         {gather.loaded, gather.coming, gather.whole, gather.word, gather.chosen}) {
+    for (const ir::BufferRef& buffer : {gather.loaded, gather.whole, gather.chosen}) {
       if (buffer != nullptr) result = ir::allocate(buffer, result);
     }
   }

@@ -7,9 +7,6 @@
 #include <weft/scheduler/passes/ring.h>
 #include <weft/scheduler/tensor_instructions.h>
 
-#include <algorithm>
-#include <optional>
-
 namespace weft::passes {
 namespace {
 
@@ -33,47 +30,6 @@ bool has_ring(const Stmt& stmt) {
       found = found || (copy != nullptr && copy->asynchronous);
     });
   return found;
-}
-
-/// A loop through whose iterations producers go from ring to ring, with nothing else to do: the ring's loop
-/// and the variables between the two, outermost first.
-struct Tiles {
-  const ir::For* loop = nullptr;
-  const ir::For* ring = nullptr;
-  std::vector<const ir::Let*> lets;
-
-  /// What the expression is in another iteration.
-  Expr at(Expr expr, const Expr& number) const {
-    for (auto let = lets.rbegin(); let != lets.rend(); ++let)
-      expr = ir::substitute(expr, {{(*let)->name, (*let)->value}});
-    return ir::substitute(expr, {{loop->name, number}});
-  }
-};
-
-std::optional<Tiles> tiles_of(const ir::For& loop) {
-  Tiles tiles{&loop, nullptr, {}};
-  Stmt stmt = loop.kind == ir::LoopKind::serial ? loop.body : Stmt();
-  while (stmt.defined()) {
-    Stmt inner;
-    if (const auto* let = stmt.as<ir::Let>()) {
-      tiles.lets.push_back(let);
-      inner = let->body;
-    } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
-      inner = allocation->body;
-    } else if (const auto* block = stmt.as<ir::Block>()) {
-      inner = *std::ranges::find_if(block->statements, has_ring);
-    } else if (const auto* ring = stmt.as<ir::For>()) {
-      tiles.ring = ring;
-    }
-    stmt = inner;
-  }
-  if (tiles.ring == nullptr) return std::nullopt;
-  Ring ring;
-  ring_of(tiles.ring->body, ring);
-  const bool of_data = ring.copies.end() != std::ranges::find_if(ring.copies, [](const ir::Copy& copy) {
-                         return data_of(copy).defined();
-                       });
-  return of_data ? std::optional(tiles) : std::nullopt;
 }
 
 /// The program of each role. Iterations of the ring's loop are counted through all tiles of a block: number t
@@ -141,7 +97,6 @@ class Roles {
       Ring ring;
       ring_of(loop->body, ring);
       if (!ring.copies.empty()) return consumes ? consume(*loop) : produce(*loop);
-      if (const auto tiles = consumes ? std::nullopt : tiles_of(*loop)) return produce(*tiles);
     }
     if (const auto* allocation = stmt.as<ir::Allocate>(); allocation != nullptr && !consumes)
       return role(allocation->body, consumes);
@@ -206,56 +161,9 @@ class Roles {
     return false;
   }
 
+  /// The loop written out in turns.
   Stmt produce(const ir::For& loop) const {
     const ProducerCopies copies(ring_, loop, thread() - number(consumers_), producers_, full_);
-    return copies.around(ir::block({copies.before_first_iteration(), written_out(loop, copies)}));
-  }
-
-  /// Where the list of a tile begins and its first numbers are loaded while the tiles before it are copied:
-  /// to wait for two loads at each tile would leave nothing under way.
-  Stmt produce(const Tiles& tiles) {
-    const ir::For& loop = *tiles.loop;
-    const auto registers = [](const char* name) {
-      return ir::make_buffer(name, DType::i32, ir::Scope::registers, ir::Access::read_write, {number(3)});
-    };
-    // Of this tile, the next and the one behind it.
-    const ir::BufferRef begin = registers("list.begin"), extent = registers("list.extent");
-    const auto of = [](const ir::BufferRef& buffer, int tile) { return ir::load(buffer, {number(tile)}); };
-    const auto ask = [&](int tile, const Expr& iteration) {
-      return ir::if_then(
-          iteration < loop.begin + loop.extent,
-          ir::block({ir::store(begin, {number(tile)}, tiles.at(tiles.ring->begin, iteration)),
-                     ir::store(extent, {number(tile)}, tiles.at(tiles.ring->extent, iteration))}));
-    };
-    ir::For own = *tiles.ring;
-    own.begin = of(begin, 0);
-    own.extent = of(extent, 0);
-    const ProducerCopies copies(ring_, own, thread() - number(consumers_), producers_, full_);
-    const auto first_numbers = [&](const Expr& iteration) {
-      const auto at = [&](const Expr& expr) { return tiles.at(expr, iteration); };
-      return ir::if_then(iteration < loop.begin + loop.extent,
-                         copies.load_coming(at, of(begin, 1), of(extent, 1)));
-    };
-    const Expr tile = ir::variable(loop.name);
-    std::vector<Stmt> moved;
-    for (int i = 0; i < 2; ++i) {
-      for (const ir::BufferRef& buffer : {begin, extent})
-        moved.push_back(ir::store(buffer, {number(i)}, of(buffer, i + 1)));
-    }
-    Stmt copied = written_out(own, copies);
-    for (auto let = tiles.lets.rbegin(); let != tiles.lets.rend(); ++let)
-      copied = ir::let((*let)->name, (*let)->value, copied);
-    ir::For changed = loop;
-    changed.body = ir::block({ir::block(std::move(moved)), copies.take_coming(), ask(2, tile + 2),
-                              first_numbers(tile + 1), copied});
-    Stmt result = ir::block({ask(1, loop.begin), ask(2, loop.begin + 1), first_numbers(loop.begin),
-                             ir::for_loop(std::move(changed))});
-    for (const ir::BufferRef& buffer : {begin, extent}) result = ir::allocate(buffer, result);
-    return copies.around(result);
-  }
-
-  /// The loop in turns.
-  Stmt written_out(const ir::For& loop, const ProducerCopies& copies) const {
     const Expr turn = ir::variable(loop.name + ".turn");
     const Expr turns = number(ProducerCopies::turns);
     Stmt body =
@@ -267,8 +175,9 @@ class Roles {
     body = ir::if_then(ir::variable(loop.name) < loop.begin + loop.extent, body);
     body = ir::let(loop.name, loop.begin + (ir::variable(loop.name + ".turns") * turns + turn), body);
     body = ir::for_loop({loop.name + ".turn", number(0), turns, ir::LoopKind::unrolled, loop.step, body});
-    return ir::for_loop({loop.name + ".turns", number(0), ir::ceil_divide(loop.extent, turns),
+    body = ir::for_loop({loop.name + ".turns", number(0), ir::ceil_divide(loop.extent, turns),
                          ir::LoopKind::serial, loop.step, body});
+    return copies.around(ir::block({copies.before_first_iteration(), body}));
   }
 
   ir::WarpRoles roles_;
