@@ -3,6 +3,7 @@
 #include <weft/scheduler/default_schedule.h>
 #include <weft/scheduler/recipe_parts.h>
 #include <weft/scheduler/shfl_bw.h>
+#include <weft/scheduler/shfl_bw_tiles.h>
 
 #include <algorithm>
 #include <bit>
@@ -301,7 +302,8 @@ Schedule shfl_bw(Algorithm algorithm, std::shared_ptr<const SparseTensor> weight
   const bool fits = target.is_gpu() && has_columns(algorithm, loops) && is_grouped(*weights) && halves &&
                     weights->format().parameters.at("V") >= rows_of_warp;
   if (!fits) return default_schedule(std::move(algorithm), std::move(weights), target);
-  return Grouped(std::move(algorithm), in_tiles(std::move(weights), knobs), target, loops, knobs)();
+  const ShflBwKnobs chosen = shfl_bw_tiles(algorithm, *weights, target, knobs);
+  return Grouped(std::move(algorithm), in_tiles(std::move(weights), chosen), target, loops, chosen)();
 }
 
 }  // namespace weft
