@@ -18,7 +18,9 @@ namespace {
 // Beyond, code that is read for many columns is slower than data.
 constexpr std::int64_t entries_in_caches = 60'000;
 constexpr std::int64_t few_columns = 512;  ///< read so seldom that it does not matter
-constexpr std::int64_t most_rows = 64;     ///< accumulators of a thread
+constexpr std::int64_t lanes_of_warp = 32, columns_of_lane = 2;
+constexpr std::int64_t entries_of_row_group = 12, places_of_row = 4, threads_of_rows = 512;
+constexpr std::int64_t most_rows = 64;  ///< accumulators of a thread
 constexpr std::int64_t least_rows = 8;
 constexpr std::int64_t processors = 132;
 constexpr double worth_dealing = 1.15;  ///< entries of the fullest block over the mean
@@ -168,12 +170,32 @@ class Baking {
   Schedule schedule_;
 };
 
+/// A warp has all columns of a row, and little is idle: entries are then read faster than their code is.
+bool fit_a_warp(std::int64_t columns) {
+  return lanes_of_warp < columns && columns <= lanes_of_warp * columns_of_lane;
+}
+
 SparseRtForm chosen_form(const Algorithm& algorithm, const SparseTensor& weights, const ProductLoops& loops) {
   const Extent columns = extent_of(algorithm, loops.columns);
   const bool few = columns.is_static() && columns.value <= few_columns;
   const std::int64_t stored = weights.array("values").size();
-  if (stored <= entries_in_caches || (few && stored <= most_baked_entries)) return SparseRtForm::baked;
+  const bool read_faster = few && fit_a_warp(columns.value);
+  if (stored <= entries_in_caches || (few && !read_faster && stored <= most_baked_entries))
+    return SparseRtForm::baked;
   return few ? SparseRtForm::row_per_warp : SparseRtForm::streaming;
+}
+
+/// Of rows whose columns fit a warp: so many groups share one that each reads its entries at a time or two.
+void share_rows(SparseRtKnobs& knobs, const SparseTensor& weights, std::int64_t columns) {
+  const bool given = knobs.columns > 0 || knobs.places > 0 || knobs.groups > 0 || knobs.threads > 0 ||
+                     knobs.lanes > 0 || knobs.rows > 0;
+  if (given || !fit_a_warp(columns)) return;
+  const std::int64_t of_row = weights.array("values").size() / std::max<std::int64_t>(1, weights.rows());
+  const auto wanted = static_cast<std::uint64_t>(std::max<std::int64_t>(1, of_row / entries_of_row_group));
+  knobs.columns = columns_of_lane;
+  knobs.places = places_of_row;
+  knobs.groups = std::min<std::int64_t>(static_cast<std::int64_t>(std::bit_floor(wanted)), most_groups);
+  knobs.threads = std::clamp(2 * lanes_of_warp * knobs.groups, 4 * lanes_of_warp, threads_of_rows);
 }
 
 /// Throws where a knob was given that the form does not have.
@@ -233,7 +255,11 @@ Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weigh
   const ProductLoops loops = product_loops(algorithm);
   if (loops.columns.empty()) return default_schedule(std::move(algorithm), std::move(weights), target);
   SparseRtKnobs chosen = knobs;
-  if (knobs.form == SparseRtForm::chosen) chosen.form = chosen_form(algorithm, *weights, loops);
+  if (knobs.form == SparseRtForm::chosen) {
+    chosen.form = chosen_form(algorithm, *weights, loops);
+    if (chosen.form == SparseRtForm::row_per_warp)
+      share_rows(chosen, *weights, extent_of(algorithm, loops.columns).value);
+  }
   refuse_idle(knobs, chosen.form, algorithm.name);
   return chosen.form == SparseRtForm::baked
              ? Baking(std::move(algorithm), std::move(weights), target, loops, chosen)()

@@ -272,10 +272,10 @@ class Product {
     list.at_most("whole warps", "lanes of a row", "lanes", 32, v("lanes"));
     list.at_most("columns of a lane", "columns", "columns", v("columns"), 4);
     list.at_most("threads of rows", "threads of a block", "threads", v("threads"),
-                 ir::maximum(256, v("groups") * warp_size));
+                 ir::maximum(256, v("groups") * (4 * warp_size)));
     list.at_most("threads of rows (2)", "threads of a block", "threads",
                  ir::maximum(128, v("groups") * warp_size), v("threads"));
-    list.at_most("groups of rows", "groups that share a row", "groups", v("groups"), 8);
+    list.at_most("groups of rows", "groups that share a row", "groups", v("groups"), 16);
     list.at_most("rows of a warp", "rows that a warp takes one after the other", "rows", v("rows"), 1);
     list.at_most("share of a row", "entries of a group", "entries",
                  ir::minimum(v("groups") - 1, 1) * v("places"),
