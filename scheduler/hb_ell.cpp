@@ -14,13 +14,13 @@ namespace {
 constexpr std::int64_t block = 16;
 constexpr std::int64_t widest_tile = 256, least_columns = 64;
 constexpr std::int64_t columns_of_warp = 64;
-constexpr std::int64_t usual_stages = 4;
+constexpr std::int64_t usual_stages = 3;
 /// Thread blocks that keep all multiprocessors of a large GPU busy.
 constexpr std::int64_t processors = 132, blocks_of_processor = 4;
 /// Of tiles of several block rows, the larger first: block rows, and columns.
 constexpr std::pair<std::int64_t, std::int64_t> shared_tiles[] = {
-    {8, 128}, {4, 128}, {4, 64}, {2, 64}, {1, 64}};
-constexpr std::int64_t blocks_at_a_time = 2, stages_of_several = 3;
+    {8, 256}, {4, 128}, {4, 64}, {2, 64}, {1, 64}};
+constexpr std::int64_t blocks_at_a_time = 2;
 
 class Tiles {
  public:
@@ -71,12 +71,22 @@ class Tiles {
     if (every_ > 0) {
       choose_shared_tile();
     } else if (!knobs_.tile_n && extent_.is_static()) {
-      const auto all = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(extent_.value)));
-      columns_ = std::clamp(all, least_columns, widest_tile);
+      columns_ = most_columns();
       while (columns_ > least_columns && thread_blocks() < processors * blocks_of_processor) columns_ /= 2;
     }
-    const std::int64_t beside = every_ > 0 ? std::max<std::int64_t>(32, rows_) : columns_of_warp;
-    columns_of_warp_ = knobs_.warp_n.value_or(std::min(columns_, beside));
+    columns_of_warp_ = knobs_.warp_n.value_or(std::min(columns_, columns_beside()));
+  }
+
+  /// That a warp sums, at most.
+  std::int64_t columns_beside() const {
+    return every_ > 0 ? std::max<std::int64_t>(32, rows_) : columns_of_warp;
+  }
+
+  /// Of a tile: as many as there are, up to a power of two.
+  std::int64_t most_columns() const {
+    if (!extent_.is_static()) return widest_tile;
+    const auto all = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(extent_.value)));
+    return std::clamp(all, least_columns, widest_tile);
   }
 
   void refuse_idle_knobs() const {
@@ -85,12 +95,28 @@ class Tiles {
     idle.refuse(knobs_.tile_k.value_or(0), "tile_k", "weights that store every block: hb_ell:every=8");
   }
 
-  /// The largest that gives every multiprocessor one.
+  std::int64_t stages() const {
+    return knobs_.stages.value_or(schedule_.target().sm >= 80 ? usual_stages : 1);
+  }
+
+  /// Rows of B, blocks as they are stored and as they are multiplied, and lines of the result. Blocks are
+  /// counted as dense ones with offsets: none takes more.
+  std::int64_t shared_bytes() const {
+    constexpr std::int64_t element = 2;
+    const std::int64_t line = std::min(columns_beside(), columns_of_warp) + 8;
+    const std::int64_t lines = pieces(columns_, columns_beside()) * line;
+    return stages() * depth_ * (columns_ * element + rows_ * (element + 1)) +
+           rows_ * (depth_ + lines) * element;
+  }
+
+  /// The largest that has room, and gives every multiprocessor one.
   void choose_shared_tile() {
     for (const auto& [block_rows, columns] : shared_tiles) {
       if (block_rows > every_) continue;
       rows_ = knobs_.tile_m.value_or(block_rows * block);
       columns_ = knobs_.tile_n.value_or(columns);
+      if (!knobs_.tile_n && columns > most_columns()) continue;
+      if (shared_bytes() > schedule_.target().shared_bytes_per_block) continue;
       if (!extent_.is_static() || thread_blocks() >= processors) return;
     }
   }
@@ -102,18 +128,14 @@ class Tiles {
   /// `beside`: the loop over several blocks of a block row.
   void copy_ahead(const LoopName& blocks, const LoopName* beside = nullptr) {
     const std::string weights = schedule_.algorithm().sparse_operand()->name;
-    const bool ahead = schedule_.target().sm >= 80;
-    const std::int64_t stages = knobs_.stages.value_or(!ahead              ? 1
-                                                       : beside == nullptr ? usual_stages
-                                                                           : stages_of_several);
-    if (stages > 1) {
-      schedule_.decode(weights, shared, at = blocks, depth = stages);
+    if (stages() > 1) {
+      schedule_.decode(weights, shared, at = blocks, depth = stages());
     } else {
       schedule_.decode(weights, shared, at = blocks);
     }
     if (beside != nullptr) schedule_.fuse(*beside, LoopName(loops_.sum + ".place"));
-    if (stages > 1) {
-      schedule_.stitch(loops_.dense, shared, at = blocks, depth = stages);
+    if (stages() > 1) {
+      schedule_.stitch(loops_.dense, shared, at = blocks, depth = stages());
     } else {
       schedule_.stitch(loops_.dense, shared, at = blocks);
     }

@@ -62,11 +62,14 @@ void Emitter::of(const ir::Execute& s) {
     throw InternalError("PTX with wrong operands: " + llvm::toString(std::move(error)) + ": " +
                         std::string(row.ptx));
   }
-  llvm::Value* computed = builder_.CreateCall(
+  llvm::CallInst* computed = builder_.CreateCall(
       llvm::InlineAsm::get(type, effect_text(row, s), constraints, !row.only_registers), operands);
+  // Threads execute it together: a copy of it in each branch of a condition would wait for the other.
+  computed->setConvergent();
   for (std::size_t i = 0; i < results.size(); ++i) {
-    llvm::Value* of_result =
-        results.size() == 1 ? computed : builder_.CreateExtractValue(computed, static_cast<unsigned>(i));
+    llvm::Value* of_result = results.size() == 1
+                                 ? static_cast<llvm::Value*>(computed)
+                                 : builder_.CreateExtractValue(computed, static_cast<unsigned>(i));
     write(*results[i].first, results[i].second, of_result);
   }
 }

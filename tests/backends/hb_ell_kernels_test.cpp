@@ -156,8 +156,8 @@ TEST(HbEllKernels, FollowTheirKnobs) {
 TEST(HbEllKernels, ShareTheRowsOfB) {
   KernelOptions options;
   options.assemble = false;
-  const Case problem{200, 260, 136};
-  for (const HbEllKnobs& knobs : {HbEllKnobs{.tile_m = 128, .tile_n = 128},
+  const Case problem{200, 260, 300};
+  for (const HbEllKnobs& knobs : {HbEllKnobs{.tile_m = 128, .tile_n = 256},
                                   {.tile_m = 64, .tile_n = 64, .tile_k = 128, .stages = 2},
                                   {.tile_m = 32, .tile_n = 128, .tile_k = 32, .warp_n = 32, .groups = 2}}) {
     const Schedule schedule = scheduled(problem, parse_format("hb_ell:every=8"), "sm_80", knobs);
@@ -165,6 +165,29 @@ TEST(HbEllKernels, ShareTheRowsOfB) {
     expect_right(schedule, problem, Device::simulator("sm_80"), options);
   }
   EXPECT_THROW(scheduled(problem, formats::hb_ell(), "sm_80", {.tile_m = 32}), UserError);
+}
+
+TEST(HbEllKernels, TakeTilesThatHaveRoom) {
+  KernelOptions options;
+  options.assemble = false;
+  for (const char* target : {"sm_75", "sm_86", "sm_90a"}) {
+    const Schedule schedule = scheduled({2048, 32, 4096}, parse_format("hb_ell:every=8"), target);
+    EXPECT_EQ(compile(schedule, options).lowered().launch.threads,
+              std::string(target) == "sm_90a" ? 512 : 256)
+        << target << schedule.cpp();
+  }
+}
+
+/// Rows below 7 alone write: a barrier in each branch of that would wait for the other.
+TEST(HbEllKernels, WarpsMeetOutsideOfConditions) {
+  KernelOptions options;
+  options.assemble = false;
+  const std::string ptx =
+      compile(scheduled({7, 63, 64}, parse_format("hb_ell:every=4,offset=4"), "sm_90a"), options).ptx();
+  const std::string barrier = "bar.warp.sync";
+  const auto first = ptx.find(barrier);
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(ptx.find(barrier, first + 1), std::string::npos) << ptx;
 }
 
 TEST(HbEllKernels, LeaveOthersToTheDefaultSchedule) {

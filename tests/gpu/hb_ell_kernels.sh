@@ -4,8 +4,8 @@
 # blocks with entries alone, and every block. Then their times beside cuBLAS and cuSPARSE.
 #   tests/gpu/hb_ell_kernels.sh build/release/weft DATA [JOBS [DEVICE [SECONDS_TO_VERIFY [SECONDS_TO_TIME]]]]
 # DATA: a folder of .smtx and .npy weights of the shapes in the suite below. JOBS and DEVICE: as shfl_bw_kernels.sh.
-# SECONDS_TO_TIME 0: no times. Needs Python with numpy. Prints what is wrong, "N right, M wrong", and a table;
-# exits 1 when something is wrong.
+# SECONDS_TO_TIME 0: no times; ROUNDS in the environment: of each, 15. Needs Python with numpy. Prints what is
+# wrong, "N right, M wrong", and a table; exits 1 when something is wrong.
 set -u
 weft=$1
 data=$2
@@ -61,8 +61,9 @@ grep -v -x -e right -e late "$work/said"
 right=$(grep -c -x right "$work/said")
 wrong=$(grep -c '^wrong' "$work/said")
 echo "$right right, $wrong wrong, $(grep -c -x late "$work/said") too late"
-[ "$wrong" -eq 0 ] && [ "$right" -gt 0 ] || exit 1
-[ "$timing" -gt 0 ] || exit 0
+failed=0
+[ "$wrong" -eq 0 ] && [ "$right" -gt 0 ] || failed=1
+[ "$timing" -gt 0 ] || exit "$failed"
 
 cat >"$work/suite.json" <<'J'
 {"suite": "hb_ell_linear", "dtype": "f16", "sparsity": [0.9, 0.98, 0.8, 0.95], "n_scale": [32, 1, 8],
@@ -70,14 +71,14 @@ cat >"$work/suite.json" <<'J'
               {"id": 3, "M": 256, "K": 2304, "N": 128}, {"id": 4, "M": 512, "K": 512, "N": 128}]}
 J
 timeout "$timing" "$weft" bench --suite "$work/suite.json" --data "$data" --device "$device" \
-  --recipe hb_ell,hb_ell_every --rounds 15 --json "$work/lines" >"$work/table" 2>"$work/log"
+  --recipe hb_ell,hb_ell_every --rounds "${ROUNDS:-15}" --json "$work/lines" >"$work/table" 2>"$work/log"
 tail -2 "$work/log"
 [ -s "$work/lines" ] || exit 1
 cp "$work/lines" "${LINES_TO:-$work/copy}"
 
 # Where B must be read from L2 at 9.5 TB/s (docs/measurements.md), once for each 16 rows or each 128, and what
 # mma.sync needs at 600 TFLOP/s.
-python3 - "$work/lines" <<'P'
+python3 - "$work/lines" <<'P' || failed=1
 import json, sys
 print(f"{'M x K x N':>16} {'zero':>6} {'hb_ell':>8} {'every':>8} {'cuSPARSE':>9} {'cuBLAS':>8} {'over CSR':>9} {'over dense':>10} {'16 rows':>8} {'128 rows':>9} {'tensor':>7}")
 worst = 0
@@ -101,3 +102,4 @@ for line in open(sys.argv[1]):
     print(f"{m}x{k}x{n}".rjust(16), f"{100 * case['sparsity']['found']:5.1f}% {plain:8.2f} {every:8.2f} {csr:9.2f} {dense:8.2f} {csr / ours:9.2f} {dense / ours:10.2f} {m * k * n / 8 / 9.5e6:8.2f} {m * k * n * 2 / 128 / 9.5e6:9.2f} {2 * m * k * n / 600e6:7.2f}")
 sys.exit(worst)
 P
+exit "$failed"
