@@ -45,13 +45,18 @@ Instruction load_matrices(int count, bool transposed) {
   return row;
 }
 
-Instruction multiply_of_warp(std::string_view name, int k, std::string_view type, int lowest_sm) {
-  const int left = k / 4;
-  const int right = k / 8;
+/// Behind its factors, an instruction with two of four has the codes and, as argument 0, the selector.
+Instruction multiply_of_warp(const TensorInstruction& tensor) {
+  const std::string_view type = name_of(tensor.operands);
+  const int left = tensor.kept() / 4;
+  const int right = tensor.k / 8;
+  const int inputs = left + right + (tensor.two_of_four ? 1 : 0);
   Instruction row = effect(
-      name, lowest_sm, std::vector<DType>(static_cast<std::size_t>(left + right), DType::i32),
-      fmt::format("mma.sync.aligned.m16n8k{}.row.col.f32.{}.{}.f32 {{{}}}, {{{}}}, {{{}}}, {{{}}};", k, type,
-                  type, numbered(0, 4), numbered(4, left), numbered(4 + left, right), numbered(0, 4)));
+      tensor.executed, tensor.lowest_sm, std::vector<DType>(static_cast<std::size_t>(inputs), DType::i32),
+      fmt::format("mma{}.sync.aligned.m16n8k{}.row.col.f32.{}.{}.f32 {{{}}}, {{{}}}, {{{}}}, {{{}}}{};",
+                  tensor.two_of_four ? ".sp::ordered_metadata" : "", tensor.k, type, type, numbered(0, 4),
+                  numbered(4, left), numbered(4 + left, right), numbered(0, 4),
+                  tensor.two_of_four ? fmt::format(", ${}, #0", 4 + left + right) : ""));
   row.result = DType::f32;
   row.results = 4;
   row.reads_results = true;
@@ -60,19 +65,25 @@ Instruction multiply_of_warp(std::string_view name, int k, std::string_view type
 }
 
 /// Operands: the address, the low and the high half of what else the descriptor says, of the left and of the
-/// right factor. The left one lies with its k contiguous, the right one with its n.
-Instruction multiply_of_warpgroup(std::string_view name, int n, std::string_view type) {
-  const int results = n / 2;
+/// right factor. The left one lies with its k contiguous, the right one with its n. In front of them, an
+/// instruction with two of four has the codes; behind them, as argument 6, the selector.
+Instruction multiply_of_warpgroup(const TensorInstruction& tensor) {
+  const int results = tensor.n / 2;
+  const int codes = tensor.two_of_four ? 1 : 0;
+  const std::string_view type = name_of(tensor.operands);
   const auto descriptor = [&](const char* which, int first) {
     return fmt::format("bfe.u32 low, ${}, 4, 14; or.b32 low, low, ${}; mov.b64 {}, {{low, ${}}}; ", first,
                        first + 1, which, first + 2);
   };
-  Instruction row = effect(
-      name, 90, std::vector<DType>(6, DType::i32),
-      fmt::format("{{ .reg .pred add; .reg .b32 low; .reg .b64 left, right; setp.eq.b32 add, 0, 0; {}{}"
-                  "wgmma.mma_async.sync.aligned.m64n{}k16.f32.{}.{} {{{}}}, left, right, add, 1, 1, 0, 1; }}",
-                  descriptor("left", results), descriptor("right", results + 3), n, type, type,
-                  numbered(0, results)));
+  Instruction row =
+      effect(tensor.executed, 90, std::vector<DType>(static_cast<std::size_t>(6 + codes), DType::i32),
+             fmt::format(
+                 "{{ .reg .pred add; .reg .b32 low; .reg .b64 left, right; setp.eq.b32 add, 0, 0; {}{}"
+                 "wgmma.mma_async{}.sync.aligned.m64n{}k{}.f32.{}.{} {{{}}}, left, right{}, add, 1, 1, 0, 1; "
+                 "}}",
+                 descriptor("left", results + codes), descriptor("right", results + codes + 3),
+                 tensor.two_of_four ? ".sp" : "", tensor.n, tensor.k, type, type, numbered(0, results),
+                 tensor.two_of_four ? fmt::format(", ${}, #6", results) : ""));
   row.result = DType::f32;
   row.results = results;
   row.reads_results = true;
@@ -82,10 +93,8 @@ Instruction multiply_of_warpgroup(std::string_view name, int n, std::string_view
 void add_multiplications(std::vector<Instruction>& rows) {
   for (const TensorInstruction& tensor : tensor_instructions()) {
     if (tensor.place == TensorOperands::blocks) continue;  // one of swmma_instructions()
-    const std::string_view type = name_of(tensor.operands);
-    rows.push_back(tensor.place == TensorOperands::registers
-                       ? multiply_of_warp(tensor.executed, tensor.k, type, tensor.lowest_sm)
-                       : multiply_of_warpgroup(tensor.executed, tensor.n, type));
+    rows.push_back(tensor.place == TensorOperands::registers ? multiply_of_warp(tensor)
+                                                             : multiply_of_warpgroup(tensor));
   }
   for (const int count : {2, 4}) rows.push_back(load_matrices(count, false));
   for (const int count : {1, 2, 4}) rows.push_back(load_matrices(count, true));

@@ -20,15 +20,25 @@ struct Table {
         {"mma_m16n8k16", 16, 8, 16, f16, 1, TensorOperands::registers, 80, false, "mma_m16n8k16_f16"});
     rows.push_back(
         {"mma_m16n8k16", 16, 8, 16, bf16, 1, TensorOperands::registers, 80, false, "mma_m16n8k16_bf16"});
-    for (int n = 16; n <= 256; n *= 2) {
-      for (const DType type : {f16, bf16}) {
-        const std::string& name = names.emplace_back(fmt::format("wgmma_m64n{}k16", n));
-        const std::string& executed = names.emplace_back(fmt::format("{}_{}", name, name_of(type)));
-        rows.push_back({name, 64, n, 16, type, 4, TensorOperands::shared, 90, true, executed});
-      }
+    for (const DType type : {f16, bf16}) {
+      const std::string& executed = names.emplace_back(fmt::format("mma_sp_m16n8k32_{}", name_of(type)));
+      rows.push_back(
+          {"mma_sp_m16n8k32", 16, 8, 32, type, 1, TensorOperands::registers, 80, false, executed, true});
+    }
+    for (const bool sparse : {false, true}) {
+      for (int n = 16; n <= 256; n *= 2) add_warpgroups(n, sparse);
     }
     rows.push_back({"swmma_m16n16k16", 16, 16, 16, f16, 1, TensorOperands::blocks, simulated_only, false,
                     "swmma_mma_16"});
+  }
+
+  void add_warpgroups(int n, bool sparse) {
+    const int k = sparse ? 32 : 16;
+    const std::string& name = names.emplace_back(fmt::format("wgmma{}_m64n{}k{}", sparse ? "_sp" : "", n, k));
+    for (const DType type : {DType::f16, DType::bf16}) {
+      const std::string& executed = names.emplace_back(fmt::format("{}_{}", name, name_of(type)));
+      rows.push_back({name, 64, n, k, type, 4, TensorOperands::shared, 90, true, executed, sparse});
+    }
   }
 };
 

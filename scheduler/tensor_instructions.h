@@ -28,6 +28,12 @@ struct TensorInstruction {
   int lowest_sm = 0;          ///< or simulated_only
   bool only_that_sm = false;  ///< sm_90a code runs on sm_90 alone
   std::string_view executed;  ///< the row of the instruction table that does it; of blocks, the dense one's
+  /// The left factor holds two of each four k, and a register of each lane says which: half a word's codes
+  /// (formats/kept_slots.h), those of the first 32 slots with selector 0, of the others with 1.
+  bool two_of_four = false;
+
+  /// Elements of a row of the left factor.
+  constexpr int kept() const { return two_of_four ? k / 2 : k; }
 };
 
 std::span<const TensorInstruction> tensor_instructions();

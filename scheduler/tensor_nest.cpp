@@ -1,4 +1,4 @@
-#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/instructions.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/tensor_nest.h>
 
@@ -19,7 +19,37 @@ bool depends(const std::vector<Expr>& indices, const std::string& name) {
                      [&](const Expr& index) { return ir::uses(index, name); });
 }
 
+bool is_kept_slot(const Expr& expr) {
+  const auto* call = expr.as<ir::Call>();
+  return call != nullptr && call->instruction == kept_slot;
+}
+
+/// The rows that a kept slot depends on say which of four; the tile of the right factor has all four.
+std::vector<Expr> without_codes(const ir::Load& load) {
+  std::vector<Expr> indices = load.indices;
+  const Expr kept = kept_slot_of(load);
+  if (!kept.defined()) return indices;
+  for (Expr& index : indices) index = with_slot(index, kept.as<ir::Call>()->arguments.back());
+  return indices;
+}
+
 }  // namespace
+
+Expr with_slot(const Expr& expr, const Expr& slot) {
+  ir::Rewriter rewriter;
+  rewriter.on_expr = [&](const Expr& e) { return is_kept_slot(e) ? slot : e; };
+  return rewriter(expr);
+}
+
+Expr kept_slot_of(const ir::Load& load) {
+  Expr found;
+  for (const Expr& index : load.indices) {
+    ir::visit(index, [&](const Expr& e) {
+      if (is_kept_slot(e)) found = e;
+    });
+  }
+  return found;
+}
 
 std::optional<TensorNest> tensor_nest_of(const std::vector<ir::For>& loops, const ir::Store& store) {
   const auto* product = store.value.as<ir::Binary>();
@@ -31,6 +61,7 @@ std::optional<TensorNest> tensor_nest_of(const std::vector<ir::For>& loops, cons
   for (const bool swapped : {false, true}) {
     const ir::Load& left = *factors[swapped ? 1 : 0];
     const ir::Load& right = *factors[swapped ? 0 : 1];
+    const std::vector<Expr> of_tile = without_codes(right);
     const ir::For* rows = nullptr;
     const ir::For* columns = nullptr;
     const ir::For* depth = nullptr;
@@ -39,7 +70,7 @@ std::optional<TensorNest> tensor_nest_of(const std::vector<ir::For>& loops, cons
       if (ir::is_within_block(loop.kind)) continue;
       const bool of_sum = depends(store.indices, loop.name);
       const bool of_left = depends(left.indices, loop.name);
-      const bool of_right = depends(right.indices, loop.name);
+      const bool of_right = depends(of_tile, loop.name);
       const ir::For** role = of_sum && of_left && !of_right   ? &rows
                              : of_sum && !of_left && of_right ? &columns
                              : !of_sum && of_left && of_right ? &depth
@@ -59,10 +90,10 @@ std::optional<TensorNest> tensor_nest_of(const std::vector<ir::For>& loops, cons
     nest.depth = *depth;
     nest.left = left;
     nest.right = right;
+    nest.slot = kept_slot_of(right);
     for (std::size_t i = 0; i < store.indices.size(); ++i) {
-      const bool of_tile =
-          ir::uses(store.indices[i], rows->name) || ir::uses(store.indices[i], columns->name);
-      if (!of_tile) nest.kept.push_back(i);
+      const bool walked = ir::uses(store.indices[i], rows->name) || ir::uses(store.indices[i], columns->name);
+      if (!walked) nest.kept.push_back(i);
     }
     return nest;
   }

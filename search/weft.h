@@ -20,4 +20,5 @@
 #include <weft/scheduler/schedule.h>
 #include <weft/scheduler/shfl_bw.h>
 #include <weft/scheduler/sparsert.h>
+#include <weft/scheduler/v_n_m.h>
 #include <weft/search/verify.h>

@@ -66,10 +66,11 @@ void Statements::of(const ir::Execute& s) {
   };
   each(s.results, results, row.reads_results ? "+" : "=");
   each(s.inputs, operands, "");
+  const std::size_t inputs = operands.size();
   for (std::size_t i = 0; i < s.arguments.size(); ++i) {
     if (is_immediate(row, i)) continue;
     const auto* place = s.arguments[i].as<ir::Load>();
-    const DType dtype = row.operands.at(s.inputs.empty() ? i : i + operands.size());
+    const DType dtype = row.operands.at(inputs + i);
     const std::string operand =
         place != nullptr ? address(*place)
                          : fmt::format("static_cast<{}>({})", dtype == DType::i64 ? "long long" : "int",
@@ -77,9 +78,10 @@ void Statements::of(const ir::Execute& s) {
     operands.push_back(fmt::format("\"{}\"({})", register_letter(dtype), operand));
   }
   const std::string memory = row.only_registers ? "" : " : \"memory\"";
-  line(fmt::format("asm {}({} : {} : {}{});", row.only_registers ? "" : "volatile",
-                   as_literals(as_template(effect_text(row, s))), fmt::join(results, ", "),
-                   fmt::join(operands, ", "), memory));
+  // Volatile, also where nothing but registers is read: all lanes run it, and it must not move to where the
+  // few that need its results go.
+  line(fmt::format("asm volatile({} : {} : {}{});", as_literals(as_template(effect_text(row, s))),
+                   fmt::join(results, ", "), fmt::join(operands, ", "), memory));
 }
 
 }  // namespace weft::cuda

@@ -35,9 +35,10 @@ void Emitter::of(const ir::Execute& s) {
       add(register_letter(range.buffer->dtype));
     }
   }
+  const std::size_t inputs = operands.size();
   for (std::size_t i = 0; i < s.arguments.size(); ++i) {
     if (is_immediate(row, i)) continue;
-    const DType dtype = row.operands.at(s.inputs.empty() ? i : i + operands.size());
+    const DType dtype = row.operands.at(inputs + i);
     operands.push_back(operand_of(s.arguments[i], dtype));
     add(register_letter(dtype));
   }
@@ -64,7 +65,8 @@ void Emitter::of(const ir::Execute& s) {
   }
   llvm::CallInst* computed = builder_.CreateCall(
       llvm::InlineAsm::get(type, effect_text(row, s), constraints, !row.only_registers), operands);
-  // Threads execute it together: a copy of it in each branch of a condition would wait for the other.
+  // Threads execute it together: a copy of it in each branch of a condition would wait for the other, and it
+  // must not move to where the few go that need its results.
   computed->setConvergent();
   for (std::size_t i = 0; i < results.size(); ++i) {
     llvm::Value* of_result = results.size() == 1

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/kept_slots.h>
 #include <weft/scheduler/fragments.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
@@ -36,7 +37,13 @@ class Operation {
         leading_(leading_of(operation)),
         fragments_{row_of(operation.instruction), *ir::integer_value(nest_.rows.extent),
                    *ir::integer_value(nest_.columns.extent), base_of(nest_.rows), base_of(nest_.columns)},
-        depth_(*ir::integer_value(nest_.depth.extent)) {}
+        depth_(*ir::integer_value(nest_.depth.extent)),
+        slots_(nest_.slot.defined() ? nest_.depth.name + ".slot" : nest_.depth.name) {
+    if (!nest_.slot.defined()) return;
+    for (Expr& index : nest_.right.indices) index = with_slot(index, ir::variable(slots_));
+    codes_ = ir::make_buffer(nest_.left.buffer->name + ".codes", DType::i32, ir::Scope::registers,
+                             ir::Access::read_write, {number(words()), number(row_tiles())});
+  }
 
   Stmt operator()() const {
     return fragments_.over_threads(
@@ -82,8 +89,8 @@ class Operation {
   Expr left_at(const Expr& row, const Expr& depth) const {
     return at(nest_.left, {{nest_.rows.name, row}, {nest_.depth.name, depth}});
   }
-  Expr right_at(const Expr& depth, const Expr& column) const {
-    return at(nest_.right, {{nest_.columns.name, column}, {nest_.depth.name, depth}});
+  Expr right_at(const Expr& slot, const Expr& column) const {
+    return at(nest_.right, {{nest_.columns.name, column}, {slots_, slot}});
   }
   static Expr at(const ir::Load& load, const ir::Substitution& place) {
     return ir::substitute(ir::load(load.buffer, load.indices), place);
@@ -100,46 +107,96 @@ class Operation {
     return ir::for_loop({name, number(0), number(extent), ir::LoopKind::unrolled, step_, body});
   }
 
+  // ---- codes ----
+
+  /// Places of the left factor that one instruction takes, instructions that a word has codes for, and words.
+  std::int64_t kept() const { return instruction().kept(); }
+  std::int64_t of_word() const { return instruction().two_of_four ? slots_of_words / instruction().k : 1; }
+  std::int64_t words() const { return depth_ / kept() / of_word(); }
+
+  /// Each lane loads its words for every tile of 16 rows: those of the row and the places that are its own.
+  Stmt load_codes() const {
+    if (codes_ == nullptr) return {};
+    const std::string tiles = fragments_.row_loop + ".tile", steps = fragments_.row_loop + ".step";
+    const Expr tile = ir::variable(tiles), step = ir::variable(steps), lane = fragments_.lane();
+    Expr row = tile * number(instruction().m) + lane / number(4);
+    if (instruction().warps > 1)
+      row = row + ir::variable(fragments_.row_loop + ".warp") * number(rows_of_words);
+    const Expr place = step * number(kept() * of_word()) + lane % number(4) * number(8);
+    const Expr word = ir::substitute(nest_.slot.as<ir::Call>()->arguments.front(),
+                                     {{nest_.rows.name, row}, {nest_.depth.name, place}});
+    return loop(steps, words(), loop(tiles, row_tiles(), ir::store(codes_, {step, tile}, word)));
+  }
+
+  /// Those of a row tile for an instruction: its place among the registers, and its half as an argument.
+  void add_codes(ir::Execute& multiply, const Expr& step, const Expr& row_tile, std::int64_t selector) const {
+    if (codes_ == nullptr) return;
+    multiply.inputs.push_back({codes_, {step, row_tile}, 1});
+    multiply.arguments.push_back(number(selector));
+  }
+
+  /// All steps along the depth, `one(step, word, selector)` after the other. Those of a word are written out:
+  /// the selector is no variable.
+  template <class One>
+  Stmt all_steps(const One& one) const {
+    const std::string name = fragments_.row_loop + ".step";
+    const Expr word = ir::variable(name);
+    std::vector<Stmt> steps;
+    for (std::int64_t i = 0; i < of_word(); ++i) steps.push_back(one(word * number(of_word()) + i, word, i));
+    return loop(name, words(), ir::block(std::move(steps)));
+  }
+
   // ---- operands in registers ----
 
   Stmt from_registers() const {
-    const std::int64_t k = instruction().k;
-    const std::string name = fragments_.row_loop;
     const auto left = ir::make_buffer(nest_.left.buffer->name + ".fragment", DType::i32, ir::Scope::registers,
-                                      ir::Access::read_write, {number(row_tiles()), number(k / 4)});
+                                      ir::Access::read_write, {number(row_tiles()), number(kept() / 4)});
     const auto right =
         ir::make_buffer(nest_.right.buffer->name + ".fragment", DType::i32, ir::Scope::registers,
-                        ir::Access::read_write, {number(column_tiles()), number(k / 8)});
-    const Expr step = ir::variable(name + ".step"), row = ir::variable(name + ".tile"),
-               column = ir::variable(fragments_.column_loop + ".tile");
-    const Expr begin = step * number(k);
-    const Expr lane = fragments_.lane();
-    // Lane l points to row l mod 16 of the two columns, or the one column, of 8 x 8 matrices.
-    const Expr left_place =
-        left_at(row * number(16) + lane % number(16), begin + (k == 16 ? lane / number(16) * number(8) : 0));
-    const Stmt load_left = loop(name + ".tile", row_tiles(),
-                                ir::execute({k == 16 ? "ldmatrix_x4" : "ldmatrix_x2",
-                                             {{left, {row, number(0)}, static_cast<int>(k / 4)}},
-                                             {},
-                                             {left_place}}));
-    const Stmt multiply = loop(name + ".tile", row_tiles(),
-                               loop(fragments_.column_loop + ".tile", column_tiles(),
-                                    ir::execute({std::string(instruction().executed),
-                                                 {accumulators(row, column)},
-                                                 {{left, {row, number(0)}, static_cast<int>(k / 4)},
-                                                  {right, {column, number(0)}, static_cast<int>(k / 8)}},
-                                                 {}})));
-    const Stmt steps =
-        loop(name + ".step", depth_ / k, ir::block({load_left, load_right(right, begin), multiply}));
-    return ir::allocate(left, ir::allocate(right, steps));
+                        ir::Access::read_write, {number(column_tiles()), number(instruction().k / 8)});
+    const Stmt steps = all_steps([&](const Expr& step, const Expr& word, std::int64_t selector) {
+      return ir::block({load_left(left, step * number(kept())),
+                        load_right(right, step * number(instruction().k)),
+                        multiply(left, right, word, selector)});
+    });
+    const Stmt all = ir::allocate(left, ir::allocate(right, steps));
+    return codes_ == nullptr ? all : ir::allocate(codes_, ir::block({load_codes(), all}));
   }
 
-  /// Two neighbouring tiles of eight columns at a time.
+  /// Lane l points to row l mod 16 of the two columns, or the one column, of 8 x 8 matrices.
+  Stmt load_left(const ir::BufferRef& left, const Expr& begin) const {
+    const bool two = kept() == 16;
+    const std::string name = fragments_.row_loop + ".tile";
+    const Expr row = ir::variable(name), lane = fragments_.lane();
+    const Expr place = left_at(row * number(16) + lane % number(16),
+                               begin + (two ? lane / number(16) * number(8) : number(0)));
+    return loop(name, row_tiles(),
+                ir::execute({two ? "ldmatrix_x4" : "ldmatrix_x2",
+                             {{left, {row, number(0)}, static_cast<int>(kept() / 4)}},
+                             {},
+                             {place}}));
+  }
+
+  Stmt multiply(const ir::BufferRef& left, const ir::BufferRef& right, const Expr& word,
+                std::int64_t selector) const {
+    const std::string rows = fragments_.row_loop + ".tile", columns = fragments_.column_loop + ".tile";
+    const Expr row = ir::variable(rows), column = ir::variable(columns);
+    ir::Execute one{std::string(instruction().executed),
+                    {accumulators(row, column)},
+                    {{left, {row, number(0)}, static_cast<int>(kept() / 4)},
+                     {right, {column, number(0)}, instruction().k / 8}},
+                    {}};
+    add_codes(one, word, row, selector);
+    return loop(rows, row_tiles(), loop(columns, column_tiles(), ir::execute(std::move(one))));
+  }
+
+  /// Two neighbouring tiles of eight columns at a time, or one where that takes all lanes.
   Stmt load_right(const ir::BufferRef& right, const Expr& begin) const {
     const int k = instruction().k;
     const Expr lane = fragments_.lane();
     const Expr depth = begin + lane % number(k);
-    const std::int64_t pairs = column_tiles() / 2;
+    const std::int64_t at_once = k == 32 ? 1 : 2;
+    const std::int64_t pairs = column_tiles() / at_once;
     const std::string name = fragments_.column_loop + ".tiles";
     const Expr pair = ir::variable(name);
     const auto loads = [&](const Expr& first, int tiles) {
@@ -151,8 +208,9 @@ class Operation {
                           {},
                           {place}});
     };
-    return ir::block({pairs == 0 ? Stmt() : loop(name, pairs, loads(pair * number(2), 2)),
-                      column_tiles() % 2 == 0 ? Stmt() : loads(number(column_tiles() - 1), 1)});
+    return ir::block(
+        {pairs == 0 ? Stmt() : loop(name, pairs, loads(pair * number(at_once), static_cast<int>(at_once))),
+         column_tiles() % at_once == 0 ? Stmt() : loads(number(column_tiles() - 1), 1)});
   }
 
   // ---- operands in shared memory ----
@@ -195,21 +253,21 @@ class Operation {
     const Descriptor of_left = descriptor(16, bytes_between(nest_.left, nest_.rows.name, 8), left.swizzle);
     const std::int64_t panel =
         fragments_.columns > line ? bytes_between(nest_.right, nest_.columns.name, line) : 16;
-    const Descriptor of_right =
-        descriptor(panel, bytes_between(nest_.right, nest_.depth.name, 8), right.swizzle);
+    const Descriptor of_right = descriptor(panel, bytes_between(nest_.right, slots_, 8), right.swizzle);
     const std::string name = fragments_.row_loop;
-    const Expr step = ir::variable(name + ".step"), row_tile = ir::variable(name + ".tile"),
+    const Expr row_tile = ir::variable(name + ".tile"),
                column_tile = ir::variable(fragments_.column_loop + ".tile");
-    const Stmt multiply =
-        ir::execute({std::string(row.executed),
-                     {accumulators(row_tile, column_tile)},
-                     {},
-                     {left_at(row_tile * number(row.m), step * number(row.k)), number(of_left.low),
-                      number(of_left.high), right_at(step * number(row.k), column_tile * number(row.n)),
-                      number(of_right.low), number(of_right.high)}});
-    const Stmt all = loop(
-        name + ".step", depth_ / row.k,
-        loop(name + ".tile", row_tiles(), loop(fragments_.column_loop + ".tile", column_tiles(), multiply)));
+    const Stmt all = all_steps([&](const Expr& step, const Expr& word, std::int64_t selector) {
+      ir::Execute one{std::string(row.executed),
+                      {accumulators(row_tile, column_tile)},
+                      {},
+                      {left_at(row_tile * number(row.m), step * number(kept())), number(of_left.low),
+                       number(of_left.high), right_at(step * number(row.k), column_tile * number(row.n)),
+                       number(of_right.low), number(of_right.high)}};
+      add_codes(one, word, row_tile, selector);
+      return loop(name + ".tile", row_tiles(),
+                  loop(fragments_.column_loop + ".tile", column_tiles(), ir::execute(std::move(one))));
+    });
     const Stmt held =
         loop(name + ".tile", row_tiles(),
              loop(fragments_.column_loop + ".tile", column_tiles(),
@@ -217,9 +275,13 @@ class Operation {
     Stmt finished = ir::block({ir::execute("wgmma_wait", {number(0)}), held});
     if (pending_ < 0) return finished;
     const Stmt waited = pending_ == 0 ? finished : ir::execute("wgmma_wait", {number(pending_)});
+    // Where nothing is under way, first values are in their registers before the fence: a compiler that knows
+    // the first iteration would put them there behind it.
+    const Stmt begun = pending_ == 0 ? held : Stmt();
     // What was copied came by another way than the tensor core reads it.
-    return ir::block(
-        {ir::execute("fence_async"), ir::execute("wgmma_fence"), all, ir::execute("wgmma_commit"), waited});
+    const Stmt multiplied = ir::block({load_codes(), begun, ir::execute("fence_async"),
+                                       ir::execute("wgmma_fence"), all, ir::execute("wgmma_commit"), waited});
+    return codes_ == nullptr ? multiplied : ir::allocate(codes_, multiplied);
   }
 
   int step_;
@@ -228,6 +290,8 @@ class Operation {
   std::vector<Expr> leading_;
   Fragments fragments_;
   std::int64_t depth_;
+  std::string slots_;    ///< what the right factor's rows are counted by
+  ir::BufferRef codes_;  ///< null where the left factor has every place
 };
 
 }  // namespace

@@ -127,7 +127,7 @@ class Roles {
       ir::Rewriter rewriter;
       rewriter.on_stmt = [&](const Stmt& s) -> Stmt {
         const auto* operation = s.as<ir::TensorOperation>();
-        if (operation == nullptr || !reads_shared_memory(operation->instruction)) return s;
+        if (operation == nullptr || !may_overlap(operation->instruction)) return s;
         overlaps = true;
         ir::TensorOperation changed = *operation;
         changed.pending = pending;
@@ -154,9 +154,11 @@ class Roles {
     return ir::block({ir::for_loop(std::move(changed)), finish, last});
   }
 
-  static bool reads_shared_memory(const std::string& executed) {
+  /// Whether the next iteration may begin beside it: codes are loaded into registers that the instruction
+  /// reads until it is done.
+  static bool may_overlap(const std::string& executed) {
     for (const TensorInstruction& row : tensor_instructions()) {
-      if (row.executed == executed) return row.place == TensorOperands::shared;
+      if (row.executed == executed) return row.place == TensorOperands::shared && !row.two_of_four;
     }
     return false;
   }

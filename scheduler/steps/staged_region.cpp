@@ -63,6 +63,13 @@ Span reach_of_quotient(const ir::Binary& quotient, const InnerLoops& loops, cons
 
 /// The smallest value of a term, and how much larger the largest is.
 Span reach_of(const ir::Linear::Term& term, const InnerLoops& loops, const Coordinates& coordinates) {
+  if (const auto* remainder = term.atom.as<ir::Binary>();
+      remainder != nullptr && remainder->op == ir::BinaryOperator::remainder && term.coefficient > 0) {
+    const auto range = inner_range(term.atom, loops, coordinates);
+    if (!range) return {};
+    return {ir::integer(*range->minimum * term.coefficient),
+            ir::integer((*range->maximum - *range->minimum) * term.coefficient)};
+  }
   if (const auto* quotient = term.atom.as<ir::Binary>();
       quotient != nullptr && quotient->op == ir::BinaryOperator::divide && term.coefficient > 0) {
     const Span reach = reach_of_quotient(*quotient, loops, coordinates);

@@ -1,5 +1,6 @@
 // stitch: the rows of the dense operand that a tile of the weights keeps are gathered into a dense tile.
 #include <fmt/format.h>
+#include <weft/formats/kept_slots.h>
 #include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
@@ -7,6 +8,7 @@
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
 #include <weft/scheduler/steps/staging_request.h>
+#include <weft/scheduler/tensor_nest.h>
 
 #include <algorithm>
 
@@ -21,6 +23,7 @@ struct Reading {
   const ir::Load* load = nullptr;
   std::vector<ir::For> loops;    ///< around it, outermost first
   std::vector<Expr> conditions;  ///< around it
+  std::vector<Expr> indices;     ///< of the load, the kept slot a loop of its own
   bool several = false;          ///< different places are read
 };
 
@@ -50,7 +53,7 @@ void look_for(const Stmt& stmt, const ir::BufferRef& buffer, std::vector<ir::For
                         !ir::same(ir::load(buffer, load->indices), ir::load(buffer, found.load->indices));
         return;
       }
-      found = {load, loops, conditions, false};
+      found = {load, loops, conditions, {}, false};
     });
   }
 }
@@ -91,6 +94,7 @@ class Stitch {
     if (reading.several)
       return Reason{4, fmt::format("{} is read at different places", buffer->name), "one place",
                     buffer->name};
+    if (auto refused = take_slots(reading)) return *refused;
     if (auto refused = sort_loops(reading, buffer)) return *refused;
     const Lines lines = lines_of(columns_, static_cast<std::int64_t>(size_of(buffer->dtype)));
     auto tile = std::make_shared<ir::Buffer>(*ir::make_buffer(buffer->name + ".stitched", buffer->dtype,
@@ -109,23 +113,49 @@ class Stitch {
     }
     const auto place = [&](const ir::Substitution& names) { return place_in_tile(lines, slot, names); };
     copy.destination_begin = place(renamed);
-    for (const Expr& index : reading.load->indices)
-      copy.source_begin.push_back(ir::substitute(index, renamed));
+    for (const Expr& index : reading.indices) copy.source_begin.push_back(ir::substitute(index, renamed));
     const std::vector<Expr> asked = conditions_of_tile(reading);
     for (const Expr& condition : asked) {
-      const Expr own = ir::substitute(condition, renamed);
+      const Expr own = ir::substitute(in_slots(condition), renamed);
       copy.inside = copy.inside.defined() ? copy.inside && own : own;
     }
-    const Stmt rest = with_tile(loop.body, buffer, asked, ir::load(tile, place({})));
+    const ir::Substitution kept =
+        kept_.defined() ? ir::Substitution{{slot_name_, kept_}} : ir::Substitution();
+    const Stmt rest = with_tile(loop.body, buffer, asked, ir::load(tile, place(kept)));
     return ir::allocate(tile, ir::block({ir::copy(std::move(copy)), rest}));
   }
 
  private:
+  Expr in_slots(const Expr& expr) const {
+    return kept_.defined() ? with_slot(expr, ir::variable(slot_name_)) : expr;
+  }
+
+  /// Where a row of the weights keeps two of four slots, the tile has all four.
+  std::optional<Reason> take_slots(Reading& reading) {
+    reading.indices = reading.load->indices;
+    kept_ = kept_slot_of(*reading.load);
+    if (!kept_.defined()) return std::nullopt;
+    const auto* place = kept_.as<ir::Call>()->arguments.back().as<ir::Variable>();
+    const auto loop = std::ranges::find_if(
+        reading.loops, [&](const ir::For& each) { return place != nullptr && each.name == place->name; });
+    const std::int64_t* extent = loop == reading.loops.end() ? nullptr : ir::integer_value(loop->extent);
+    if (extent == nullptr)
+      return Reason{4, fmt::format("the kept place is {}", ir::print(kept_.as<ir::Call>()->arguments.back())),
+                    "one loop over the places of a block, inside " + request_.at, request_.tensor};
+    slot_name_ = loop->name + ".slot";
+    for (Expr& index : reading.indices) index = in_slots(index);
+    ir::For slots = *loop;
+    slots.name = slot_name_;
+    slots.extent = ir::integer(*extent * slots_of_quad / kept_of_quad);
+    reading.loops.insert(loop, slots);
+    return std::nullopt;
+  }
+
   /// Loops that the place depends on: those over what is summed are rows of the tile, those of the output its
   /// columns.
   std::optional<Reason> sort_loops(const Reading& reading, const ir::BufferRef& buffer) {
     for (const ir::For& each : reading.loops) {
-      const bool used = std::any_of(reading.load->indices.begin(), reading.load->indices.end(),
+      const bool used = std::any_of(reading.indices.begin(), reading.indices.end(),
                                     [&](const Expr& index) { return ir::uses(index, each.name); });
       if (!used) continue;
       const std::int64_t* extent = ir::integer_value(each.extent);
@@ -174,10 +204,10 @@ class Stitch {
   std::vector<Expr> conditions_of_tile(const Reading& reading) const {
     std::vector<Expr> result;
     for (const Expr& condition : reading.conditions) {
+      const Expr own = in_slots(condition);
       const bool possible = std::all_of(reading.loops.begin(), reading.loops.end(), [&](const ir::For& each) {
         const auto is_it = [&](const ir::For& other) { return other.name == each.name; };
-        return !ir::uses(condition, each.name) ||
-               std::any_of(rows_of_tile_.begin(), rows_of_tile_.end(), is_it) ||
+        return !ir::uses(own, each.name) || std::any_of(rows_of_tile_.begin(), rows_of_tile_.end(), is_it) ||
                std::any_of(columns_of_tile_.begin(), columns_of_tile_.end(), is_it);
       });
       if (possible) result.push_back(condition);
@@ -211,6 +241,8 @@ class Stitch {
 
   const StepContext& context_;
   const StagingRequest& request_;
+  Expr kept_;  ///< the call that says which slot is read; undefined where all are
+  std::string slot_name_;
   std::vector<ir::For> rows_of_tile_, columns_of_tile_;
   std::int64_t rows_ = 1, columns_ = 1;
 };
@@ -225,7 +257,8 @@ ir::BufferRef operand_called(const ir::Program& program, const std::string& name
 /// stitch(T, shared, at = loop, depth = buffers): at the begin of each iteration of the loop, the rows of T
 /// that the iteration reads, which the column numbers of the weights choose, are gathered into a tile in
 /// shared memory, one below the other; the reads become reads of the tile. The tile holds zeros where the
-/// program reads nothing: in the padding of the weights and beyond the last column. Its lines of 128 bytes
+/// program reads nothing: in the padding of the weights and beyond the last column. Where a row keeps two of
+/// four slots, the tile holds the rows of all slots, and the reads choose. Its lines of 128 bytes
 /// (or 64, or 32, where the tile is narrow) are swizzled as tensor cores read them. With a depth beyond 1
 /// tiles go to that many buffers in turn, and a GPU starts copies depth - 1 iterations ahead. After Shfl-BW
 /// (Huang et al.), section IV, "in-buffer stitching". Preconditions: 1 the loop exists; 2 the scope is

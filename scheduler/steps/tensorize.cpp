@@ -1,5 +1,6 @@
 // tensorize: the sums of a tile are made by an instruction that multiplies matrices.
 #include <fmt/format.h>
+#include <weft/formats/kept_slots.h>
 #include <weft/scheduler/fragments.h>
 #include <weft/scheduler/instructions.h>
 #include <weft/scheduler/ir/print.h>
@@ -125,7 +126,32 @@ class Tensorize {
                     fmt::format("a target from sm_{}{} on", instruction_->lowest_sm,
                                 instruction_->only_that_sm ? "a" : ""),
                     {}};
-    return std::nullopt;
+    return check_slots();
+  }
+
+  /// Sparse tensor cores take two of four, with codes of 16 rows from the first one on; others take all.
+  std::optional<Reason> check_slots() const {
+    if (nest_.slot.defined() != instruction_->two_of_four)
+      return Reason{11,
+                    nest_.slot.defined() ? "a row keeps two of four slots" : "a row keeps every place",
+                    fmt::format("an instruction {} of four",
+                                nest_.slot.defined() ? "that takes two" : "that does not take two"),
+                    {}};
+    if (!nest_.slot.defined()) return std::nullopt;
+    const auto& arguments = nest_.slot.as<ir::Call>()->arguments;
+    const auto begins_words = [](const Expr& number, const ir::For& loop) {
+      const ir::Linear sum = ir::linear(number - ir::variable(loop.name));
+      return sum.constant % rows_of_words == 0 && !ir::uses(sum.expr(), loop.name) &&
+             std::ranges::all_of(sum.terms,
+                                 [](const auto& term) { return term.coefficient % rows_of_words == 0; });
+    };
+    const auto* place = arguments[2].as<ir::Variable>();
+    if (begins_words(arguments[1], nest_.rows) && place != nullptr && place->name == nest_.depth.name)
+      return std::nullopt;
+    return Reason{11,
+                  ir::print(nest_.slot),
+                  fmt::format("tiles of {} rows and of all places of a block", rows_of_words),
+                  {}};
   }
 
   std::optional<Reason> check_loops() {
@@ -135,8 +161,9 @@ class Tensorize {
       return Reason{7, fmt::format("{} has {} iterations", loop.name, extent),
                     fmt::format("a multiple of {}", size), loop.name};
     };
-    for (const auto& refused : {fits(nest_.rows, instruction_->m), fits(nest_.columns, instruction_->n),
-                                fits(nest_.depth, instruction_->k)}) {
+    for (const auto& refused :
+         {fits(nest_.rows, instruction_->m), fits(nest_.columns, instruction_->n),
+          fits(nest_.depth, instruction_->two_of_four ? slots_of_words / 2 : instruction_->k)}) {
       if (refused) return refused;
     }
     if (stands_inside(program_.body, nest_.rows.name, nest_.columns.name))
@@ -254,8 +281,9 @@ class Tensorize {
 /// around the nest count warps, or warpgroups where the instruction is one of those. Preconditions: 1 there
 /// is one such nest; 2 without conditions; 3 of that form, m, n and k serial with constant extents; 4 both
 /// factors are in shared memory; 5 the instruction is known for their types; 6 the target has it; 7 extents
-/// are multiples of its sizes; 8 rows stand outside columns; 9 (wgmma) tiles are swizzled in whole lines. An
-/// instruction that takes blocks of hb_ell from where they lie asks for 10, in place of 2 to 4, 7 and 8: see
+/// are multiples of its sizes; 8 rows stand outside columns; 9 (wgmma) tiles are swizzled in whole lines; 11
+/// instructions of sparse tensor cores take weights that keep two of four, and no others. An instruction that
+/// takes blocks of hb_ell from where they lie asks for 10, in place of 2 to 4, 7 and 8: see
 /// steps/block_nest.h.
 StepResult apply_tensorize(const ir::Program& program, const Step& step, const StepContext& context) {
   return Tensorize(program, context, word_of(step.arguments.at(0)))();

@@ -3,6 +3,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/suggestion.h>
 #include <weft/scheduler/default_schedule.h>
+#include <weft/scheduler/v_n_m.h>
 #include <weft/search/spaces/recipe_knobs.h>
 #include <weft/search/tool/recipe.h>
 
@@ -56,10 +57,10 @@ RecipeChoice parse_recipe(std::string_view text) {
   choice.text = std::string(text);
   const std::size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
-  const std::array<std::string_view, 4> names{"default", "sparsert", "shfl_bw", "hb_ell"};
+  const std::array<std::string_view, 5> names{"default", "sparsert", "shfl_bw", "hb_ell", "v_n_m"};
   if (std::ranges::find(names, name) == names.end())
     refuse("there is no such recipe", name,
-           "default, sparsert, shfl_bw or hb_ell" + did_you_mean(name, names));
+           "default, sparsert, shfl_bw, hb_ell or v_n_m" + did_you_mean(name, names));
   choice.name = std::string(name);
   if (colon == std::string_view::npos) return choice;
   if (choice.name == "default") refuse("the recipe has no knobs", text, "default");
@@ -94,20 +95,21 @@ RecipeChoice parse_recipe(std::string_view text) {
 Schedule schedule_by_recipe(const RecipeChoice& recipe, const Algorithm& algorithm,
                             std::shared_ptr<const SparseTensor> weights, const Target& target) {
   if (recipe.name == "default") return default_schedule(algorithm, std::move(weights), target);
-  if (recipe.name == "shfl_bw" || recipe.name == "hb_ell") {
-    const bool grouped = recipe.name == "shfl_bw";
-    Schedule chosen = grouped ? shfl_bw(algorithm, weights, target, recipe.grouped)
-                              : hb_ell(algorithm, weights, target, recipe.blocks);
+  if (recipe.name == "shfl_bw" || recipe.name == "hb_ell" || recipe.name == "v_n_m") {
+    Schedule chosen = recipe.name == "hb_ell"  ? hb_ell(algorithm, weights, target, recipe.blocks)
+                      : recipe.name == "v_n_m" ? v_n_m(algorithm, weights, target, recipe.grouped)
+                                               : shfl_bw(algorithm, weights, target, recipe.grouped);
     // The recipe alone knows what it leaves to the default schedule, which never asks for tensor cores.
     if (recipe.has_knobs &&
         std::ranges::find(chosen.steps(), "tensorize", &Step::name) == chosen.steps().end())
       throw UserError(
           {fmt::format("knobs of {} would have no effect", recipe.name), "--recipe " + recipe.text,
            fmt::format("{} of {} for {}", weights->format().text(), name_of(weights->dtype()), target.name),
-           grouped
-               ? "f16 or bf16 weights in shfl_bw or vector_wise with V=16 or more, for a GPU with such "
-                 "tensor cores"
-               : "a product of f16 or bf16 weights in hb_ell with b=16, for a GPU with such tensor cores"});
+           fmt::format("{}, for a GPU with such tensor cores",
+                       recipe.name == "hb_ell" ? "a product of f16 or bf16 weights in hb_ell with b=16"
+                       : recipe.name == "v_n_m"
+                           ? "f16 or bf16 weights in n_m or v_n_m"
+                           : "f16 or bf16 weights in shfl_bw or vector_wise with V=16 or more")});
     return chosen;
   }
   if (recipe.has_knobs && (!target.is_gpu() || weights->format().name != "csr"))

@@ -13,10 +13,10 @@ namespace weft::tool {
 
 /// A recipe that was chosen on the command line.
 struct RecipeChoice {
-  std::string name = "default";  ///< default, sparsert, shfl_bw or hb_ell
+  std::string name = "default";  ///< default, sparsert, shfl_bw, hb_ell or v_n_m
   bool has_knobs = false;        ///< some were given, so that the recipe must be able to follow them
   SparseRtKnobs knobs;           ///< those not given are left to the recipe
-  ShflBwKnobs grouped;           ///< the same of shfl_bw
+  ShflBwKnobs grouped;           ///< the same of shfl_bw and v_n_m
   HbEllKnobs blocks;             ///< the same of hb_ell
   std::string text = "default";  ///< as it was written
 };

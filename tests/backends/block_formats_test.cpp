@@ -13,7 +13,10 @@
 #include <weft/search/problems.h>
 #include <weft/search/verify.h>
 
+#include <cmath>
 #include <map>
+
+#include "formats/generated_matrices.h"
 
 namespace weft {
 namespace {
@@ -130,13 +133,18 @@ std::vector<Problem> problems() {
 
 std::vector<Format> formats_of_size(std::int64_t size) {
   const std::int64_t small = std::min<std::int64_t>(size, 16);
-  return {formats::bcsr(size),
-          formats::blocked_ell(size),
-          formats::hb_ell({.size = small}),
-          formats::hb_ell({.size = small, .offset = 4, .step = 4}),
-          formats::vector_wise({.rows = size}),
-          formats::shfl_bw({.rows = size}),
-          formats::shfl_bw({.rows = size, .places = 32, .index = 16})};
+  std::vector<Format> formats{formats::bcsr(size),
+                              formats::blocked_ell(size),
+                              formats::hb_ell({.size = small}),
+                              formats::hb_ell({.size = small, .offset = 4, .step = 4}),
+                              formats::vector_wise({.rows = size}),
+                              formats::shfl_bw({.rows = size}),
+                              formats::shfl_bw({.rows = size, .places = 32, .index = 16})};
+  if (size < 16) return formats;
+  formats.push_back(formats::n_m({.rows = size}));
+  formats.push_back(formats::v_n_m({.rows = size}));
+  formats.push_back(formats::v_n_m({.rows = size, .columns = 20, .places = 128}));
+  return formats;
 }
 
 void expect_right(const Schedule& schedule, const Device& device, const Problem& problem,
@@ -158,7 +166,7 @@ void each_case(const std::vector<std::int64_t>& sizes, const Check& check) {
     for (const std::int64_t size : sizes) {
       for (const Format& format : formats_of_size(size)) {
         SCOPED_TRACE(format.text());
-        check(problem, std::make_shared<const SparseTensor>(pack(problem.weights, format)));
+        check(problem, std::make_shared<const SparseTensor>(pack(fitted(problem.weights, format), format)));
       }
     }
   }
@@ -190,7 +198,7 @@ TEST(BlockFormatPrograms, RunInTheSimulatorFromCudaSource) {
   const Problem problem = product(31, 65, 33, DType::f16);
   for (const Format& format : formats_of_size(16)) {
     SCOPED_TRACE(format.text());
-    const auto weights = std::make_shared<const SparseTensor>(pack(problem.weights, format));
+    const auto weights = std::make_shared<const SparseTensor>(pack(fitted(problem.weights, format), format));
     KernelOptions options;
     options.emitter = Emitter::cuda;
     options.assemble = false;
@@ -199,10 +207,47 @@ TEST(BlockFormatPrograms, RunInTheSimulatorFromCudaSource) {
   }
 }
 
+/// Column 0 of each quad is kept by the other rows alone.
+TEST(BlockFormatPrograms, WhatARowDoesNotKeepIsNotRead) {
+  Array dense(DType::f16, {20, 40});
+  for (std::int64_t row = 0; row < 20; ++row) {
+    for (std::int64_t column = 0; column < 40; ++column) {
+      const std::int64_t slot = column % 4;
+      if (row == 3 ? slot == 1 || slot == 2 : slot == 0 || slot == 3) dense.set(row * 40 + column, 1);
+    }
+  }
+  Array b(DType::f16, {40, 8});
+  for (std::int64_t i = 0; i < b.size(); ++i) {
+    const std::int64_t slot = i / 8 % 4;
+    b.set(i, slot == 1 || slot == 2 ? 2 : i % 3 == 0 ? std::nan("") : INFINITY);
+  }
+  for (const Format& format : {formats::n_m({.rows = 16}), formats::v_n_m({.rows = 16, .columns = 4})}) {
+    for (const char* target : {"cpu", "sm_80"}) {
+      SCOPED_TRACE(format.text() + " " + target);
+      const auto weights =
+          std::make_shared<const SparseTensor>(pack(from_dense(dense, "two of four"), format));
+      KernelOptions options;
+      options.assemble = false;
+      const Kernel kernel = compile(
+          default_schedule(spmm_algorithm(20, 40, 8, DType::f16), weights, target_named(target)), options);
+      Array c(DType::f16, {20, 8});
+      Arguments arguments{{{"B", &b}, {"C", &c}}, {}, {}};
+      kernel(std::string(target) == "cpu" ? Device::cpu() : Device::simulator(target), arguments);
+      for (std::int64_t i = 0; i < c.size(); ++i) {
+        if (i / 8 == 3) {
+          EXPECT_EQ(c.get(i), 40);
+        } else {
+          EXPECT_FALSE(std::isfinite(c.get(i)));
+        }
+      }
+    }
+  }
+}
+
 TEST(BlockFormatPrograms, NameTheirLoopsAfterBlocks) {
   const auto program = [](const Format& format, std::int64_t rows) {
-    const auto weights =
-        std::make_shared<const SparseTensor>(pack(weights_of(rows, 40, DType::f16, 1), format));
+    const auto weights = std::make_shared<const SparseTensor>(
+        pack(fitted(weights_of(rows, 40, DType::f16, 1), format), format));
     return ir::print(
         Schedule(spmm_algorithm(rows, 40, 16, DType::f16), weights, target_named("cpu")).program());
   };
@@ -220,6 +265,21 @@ TEST(BlockFormatPrograms, NameTheirLoopsAfterBlocks) {
               sum += f32(A.values[k.block, m.row, k.place]) * f32(B[A.column[k.block * 16 + k.place], n])
         if 0 <= A.row_order[m.block * 8 + m.row]
           C[A.row_order[m.block * 8 + m.row], n] = f16(sum)
+)");
+  EXPECT_EQ(
+      program(formats::v_n_m({.rows = 16, .columns = 20}), 20),
+      R"(program spmm(A.column: i32[128], A.metadata: i32[2, 1, 1, 32], A.values: f16[2, 16, 32] swizzled 64, B: f16[40, 16], C: f16[20, 16])
+  for m.block in 0 .. 2
+    for m.row in 0 .. 16
+      for n in 0 .. 16
+        allocate sum: f32[] in registers
+        sum = 0
+        for k.block in 0 .. 1
+          for k.place in 0 .. 32
+            if 0 <= A.column[(m.block + k.block) * 64 + kept_slot(A.metadata[m.block + k.block, 0, 0, m.row % 8 * 4 + k.place / 8], m.row, k.place)]
+              sum += f32(A.values[m.block + k.block, m.row, k.place]) * f32(B[A.column[(m.block + k.block) * 64 + kept_slot(A.metadata[m.block + k.block, 0, 0, m.row % 8 * 4 + k.place / 8], m.row, k.place)], n])
+        if m.block * 16 + m.row < 20
+          C[m.block * 16 + m.row, n] = f16(sum)
 )");
   EXPECT_EQ(program(formats::vector_wise({.rows = 8, .places = 16}), 24).find("if m.block"),
             std::string::npos)

@@ -15,11 +15,13 @@
 #include <weft/search/verify.h>
 
 #include <algorithm>
-#include <cmath>
+
+#include "support/expect_exact.h"
 
 namespace weft {
 namespace {
 
+using test::expect_exact;
 using Shape = std::vector<std::int64_t>;
 using SharedWeights = std::shared_ptr<const SparseTensor>;
 
@@ -43,42 +45,6 @@ SharedWeights filters_of(const Convolution& c, std::int64_t rows, DType dtype = 
 
 bool has_step(const Schedule& schedule, const std::string& name) {
   return std::ranges::any_of(schedule.steps(), [&](const Step& step) { return step.name == name; });
-}
-
-void expect_exact(const Kernel& kernel, const Device& device, const Arguments& arguments, Array& output) {
-  for (std::int64_t i = 0; i < output.size(); ++i) output.set(i, std::nan(""));
-  const Verification verification = verify(kernel, device, arguments);
-  EXPECT_TRUE(verification.passed) << verification.text();
-  EXPECT_EQ(verification.difference.largest, 0) << verification.text();
-}
-
-void expect_exact(const Schedule& schedule, Emitter emitter = Emitter::llvm) {
-  SCOPED_TRACE(schedule.algorithm().text() + "\n" + schedule.cpp());
-  std::map<std::string, Array> tensors;
-  for (const Operand& operand : schedule.algorithm().operands) {
-    if (operand.storage == Storage::sparse) continue;
-    Shape shape;
-    for (const Extent& extent : operand.shape) shape.push_back(extent.value);
-    tensors[operand.name] =
-        random_array(operand.dtype, shape, 7 + tensors.size(), RandomValues::small_integers);
-  }
-  Arguments arguments;
-  for (auto& [name, array] : tensors) arguments.tensors[name] = &array;
-  const Algorithm& algorithm = schedule.algorithm();
-  Array& output = tensors.at(algorithm.operands[algorithm.output.operand].name);
-  KernelOptions options;
-  options.by_meaning = true;
-  expect_exact(compile(schedule, options), Device::cpu(), arguments, output);
-  options.by_meaning = false;
-  options.assemble = false;
-  options.emitter = emitter;
-  const Kernel kernel = compile(schedule, options);
-  for (const std::uint64_t seed : {0U, 1U}) {
-    const Device device = Device::simulator(schedule.target().name);
-    simulator::options(device).launch.seed = seed;
-    simulator::options(device).launch.late = seed == 0;
-    expect_exact(kernel, device, arguments, output);
-  }
 }
 
 /// 3 x 3 filters over an image with a border of one.

@@ -19,8 +19,11 @@ TEST(TensorInstructions, EachHasTheRowThatExecutesIt) {
       EXPECT_EQ(row.results, tensor.m * tensor.n / (32 * tensor.warps));
       EXPECT_EQ(row.lowest_sm, tensor.lowest_sm);
       // In registers of four bytes, two elements each, of 32 lanes; or a descriptor of three parts a factor.
-      const int operands =
-          tensor.place == TensorOperands::shared ? 6 : tensor.m * tensor.k / 64 + tensor.k * tensor.n / 64;
+      // One more says which two of four the left factor has.
+      const int factors = tensor.place == TensorOperands::shared
+                              ? 6
+                              : tensor.m * tensor.kept() / 64 + tensor.k * tensor.n / 64;
+      const int operands = factors + (tensor.two_of_four ? 1 : 0);
       EXPECT_EQ(row.operands.size(), static_cast<std::size_t>(operands));
     }
     EXPECT_EQ(rows, 1);

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "formats/generated_matrices.h"
+
 namespace weft::test {
 namespace {
 
@@ -90,8 +92,9 @@ RandomProblem random_problem(std::mt19937_64& random) {
   const Format format = any_of<Format>(
       random, {formats::csr(), formats::csr(), formats::csc(), formats::coo(), formats::ell(),
                formats::dense(), formats::bcsr(4), formats::blocked_ell(8),
-               formats::vector_wise({.rows = 8, .places = 16}), formats::shfl_bw({.rows = 8, .places = 32})});
-  problem.weights = std::make_shared<const SparseTensor>(pack(matrix, format));
+               formats::vector_wise({.rows = 8, .places = 16}), formats::shfl_bw({.rows = 8, .places = 32}),
+               formats::n_m({.rows = 16}), formats::v_n_m({.rows = 16})});
+  problem.weights = std::make_shared<const SparseTensor>(pack(fitted(matrix, format), format));
   const std::int64_t size = between(random, 1, 70);
   for (const Operand& operand : problem.algorithm.operands) {
     if (operand.storage == Storage::sparse) continue;

@@ -1,0 +1,23 @@
+// The recipe for weights that keep two of four, on sparse tensor cores.
+#pragma once
+
+#include <weft/scheduler/shfl_bw.h>
+
+#include <memory>
+
+namespace weft {
+
+/// As shfl_bw: the rows of B that a group of rows keeps, four of each M, are stitched together in shared
+/// memory while they are copied; values and codes come with them. Tensor cores multiply with two of each
+/// four, by mma.sp, or on sm_90a, for groups of 64 rows and more, by wgmma.sp. In weights of the format n_m
+/// the rows of B are those that follow one another. After Castro et al., "VENOM: A Vectorized N:M Format for
+/// Unleashing the Power of Sparse Tensor Cores" (SC 2023). Convolutions as shfl_bw has them.
+///
+/// `weights` are in n_m or v_n_m, f16 or bf16. What has no such form (f32, sm_75, another format or
+/// algorithm, a CPU) gets its default schedule. The knobs are those of shfl_bw, with their sparse
+/// instructions: mma_m16n8k16 stands for mma.sp.m16n8k32, wgmma for wgmma.sp; tile_k is 64 or 128, places
+/// before two of four are kept. UserError for knobs that do not fit.
+Schedule v_n_m(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+               const ShflBwKnobs& knobs = {});
+
+}  // namespace weft

@@ -1,0 +1,254 @@
+// Weights that keep two of four on sparse tensor cores, sm_80 and sm_90a: the recipe v_n_m as PTX in the
+// simulator, which sees races and memory that nobody wrote, and by its meaning. Integers, so that every
+// result is exact.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <weft/backends/cuda/compile.h>
+#include <weft/backends/simulator/device.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/random.h>
+#include <weft/scheduler/v_n_m.h>
+#include <weft/search/problems.h>
+#include <weft/search/verify.h>
+
+#include <array>
+#include <cmath>
+
+#include "formats/generated_matrices.h"
+#include "support/expect_exact.h"
+
+namespace weft {
+namespace {
+
+using test::expect_exact;
+using testing::HasSubstr;
+using SharedWeights = std::shared_ptr<const SparseTensor>;
+
+/// As full as the format lets it be, but for a tenth; integers.
+WeightMatrix whole_numbers(std::int64_t rows, std::int64_t columns, const Format& format,
+                           DType dtype = DType::f16) {
+  WeightMatrix matrix = fitted(random_matrix(rows, columns, 0.9, 3, dtype), format);
+  matrix.values = random_array(dtype, {matrix.stored()}, 5, RandomValues::small_integers);
+  return matrix;
+}
+
+SharedWeights packed(const WeightMatrix& matrix, const Format& format) {
+  return std::make_shared<const SparseTensor>(pack(matrix, format));
+}
+
+struct Size {
+  std::int64_t rows = 0, depth = 0, columns = 0;
+};
+
+Schedule product(const Size& size, const Format& format, const std::string& target,
+                 const ShflBwKnobs& knobs = {}, DType dtype = DType::f16, const Epilogue& epilogue = {}) {
+  return v_n_m(spmm_algorithm(size.rows, size.depth, Extent(size.columns), dtype, epilogue),
+               packed(whole_numbers(size.rows, size.depth, format, dtype), format), target_named(target),
+               knobs);
+}
+
+bool uses(const Schedule& schedule, const std::string& text) {
+  return schedule.cpp().find(text) != std::string::npos;
+}
+
+TEST(SparseTensorCores, WarpsMultiplyOnAmpere) {
+  const Schedule s = product({40, 200, 64}, formats::v_n_m({.rows = 32}), "sm_80", {.tile_n = 64});
+  EXPECT_TRUE(uses(s, "mma_sp_m16n8k32")) << s.cpp();
+  expect_exact(s);
+  expect_exact(product({70, 150, 72}, formats::n_m({.rows = 64}), "sm_80", {.tile_n = 64, .warp_m = 16}));
+  expect_exact(product({40, 300, 40}, formats::v_n_m({.rows = 16, .places = 128}), "sm_80",
+                       {.tile_n = 64, .stages = 1}));
+}
+
+TEST(SparseTensorCores, WarpgroupsMultiplyOnHopper) {
+  const Schedule s =
+      product({70, 200, 72}, formats::v_n_m({.rows = 64}), "sm_90a", {.tile_n = 128, .producers = 0});
+  EXPECT_TRUE(uses(s, "wgmma_sp_m64n64k32")) << s.cpp();
+  expect_exact(s);
+  expect_exact(product({130, 300, 136}, formats::n_m({.rows = 128, .places = 128}), "sm_90a",
+                       {.tile_n = 128, .producers = 0}));
+}
+
+TEST(SparseTensorCores, WarpsTakeRolesOnHopper) {
+  const Schedule s = product({70, 1000, 72}, formats::v_n_m({.rows = 64}), "sm_90a", {.tile_n = 128});
+  EXPECT_TRUE(uses(s, "specialize_warps")) << s.cpp();
+  expect_exact(s);
+  expect_exact(product({500, 700, 264}, formats::v_n_m({.rows = 128, .columns = 10}), "sm_90a",
+                       {.tile_n = 128, .blocks = 3}));
+  expect_exact(product({300, 500, 136}, formats::n_m({.rows = 256}), "sm_90a", {.blocks = 2}));
+  expect_exact(product({100, 500, 136}, formats::n_m({.rows = 32}), "sm_90a", {.tile_n = 64}));
+}
+
+TEST(SparseTensorCores, EveryGroupAndBlock) {
+  int number = 0;
+  for (const std::int64_t rows : {16, 32, 64, 128}) {
+    for (const std::int64_t columns : {4, 8, 10, 16, 20, 32, 40, 100}) {
+      const Format format =
+          formats::v_n_m({.rows = rows, .columns = columns, .places = number % 3 == 0 ? 128 : 64});
+      SCOPED_TRACE(format.text());
+      const Size size{rows + number % 5 * 7 + 1, 2 * columns + 90 + number, 8 + number % 7 * 9};
+      ++number;
+      expect_exact(product(size, format, number % 2 == 0 ? "sm_90a" : "sm_80", {.tile_n = 64}));
+    }
+  }
+}
+
+TEST(SparseTensorCores, OddSizes) {
+  int number = 0;
+  for (const std::int64_t rows : {1, 33, 129, 200}) {
+    for (const std::int64_t depth : {1, 3, 65, 200}) {
+      for (const std::int64_t columns : {1, 9, 64, 136}) {
+        ++number;
+        const std::int64_t group = std::int64_t{16} << number % 5;
+        const Format format =
+            number % 3 == 0 ? formats::n_m({.rows = group}) : formats::v_n_m({.rows = group, .columns = 16});
+        SCOPED_TRACE(testing::Message() << format.text() << " " << rows << "x" << depth << "x" << columns);
+        expect_exact(product({rows, depth, columns}, format, number % 2 == 0 ? "sm_90a" : "sm_80", {},
+                             DType::f16, {.bias = true, .activation = Activation::relu}));
+      }
+    }
+  }
+}
+
+TEST(SparseTensorCores, OtherHalves) {
+  for (const char* target : {"sm_80", "sm_90a"})
+    expect_exact(product({70, 150, 72}, formats::v_n_m({.rows = 64}), target, {.tile_n = 64}, DType::bf16));
+}
+
+TEST(SparseTensorCores, Epilogues) {
+  for (const char* target : {"sm_80", "sm_90a"}) {
+    for (const Epilogue& epilogue :
+         {Epilogue{.alpha = true, .beta = true}, Epilogue{.bias = true, .activation = Activation::relu}})
+      expect_exact(
+          product({70, 150, 72}, formats::v_n_m({.rows = 64}), target, {.tile_n = 64}, DType::f16, epilogue));
+  }
+}
+
+TEST(SparseTensorCores, BlocksShareASum) {
+  for (const char* target : {"sm_80", "sm_90a"})
+    expect_exact(product({70, 700, 72}, formats::v_n_m({.rows = 64}), target, {.tile_n = 64, .groups = 3}));
+}
+
+TEST(SparseTensorCores, Convolutions) {
+  Convolution c;
+  c.batch = 8;
+  c.channels = 7;
+  c.filters = 70;
+  c.image = {9, 7};
+  c.filter = {3, 3};
+  c.pad = {1, 1};
+  c.layout = ImageLayout::chwn;
+  Convolution strided = c;
+  strided.batch = 3;
+  strided.stride = {2, 1};
+  strided.layout = ImageLayout::nchw;
+  for (const Convolution& each : {c, strided}) {
+    for (const Format& format : {formats::n_m({.rows = 64}), formats::v_n_m({.rows = 32})}) {
+      for (const char* target : {"sm_80", "sm_90a"}) {
+        WeightMatrix matrix = whole_numbers(70, 63, format);
+        matrix.shape = {70, 7, 3, 3};
+        expect_exact(v_n_m(convolution_algorithm(each, DType::f16), packed(matrix, format),
+                           target_named(target), {.tile_n = 64}));
+      }
+    }
+  }
+}
+
+TEST(SparseTensorCores, AsCudaSource) {
+  if (!cuda::compiler_status().found()) GTEST_SKIP() << "[SKIP] " << cuda::compiler_status().sentence;
+  expect_exact(product({40, 200, 64}, formats::v_n_m({.rows = 32}), "sm_80", {.tile_n = 64}), Emitter::cuda);
+  expect_exact(product({300, 200, 72}, formats::v_n_m({.rows = 64}), "sm_90a", {.tile_n = 128, .blocks = 3}),
+               Emitter::cuda);
+}
+
+/// Values with a rounding of their own.
+TEST(SparseTensorCores, RoundAsHalvesDo) {
+  for (const char* target : {"sm_80", "sm_90a"}) {
+    const Format format = formats::v_n_m({.rows = 64, .columns = 16});
+    const SharedWeights weights = packed(fitted(random_matrix(130, 600, 0.9, 3, DType::f16), format), format);
+    const Schedule schedule =
+        v_n_m(spmm_algorithm(130, 600, Extent(72), DType::f16), weights, target_named(target));
+    KernelOptions options;
+    options.assemble = false;
+    Array b = random_array(DType::f16, {600, 72}, 7);
+    Array c(DType::f16, {130, 72});
+    const Verification found =
+        verify(compile(schedule, options), Device::simulator(target), {{{"B", &b}, {"C", &c}}, {}, {}});
+    EXPECT_TRUE(found.passed) << found.text();
+  }
+}
+
+/// B holds what no sum survives, wherever no row of a quad's pair looks: a tensor core reads it and leaves
+/// it.
+TEST(SparseTensorCores, WhatARowDoesNotKeepIsLeft) {
+  Array dense(DType::f16, {64, 128});
+  for (std::int64_t i = 0; i < dense.size(); ++i) {
+    const std::int64_t slot = i % 4;
+    const bool first = i / 128 % 2 == 0;
+    if (first ? slot == 1 || slot == 2 : slot == 0 || slot == 3) dense.set(i, 1);
+  }
+  Array b(DType::f16, {128, 64});
+  for (std::int64_t i = 0; i < b.size(); ++i) {
+    const std::int64_t slot = i / 64 % 4;
+    b.set(i, slot == 1 || slot == 2 ? 1 : i % 3 == 0 ? std::nan("") : INFINITY);
+  }
+  for (const Format& format : {formats::n_m({.rows = 64}), formats::v_n_m({.rows = 64, .columns = 4})}) {
+    for (const char* target : {"sm_80", "sm_90a"}) {
+      KernelOptions options;
+      options.assemble = false;
+      const Kernel kernel = compile(v_n_m(spmm_algorithm(64, 128, 64, DType::f16),
+                                          packed(from_dense(dense, "pairs"), format), target_named(target)),
+                                    options);
+      Array c(DType::f16, {64, 64});
+      kernel(Device::simulator(target), {{{"B", &b}, {"C", &c}}, {}, {}});
+      for (std::int64_t i = 0; i < c.size(); ++i) {
+        if (i / 64 % 2 == 0) {
+          ASSERT_EQ(c.get(i), 64) << i;
+        } else {
+          ASSERT_FALSE(std::isfinite(c.get(i))) << i;
+        }
+      }
+    }
+  }
+}
+
+std::string refusal(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(SparseTensorCores, TheRecipeRefusesWhatDoesNotFit) {
+  const Format format = formats::v_n_m({.rows = 64});
+  const Size size{64, 64, 64};
+  EXPECT_THAT(
+      refusal([&] { product(size, format, "sm_80", {.instruction = ShflBwInstruction::mma_m16n8k8}); }),
+      HasSubstr("mma.sp.m16n8k32"));
+  EXPECT_THAT(refusal([&] { product(size, format, "sm_80", {.tile_k = 32}); }), HasSubstr("from 64 to 128"));
+  EXPECT_THAT(refusal([&] { product(size, format, "sm_80", {.tile_m = 128}); }), HasSubstr("at most V = 64"));
+  EXPECT_FALSE(uses(product(size, format, "sm_75"), "tensorize"));
+  EXPECT_FALSE(uses(product(size, format, "sm_90a", {}, DType::f32), "tensorize"));
+}
+
+TEST(SparseTensorCores, InstructionsGoWithTheirWeights) {
+  const auto reason = [](const Format& format, const std::string& instruction) {
+    Schedule whole = product({64, 64, 64}, format, "sm_80", {.tile_n = 64});
+    Schedule s(whole.algorithm(), std::make_shared<const SparseTensor>(*whole.weights()), whole.target());
+    for (const Step& step : whole.steps()) {
+      if (step.name == "tensorize") return s.try_apply({"tensorize", {{{}, instruction}}, {}});
+      s.apply(step);
+    }
+    throw InternalError("no tensorize");
+  };
+  const auto refused = reason(formats::v_n_m({.rows = 64}), "mma_m16n8k16");
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->precondition, 11);
+  EXPECT_THAT(refused->found, HasSubstr("two of four"));
+  EXPECT_FALSE(reason(formats::n_m({.rows = 64}), "mma_sp_m16n8k32").has_value());
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,15 @@
+// Kernels whose results have no rounding.
+#pragma once
+
+#include <weft/backends/kernel.h>
+#include <weft/scheduler/schedule.h>
+
+namespace weft::test {
+
+/// Runs the schedule, on dense operands that are integers, by its meaning on the CPU and as PTX in the
+/// simulator of its target, which sees races and memory that nobody wrote, warps in two orders. Every output
+/// is poisoned first, where it is not read, and has to be the reference's to the last bit: the weights are
+/// integers too. Scalars are 2.
+void expect_exact(const Schedule& schedule, Emitter emitter = Emitter::llvm);
+
+}  // namespace weft::test
