@@ -64,6 +64,11 @@ bool is_within(const KnobValues& config, const Held& held) {
   });
 }
 
+bool contains(const std::vector<Candidate>& all, std::size_t space, const KnobValues& config) {
+  return std::ranges::any_of(
+      all, [&](const Candidate& one) { return one.point.space == space && one.point.config == config; });
+}
+
 void require_known(const std::vector<Space>& spaces, const KnobLimits& limits) {
   std::vector<std::string> known;
   for (const Space& space : spaces)
@@ -95,6 +100,10 @@ std::vector<Candidate> candidates_of(const std::vector<Space>& spaces, Strategy 
         candidate.predicted = predicted(candidate.point);
         all.push_back(std::move(candidate));
       }
+      // What there is without a search, however little seems to speak for it.
+      const std::optional<KnobValues> usual = space.usual();
+      if (usual && is_within(*usual, *held) && !contains(all, number, *usual))
+        all.push_back({{number, *usual}, space.recipe(), predicted({number, *usual})});
     }
     return all;
   };

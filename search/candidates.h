@@ -23,7 +23,7 @@ struct Candidate {
 };
 
 enum class Strategy : std::uint8_t {
-  ranked,      ///< the incumbents, then by rank and, each fourth, by chance
+  ranked,      ///< those put first, then by rank and, each fourth, by chance
   random,      ///< by chance alone
   exhaustive,  ///< every point worth trying, by rank
   feasible,    ///< every point that can run, by rank
@@ -38,8 +38,9 @@ using Predict = std::function<double(const TrialPoint&)>;
 /// Values that knobs are held to: {"stages", {3, 4}}, as Space::value_of reads them.
 using KnobLimits = std::map<std::string, std::vector<std::string>>;
 
-/// The points of the spaces that a strategy chooses from. UserError for a limit of a knob that no space has,
-/// or a value that it cannot have; a space without the knob has no candidates then.
+/// The points of the spaces that a strategy chooses from, those of the recipes unasked among them. UserError
+/// for a limit of a knob that no space has, or a value that it cannot have; a space without the knob has no
+/// candidates then.
 std::vector<Candidate> candidates_of(const std::vector<Space>& spaces, Strategy strategy,
                                      const Predict& predicted, const KnobLimits& limits = {});
 
@@ -65,7 +66,7 @@ class Candidates {
 
   struct Choice {
     const Candidate* candidate = nullptr;
-    std::string why;  ///< the strategy of its record: "incumbent", "ranked", "learned", "random"
+    std::string why;  ///< the strategy of its record: "recipe", "ranked", "learned", "random", …
   };
   /// The next one, or nothing when all were begun.
   std::optional<Choice> next();

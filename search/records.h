@@ -95,7 +95,7 @@ struct Record {
   std::optional<std::int64_t> spill_bytes;
   std::optional<double> predicted_microseconds;
   std::vector<Baseline> baselines;  ///< the dense product to beat first; empty where none was measured
-  std::string strategy;  ///< why this point: "incumbent", "ranked", "random", "neighbour", "exhaustive"
+  std::string strategy;  ///< why this point: "recipe", "incumbent", "predicted", "ranked", "random", …
   std::uint64_t seed = 0;
 
   /// The median, where the trial was timed and right.

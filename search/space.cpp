@@ -121,6 +121,12 @@ void Space::require_point(const KnobValues& point) const {
   }
 }
 
+std::optional<KnobValues> Space::usual() const {
+  std::optional<KnobValues> point = parts_->usual ? parts_->usual() : std::nullopt;
+  if (point && first_violation(constraints(), *point) != nullptr) point.reset();
+  return point;
+}
+
 const Constraint* Space::violated(const KnobValues& point) const {
   require_point(point);
   return first_violation(constraints(), point);

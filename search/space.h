@@ -85,6 +85,7 @@ class Space {
     std::vector<Constraint> preferences;
     std::function<Schedule(const KnobValues&)> schedule;
     bool zero_is_unsaid = false;  ///< text() leaves knobs out that are 0, which says the same
+    std::function<std::optional<KnobValues>()> usual = {};  ///< empty: not known
   };
   /// InternalError when two knobs have one name, a knob has no values, or a condition uses another variable.
   explicit Space(Parts all);
@@ -105,6 +106,8 @@ class Space {
   Points feasible() const;
   /// Those of them at which all preferences hold too; the feasible ones where none does.
   Points worth_trying() const;
+  /// The point of the recipe unasked; nothing where that is not known, or not a feasible one.
+  std::optional<KnobValues> usual() const;
   /// The first constraint that does not hold, or null. UserError for values that are not the space's knobs.
   const Constraint* violated(const KnobValues& point) const;
   /// Whether the rest can be chosen once these are fixed, with a witness; where not, which constraints clash

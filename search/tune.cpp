@@ -193,6 +193,11 @@ class Tuner {
   }
 
   void put_incumbents_first() {
+    for (const Space& space : spaces_) {
+      const std::optional<KnobValues> usual = space.usual();
+      const Candidate* candidate = usual ? candidates_.find(space.recipe(), *usual) : nullptr;
+      if (candidate != nullptr) candidates_.put_first(*candidate, "recipe");
+    }
     if (options_.strategy == Strategy::exhaustive || options_.strategy == Strategy::feasible) return;
     if (const Record* known = incumbent(file_.records(), common_)) {
       if (const Candidate* candidate = candidates_.find(known->recipe, known->config))

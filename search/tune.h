@@ -59,8 +59,8 @@ struct TuneResult {
 };
 
 /// Tunes one problem on one target. Every trial is appended to `file`; a search that was stopped, by
-/// whatever, is taken up where it was. The incumbent, the best of the file for the problem most like this
-/// one, is tried first.
+/// whatever, is taken up where it was. What the recipe chooses unasked is tried first, then the incumbent,
+/// the best of the file for the problem most like this one, then what a predictor says.
 ///
 /// On a CUDA device call it before this process opens one: the trials' processes are copies of this one.
 /// RuntimeError when there is no device, or the file cannot be written; UserError when the device does not

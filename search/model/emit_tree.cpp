@@ -13,7 +13,7 @@ class Emitting {
   Emitting(const Predictor& predictor, TreeLanguage language)
       : predictor_(predictor), cpp_(language == TreeLanguage::cpp), used_(feature_count) {
     for (const DecisionTree::Node& node : predictor.tree.nodes()) {
-      if (node.feature >= 0) used_[static_cast<std::size_t>(node.feature)] = true;
+      if (node.feature >= 0) use(static_cast<std::size_t>(node.feature));
     }
   }
 
@@ -27,6 +27,16 @@ class Emitting {
   }
 
  private:
+  /// A feature that is computed needs those that it is computed from.
+  void use(std::size_t feature) {
+    used_[feature] = true;
+    if (features()[feature].from.empty()) return;
+    for (std::size_t i = 0; i < feature_count; ++i) {
+      const std::string given = fmt::format("){}", features()[i].name);
+      if (features()[feature].from.find(given) != std::string_view::npos) used_[i] = true;
+    }
+  }
+
   void heading() {
     const Predictor::Training& training = predictor_.training;
     std::string targets;
@@ -53,7 +63,7 @@ class Emitting {
   void function() {
     std::string parameters;
     for (std::size_t i = 0; i < feature_count; ++i) {
-      if (!used_[i]) continue;
+      if (!used_[i] || !features()[i].from.empty()) continue;
       const char* type = !features()[i].is_size ? "double" : cpp_ ? "std::int64_t" : "int64_t";
       parameters += fmt::format("{}{} {}", parameters.empty() ? "" : ", ", type, features()[i].name);
     }
@@ -61,6 +71,10 @@ class Emitting {
     const std::string none = cpp_ ? "" : "void";
     text_ += fmt::format("{} int {}({}) {{\n", cpp_ ? "inline" : "static inline", name("choose"),
                          parameters.empty() ? none : parameters);
+    for (std::size_t i = 0; i < feature_count; ++i) {
+      if (used_[i] && !features()[i].from.empty())
+        text_ += fmt::format("  const double {} = {};\n", features()[i].name, features()[i].from);
+    }
     node(0, "  ");
     text_ += "}\n";
   }

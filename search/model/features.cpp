@@ -28,6 +28,8 @@ constexpr std::array<Feature, feature_count> list{{
      [](const Problem& p, const Device&) { return number(static_cast<std::int64_t>(size_of(p.dtype))); }},
     {"multiprocessors", false, [](const Problem&, const Device& d) { return number(d.multiprocessors); }},
     {"shared_bytes", false, [](const Problem&, const Device& d) { return number(d.shared_bytes); }},
+    {"results", true, [](const Problem& p, const Device&) { return number(p.m) * number(p.n); },
+     "(double)M * (double)N"},
 }};
 
 }  // namespace

@@ -26,13 +26,16 @@ struct Feature {
   /// ratio; else a number as it is.
   bool is_size = false;
   double (*of)(const ProblemSummary& problem, const DeviceNumbers& device);
+  /// What a program computes it from, an expression of C over other features; empty: it has to be given.
+  std::string_view from = {};
 };
 
-inline constexpr std::size_t feature_count = 13;
+inline constexpr std::size_t feature_count = 14;
 using FeatureValues = std::array<double, feature_count>;
 
 /// Those of STuning-DL, section IV (M, N, K, density, the format's own), how even rows are, the element type,
-/// and the device. The order is that of ties between splits.
+/// and the device; and the number of results, which decides how many blocks there are: a comparison of one
+/// size at a time would need a branch for every step of the other. The order is that of ties between splits.
 std::span<const Feature> features();
 /// Sizes by their logarithm to base 2.
 FeatureValues features_of(const ProblemSummary& problem, const DeviceNumbers& device);

@@ -101,7 +101,7 @@ TimingTable timing_table(std::span<const Record> records, const std::string& mea
                              std::numeric_limits<double>::infinity());
     double& slot = line.microseconds[number->second];
     slot = std::min(slot, *time);
-    if (record.strategy == "incumbent") line.usual = static_cast<int>(number->second);
+    if (record.strategy == "recipe") line.usual = static_cast<int>(number->second);
   }
   for (TimingTable::Problem& problem : table.problems)
     problem.microseconds.resize(configurations.size(), std::numeric_limits<double>::infinity());

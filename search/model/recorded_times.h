@@ -21,7 +21,7 @@ std::string best_measure(std::span<const Record> records);
 
 /// The right trials of one kind of measurement, a problem for each Record::problem_key(), in the order in
 /// which they come; of repeated trials the fastest. Problems without a right trial are left out. The
-/// incumbent of a problem is its usual configuration.
+/// trial whose strategy is "recipe" is of the problem's usual configuration.
 TimingTable timing_table(std::span<const Record> records, const std::string& measure);
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 #include <weft/search/spaces/packed.h>
 #include <weft/search/spaces/recipe_knobs.h>
 #include <weft/search/spaces/shfl_bw.h>
+#include <weft/search/spaces/shfl_bw_measured.h>
 
 #include <algorithm>
 
@@ -99,7 +100,8 @@ class Tiles {
       list.at_most("deep instruction", "the instruction with more places does the same in fewer", {}, 2,
                    v("instruction"));
     list.at_most("warps", "warps that keep a processor busy", "warps", 4, warps());
-    list.at_most("sums", "accumulators of a thread, so that loads are few", "registers", 32, accumulators());
+    list.at_most("sums", "accumulators of a thread, so that loads are few", "registers",
+                 target_.name == "sm_90a" ? 16 : 32, accumulators());
     if (target_.sm >= 80)
       list.at_most("copies ahead", "tiles under way, so that nobody waits for one", "stages", 2, v("stages"));
     list.at_most("registers of roles", "both set or neither", {},
@@ -110,11 +112,14 @@ class Tiles {
                  one_if(ir::equal(v("producer_registers"), 0)));
     list.at_most("lines", "the longest that fit a warp's columns, or 32", {},
                  ir::minimum(ir::select(by_warpgroups, 64, 32), v("warp_n")), v("line"));
+    if (target_.name == "sm_90a") prefer_what_was_fast(list, group_);
     if (columns_.is_static()) {
       list.at_most("columns", "columns of a tile, of which half are there", "columns", v("tile_n"),
                    std::max<std::int64_t>(64, 2 * columns_.value - 1));
+      list.where(ir::equal(v("groups"), 1));
       list.at_most("persistent blocks", "tiles for every block that goes through them", "tiles", v("blocks"),
                    tiles());
+      list.everywhere();
       list.at_most("shared sums", "tiles that leave processors without one", "tiles",
                    (v("groups") - 1) * tiles(), 2 * processors);
     }
@@ -310,7 +315,10 @@ Space shfl_bw_space(const SpaceProblem& problem, const Target& target, const Spa
                 .words = words_of(shfl_bw_knobs()),
                 .constraints = tiles.constraints(),
                 .preferences = tiles.preferences(),
-                .schedule = make});
+                .schedule = make,
+                .usual = [packed, problem, target] {
+                  return shfl_bw_point(shfl_bw(problem.algorithm, packed->in(problem.format), target));
+                }});
 }
 
 }  // namespace weft

@@ -1,18 +1,25 @@
 // The conditions of each recipe's space against what compiles: points that they accept, and points that one
-// of them alone refuses. A few of each here; WEFT_SPACE_SAMPLE=200 takes so many for each target.
+// of them alone refuses. A few of each here; WEFT_SPACE_SAMPLE=200 takes so many for each target, and
+// WEFT_SPACE_SEED=5 others. Where there is a CUDA device, what is accepted runs on it, too, and is compared
+// with the reference.
 #include <gtest/gtest.h>
 #include <weft/backends/cuda/assemble.h>
 #include <weft/backends/kernel.h>
+#include <weft/backends/parse_device.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/points.h>
 #include <weft/search/measure/structured_weights.h>
 #include <weft/search/problems.h>
 #include <weft/search/space.h>
+#include <weft/search/verify.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <map>
+#include <optional>
 #include <ostream>
 #include <random>
 
@@ -29,22 +36,60 @@ std::size_t sample_of_a_target() {
   return text == nullptr ? 3 : std::strtoul(text, nullptr, 10);
 }
 
+std::mt19937_64 drawing(std::uint64_t number) {
+  const char* text = std::getenv("WEFT_SPACE_SEED");
+  return std::mt19937_64(number + 3 * (text == nullptr ? 0 : std::strtoul(text, nullptr, 10)));
+}
+
+const Device* cuda_device() {
+  static const std::optional<Device> device = []() -> std::optional<Device> {
+    try {
+      return parse_device("cuda");
+    } catch (const RuntimeError&) {
+      return std::nullopt;
+    }
+  }();
+  return device ? &*device : nullptr;
+}
+
+/// What is wrong with its result on a device that runs it; nothing where there is none.
+std::string wrong_on_device(const Kernel& kernel) {
+  const Device* device = cuda_device();
+  if (device == nullptr) return {};
+  const Target& target = kernel.target();
+  const int sm = device->description().sm;
+  if (target.architecture_specific ? sm != target.sm : sm < target.sm) return {};
+  const Algorithm& algorithm = kernel.schedule().algorithm();
+  std::map<std::string, Array> arrays;
+  Arguments arguments;
+  for (const Operand& operand : algorithm.operands) {
+    if (operand.storage == Storage::sparse) continue;
+    std::vector<std::int64_t> shape;
+    for (const Extent& extent : operand.shape) shape.push_back(extent.value);
+    Array& array = arrays[operand.name];
+    array = random_array(operand.dtype, shape, 5);
+    arguments.tensors[operand.name] = &array;
+  }
+  const Verification verification = verify(kernel, *device, arguments);
+  return verification.passed ? std::string() : verification.text();
+}
+
 /// Why a point does not run; nothing where it does.
-std::string why_not(const Space& space, const KnobValues& point) {
+std::string why_not(const Space& space, const KnobValues& point, bool launches = false) {
   try {
     const Kernel kernel = compile(space.schedule(point));
     const Target& target = kernel.target();
     const std::int64_t shared = kernel.lowered().launch.shared_bytes;
     if (shared > target.shared_bytes_per_block) return std::to_string(shared) + " bytes of shared memory";
     const auto& resources = kernel.resources();
-    if (!resources) return {};
+    if (!resources) return launches ? wrong_on_device(kernel) : std::string();
     if (resources->spill_bytes > most_spilled)
       return std::to_string(resources->spill_bytes) + " bytes spilled";
     const auto threads = kernel.lowered().launch.threads;
     const std::int64_t registers = (resources->registers + 7) / 8 * 8 * ((threads + 31) / 32 * 32);
     if (registers > target.registers_per_multiprocessor)
       return std::to_string(registers) + " registers of a block";
-    return {};
+    return launches ? wrong_on_device(kernel) : std::string();
   } catch (const UserError& error) {
     return error.what();
   } catch (const RuntimeError& error) {
@@ -106,10 +151,10 @@ class SpaceTruth : public testing::TestWithParam<Case> {
 TEST_P(SpaceTruth, AcceptedPointsRun) {
   const Case& given = GetParam();
   const Space space = space_of(given.recipe, given.problem, target_named(given.target));
-  std::mt19937_64 random(1);
+  std::mt19937_64 random = drawing(1);
   const auto points = sample(space, space.constraints(), sample_of_a_target(), random);
   ASSERT_FALSE(points.empty());
-  for (const KnobValues& point : points) EXPECT_EQ(why_not(space, point), "") << space.text(point);
+  for (const KnobValues& point : points) EXPECT_EQ(why_not(space, point, true), "") << space.text(point);
 }
 
 /// One condition that does not hold is enough to refuse a point: here points at which one alone does not.
@@ -125,7 +170,7 @@ std::vector<Constraint> all_but(const std::vector<Constraint>& conditions, std::
 TEST_P(SpaceTruth, RefusedPointsDoNot) {
   const Case& given = GetParam();
   const Space space = space_of(given.recipe, given.problem, target_named(given.target));
-  std::mt19937_64 random(2);
+  std::mt19937_64 random = drawing(2);
   const std::size_t each = std::max<std::size_t>(1, sample_of_a_target() / 2 / space.constraints().size());
   std::size_t estimated = 0, ran = 0;
   for (std::size_t i = 0; i < space.constraints().size(); ++i) {
@@ -146,7 +191,7 @@ TEST_P(SpaceTruth, RefusedPointsDoNot) {
 TEST_P(SpaceTruth, RefusedPointsDrawnFromAllDoNot) {
   const Case& given = GetParam();
   const Space space = space_of(given.recipe, given.problem, target_named(given.target));
-  std::mt19937_64 random(3);
+  std::mt19937_64 random = drawing(3);
   for (std::size_t tried = 0; tried < sample_of_a_target();) {
     KnobValues point;
     for (const ir::Knob& knob : space.knobs()) point[knob.name] = knob.values[random() % knob.values.size()];

@@ -98,7 +98,7 @@ constexpr const char* program_end = R"(
 #include <stdio.h>
 #include <time.h>
 int main(int argc, char** argv) {
-  static double values[100000][13];
+  static double values[100000][14];
   FILE* in = fopen(argv[1], "rb");
   FILE* out = fopen(argv[2], "wb");
   if (argc != 3 || !in || !out || fread(values, sizeof values, 1, in) != 1) return 1;
@@ -120,7 +120,10 @@ int main(int argc, char** argv) {
 std::string call_of(const Predictor& predictor, const std::string& name, const std::string& integer) {
   std::vector<bool> used(feature_count);
   for (const DecisionTree::Node& node : predictor.tree.nodes()) {
-    if (node.feature >= 0) used[static_cast<std::size_t>(node.feature)] = true;
+    if (node.feature < 0) continue;
+    const auto feature = static_cast<std::size_t>(node.feature);
+    used[feature] = used[feature] || features()[feature].from.empty();
+    if (features()[feature].name == "results") used[0] = used[1] = true;
   }
   std::string call;
   for (std::size_t i = 0; i < feature_count; ++i) {
@@ -150,6 +153,8 @@ TEST_P(EmittedTreeOf, equals_the_tree_on_a_hundred_thousand_points_and_is_quick)
   std::ofstream(folder / "tree.h") << source_of(predictor, GetParam());
   std::ofstream(source) << "#include \"tree.h\"\n" << program;
 
+  constexpr std::size_t results = feature_count - 1;  // M, the first feature, times N, the second
+  ASSERT_EQ(features()[results].name, "results");
   Random random(99);
   std::vector<std::array<double, feature_count>> points(100'000);
   std::vector<FeatureValues> values(points.size());
@@ -170,6 +175,11 @@ TEST_P(EmittedTreeOf, equals_the_tree_on_a_hundred_thousand_points_and_is_quick)
                                                              static_cast<double>(draw_below(random, 3)) - 1)
                    : draw_below(random, 2) == 0 ? near.threshold
                                                 : std::nextafter(near.threshold, 1e9);
+    if (f == results) {
+      points[i][0] = points[i][results];
+      points[i][1] = 1;
+    }
+    points[i][results] = points[i][0] * points[i][1];
     for (std::size_t j = 0; j < feature_count; ++j)
       values[i][j] = features()[j].is_size ? std::log2(points[i][j]) : points[i][j];
   }

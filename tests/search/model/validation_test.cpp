@@ -126,7 +126,7 @@ Record record_of_trial(std::int64_t n, std::int64_t tile, double time) {
 TEST(RecordedTimes, problems_and_configurations_of_records) {
   std::vector<Record> records{record_of_trial(64, 64, 3), record_of_trial(64, 128, 4),
                               record_of_trial(128, 128, 5), record_of_trial(64, 64, 2.5)};
-  records[1].strategy = "incumbent";
+  records[1].strategy = "recipe";
   records.push_back(record_of_trial(64, 256, 1));
   records.back().status = TrialStatus::correctness;
   records.push_back(record_of_trial(64, 512, 1));

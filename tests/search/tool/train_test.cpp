@@ -92,7 +92,7 @@ class TrainVerb : public ::testing::Test {
     record.measure = "gpu";
     const double time = problem.microseconds[c];
     record.microseconds = TrialTime{time, time, time, 3};
-    if (c == 0) record.strategy = "incumbent";
+    if (c == 0) record.strategy = "recipe";
     return record;
   }
 

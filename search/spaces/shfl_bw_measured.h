@@ -1,0 +1,15 @@
+// Which points of the space of row groups measured times speak for.
+#pragma once
+
+#include <weft/search/spaces/conditions.h>
+
+#include <cstdint>
+
+namespace weft {
+
+/// Preferences for weights in groups of so many rows on sm_90a, over the knobs of shfl_bw_space(). On an H200
+/// they keep a point within 2 % of the best of nearly every product that was measured
+/// (docs/measurements.md), and leave one in a hundred points.
+void prefer_what_was_fast(Conditions& list, std::int64_t group_rows);
+
+}  // namespace weft
