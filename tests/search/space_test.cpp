@@ -4,8 +4,10 @@
 #include <weft/dsl/errors.h>
 #include <weft/dsl/index.h>
 #include <weft/formats/synthetic.h>
+#include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/points.h>
 #include <weft/scheduler/resources_problem.h>
+#include <weft/scheduler/shfl_bw.h>
 #include <weft/search/measure/structured_weights.h>
 #include <weft/search/problems.h>
 #include <weft/search/space.h>
@@ -13,6 +15,7 @@
 #include <algorithm>
 #include <ctime>
 #include <functional>
+#include <memory>
 #include <random>
 
 #include "space_problems.h"
@@ -50,6 +53,24 @@ TEST(Space, EveryFeasiblePointHoldsAndNoOther) {
     });
     EXPECT_EQ(found, expected) << target;
   }
+}
+
+TEST(Space, TheUsualPointMakesWhatTheRecipeMakesUnasked) {
+  for (const char* name : {"sm_75", "sm_80", "sm_90a"}) {
+    for (const std::int64_t group : {32, 64, 128}) {
+      const Target& target = target_named(name);
+      const SpaceProblem problem = grouped_problem(256, 256, 512, group);
+      const Space space = space_of("shfl_bw", problem, target);
+      const std::optional<KnobValues> usual = space.usual();
+      ASSERT_TRUE(usual) << name << " V=" << group;
+      EXPECT_EQ(space.violated(*usual), nullptr);
+      const auto weights = std::make_shared<const SparseTensor>(pack(*problem.matrix, problem.format));
+      EXPECT_EQ(ir::print(space.schedule(*usual).program()),
+                ir::print(shfl_bw(problem.algorithm, weights, target).program()));
+    }
+  }
+  EXPECT_EQ(space_of("sparsert", unstructured_problem(64, 64, 256), target_named("sm_80")).usual(),
+            std::nullopt);
 }
 
 TEST(Space, OfASchedule) {
