@@ -54,13 +54,27 @@ void check_target(const ThreadProgram& program, const Target& target) {
   });
 }
 
-std::unique_ptr<llvm::TargetMachine> machine_for(const Target& target, llvm::CodeGenOptLevel level) {
+/// The target's version of PTX, or that of what the program executes: a newer one asks for a newer driver.
+std::string ptx_version_for(const ThreadProgram& program, const Target& target) {
+  std::string version = target.ptx_version;
+  ir::visit(program.program.body, [&](const ir::Stmt& s) {
+    const auto* execute = s.as<ir::Execute>();
+    const bool ordered =
+        execute != nullptr &&
+        instruction(execute->instruction).ptx.find("::ordered_metadata") != std::string_view::npos;
+    if (ordered) version = "8.5";
+  });
+  return version;
+}
+
+std::unique_ptr<llvm::TargetMachine> machine_for(const Target& target, const std::string& ptx_version,
+                                                 llvm::CodeGenOptLevel level) {
   const std::string triple = "nvptx64-nvidia-cuda";
   std::string complaint;
   const llvm::Target* backend = llvm::TargetRegistry::lookupTarget(triple, complaint);
   if (backend == nullptr) throw RuntimeError("this LLVM has no NVPTX target: " + complaint);
   // The default version of PTX is too low for some instructions, and the newest too new for some drivers.
-  std::string feature = "+ptx" + target.ptx_version;
+  std::string feature = "+ptx" + ptx_version;
   std::erase(feature, '.');
   std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(
       triple, base_architecture(target), feature, llvm::TargetOptions(), std::nullopt, std::nullopt, level));
@@ -117,8 +131,8 @@ std::string emit_ptx(const ThreadProgram& program, const Target& target, const S
   const bool straight_line = size > long_straight_line && size_in_loops(program.program.body) * 4 <= size;
   const bool huge = straight_line || size > huge_program;
   // Never None: moves would appear between instructions that ptxas wants to see side by side.
-  const auto machine =
-      machine_for(target, huge ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Default);
+  const auto machine = machine_for(target, ptx_version_for(program, target),
+                                   huge ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Default);
   llvm::LLVMContext context;
   llvm::Module module(program.program.name, context);
   module.setTargetTriple(machine->getTargetTriple().str());

@@ -169,7 +169,7 @@ TEST(SparseTensorCores, RoundAsHalvesDo) {
     const Schedule schedule =
         v_n_m(spmm_algorithm(130, 600, Extent(72), DType::f16), weights, target_named(target));
     KernelOptions options;
-    options.assemble = false;
+    options.assemble = cuda::compiler_status().found();  // ptxas has a word in it, too
     Array b = random_array(DType::f16, {600, 72}, 7);
     Array c(DType::f16, {130, 72});
     const Verification found =
