@@ -64,11 +64,19 @@ class ContestantRun {
 std::vector<Baseline> of_vendors(const TrialProblem& problem, const OutputCheck& check, const Device& device,
                                  const MeasureOptions& options, std::optional<Array>& trusted) {
   const Workload& workload = *check.workload();
-  const auto group = problem.what.format.parameters.find("V");
+  const Format& format = problem.what.format;
+  const auto group = format.parameters.find("V");
+  SuiteCase chosen{workload.problem, workload.matrix.sparsity(), 1};
   Suite suite;
   suite.dtype = workload.dtype;
-  if (group != problem.what.format.parameters.end()) suite.group_rows = {group->second};
-  const SuiteCase chosen{workload.problem, workload.matrix.sparsity(), 1, suite.group_rows.front()};
+  if (format.name == "n_m" || format.name == "v_n_m") {
+    // Whatever its pattern is, the vendors have 2:4 to offer.
+    chosen.pattern = PairPattern{};
+    suite.patterns = {*chosen.pattern};
+  } else if (group != format.parameters.end()) {
+    chosen.group_rows = group->second;
+    suite.group_rows = {group->second};
+  }
   const Libraries libraries(device);
   const auto operands = std::make_shared<const Operands>(device, workload);
   std::vector<Baseline> all;

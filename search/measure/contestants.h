@@ -77,8 +77,9 @@ struct Sweep {
 /// others are compared with, then the vendor's others, then those of weft's recipes that are for such
 /// weights. Unstructured weights: TF32 where they are f32, and cuSPARSE CSR. Weights in groups: the dense
 /// product with dense random weights and with the pruned ones, cuSPARSE Blocked-ELL and cuSPARSELt 2:4 with
-/// weights of their own. On a device without the libraries weft's alone. With a `sweep` a recipe enters with
-/// the points of its space that are worth trying. `libraries` must outlive the result.
+/// weights of their own. Weights of a pattern: the same without Blocked-ELL. On a device without the
+/// libraries weft's alone. With a `sweep` a recipe enters with the points of its space that are worth trying.
+/// `libraries` must outlive the result.
 std::vector<Contestant> contestants_of(const Suite& suite, const Device& device, const Target& target,
                                        const Libraries& libraries, const std::vector<Recipe>& recipes,
                                        const std::optional<Sweep>& sweep = {});

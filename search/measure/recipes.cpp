@@ -4,6 +4,7 @@
 #include <weft/scheduler/hb_ell.h>
 #include <weft/scheduler/shfl_bw.h>
 #include <weft/scheduler/sparsert.h>
+#include <weft/scheduler/v_n_m.h>
 #include <weft/search/measure/recipes.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@ std::shared_ptr<const SparseTensor> packed(const Workload& workload, const Forma
 }
 
 Format format_of(const Workload& workload) {
+  if (workload.pattern) return workload.pattern->format();
   return workload.groups ? formats::shfl_bw({.rows = workload.groups->rows}) : formats::csr();
 }
 
@@ -50,27 +52,36 @@ Schedule hb_ell_every_recipe(const Workload& workload, const Target& target) {
   return with_hb_ell(workload, target, parse_format("hb_ell:every=8"));
 }
 
-/// The paper's, section IV: what a convolution gathers is then contiguous.
-constexpr ImageLayout layout_of_shfl_bw = ImageLayout::chwn;
+/// Section IV of Shfl-BW: what a convolution gathers is then contiguous.
+constexpr ImageLayout gathered_layout = ImageLayout::chwn;
 
 Schedule shfl_bw_recipe(const Workload& workload, const Target& target) {
   const Format format = workload.groups ? format_of(workload) : formats::shfl_bw();
-  return shfl_bw(algorithm_in(workload, layout_of_shfl_bw), packed(workload, format), target);
+  return shfl_bw(algorithm_in(workload, gathered_layout), packed(workload, format), target);
+}
+
+Schedule v_n_m_recipe(const Workload& workload, const Target& target) {
+  return v_n_m(algorithm_in(workload, gathered_layout), packed(workload, format_of(workload)), target);
+}
+
+RecipeWeights weights_of(const Suite& suite) {
+  if (suite.is_patterned()) return RecipeWeights::patterned;
+  return suite.is_grouped() ? RecipeWeights::grouped : RecipeWeights::unstructured;
 }
 
 }  // namespace
 
 bool Recipe::is_for(const Suite& suite) const {
-  return weights == RecipeWeights::any || (weights == RecipeWeights::grouped) == suite.is_grouped();
+  return weights == RecipeWeights::any || weights == weights_of(suite);
 }
 
 const std::vector<Recipe>& recipes() {
-  static const std::vector<Recipe> all{
-      {"default", default_recipe, RecipeWeights::unstructured},
-      {"sparsert", sparsert_recipe, RecipeWeights::unstructured},
-      {"hb_ell", hb_ell_recipe, RecipeWeights::unstructured},
-      {"hb_ell_every", hb_ell_every_recipe, RecipeWeights::unstructured},
-      {"shfl_bw", shfl_bw_recipe, RecipeWeights::grouped, layout_of_shfl_bw}};
+  static const std::vector<Recipe> all{{"default", default_recipe, RecipeWeights::unstructured},
+                                       {"sparsert", sparsert_recipe, RecipeWeights::unstructured},
+                                       {"hb_ell", hb_ell_recipe, RecipeWeights::unstructured},
+                                       {"hb_ell_every", hb_ell_every_recipe, RecipeWeights::unstructured},
+                                       {"shfl_bw", shfl_bw_recipe, RecipeWeights::grouped, gathered_layout},
+                                       {"v_n_m", v_n_m_recipe, RecipeWeights::patterned, gathered_layout}};
   return all;
 }
 

@@ -15,7 +15,7 @@ namespace weft {
 /// workload: the table then has an empty cell with the reason.
 using MakeSchedule = std::function<Schedule(const Workload& workload, const Target& target)>;
 
-enum class RecipeWeights : std::uint8_t { any, unstructured, grouped };
+enum class RecipeWeights : std::uint8_t { any, unstructured, grouped, patterned };
 
 struct Recipe {
   std::string name;       ///< "default"; also that of its space
@@ -31,7 +31,8 @@ struct Recipe {
 /// All of them. A new recipe is one line here.
 const std::vector<Recipe>& recipes();
 
-/// The workload as spaces see it: weights in groups as shfl_bw, others as csr; images as `layout` says.
+/// The workload as spaces see it: weights in groups as shfl_bw, of a pattern as n_m or v_n_m, others as csr;
+/// images as `layout` says.
 SpaceProblem space_problem(const Workload& workload, ImageLayout layout = ImageLayout::nchw);
 
 /// One point of a recipe's knobs.

@@ -46,6 +46,15 @@ std::string size_of_problem(const SuiteProblem& p) {
                      c.image[1]);
 }
 
+std::string pattern_of(const SuiteCase& chosen) {
+  return chosen.pattern ? chosen.pattern->text() : std::string();
+}
+
+/// Of a group.
+std::int64_t rows_of(const SuiteCase& chosen) {
+  return chosen.pattern ? chosen.pattern->rows : chosen.group_rows;
+}
+
 std::string in_one_line(const std::string& text) {
   std::string line;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -150,15 +159,15 @@ std::vector<MeanLine> means_of(const std::vector<CaseResult>& results) {
     std::vector<double> ratios;
     std::string worst_id;
   };
-  // Batch, sparsity, V, then the place of the contestant: the lines come in the order of the table.
-  std::map<std::tuple<std::int64_t, double, std::int64_t, std::size_t>, Group> by_contestant;
+  // Batch, sparsity, V, pattern, then the place of the contestant: the lines come in the order of the table.
+  std::map<std::tuple<std::int64_t, double, std::int64_t, std::string, std::size_t>, Group> by_contestant;
   for (const CaseResult& result : results) {
     const Entry* ours = best_of_weft(result);
     for (std::size_t i = 0; i < result.entries.size(); ++i) {
       const Entry& other = result.entries[i];
       if (ours == nullptr || !other.timed() || other.kind == ContestantKind::weft) continue;
-      Group& group =
-          by_contestant[{result.chosen.batch, result.chosen.sparsity, result.chosen.group_rows, i}];
+      const SuiteCase& chosen = result.chosen;
+      Group& group = by_contestant[{chosen.batch, chosen.sparsity, rows_of(chosen), pattern_of(chosen), i}];
       const double r = ratio(other, *ours);
       if (group.ratios.empty() || r < *std::min_element(group.ratios.begin(), group.ratios.end()))
         group.worst_id = result.chosen.problem.id;
@@ -167,12 +176,12 @@ std::vector<MeanLine> means_of(const std::vector<CaseResult>& results) {
   }
   std::vector<MeanLine> lines;
   for (const auto& [key, group] : by_contestant) {
-    const auto& [batch, sparsity, group_rows, place] = key;
+    const auto& [batch, sparsity, group_rows, pattern, place] = key;
     const CaseResult* any = nullptr;
     for (const CaseResult& result : results) {
       if (any == nullptr && place < result.entries.size()) any = &result;
     }
-    lines.push_back({sparsity, batch, group_rows, any->entries[place].name,
+    lines.push_back({sparsity, batch, group_rows, pattern, any->entries[place].name,
                      static_cast<int>(group.ratios.size()), *geometric_mean(group.ratios),
                      *std::min_element(group.ratios.begin(), group.ratios.end()), group.worst_id});
   }
@@ -182,9 +191,10 @@ std::vector<MeanLine> means_of(const std::vector<CaseResult>& results) {
 std::vector<std::string> table_heading(const Suite& suite, const std::vector<Contestant>& contestants) {
   std::vector<std::string> heading{"id", "problem", "zero", "batch"};
   if (suite.is_grouped()) heading.emplace_back("V");
+  if (suite.is_patterned()) heading.emplace_back("pattern");
   for (const Contestant& contestant : contestants) heading.push_back(contestant.name);
   heading.emplace_back("over dense");
-  if (suite.is_grouped()) {
+  if (suite.is_grouped() || suite.is_patterned()) {
     heading.insert(heading.end(), {"over pruned", "of tensor", "of L2"});
   } else {
     heading.emplace_back("of H200 limit");
@@ -195,17 +205,20 @@ std::vector<std::string> table_heading(const Suite& suite, const std::vector<Con
 
 std::vector<std::string> table_row(const CaseResult& result) {
   const SuiteProblem& problem = result.chosen.problem;
-  const bool grouped = result.chosen.group_rows > 0;
   std::vector<std::string> cells{problem.id, size_of_problem(problem),
                                  fmt::format("{:.1f} %", 100 * result.sparsity),
                                  std::to_string(result.chosen.batch)};
-  if (grouped) cells.push_back(std::to_string(result.chosen.group_rows));
+  if (result.chosen.pattern) {
+    cells.push_back(result.chosen.pattern->text());
+  } else if (result.chosen.group_rows > 0) {
+    cells.push_back(std::to_string(result.chosen.group_rows));
+  }
   for (const Entry& entry : result.entries) {
     cells.push_back(entry.timed() ? fmt::format("{:.2f}", entry.timing.median) : entry.wrong ? "WRONG" : "-");
   }
   const Entry* ours = best_of_weft(result);
   cells.push_back(cell_of_ratio(baseline_of(result), ours));
-  if (grouped) {
+  if (result.chosen.is_structured()) {
     const GroupLimits limits = result.group_limits.value_or(GroupLimits{});
     cells.push_back(cell_of_ratio(pruned_baseline_of(result), ours));
     cells.push_back(cell_of_share(limits.tensor, ours));
@@ -259,7 +272,7 @@ std::string json_line(const CaseResult& result, const BenchPlace& place) {
       {"label", problem.label},
       {"problem", json_of(problem)},
       {"batch", result.chosen.batch},
-      {"V", result.chosen.group_rows},
+      {"V", rows_of(result.chosen)},
       {"dtype", name_of(result.dtype)},
       {"sparsity", {{"asked", result.chosen.sparsity}, {"found", result.sparsity}, {"nnz", result.stored}}},
       {"weights", result.source},
@@ -268,6 +281,7 @@ std::string json_line(const CaseResult& result, const BenchPlace& place) {
       {"rounds", place.rounds},
       {"copies", result.copies},
       {"limit_us", result.limit}};
+  if (result.chosen.pattern) json["pattern"] = result.chosen.pattern->text();
   for (const Entry& entry : result.entries) json["entries"].push_back(json_of(entry));
   if (ours != nullptr && result.limit > 0) json["of_limit"] = result.limit / ours->timing.median;
   if (ours != nullptr && dense != nullptr) json["over_dense"] = ratio(*dense, *ours);

@@ -26,13 +26,15 @@ std::string verdict_of(const CaseResult& result);
 /// exp of the mean logarithm; nothing for no numbers. InternalError for a number that is not above zero.
 std::optional<double> geometric_mean(const std::vector<double>& numbers);
 
-/// The mean ratios of weft's best over every contestant, for the cases of one sparsity, batch and V each.
+/// The mean ratios of weft's best over every contestant, for the cases of one sparsity, batch and V or
+/// pattern each.
 struct MeanLine {
   double sparsity = 0;
   std::int64_t batch = 1;
   std::int64_t group_rows = 0;
-  std::string over;  ///< name of the contestant
-  int cases = 0;     ///< where both were timed
+  std::string pattern;  ///< "64:2:16", where it has one
+  std::string over;     ///< name of the contestant
+  int cases = 0;        ///< where both were timed
   double mean = 0;
   double worst = 0;
   std::string worst_id;
@@ -40,8 +42,8 @@ struct MeanLine {
 std::vector<MeanLine> means_of(const std::vector<CaseResult>& results);
 
 /// Heading and cells of the table, one row a result. Times are microseconds; a cell without one has "-".
-/// Weights in groups have their V, and in place of the limit that holds for every kernel the two of
-/// GroupLimits.
+/// Weights in groups have their V or pattern, and in place of the limit that holds for every kernel the two
+/// of GroupLimits.
 std::vector<std::string> table_heading(const Suite& suite, const std::vector<Contestant>& contestants);
 std::vector<std::string> table_row(const CaseResult& result);
 /// The contestants that had weights of their own, one line each.

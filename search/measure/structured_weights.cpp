@@ -117,6 +117,21 @@ void append_largest_two(const std::vector<float>& magnitude, std::int64_t begin,
   if (second >= 0) chosen.push_back(std::max(first, second));
 }
 
+constexpr std::int64_t kept_of_row = 2, kept_of_block = 4;
+
+/// Two of the kept columns of a block, or the one that there is, from the place `at` of the row on.
+void keep_pair(std::span<std::int32_t> row, std::int64_t at, std::int64_t first_column,
+               const std::vector<std::int32_t>& kept, Random& random) {
+  const auto count = std::ssize(kept);
+  const std::int64_t one = random.below(count);
+  const std::int64_t other = count > 1 ? (one + 1 + random.below(count - 1)) % count : one;
+  const auto column = [&](std::int64_t number) {
+    return static_cast<std::int32_t>(first_column) + kept[static_cast<std::size_t>(number)];
+  };
+  row[static_cast<std::size_t>(at)] = column(std::min(one, other));
+  if (count > 1) row[static_cast<std::size_t>(at) + 1] = column(std::max(one, other));
+}
+
 // The values are drawn with the seed itself, places with another.
 constexpr std::uint64_t seed_of_places = 0x9E3779B97F4A7C15U;
 
@@ -158,6 +173,27 @@ ShflBwWeights shfl_bw_weights(const ShflBwOptions& options) {
     }
   }
   return {std::move(matrix), std::move(groups)};
+}
+
+WeightMatrix pair_weights(const PairWeights& options) {
+  check_shape(options.rows, options.columns);
+  const std::int64_t of = options.pattern.of;
+  const std::int64_t height = options.pattern.rows == 0 ? options.rows : options.pattern.rows;
+  const std::int64_t length =
+      options.columns / of * kept_of_row + std::min(kept_of_row, options.columns % of);
+  Random random(options.seed ^ seed_of_places);
+  WeightMatrix matrix = even_rows(options.rows, options.columns, length, options.dtype, options.seed,
+                                  fmt::format("{} weights, seed {}", options.pattern.text(), options.seed));
+  for (std::int64_t first = 0; first < options.rows; first += height) {
+    const std::int64_t end = first + std::min(height, options.rows - first);
+    for (std::int64_t column = 0; column < options.columns; column += of) {
+      const std::int64_t width = std::min(of, options.columns - column);
+      const auto kept = chosen_of(width, std::min(kept_of_block, width), random);
+      for (std::int64_t row = first; row < end; ++row)
+        keep_pair(columns_of_row(matrix, row), column / of * kept_of_row, column, kept, random);
+    }
+  }
+  return matrix;
 }
 
 WeightMatrix dense_weights(std::int64_t rows, std::int64_t columns, DType dtype, std::uint64_t seed) {

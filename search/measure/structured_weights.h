@@ -3,6 +3,7 @@
 #pragma once
 
 #include <weft/formats/weight_matrix.h>
+#include <weft/search/measure/pair_pattern.h>
 
 #include <cstdint>
 #include <vector>
@@ -37,6 +38,19 @@ struct ShflBwWeights {
 /// Convolution filters are the matrix filters x (channels * filter height * filter width). UserError for an
 /// extent or group below 1, a sparsity outside 0 … 1, or an element type that is not floating.
 ShflBwWeights shfl_bw_weights(const ShflBwOptions& options);
+
+struct PairWeights {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  PairPattern pattern;
+  DType dtype = DType::f16;
+  std::uint64_t seed = 1;
+};
+
+/// Weights of that pattern: of each block of columns four random ones for a group of rows, two random ones of
+/// these for each row, normal values; a narrower block at the end has what it can. UserError for an extent
+/// below 1 or an element type that is not floating.
+WeightMatrix pair_weights(const PairWeights& options);
 
 /// Every element stored, none zero, normal.
 WeightMatrix dense_weights(std::int64_t rows, std::int64_t columns, DType dtype, std::uint64_t seed);

@@ -35,7 +35,11 @@ class SuiteReader {
     Suite suite;
     suite.name = string_of(root, "", "suite");
     suite.dtype = dtype_of(root);
-    suite.sparsity = sparsity_of(root);
+    if (root.contains("patterns")) {
+      suite.patterns = patterns_of(root);
+    } else {
+      suite.sparsity = sparsity_of(root);
+    }
     suite.batch = batch_of(root);
     if (root.contains("V")) suite.group_rows = integers_of(root, "V");
     const Json& problems = list_of(root, "problems");
@@ -105,6 +109,23 @@ class SuiteReader {
       if (!list[i].is_number() || !is_sparsity(list[i].get<double>()))
         refuse(fmt::format("/sparsity/{}", i), "sparsity", list[i].dump(), "a number from 0 to below 1");
       all.push_back(list[i].get<double>());
+    }
+    return all;
+  }
+
+  std::vector<PairPattern> patterns_of(const Json& root) const {
+    for (const char* field : {"sparsity", "V"}) {
+      if (root.contains(field))
+        refuse(std::string("/") + field, field, "it stands beside \"patterns\"",
+               "either: patterns have a sparsity and a V of their own");
+    }
+    std::vector<PairPattern> all;
+    const Json& list = list_of(root, "patterns");
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const auto pattern =
+          list[i].is_string() ? pair_pattern_named(list[i].get<std::string>()) : std::nullopt;
+      if (!pattern) refuse(fmt::format("/patterns/{}", i), "patterns", list[i].dump(), pair_pattern_spelling);
+      all.push_back(*pattern);
     }
     return all;
   }
@@ -216,6 +237,9 @@ void check(const Suite& suite, const SuiteSelection& selection) {
          fmt::format("{}, a label, or a size as in {}x{}x{}", fmt::join(known, ", "),
                      suite.problems.front().m, suite.problems.front().k, suite.problems.front().n)});
   }
+  if (!selection.sparsity.empty() && suite.is_patterned())
+    throw UserError({"a sparsity cannot be chosen", suite.name, fmt::format("{}", selection.sparsity.front()),
+                     "a pattern: a suite with \"patterns\" has the sparsity of each"});
   for (const double sparsity : selection.sparsity) {
     if (!is_sparsity(sparsity))
       throw UserError({"a sparsity cannot be", suite.name, fmt::format("{}", sparsity), "from 0 to below 1"});
@@ -233,6 +257,31 @@ void check(const Suite& suite, const SuiteSelection& selection) {
       throw UserError({"groups of rows cannot be", suite.name, fmt::format("V = {}", rows),
                        fmt::format("1 to {}", most_extent)});
   }
+}
+
+std::vector<PairPattern> chosen_patterns(const Suite& suite, const std::vector<std::string>& names) {
+  if (!names.empty() && !suite.is_patterned())
+    throw UserError(
+        {"a pattern cannot be chosen", suite.name, names.front(), "a suite with the field \"patterns\""});
+  std::vector<PairPattern> all;
+  for (const std::string& name : names) {
+    const auto pattern = pair_pattern_named(name);
+    if (!pattern) throw UserError({"there is no such pattern", suite.name, name, pair_pattern_spelling});
+    all.push_back(*pattern);
+  }
+  return chosen(all, suite.patterns);
+}
+
+/// Cases without a problem: what its weights may be.
+std::vector<SuiteCase> weights_of(const Suite& suite, const SuiteSelection& selection) {
+  std::vector<SuiteCase> all;
+  for (const PairPattern& pattern : chosen_patterns(suite, selection.patterns))
+    all.push_back({{}, pattern.sparsity(), 1, 0, pattern});
+  for (const double sparsity : chosen(selection.sparsity, suite.sparsity)) {
+    for (const std::int64_t rows : chosen(selection.group_rows, suite.group_rows))
+      all.push_back({{}, sparsity, 1, rows, {}});
+  }
+  return all;
 }
 
 }  // namespace
@@ -259,14 +308,14 @@ std::vector<SuiteCase> cases_of(const Suite& suite, const SuiteSelection& select
   check(suite, selection);
   std::vector<SuiteCase> cases;
   for (const std::int64_t batch : chosen(selection.batch, suite.batch)) {
-    for (const double sparsity : chosen(selection.sparsity, suite.sparsity)) {
-      for (const std::int64_t rows : chosen(selection.group_rows, suite.group_rows)) {
-        for (SuiteProblem problem : suite.problems) {
-          if (!is_chosen(problem, selection.problems)) continue;
-          problem.n *= batch;
-          if (problem.convolution) problem.convolution->batch = batch;
-          cases.push_back({std::move(problem), sparsity, batch, rows});
-        }
+    for (const SuiteCase& weights : weights_of(suite, selection)) {
+      for (const SuiteProblem& problem : suite.problems) {
+        if (!is_chosen(problem, selection.problems)) continue;
+        cases.push_back(weights);
+        cases.back().problem = problem;
+        cases.back().batch = batch;
+        cases.back().problem.n *= batch;
+        if (problem.convolution) cases.back().problem.convolution->batch = batch;
       }
     }
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/dsl/dtype.h>
+#include <weft/search/measure/pair_pattern.h>
 #include <weft/search/problems.h>
 
 #include <cstdint>
@@ -30,9 +31,11 @@ struct Suite {
   std::vector<std::int64_t> batch{1};  ///< "n_scale" of products, "batch" of convolutions
   /// "V": sizes of groups of rows that keep the same columns; 0 alone where weights are unstructured.
   std::vector<std::int64_t> group_rows{0};
+  std::vector<PairPattern> patterns;   ///< of weights that keep two of four, in place of sparsities and "V"
   std::vector<SuiteProblem> problems;  ///< at batch 1
 
   bool is_grouped() const { return group_rows.front() > 0; }
+  bool is_patterned() const { return !patterns.empty(); }
   bool is_convolution() const { return !problems.empty() && problems.front().convolution.has_value(); }
 };
 
@@ -41,11 +44,16 @@ struct SuiteCase {
   SuiteProblem problem;
   double sparsity = 0;
   std::int64_t batch = 1;
-  std::int64_t group_rows = 0;  ///< of Shfl-BW weights; 0: unstructured ones
+  std::int64_t group_rows = 0;  ///< of Shfl-BW weights; 0: others
+  std::optional<PairPattern> pattern = {};
+
+  /// Whether its weights have a structure that they are made with.
+  bool is_structured() const { return group_rows > 0 || pattern; }
 };
 
 /// Reads a suite. Fields: "suite", "dtype" (f32, f16, bf16), "sparsity" (fractions, a list), "n_scale" or
-/// "batch" (a list), "V" (a list: the weights are Shfl-BW with groups of so many rows), "problems": products
+/// "batch" (a list), "V" (a list: the weights are Shfl-BW with groups of so many rows), or in place of
+/// "sparsity" and "V" "patterns" (a list of "2:4" and V:2:M as "64:2:16"), "problems": products
 /// with "M", "K", "N", convolutions with "C", "F", "H", "W", "R", "S" and, where they are given, "stride"
 /// (else 1) and "pad" (else (R - 1) / 2 and (S - 1) / 2). Other fields are ignored. UserError that names
 /// file, line and field; RuntimeError when the file cannot be read.
@@ -60,11 +68,13 @@ struct SuiteSelection {
   std::vector<double> sparsity;       ///< may name sparsities that the file does not list
   std::vector<std::int64_t> batch;
   std::vector<std::int64_t> group_rows;
+  std::vector<std::string> patterns = {};  ///< "64:2:8"; may name some that the file does not list
 };
 
-/// Every chosen problem at every chosen sparsity, batch and group size: batch outermost, then sparsity, then
-/// groups. UserError for a problem that the suite lacks, a sparsity outside 0 … 1, a batch or group below 1,
-/// and groups of a suite without "V".
+/// Every chosen problem at every chosen sparsity, batch and group size, or pattern: batch outermost, then
+/// sparsity, then groups. UserError for a problem that the suite lacks, a sparsity outside 0 … 1, a batch or
+/// group below 1, a pattern that is none, groups of a suite without "V", patterns of one without "patterns",
+/// and sparsities of one with them.
 std::vector<SuiteCase> cases_of(const Suite& suite, const SuiteSelection& selection = {});
 
 }  // namespace weft

@@ -201,7 +201,7 @@ Workload with_block_weights(const SuiteCase& chosen, const Workload& workload) {
 
 Workload with_two_of_four_weights(const SuiteCase& chosen, const Workload& workload) {
   constexpr double its_sparsity = 0.5;
-  if (std::abs(chosen.sparsity - its_sparsity) > 1e-6)
+  if (!chosen.pattern && std::abs(chosen.sparsity - its_sparsity) > 1e-6)
     throw UserError({"weights of 50 % alone can be 2:4", {}, "another sparsity", "50 %"});
   const std::uint64_t seed = seed_of_shape(workload);
   const WeightMatrix dense =
@@ -213,14 +213,14 @@ std::vector<Contestant> vendor_contestants(const Suite& suite, const Libraries& 
                                            DenseType arithmetic) {
   std::vector<Contestant> all;
   all.push_back(dense_contestant(suite, libraries, arithmetic));
-  if (suite.is_grouped()) {
+  if (suite.is_grouped() || suite.is_patterned()) {
     Contestant pruned = all.front();
     pruned.name += ", pruned weights";
     pruned.kind = ContestantKind::pruned;
     all.front().own_weights = with_dense_weights;
     all.push_back(std::move(pruned));
     if (suite.is_convolution() || suite.dtype == DType::f32) return all;
-    all.push_back(blocked_ell_contestant(libraries, arithmetic));
+    if (suite.is_grouped()) all.push_back(blocked_ell_contestant(libraries, arithmetic));
     all.push_back(two_of_four_contestant(libraries, arithmetic));
     return all;
   }

@@ -13,11 +13,11 @@ namespace weft {
 std::vector<Contestant> vendor_contestants(const Suite& suite, const Libraries& libraries,
                                            DenseType arithmetic);
 
-/// Weights for contestants that cannot hold those of a case with groups: the same shape and dense operand.
+/// Weights for contestants that cannot hold those of a structured case: the same shape and dense operand.
 Workload with_dense_weights(const SuiteCase& chosen, const Workload& workload);
 /// Random blocks at the same sparsity, of the size of a group and at most 64.
 Workload with_block_weights(const SuiteCase& chosen, const Workload& workload);
-/// The dense ones pruned to 2:4. UserError unless the case asks for 50 %.
+/// The dense ones pruned to 2:4. UserError unless the case asks for 50 % or has a pattern.
 Workload with_two_of_four_weights(const SuiteCase& chosen, const Workload& workload);
 
 }  // namespace weft

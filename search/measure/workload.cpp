@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 namespace weft {
 namespace {
@@ -57,6 +58,16 @@ void draw_groups(Workload& workload, const SuiteCase& chosen, std::uint64_t seed
   workload.source = fmt::format("Shfl-BW, V = {}, seed {}", chosen.group_rows, seed);
 }
 
+void draw_pairs(Workload& workload, const SuiteCase& chosen, std::uint64_t seed) {
+  workload.pattern = chosen.pattern;
+  workload.matrix = pair_weights({.rows = chosen.problem.m,
+                                  .columns = chosen.problem.k,
+                                  .pattern = *chosen.pattern,
+                                  .dtype = workload.dtype,
+                                  .seed = seed});
+  workload.source = fmt::format("{}, seed {}", chosen.pattern->text(), seed);
+}
+
 void draw(Workload& workload, double sparsity, std::uint64_t seed) {
   SyntheticLayer layer;
   layer.rows = workload.problem.m;
@@ -66,6 +77,28 @@ void draw(Workload& workload, double sparsity, std::uint64_t seed) {
   layer.seed = seed;
   workload.matrix = synthetic_layer(layer);
   workload.source = fmt::format("synthetic, seed {}", seed);
+}
+
+double filled_up(std::int64_t count, std::int64_t to) {
+  return static_cast<double>((count + to - 1) / to * to);
+}
+
+GroupLimits pair_limits(const Workload& workload, const Ceilings& ceilings) {
+  constexpr std::int64_t rows_of_instruction = 16, columns_of_instruction = 32;
+  const auto [m, k, n] = std::tuple(workload.problem.m, workload.problem.k, workload.problem.n);
+  const auto [rows, of] = *workload.pattern;
+  const std::int64_t kept = k / of * 4 + std::min<std::int64_t>(k % of, 4);
+  const double multiplied = filled_up(m, std::max(rows, rows_of_instruction)) *
+                            filled_up(kept, columns_of_instruction) * filled_up(n, 8);
+  GroupLimits limits;
+  limits.tensor = 1e6 * multiplied / ceilings.tensor_operations_a_second;
+  if (rows == 0) return limits;
+  const auto width = static_cast<double>(size_of(workload.dtype));
+  const auto groups = static_cast<double>((m + rows - 1) / rows);
+  const double gathered = groups * static_cast<double>(kept) * static_cast<double>(n) * width;
+  const double values = static_cast<double>(workload.matrix.stored()) * (width + 0.25);
+  limits.l2 = 1e6 * (gathered + values) / ceilings.l2_bytes_a_second;
+  return limits;
 }
 
 }  // namespace
@@ -97,8 +130,12 @@ Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& 
   const std::uint64_t seed = seed_of(chosen.problem, chosen.sparsity);
   workload.seed = seed;
   std::vector<std::int64_t> shape_of_b = shape_of(workload.algorithm, "B");
-  if (chosen.group_rows > 0) {
-    draw_groups(workload, chosen, seed);
+  if (chosen.is_structured()) {
+    if (chosen.pattern) {
+      draw_pairs(workload, chosen, seed);
+    } else {
+      draw_groups(workload, chosen, seed);
+    }
     workload.b = std::make_shared<const Array>(normal_array(dtype, std::move(shape_of_b), seed + 1));
   } else {
     if (const auto* entry = real.find(chosen.problem.m, chosen.problem.k, chosen.sparsity)) {
@@ -150,10 +187,8 @@ double limit_microseconds(const Workload& workload, const Ceilings& ceilings) {
 }
 
 std::optional<GroupLimits> group_limits(const Workload& workload, const Ceilings& ceilings) {
+  if (workload.pattern) return pair_limits(workload, ceilings);
   if (!workload.groups) return std::nullopt;
-  const auto filled_up = [](std::int64_t count, std::int64_t to) {
-    return static_cast<double>((count + to - 1) / to * to);
-  };
   const RowGroups& groups = *workload.groups;
   const std::int64_t n = workload.problem.n;
   const double multiplied =

@@ -20,10 +20,11 @@ struct Workload {
   Algorithm algorithm;  ///< C = A B, or the convolution with NCHW images; no epilogue
   DType dtype = DType::f32;
   WeightMatrix matrix;
-  std::optional<RowGroups> groups;  ///< of Shfl-BW weights
-  std::int64_t block = 0;           ///< size of weights in blocks
-  std::string source;               ///< the file of the weights, or "synthetic, seed 12"
-  std::uint64_t seed = 0;           ///< of what was drawn
+  std::optional<RowGroups> groups;     ///< of Shfl-BW weights
+  std::optional<PairPattern> pattern;  ///< of weights that keep two of four
+  std::int64_t block = 0;              ///< size of weights in blocks
+  std::string source;                  ///< the file of the weights, or "synthetic, seed 12"
+  std::uint64_t seed = 0;              ///< of what was drawn
   std::shared_ptr<const Array> b;
 
   /// An output of the right shape, zeros.
@@ -34,11 +35,11 @@ struct Workload {
   double bytes() const;
 };
 
-/// Shfl-BW weights and a normal dense operand where the case has groups. Otherwise the weights from `real`
-/// where it has the shape and the sparsity, else drawn like a layer of a pruned network; `copy` is 0 for the
-/// weights themselves, and from 1 on gives the same positions other values, so that a kernel with its values
-/// in its code is another kernel. UserError for a problem of 2^31 weights or more, as convolution_algorithm()
-/// and check() throw it, RuntimeError when memory or the file fail.
+/// Weights of that structure and a normal dense operand where the case has groups or a pattern. Otherwise the
+/// weights from `real` where it has the shape and the sparsity, else drawn like a layer of a pruned network;
+/// `copy` is 0 for the weights themselves, and from 1 on gives the same positions other values, so that a
+/// kernel with its values in its code is another kernel. UserError for a problem of 2^31 weights or more, as
+/// convolution_algorithm() and check() throw it, RuntimeError when memory or the file fail.
 Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& real);
 Workload copy_of(const Workload& workload, int copy);
 /// The workload's algorithm with its images and results in that layout; a product's own.
@@ -50,15 +51,17 @@ Workload with_weights(const Workload& workload, WeightMatrix matrix, std::string
 /// larger.
 double limit_microseconds(const Workload& workload, const Ceilings& ceilings);
 
-/// The same for kernels of Shfl-BW weights, in microseconds.
+/// The same for kernels of weights in groups of rows, in microseconds.
 struct GroupLimits {
   /// Tensor cores multiply whole tiles: the last group filled up with rows, lists of kept columns filled up
-  /// to a multiple of 16 and columns to one of 8, what an instruction takes at least.
+  /// to a multiple of 16 and columns to one of 8, what an instruction takes at least. Sparse ones, for
+  /// weights of a pattern, take 32 kept columns at least, at twice the rate.
   double tensor = 0;
-  /// Every group gathers its kept rows of the dense operand from the L2 once, and its values.
+  /// Every group gathers its kept rows of the dense operand from the L2 once, and its values, those of a
+  /// pattern with two bits each. 0 for 2:4, which has no groups.
   double l2 = 0;
 };
-/// Nothing for weights without groups.
+/// Nothing for weights without a structure.
 std::optional<GroupLimits> group_limits(const Workload& workload, const Ceilings& ceilings);
 
 }  // namespace weft

@@ -61,8 +61,9 @@ Bound bound_of(const ProblemSummary& problem, std::string_view recipe, const Kno
                const Target& target, const Ceilings& ceilings) {
   if (!target.is_gpu()) return {};
   const bool halves = problem.dtype == DType::f16 || problem.dtype == DType::bf16;
-  if (recipe == "shfl_bw" && halves && problem.group_rows >= 16)
-    return bounds::of_groups(problem, point, target, ceilings);
+  const bool grouped =
+      (recipe == "shfl_bw" && problem.group_rows >= 16) || (recipe == "v_n_m" && problem.kept_of > 0);
+  if (grouped && halves) return bounds::of_groups(problem, point, target, ceilings);
   if (recipe == "sparsert") return bounds::of_unstructured(problem, point, target, ceilings);
   return bounds::of_anything(problem, ceilings);
 }

@@ -1,4 +1,4 @@
-// Kernels of row groups on tensor cores (scheduler/shfl_bw.h).
+// Kernels of row groups on tensor cores, dense and sparse ones (scheduler/shfl_bw.h, v_n_m.h).
 #include <weft/search/model/bound_parts.h>
 
 #include <algorithm>
@@ -14,6 +14,10 @@ constexpr double copy_microseconds = 0.9;
 /// Of a tile, before its first product and after its last one, unless others compute meanwhile.
 constexpr double fill_microseconds = 1;
 constexpr double share_of_mma = 0.62;  ///< of the rate of wgmma, on the same device
+/// What sparse wgmma reads of shared memory takes less than dense wgmma's reads do; and rows of the dense
+/// operand that follow one another, which all tiles of 2:4 read alike, come faster than gathered ones. Fitted
+/// to twenty kernels of 5120 x 5120 x 4096 and 13824 x 5120 x 2048 on an H200.
+constexpr double rate_of_sparse_reads = 1.3, rate_of_neighbours = 1.6;
 /// Four warps of producers keep enough copies under way; two were a third slower, and one a half.
 constexpr double share_of_no_producer = 0.52, share_of_producer = 0.12;
 
@@ -27,11 +31,24 @@ struct Cut {
   std::int64_t split = 1;    ///< blocks that share the sum of a tile
   std::int64_t producers = 0;
   bool persists = false;  ///< a block goes through several tiles
+  bool pairs = false;     ///< two of four are kept
   std::int64_t piece_rows = 0,
                piece_columns = 0;  ///< of a warp or warpgroup: what a read of an operand serves
 
-  double bytes_of_stage() const { return bytes_of_element * static_cast<double>(places * (rows + columns)); }
+  /// Of the weights, for each place: half of the places of pairs have a value and two bits.
+  double bytes_of_place() const { return pairs ? (bytes_of_element + 0.25) / 2 : bytes_of_element; }
+  double bytes_of_stage() const {
+    return static_cast<double>(places) *
+           (bytes_of_place() * static_cast<double>(rows) + bytes_of_element * static_cast<double>(columns));
+  }
 };
+
+/// Rows of a tile where the weights have no groups: 2:4.
+constexpr std::int64_t rows_without_groups = 256;
+
+std::int64_t rows_of_group(const ProblemSummary& problem) {
+  return problem.group_rows > 0 ? problem.group_rows : rows_without_groups;
+}
 
 /// A knob that the point has; 0 says that there is none of what it counts.
 std::int64_t given(const KnobValues& point, const char* name, std::int64_t fallback) {
@@ -41,10 +58,12 @@ std::int64_t given(const KnobValues& point, const char* name, std::int64_t fallb
 
 Cut cut_of(const ProblemSummary& problem, const KnobValues& point, const Target& target) {
   constexpr std::int64_t wgmma = 3;  // ShflBwInstruction
-  const bool may = target.name == "sm_90a" && problem.group_rows >= rows_of_warpgroup;
+  const bool may = target.name == "sm_90a" && rows_of_group(problem) >= rows_of_warpgroup;
   Cut cut;
+  cut.pairs = problem.kept_of > 0;
   cut.warpgroups = knob(point, {"instruction"}, may ? wgmma : 1) == wgmma;
-  cut.rows = std::min(knob(point, {"tile_m"}, problem.group_rows), problem.group_rows);
+  cut.rows = knob(point, {"tile_m"}, rows_of_group(problem));
+  if (problem.group_rows > 0) cut.rows = std::min(cut.rows, problem.group_rows);
   const std::int64_t most = cut.warpgroups ? std::max<std::int64_t>(64, 32'768 / cut.rows) : 256;
   cut.columns = knob(point, {"tile_n"}, std::clamp<std::int64_t>(power_of_two_from(problem.n), 64, most));
   cut.places = knob(point, {"tile_k"}, 64);
@@ -96,12 +115,12 @@ double resident(const Cut& cut, const Target& target) {
 Bound of_groups(const ProblemSummary& problem, const KnobValues& point, const Target& target,
                 const Ceilings& ceilings) {
   const Cut cut = cut_of(problem, point, target);
-  const std::int64_t kept = filled_up(std::max<std::int64_t>(1, problem.kept_columns()), cut.places);
+  const std::int64_t kept = filled_up(std::max<std::int64_t>(1, problem.gathered_columns()), cut.places);
   const std::int64_t stages_of_tile = pieces(kept / cut.places, cut.split);
   const auto depth = static_cast<double>(stages_of_tile * cut.places);
   const auto rows = static_cast<double>(cut.rows), columns = static_cast<double>(cut.columns);
-  const std::int64_t rows_of_tiles =
-      pieces(problem.m, problem.group_rows) * pieces(problem.group_rows, cut.rows);
+  const std::int64_t group = problem.group_rows > 0 ? problem.group_rows : cut.rows;
+  const std::int64_t rows_of_tiles = pieces(problem.m, group) * pieces(group, cut.rows);
   const std::int64_t tiles = rows_of_tiles * pieces(problem.n, cut.columns) * cut.split;
   const std::int64_t wanted = cut.persists ? knob(point, {"blocks"}, ceilings.multiprocessors) : tiles;
   const std::int64_t busy = std::clamp<std::int64_t>(wanted, 1, ceilings.multiprocessors);
@@ -109,22 +128,26 @@ Bound of_groups(const ProblemSummary& problem, const KnobValues& point, const Ta
 
   Parts parts(ceilings);
   // Every tile gathers its rows of the dense operand, and reads its values.
-  const double loaded = depth * (columns + rows) * bytes_of_element;
+  const double loaded = depth * (columns * bytes_of_element + rows * cut.bytes_of_place());
   const double copying =
       cut.producers > 0
           ? std::min(1.0, share_of_no_producer + share_of_producer * static_cast<double>(cut.producers))
           : 1;
-  parts.add_of_multiprocessor(Resource::l2, turns * loaded, copying * ceilings.l2_bytes_a_second);
+  const double neighbours = cut.pairs && problem.gathered_columns() == problem.k ? rate_of_neighbours : 1;
+  parts.add_of_multiprocessor(Resource::l2, turns * loaded,
+                              copying * neighbours * ceilings.l2_bytes_a_second);
   const double multiplied = depth * rows * columns;
   const double together = cut.persists ? 1 : std::min(turns, resident(cut, target));
   const double working = std::min(1.0, together * static_cast<double>(warps_of(cut)) / busy_warps);
   const double slower = working * (target.name == "sm_90a" && !cut.warpgroups ? share_of_mma : 1);
-  parts.add_of_multiprocessor(Resource::tensor, turns * 2 * multiplied,
+  // Sparse instructions multiply twice as much at a time.
+  parts.add_of_multiprocessor(Resource::tensor, turns * (cut.pairs ? 1 : 2) * multiplied,
                               slower * ceilings.tensor_operations_a_second);
-  const double read = multiplied * bytes_of_element *
-                      (1 / static_cast<double>(cut.piece_rows) + 1 / static_cast<double>(cut.piece_columns));
+  const double read = multiplied * (bytes_of_element / static_cast<double>(cut.piece_rows) +
+                                    cut.bytes_of_place() / static_cast<double>(cut.piece_columns));
+  const double reading = cut.pairs && cut.warpgroups ? rate_of_sparse_reads : 1;
   parts.add_of_multiprocessor(Resource::shared_memory, turns * (read + loaded),
-                              ceilings.shared_bytes_a_second);
+                              reading * ceilings.shared_bytes_a_second);
   add_memory(parts, problem, ceilings);
   // Copies that a block waits for, and the ends of its tiles, are hidden by the other blocks of its
   // processor.

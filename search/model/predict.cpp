@@ -3,6 +3,7 @@
 #include <weft/scheduler/default_schedule.h>
 #include <weft/scheduler/shfl_bw.h>
 #include <weft/scheduler/sparsert.h>
+#include <weft/scheduler/v_n_m.h>
 #include <weft/search/model/predict.h>
 
 #include <optional>
@@ -32,14 +33,13 @@ std::optional<Prediction> tried(const Configuration& configuration, const SpaceP
 /// What a recipe chooses for itself.
 Prediction unasked(const SpaceProblem& problem, const Target& target) {
   const auto weights = std::make_shared<const SparseTensor>(pack(*problem.matrix, problem.format));
-  const bool grouped = problem.format.parameters.contains("V");
+  const std::string& format = problem.format.name;
   try {
-    return {
-        grouped ? shfl_bw(problem.algorithm, weights, target) : sparsert(problem.algorithm, weights, target),
-        grouped ? "shfl_bw" : "sparsert",
-        {},
-        false,
-        {}};
+    if (format == "shfl_bw" || format == "vector_wise")
+      return {shfl_bw(problem.algorithm, weights, target), "shfl_bw", {}, false, {}};
+    if (format == "n_m" || format == "v_n_m")
+      return {v_n_m(problem.algorithm, weights, target), "v_n_m", {}, false, {}};
+    return {sparsert(problem.algorithm, weights, target), "sparsert", {}, false, {}};
   } catch (const UserError&) {
     return {default_schedule(problem.algorithm, weights, target), "default", {}, false, {}};
   }

@@ -27,9 +27,9 @@ void add_row_lengths(ProblemSummary& summary, const WeightMatrix& weights) {
   summary.row_variation = std::sqrt(std::max(0.0, variance)) / summary.row_mean;
 }
 
-std::int64_t parameter(const Format& format, const char* name) {
+std::int64_t parameter(const Format& format, const char* name, std::int64_t otherwise = 0) {
   const auto found = format.parameters.find(name);
-  return found == format.parameters.end() ? 0 : found->second;
+  return found == format.parameters.end() ? otherwise : found->second;
 }
 
 }  // namespace
@@ -43,6 +43,10 @@ std::int64_t ProblemSummary::kept_columns() const {
   return std::min(k, m > 0 ? (stored + m - 1) / m : 0);
 }
 
+std::int64_t ProblemSummary::gathered_columns() const {
+  return kept_of > 0 ? std::min(k, 2 * kept_columns()) : kept_columns();
+}
+
 double ProblemSummary::operations() const {
   return 2.0 * static_cast<double>(stored) * static_cast<double>(n);
 }
@@ -51,6 +55,14 @@ double ProblemSummary::bytes() const {
   const double elements = static_cast<double>(stored) + static_cast<double>(dense_elements) +
                           static_cast<double>(m) * static_cast<double>(n);
   return elements * static_cast<double>(size_of(dtype));
+}
+
+void add_format(ProblemSummary& summary, const Format& format) {
+  summary.group_rows = parameter(format, "V");
+  summary.block = parameter(format, "b");
+  if (format.name != "n_m" && format.name != "v_n_m") return;
+  summary.kept_of = 2;
+  summary.of_group = format.name == "n_m" ? 4 : parameter(format, "M", formats::PairOptions{}.columns);
 }
 
 ProblemSummary summary_of(const Algorithm& algorithm, const WeightMatrix& weights, const Format& format,
@@ -69,10 +81,7 @@ ProblemSummary summary_of(const Algorithm& algorithm, const WeightMatrix& weight
     for (const AffineIndex& index : factor.indices) summary.convolution |= index.plain() == nullptr;
   }
   add_row_lengths(summary, weights);
-  summary.group_rows = parameter(format, "V");
-  summary.block = parameter(format, "b");
-  summary.kept_of = parameter(format, "n");
-  summary.of_group = parameter(format, "m");
+  add_format(summary, format);
   return summary;
 }
 

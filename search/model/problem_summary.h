@@ -19,9 +19,9 @@ struct ProblemSummary {
   std::int64_t stored = 0;          ///< weights that are not pruned
   std::int64_t dense_elements = 0;  ///< of the dense operand: k * n, or the pixels of the images
   // What the format asks for; 0 where it has no such number.
-  std::int64_t group_rows = 0;  ///< V of shfl_bw, vector_wise and v_n_m
+  std::int64_t group_rows = 0;  ///< V of shfl_bw, vector_wise and v_n_m; of n_m, if it is given
   std::int64_t block = 0;       ///< b of bcsr and blocked_ell
-  std::int64_t kept_of = 0;     ///< N of N:M
+  std::int64_t kept_of = 0;     ///< N of N:M: 2 of n_m and v_n_m
   std::int64_t of_group = 0;    ///< M of N:M
   double row_mean = 0;          ///< stored weights of a row
   double row_variation = 0;     ///< standard deviation / mean
@@ -29,11 +29,16 @@ struct ProblemSummary {
   double density() const;
   /// Columns that a group of rows keeps, in the mean; rows of a group share all of theirs.
   std::int64_t kept_columns() const;
+  /// Columns of the dense operand that a group of rows reads: where a row keeps two of four, twice as many.
+  std::int64_t gathered_columns() const;
   /// Multiplications and additions of the stored weights.
   double operations() const;
   /// Stored values, the dense operand and the output, once each.
   double bytes() const;
 };
+
+/// Sets what the format asks for.
+void add_format(ProblemSummary& summary, const Format& format);
 
 /// One pass over the rows of the weights. The sizes that `algorithm` leaves open are taken as `open_size`.
 ProblemSummary summary_of(const Algorithm& algorithm, const WeightMatrix& weights, const Format& format,

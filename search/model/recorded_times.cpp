@@ -25,11 +25,6 @@ std::string name_of(const ProblemSummary& problem) {
   return name;
 }
 
-std::int64_t parameter(const Format& format, const char* name) {
-  const auto found = format.parameters.find(name);
-  return found == format.parameters.end() ? 0 : found->second;
-}
-
 TimingTable::Problem problem_of(const Record& record) {
   TimingTable::Problem problem;
   problem.summary = summary_of(record);
@@ -59,11 +54,9 @@ ProblemSummary summary_of(const Record& record) {
   problem.dense_elements = (problem.convolution ? problem.m : problem.k) * problem.n;
   problem.group_rows = record.pattern.group;
   if (!record.pattern.kind.empty() && record.pattern.kind != "auto") {
-    const Format format = parse_format(record.pattern.kind);
-    if (problem.group_rows == 0) problem.group_rows = parameter(format, "V");
-    problem.block = parameter(format, "b");
-    problem.kept_of = parameter(format, "n");
-    problem.of_group = parameter(format, "m");
+    const std::int64_t group = problem.group_rows;
+    add_format(problem, parse_format(record.pattern.kind));
+    if (group != 0) problem.group_rows = group;
   }
   problem.row_mean = record.pattern.row_mean;
   problem.row_variation = record.pattern.row_variation;

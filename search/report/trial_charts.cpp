@@ -15,6 +15,8 @@ std::string config_of(const StoredRecord& stored) {
 }
 
 std::string family_of(const ProblemTrials& problem) {
+  if (problem.summary.kept_of > 0)
+    return fmt::format("{}:{}", problem.summary.kept_of, problem.summary.of_group);
   if (problem.summary.group_rows > 0) return fmt::format("V = {}", problem.summary.group_rows);
   return problem.summary.convolution ? "convolution" : "unstructured";
 }

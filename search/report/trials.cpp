@@ -13,6 +13,7 @@ std::string name_of(const ProblemSummary& problem, const std::string& kernel) {
   std::string name =
       fmt::format("{}x{}x{}, {:.1f} % zero", problem.m, problem.k, problem.n, 100 * (1 - problem.density()));
   if (problem.group_rows > 0) name += fmt::format(", V={}", problem.group_rows);
+  if (problem.kept_of > 0) name += fmt::format(", {}:{}", problem.kept_of, problem.of_group);
   name += fmt::format(", {}", weft::name_of(problem.dtype));
   return kernel == "spmm" ? name : kernel + " " + name;
 }

@@ -5,6 +5,7 @@
 #include <weft/search/spaces/packed.h>
 #include <weft/search/spaces/shfl_bw.h>
 #include <weft/search/spaces/sparsert.h>
+#include <weft/search/spaces/v_n_m.h>
 
 #include <array>
 
@@ -33,7 +34,8 @@ Space default_space(const SpaceProblem& problem, const Target& target, const Spa
 }  // namespace
 
 std::span<const RecipeSpace> recipe_spaces() {
-  static const std::array<RecipeSpace, 3> all{{{"shfl_bw", why_no_shfl_bw, shfl_bw_space},
+  static const std::array<RecipeSpace, 4> all{{{"shfl_bw", why_no_shfl_bw, shfl_bw_space},
+                                               {"v_n_m", why_no_v_n_m, v_n_m_space},
                                                {"sparsert", why_no_sparsert, sparsert_space},
                                                {"default", why_no_default, default_space}}};
   return all;

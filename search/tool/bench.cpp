@@ -58,17 +58,22 @@ BenchPlace place_of(const Suite& suite, const Device& device, const Target& targ
   return place;
 }
 
+std::string cell_of_groups(const MeanLine& line) {
+  if (!line.pattern.empty()) return line.pattern;
+  return line.group_rows > 0 ? std::to_string(line.group_rows) : "-";
+}
+
 void print_summary(const Suite& suite, const std::vector<CaseResult>& results,
                    const std::vector<Contestant>& contestants) {
   Table table(table_heading(suite, contestants));
   for (const CaseResult& result : results) table.row(table_row(result));
   fmt::print("{}\n", table.text());
-  Table means({"zero", "batch", "V", "weft over", "problems", "geometric mean", "least", "at"});
+  Table means({"zero", "batch", suite.is_patterned() ? "pattern" : "V", "weft over", "problems",
+               "geometric mean", "least", "at"});
   const std::vector<MeanLine> lines = means_of(results);
   for (const MeanLine& line : lines) {
-    means.row({fmt::format("{:.0f} %", 100 * line.sparsity), std::to_string(line.batch),
-               line.group_rows > 0 ? std::to_string(line.group_rows) : "-", line.over,
-               std::to_string(line.cases), fmt::format("{:.2f}", line.mean),
+    means.row({fmt::format("{:.0f} %", 100 * line.sparsity), std::to_string(line.batch), cell_of_groups(line),
+               line.over, std::to_string(line.cases), fmt::format("{:.2f}", line.mean),
                fmt::format("{:.2f}", line.worst), line.worst_id});
   }
   if (!lines.empty()) fmt::print("{}\n", means.text());
@@ -118,9 +123,9 @@ int run(BenchVerb options) {
   const std::vector<SuiteCase> cases = cases_of(suite, options.selection);
   const Device device = parse_device(options.device);
   const Target& target = target_of(device);
-  if (suite.is_grouped() && !options.data.empty())
+  if (cases.front().is_structured() && !options.data.empty())
     throw UserError({"--data does not fit the suite", suite.name, options.data,
-                     "a suite without \"V\": weights in groups of rows are made, not read"});
+                     "a suite without \"V\" and \"patterns\": weights of a structure are made, not read"});
   const RealWeights real = options.data.empty() ? RealWeights() : RealWeights(options.data);
   JsonLog log(options.json);
   if (options.cold) options.bench.copies = 8;
@@ -163,6 +168,8 @@ void add_bench(CLI::App& app, Action& action) {
       "weft bench --suite shfl_bw_linear.json --only 5120x5120x4096 --sparsity 0.75 --V 128\n"
       "Convolutions of such weights, images innermost, beside cuDNN in its own layouts:\n"
       "weft bench --suite shfl_bw_conv.json --only conv4_x --batch 64 --sparsity 0.9\n"
+      "Weights that keep two of four on sparse tensor cores, beside cuBLAS and cuSPARSELt 2:4:\n"
+      "weft bench --suite v_n_m_linear.json --only 5120x5120x4096 --pattern 2:4,64:2:16\n"
       "Without a GPU: weft bench --suite sparsert_spmm.json --device cpu --only 1,18");
   verb->add_option("--suite", options->suite, "a JSON file with problems, their sparsities and element type")
       ->required();
@@ -178,6 +185,9 @@ void add_bench(CLI::App& app, Action& action) {
       ->delimiter(',');
   verb->add_option("--V", options->selection.group_rows,
                    "in place of the suite's V: rows that share their columns")
+      ->delimiter(',');
+  verb->add_option("--pattern", options->selection.patterns,
+                   "in place of the suite's patterns: 2:4 and V:2:M, as 64:2:16")
       ->delimiter(',');
   verb->add_option("--rounds", options->bench.rounds, "samples of every contestant")
       ->check(CLI::Range(1, 10000))

@@ -13,7 +13,8 @@ namespace weft::tool {
 namespace {
 
 constexpr std::string_view prefix = "made:";
-constexpr std::string_view example = "made:M=512,K=1024,sparsity=0.9, and V=64 or seed=1";
+constexpr std::string_view example =
+    "made:M=512,K=1024,sparsity=0.9, and V=64 or seed=1; made:M=512,K=1024,V=64,of=16 for 64:2:16";
 
 [[noreturn]] void refuse(std::string_view found) {
   throw UserError({"made weights cannot be read", "--weights", std::string(found), std::string(example)});
@@ -30,11 +31,29 @@ std::map<std::string, double, std::less<>> parts_of(std::string_view rest) {
     const std::string_view text = part.substr(equals + 1);
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool known = name == "M" || name == "K" || name == "sparsity" || name == "V" || name == "seed";
+    const bool known =
+        name == "M" || name == "K" || name == "sparsity" || name == "V" || name == "of" || name == "seed";
     if (!known || error != std::errc() || end != text.data() + text.size()) refuse(part);
     if (!parts.emplace(name, value).second) refuse(part);
   }
   return parts;
+}
+
+WeightMatrix drawn(const SuiteCase& chosen, DType dtype, std::uint64_t seed) {
+  const auto [rows, columns] = std::pair(chosen.problem.m, chosen.problem.k);
+  if (chosen.pattern)
+    return pair_weights(
+        {.rows = rows, .columns = columns, .pattern = *chosen.pattern, .dtype = dtype, .seed = seed});
+  if (chosen.group_rows > 0)
+    return shfl_bw_weights({.rows = rows,
+                            .columns = columns,
+                            .sparsity = chosen.sparsity,
+                            .group_rows = chosen.group_rows,
+                            .dtype = dtype,
+                            .seed = seed})
+        .matrix;
+  return synthetic_layer(
+      {.rows = rows, .columns = columns, .sparsity = chosen.sparsity, .dtype = dtype, .seed = seed});
 }
 
 }  // namespace
@@ -56,33 +75,27 @@ WeightMatrix made_weights(const std::string& text, DType dtype) {
       refuse(fmt::format("{}={}", name, value));
     return static_cast<std::int64_t>(value);
   };
-  const double sparsity = number("sparsity", -1);
+  SuiteCase chosen;
+  if (parts.count("of") > 0) {
+    // 2:4 is a pattern of rows, whatever V says.
+    const std::int64_t of = whole("of", 0);
+    const std::string group = of == 4 ? "" : fmt::format("{}:", whole("V", 0));
+    chosen.pattern = pair_pattern_named(fmt::format("{}2:{}", group, of));
+    if (!chosen.pattern) refuse(text);
+  }
+  const double sparsity = number("sparsity", chosen.pattern ? chosen.pattern->sparsity() : -1);
   const bool has_sparsity = sparsity >= 0 && sparsity < 1;
   if (whole("M", 0) < 1 || whole("K", 0) < 1 || !has_sparsity) refuse(text);
-  SuiteCase chosen;
+  if (chosen.pattern && std::abs(sparsity - chosen.pattern->sparsity()) > 1e-6) refuse(text);
   chosen.problem.m = whole("M", 0);
   chosen.problem.k = whole("K", 0);
   chosen.problem.n = 1;
   chosen.sparsity = sparsity;
-  chosen.group_rows = whole("V", 0);
-  if (parts.count("V") > 0 && chosen.group_rows < 1) refuse(text);
+  if (!chosen.pattern) chosen.group_rows = whole("V", 0);
+  if (parts.count("V") > 0 && whole("V", 0) < 1) refuse(text);
   const Workload workload = make_workload(chosen, dtype, {});
   WeightMatrix matrix = workload.matrix;
-  if (parts.count("seed") > 0) {
-    const auto seed = static_cast<std::uint64_t>(whole("seed", 1));
-    matrix = chosen.group_rows > 0 ? shfl_bw_weights({.rows = matrix.rows,
-                                                      .columns = matrix.columns,
-                                                      .sparsity = sparsity,
-                                                      .group_rows = chosen.group_rows,
-                                                      .dtype = dtype,
-                                                      .seed = seed})
-                                         .matrix
-                                   : synthetic_layer({.rows = matrix.rows,
-                                                      .columns = matrix.columns,
-                                                      .sparsity = sparsity,
-                                                      .dtype = dtype,
-                                                      .seed = seed});
-  }
+  if (parts.count("seed") > 0) matrix = drawn(chosen, dtype, static_cast<std::uint64_t>(whole("seed", 1)));
   matrix.shape = {matrix.rows, matrix.columns};
   matrix.origin = text;
   return matrix;

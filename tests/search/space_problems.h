@@ -26,6 +26,14 @@ inline SpaceProblem grouped_problem(std::int64_t rows, std::int64_t inner, std::
           std::make_shared<const WeightMatrix>(std::move(drawn.matrix)), formats::shfl_bw({.rows = group})};
 }
 
+/// 2:4, or V:2:M.
+inline SpaceProblem pair_problem(std::int64_t rows, std::int64_t inner, std::int64_t width,
+                                 PairPattern pattern, DType dtype = DType::f16) {
+  WeightMatrix drawn = pair_weights({.rows = rows, .columns = inner, .pattern = pattern, .dtype = dtype});
+  return {spmm_algorithm(rows, inner, width, dtype), std::make_shared<const WeightMatrix>(std::move(drawn)),
+          pattern.format()};
+}
+
 /// A convolution of 3 x 3 over 28 x 28 pixels.
 inline SpaceProblem image_problem() {
   Convolution convolution;

@@ -201,6 +201,12 @@ TEST(Space, OfWhatARecipeIsFor) {
               ElementsAre("default"));
   EXPECT_THAT(names(spaces_for(grouped_problem(128, 64, 64, 64, DType::bf16), target_named("sm_75"))),
               ElementsAre("default"));
+  for (const PairPattern pattern : {PairPattern{}, PairPattern{64, 16}}) {
+    EXPECT_THAT(names(spaces_for(pair_problem(128, 64, 64, pattern), target_named("sm_80"))),
+                ElementsAre("v_n_m", "default"));
+    EXPECT_THAT(names(spaces_for(pair_problem(128, 64, 64, pattern), target_named("sm_75"))),
+                ElementsAre("default"));
+  }
   EXPECT_THROW(space_of("sparsert", grouped_problem(128, 64, 64, 64), target_named("sm_80")), UserError);
   EXPECT_THROW(space_of("sparsrt", unstructured_problem(64, 64, 64), target_named("sm_80")), UserError);
 }

@@ -160,6 +160,51 @@ TEST(StructuredWeights, TwoOfFourKeepsTheLargest) {
   EXPECT_EQ(half.sparsity(), 0.5);
 }
 
+TEST(StructuredWeights, PairsFitTheirPattern) {
+  for (const auto& [rows, of] : {std::pair(0, 4), std::pair(16, 8), std::pair(64, 10), std::pair(32, 100)}) {
+    const PairPattern pattern{rows, of};
+    SCOPED_TRACE(pattern.text());
+    const WeightMatrix matrix = pair_weights({.rows = 100, .columns = 207, .pattern = pattern});
+    matrix.check();
+    // Two of every whole block, and of the rest what there is.
+    const std::int64_t rest = std::min<std::int64_t>(2, 207 % of);
+    EXPECT_EQ(matrix.stored(), 100 * (207 / of * 2 + rest));
+    EXPECT_NO_THROW(pack(matrix, pattern.format()));
+    const WeightMatrix again = pair_weights({.rows = 100, .columns = 207, .pattern = pattern});
+    EXPECT_EQ(again.column, matrix.column);
+    const WeightMatrix other = pair_weights({.rows = 100, .columns = 207, .pattern = pattern, .seed = 2});
+    EXPECT_NE(other.column, matrix.column);
+  }
+}
+
+TEST(StructuredWeights, PairsUseEveryPairOfColumns) {
+  const WeightMatrix matrix = pair_weights({.rows = 600, .columns = 4, .pattern = {}});
+  std::map<std::pair<std::int32_t, std::int32_t>, int> seen;
+  for (std::size_t i = 0; i < matrix.column.size(); i += 2) ++seen[{matrix.column[i], matrix.column[i + 1]}];
+  ASSERT_EQ(seen.size(), 6U);
+  for (const auto& [pair, count] : seen) EXPECT_NEAR(count, 100, 40) << pair.first << ", " << pair.second;
+}
+
+TEST(StructuredWeights, WorkloadsOfPatterns) {
+  SuiteCase chosen;
+  chosen.problem.m = 100;
+  chosen.problem.k = 72;
+  chosen.problem.n = 24;
+  chosen.pattern = PairPattern{64, 16};
+  chosen.sparsity = chosen.pattern->sparsity();
+  const Workload workload = make_workload(chosen, DType::f16, {});
+  EXPECT_THAT(workload.source, testing::HasSubstr("64:2:16, seed"));
+  EXPECT_EQ(workload.pattern, chosen.pattern);
+  const Ceilings ceilings = ceilings_of(DType::f16);
+  const GroupLimits limits = group_limits(workload, ceilings).value();
+  // Two groups of 64 rows; 4 columns of each of four blocks, and 4 of the last one's 8: 20, filled up to 32.
+  EXPECT_DOUBLE_EQ(limits.tensor, 1e6 * 128 * 32 * 24 / ceilings.tensor_operations_a_second);
+  const double bytes = 2.0 * 20 * 24 * 2 + 100 * 10 * 2.25;
+  EXPECT_DOUBLE_EQ(limits.l2, 1e6 * bytes / ceilings.l2_bytes_a_second);
+  chosen.pattern = PairPattern{};
+  EXPECT_EQ(group_limits(make_workload(chosen, DType::f16, {}), ceilings)->l2, 0);
+}
+
 TEST(StructuredWeights, WorkloadsOfCasesWithGroups) {
   SuiteProblem problem;
   problem.m = 96;

@@ -109,6 +109,55 @@ TEST(Suite, GroupsOfASuiteWithoutAreRefused) {
   EXPECT_THROW(cases_of(suite, {{}, {}, {}, {64}}), UserError);
 }
 
+const std::string patterned = R"({"suite": "pairs", "dtype": "f16", "patterns": ["2:4", "64:2:16"],
+ "problems": [{"M": 128, "K": 96, "N": 8}]})";
+
+TEST(Suite, Patterns) {
+  const Suite suite = parse_suite(patterned, "p.json");
+  EXPECT_TRUE(suite.is_patterned());
+  EXPECT_FALSE(suite.is_grouped());
+  const std::vector<SuiteCase> cases = cases_of(suite);
+  ASSERT_EQ(cases.size(), 2U);
+  EXPECT_EQ(cases[0].pattern->text(), "2:4");
+  EXPECT_EQ(cases[0].pattern->format(), Format({"n_m", {}}));
+  EXPECT_EQ(cases[0].sparsity, 0.5);
+  EXPECT_EQ(cases[1].pattern->format(), Format({"v_n_m", {{"V", 64}, {"M", 16}}}));
+  EXPECT_EQ(cases[1].sparsity, 0.875);
+  EXPECT_EQ(cases[1].group_rows, 0);
+  SuiteSelection selection;
+  selection.patterns = {"128:2:8"};
+  EXPECT_EQ(cases_of(suite, selection).front().pattern->text(), "128:2:8");
+}
+
+TEST(Suite, PatternsThatCannotBeAreRefused) {
+  for (const std::string wrong : {"2:8", "64:2", "64:1:8", "0:2:8", "64:2:3", "64:2:8x", "x", ""}) {
+    EXPECT_THAT(error_of(replaced(patterned, "64:2:16", wrong)),
+                testing::AllOf(HasSubstr("line 1"), HasSubstr("patterns"), HasSubstr("64:2:16")))
+        << wrong;
+  }
+  EXPECT_THAT(error_of(replaced(patterned, "\"problems\"", "\"sparsity\": [0.5], \"problems\"")),
+              HasSubstr("beside \"patterns\""));
+  const auto refusal = [](const std::string& text, const SuiteSelection& selection) -> std::string {
+    try {
+      cases_of(parse_suite(text, "s.json"), selection);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  SuiteSelection selection;
+  selection.patterns = {"2:4"};
+  EXPECT_THAT(refusal(products, selection), HasSubstr("a suite with the field \"patterns\""));
+  selection.patterns = {"2:5"};
+  EXPECT_THAT(refusal(patterned, selection), HasSubstr("no such pattern"));
+  selection = {};
+  selection.sparsity = {0.75};
+  EXPECT_THAT(refusal(patterned, selection), HasSubstr("a sparsity cannot be chosen"));
+  selection = {};
+  selection.group_rows = {64};
+  EXPECT_THAT(refusal(patterned, selection), HasSubstr("groups of rows cannot be chosen"));
+}
+
 TEST(Suite, ProblemsAreChosenByIdLabelAndSize) {
   const Suite suite = parse_suite(products, "s.json");
   EXPECT_EQ(cases_of(suite, {{"7"}, {0.9}, {1}, {}}).size(), 1U);
@@ -135,7 +184,7 @@ TEST(Suite, ErrorsNameFieldAndLine) {
               AllOf(HasSubstr("line 9"), HasSubstr("field \"F\"")));
   EXPECT_THAT(error_of(replaced(products, "[1, 32]", "[]")),
               AllOf(HasSubstr("line 6"), HasSubstr("n_scale")));
-  EXPECT_THAT(error_of(replaced(products, "\"sparsity\"", "\"patterns\"")),
+  EXPECT_THAT(error_of(replaced(products, "\"sparsity\"", "\"zeros\"")),
               HasSubstr("field \"sparsity\": it is missing"));
   EXPECT_THAT(error_of(replaced(products, "64, \"K\"", "64.5, \"K\"")), HasSubstr("field \"M\": 64.5"));
   EXPECT_THAT(error_of(replaced(products, "\"M\": 64", "\"M\": 18446744073709551615")),

@@ -35,6 +35,19 @@ TEST(VendorContestants, OfWeightsInGroups) {
               ElementsAre("cuDNN f16", "cuDNN f16, pruned weights"));
 }
 
+TEST(VendorContestants, OfPatterns) {
+  const Suite suite = parse_suite(R"({"suite": "p", "dtype": "f16", "patterns": ["16:2:8"],
+                                      "problems": [{"M": 64, "K": 96, "N": 24}]})",
+                                  "p.json");
+  const auto all = vendor_contestants(suite, Libraries(Device::cpu()), DenseType::f16);
+  EXPECT_THAT(names_of(all), ElementsAre("cuBLAS f16", "cuBLAS f16, pruned weights", "cuSPARSELt 2:4"));
+  // 2:4 has weights of its own whatever the pattern is.
+  const SuiteCase chosen = cases_of(suite).front();
+  const Workload workload = make_workload(chosen, DType::f16, {});
+  EXPECT_EQ(workload.matrix.stored(), 64 * 24);
+  EXPECT_EQ(all[2].own_weights(chosen, workload).matrix.stored(), 64 * 48);
+}
+
 TEST(VendorContestants, OfUnstructuredWeights) {
   const Libraries libraries(Device::cpu());
   const auto suite = parse_suite(R"({"suite": "s", "dtype": "f32", "sparsity": [0.5],
@@ -118,7 +131,8 @@ TEST(VendorContestants, ACaseThatCannotHaveTheirWeightsSaysWhy) {
 TEST(VendorContestants, RecipesEnterByTheirWeights) {
   const Suite grouped = parse_suite(products, "s.json");
   for (const Recipe& recipe : recipes()) {
-    EXPECT_EQ(recipe.is_for(grouped), recipe.weights != RecipeWeights::unstructured) << recipe.name;
+    const bool expected = recipe.weights == RecipeWeights::any || recipe.weights == RecipeWeights::grouped;
+    EXPECT_EQ(recipe.is_for(grouped), expected) << recipe.name;
     if (recipe.name == "sparsert") {
       EXPECT_FALSE(recipe.is_for(grouped)) << "it is for unstructured weights";
     }

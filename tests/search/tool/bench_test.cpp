@@ -68,6 +68,28 @@ TEST_F(BenchVerb, MeasuresTheChosenPart) {
   EXPECT_EQ(lines().back()["V"], 32);
 }
 
+TEST_F(BenchVerb, MeasuresPatterns) {
+  std::ofstream(suite()) << R"({"suite": "pairs", "dtype": "f16", "patterns": ["2:4", "16:2:8"],
+                                "problems": [{"model": "toy", "M": 40, "K": 52, "N": 8}]})";
+  EXPECT_EQ(bench({"--json", log()}), 0) << said;
+  const auto all = lines();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0]["pattern"], "2:4");
+  EXPECT_EQ(all[1]["pattern"], "16:2:8");
+  EXPECT_EQ(all[1]["V"], 16);
+  EXPECT_EQ(all[1]["sparsity"]["nnz"], 40 * (6 * 2 + 2));
+  for (const auto& line : all) {
+    ASSERT_EQ(line["entries"].size(), 1U);
+    EXPECT_EQ(line["entries"][0]["name"], "weft v_n_m");
+    EXPECT_EQ(line["entries"][0]["verify"]["rows"], 40);
+  }
+  EXPECT_THAT(printed, testing::AllOf(HasSubstr("pattern"), HasSubstr("16:2:8"), HasSubstr("of L2")));
+  EXPECT_EQ(bench({"--pattern", "16:2:4", "--json", log()}), 0) << said;
+  EXPECT_EQ(lines().back()["pattern"], "16:2:4");
+  EXPECT_EQ(bench({"--sparsity", "0.5"}), 2);
+  EXPECT_THAT(said, HasSubstr("a suite with \"patterns\" has the sparsity of each"));
+}
+
 TEST_F(BenchVerb, RefusesWhatDoesNotFitTheSuite) {
   EXPECT_EQ(bench({"--recipe", "sparsert"}), 2);
   EXPECT_THAT(said, HasSubstr("no such recipe for this suite"));

@@ -130,6 +130,43 @@ TEST_F(PruneVerb, JsonNamesEveryMethodTheAskedOneFirst) {
   EXPECT_EQ(single.at("methods").at(0).at("kept"), 96 * 36);
 }
 
+TEST_F(PruneVerb, PatternsHaveASparsityOfTheirOwn) {
+  for (const std::string format : {"n_m", "v_n_m:M=8,V=32", "v_n_m:M=10,V=16"}) {
+    SCOPED_TRACE(format);
+    const Answer answer = call(
+        {"prune", path("net.safetensors"), "--format", format, "--json", "-o", path("pruned.safetensors")});
+    ASSERT_EQ(answer.code, 0) << answer.errors;
+    const auto methods = nlohmann::json::parse(answer.out).at("methods");
+    ASSERT_EQ(methods.size(), 5U);
+    EXPECT_EQ(methods.at(0).at("format"), format);
+    const std::int64_t kept = 96 * (format == "n_m" ? 36 : format == "v_n_m:M=8,V=32" ? 18 : 16);
+    EXPECT_EQ(methods.at(0).at("kept"), kept);
+    EXPECT_EQ(methods.at(1).at("format"), "csr");
+    EXPECT_EQ(methods.at(1).at("kept"), kept);
+    for (std::size_t other = 2; other < 5; ++other) EXPECT_LE(methods.at(other).at("kept"), kept);
+    EXPECT_GE(methods.at(1).at("kept_score"), methods.at(0).at("kept_score"));
+    // A filter of four dimensions, and the format holds what was written.
+    const WeightMatrix after = read(path("pruned.safetensors"));
+    EXPECT_EQ(after.shape, (std::vector<std::int64_t>{96, 8, 3, 3}));
+    EXPECT_EQ(after.stored(), kept);
+    EXPECT_NO_THROW(pack(after, parse_format(format)));
+    EXPECT_THAT(
+        call({"inspect", path("pruned.safetensors")}).out,
+        HasSubstr(format == "n_m" ? "structure             n_m: 50.0 %" : "structure             v_n_m:M="));
+  }
+  const auto refusal = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"prune", path("filter.npy"), "--format"});
+    const Answer answer = call(options);
+    EXPECT_EQ(answer.code, 2);
+    return answer.errors;
+  };
+  EXPECT_EQ(call({"prune", path("filter.npy"), "--format", "n_m", "--sparsity", "0.5"}).code, 0);
+  EXPECT_THAT(refusal({"n_m", "--sparsity", "0.75"}),
+              AllOf(HasSubstr("0.75"), HasSubstr("0.5, which follows")));
+  EXPECT_THAT(refusal({"shfl_bw:V=16"}), AllOf(HasSubstr("--sparsity"), HasSubstr("shfl_bw:V=16")));
+  EXPECT_THAT(refusal({"v_n_m:M=9"}), HasSubstr("M=9"));
+}
+
 TEST_F(PruneVerb, ScoresDecide) {
   Array scores(DType::f32, {96, 8, 3, 3});
   for (std::int64_t i = 0; i < scores.size(); ++i) scores.set(i, i % 72 < 18 ? 1 : 0);

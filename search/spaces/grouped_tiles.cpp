@@ -1,0 +1,342 @@
+// The knobs of Huang et al. (DAC 2022), table 4, and more; those of VENOM (SC 2023) are among them.
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/recipe_parts.h>
+#include <weft/search/spaces/conditions.h>
+#include <weft/search/spaces/grouped_tiles.h>
+#include <weft/search/spaces/packed.h>
+#include <weft/search/spaces/recipe_knobs.h>
+#include <weft/search/spaces/shfl_bw_measured.h>
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+using ir::Expr;
+
+constexpr std::int64_t warp_size = 32, rows_of_warp = 16, run = 8;
+constexpr std::int64_t bytes_of_element = 2;
+constexpr std::int64_t processors = 132;  ///< of an H200
+constexpr std::int64_t tallest = 256;     ///< rows of a tile, where the weights ask for no groups
+constexpr std::int64_t wgmma = 3;         ///< ShflBwInstruction::wgmma
+
+Expr v(const char* knob) {
+  return ir::variable(knob);
+}
+
+/// Of the product, or the pixels and images of a convolution; without a value where a launch says how many.
+Extent columns_of(const Algorithm& algorithm) {
+  const GatheredProduct loops = gathered_product(algorithm);
+  if (loops.columns.size() == 1) return extent_of(algorithm, loops.columns.front());
+  std::int64_t product = 1;
+  for (const std::string& name : loops.columns) product *= extent_of(algorithm, name).value;
+  return product;
+}
+
+/// Whether columns beside one another lie so in the dense operand, two at least.
+bool runs_of(const Algorithm& algorithm) {
+  const GatheredProduct loops = gathered_product(algorithm);
+  if (!extent_of(algorithm, loops.columns.back()).is_multiple_of(2)) return false;
+  for (const TensorAccess& factor : algorithm.factors) {
+    const std::string* last = factor.indices.back().plain();
+    if (algorithm.operands[factor.operand].name == loops.dense)
+      return last != nullptr && *last == loops.columns.back();
+  }
+  return false;
+}
+
+bool keeps_pairs(const Format& format) {
+  return format.name == "n_m" || format.name == "v_n_m";
+}
+
+/// Rows of a group; 0 where the format has no number of them.
+std::int64_t group_of(const Format& format) {
+  const auto given = format.parameters.find("V");
+  if (given != format.parameters.end()) return given->second;
+  return format.name == "n_m" ? tallest : 0;
+}
+
+/// What the knobs of a point come to.
+class Tiles {
+ public:
+  Tiles(const SpaceProblem& problem, const Target& target, const SpaceOptions& options)
+      : target_(target),
+        options_(options),
+        pairs_(keeps_pairs(problem.format)),
+        group_(group_of(problem.format)),
+        weights_(*problem.matrix),
+        columns_(columns_of(problem.algorithm)),
+        runs_(runs_of(problem.algorithm)),
+        halves_(weights_.values.dtype() == DType::f16) {
+    if (pairs_) places_ = {64, 128};
+    if (const auto places = problem.format.parameters.find("k"); places != problem.format.parameters.end())
+      places_ = {places->second};
+  }
+
+  std::vector<ir::Knob> knobs() const {
+    const bool hopper = target_.name == "sm_90a", roles = target_.sm >= 90, ahead = target_.sm >= 80;
+    using Values = std::vector<std::int64_t>;
+    Values instructions;
+    if (halves_ && !pairs_) instructions.push_back(1);
+    if (ahead) instructions.push_back(2);
+    if (hopper) instructions.push_back(wgmma);
+    return {
+        {"tile_m", {16, 32, 64, 128, 256}},
+        {"tile_n", {64, 128, 256, 512}},
+        {"tile_k", places_},
+        {"instruction", instructions},
+        {"warp_m", {16, 32, 64, 128}},
+        {"warp_n", {16, 32, 64, 128, 256}},
+        {"stages", ahead ? Values{1, 2, 3, 4, 5, 6, 8} : Values{1}},
+        {"producers", roles ? Values{0, 4} : Values{0}},
+        {"producer_registers", roles ? Values{0, 88} : Values{0}},
+        {"consumer_registers", roles ? Values{0, 152, 208} : Values{0}},
+        {"groups", {1, 2, 4}},
+        {"line", {16, 32, 64}},
+        {"blocks", {0, processors, 2 * processors}},
+    };
+  }
+
+  std::vector<Constraint> constraints() const {
+    Conditions list;
+    shape(list);
+    instruction(list);
+    roles(list);
+    resources(list);
+    return list.take();
+  }
+
+  std::vector<Constraint> preferences() const {
+    Conditions list;
+    const Expr by_warpgroups = ir::equal(v("instruction"), wgmma);
+    if (target_.sm >= 80)
+      list.at_most("deep instruction", "the instruction with more places does the same in fewer", {}, 2,
+                   v("instruction"));
+    list.at_most("warps", "warps that keep a processor busy", "warps", 4, warps());
+    list.at_most("sums", "accumulators of a thread, so that loads are few", "registers",
+                 target_.name == "sm_90a" && !pairs_ ? 16 : 32, accumulators());
+    if (target_.sm >= 80)
+      list.at_most("copies ahead", "tiles under way, so that nobody waits for one", "stages", 2, v("stages"));
+    list.at_most("registers of roles", "both set or neither", {},
+                 one_if(ir::equal(v("producer_registers"), 0)),
+                 one_if(ir::equal(v("consumer_registers"), 0)));
+    list.at_most("registers of roles (2)", "both set or neither", {},
+                 one_if(ir::equal(v("consumer_registers"), 0)),
+                 one_if(ir::equal(v("producer_registers"), 0)));
+    list.at_most("lines", "the longest that fit a warp's columns, or 32", {},
+                 ir::minimum(ir::select(by_warpgroups, 64, 32), v("warp_n")), v("line"));
+    if (target_.name == "sm_90a" && !pairs_) prefer_what_was_fast(list, group_);
+    if (columns_.is_static()) {
+      list.at_most("columns", "columns of a tile, of which half are there", "columns", v("tile_n"),
+                   std::max<std::int64_t>(64, 2 * columns_.value - 1));
+      list.where(ir::equal(v("groups"), 1));
+      list.at_most("persistent blocks", "tiles for every block that goes through them", "tiles", v("blocks"),
+                   tiles());
+      list.everywhere();
+      list.at_most("shared sums", "tiles that leave processors without one", "tiles",
+                   (v("groups") - 1) * tiles(), 2 * processors);
+    }
+    return list.take();
+  }
+
+ private:
+  Expr by_warpgroups() const { return ir::equal(v("instruction"), wgmma); }
+  Expr sums() const { return (v("tile_m") / v("warp_m")) * (v("tile_n") / v("warp_n")); }
+  Expr warps() const { return sums() * ir::select(by_warpgroups(), 4, 1); }
+  /// At least a warp: a point without any is refused by another condition.
+  Expr threads() const { return ir::maximum(warps() + v("producers"), 1) * warp_size; }
+  Expr accumulators() const {
+    return v("warp_m") * v("warp_n") / ir::select(by_warpgroups(), 4 * warp_size, warp_size);
+  }
+  Expr tiles() const {
+    return ir::ceil_divide(weights_.rows, v("tile_m")) * ir::ceil_divide(columns_.value, v("tile_n"));
+  }
+
+  void shape(Conditions& list) const {
+    list.at_most("rows of a group", "rows of a tile, which are of one group of V", "rows", v("tile_m"),
+                 group_);
+    list.divides("rows of a warp", "rows of a tile that no warp takes", v("warp_m"), v("tile_m"));
+    list.divides("columns of a warp", "columns of a tile that no warp takes", v("warp_n"), v("tile_n"));
+    list.at_most("line", "columns of a line that results leave through, of those of a warp", "columns",
+                 v("line"), v("warp_n"));
+    list.divides("lines of a warp", "columns of a warp in no line", v("line"), v("warp_n"));
+    if (columns_.is_static())
+      list.at_most("grid y", "tiles beside one another", "blocks",
+                   ir::ceil_divide(columns_.value, v("tile_n")), 65535);
+  }
+
+  void instruction(Conditions& list) const {
+    const Expr kind = v("instruction");
+    list.at_most("instruction", "the architecture that has the instruction, with 1 for sm_90a", {},
+                 ir::select(ir::equal(kind, wgmma), 901, ir::select(ir::equal(kind, 2), 800, 750)),
+                 target_.sm * 10 + (target_.architecture_specific ? 1 : 0));
+    list.divides("rows of an instruction", "rows of a warp that no instruction takes",
+                 ir::select(by_warpgroups(), 64, 16), v("warp_m"));
+  }
+
+  void roles(Conditions& list) const {
+    const Expr producers = v("producers");
+    const Expr has = ir::minimum(producers, 1);
+    if (target_.sm < 80) {
+      list.at_most("copies ahead", "stages, of a target whose copies cannot run ahead", "stages", v("stages"),
+                   1);
+    } else {
+      list.at_most("copies ahead", "stages", "stages", v("stages"), 8);
+    }
+    list.at_most("roles", "warps that only copy, where the target and runs of columns have such copies",
+                 "warps", producers, target_.sm >= 90 && runs_ ? 4 : 0);
+    list.at_most("stages of roles", "stages that warps with roles need", "stages", has * 2, v("stages"));
+    list.at_most("groups of roles", "groups that share a sum, beside warps with roles", "groups",
+                 has * v("groups"), 1);
+    const Expr set = ir::minimum(v("producer_registers") + v("consumer_registers"), 1);
+    list.at_most("registers of roles", "registers are set where warps have roles", {}, set, has);
+    list.divides("warpgroups", "warps that are in no group whose registers are set",
+                 ir::select(ir::equal(set, 0), 1, 4), warps());
+    registers_of_roles(list);
+  }
+
+  /// Of what a block with so many consumers begins with, a number for each count of their warpgroups: Z3 has
+  /// no patience with quotients of knobs.
+  template <class Number>
+  Expr with_consumers(Number&& of_threads) const {
+    constexpr std::int64_t group = 4 * warp_size;
+    const std::int64_t most = target_.threads_per_block / group - 1;
+    Expr number = ir::integer(of_threads((most + 1) * group));
+    for (std::int64_t groups = most - 1; groups > 0; --groups)
+      number = ir::select(warps() <= 4 * groups, of_threads((groups + 1) * group), number);
+    return number;
+  }
+
+  /// As specialize_warps asks: a block begins with the same number for each thread, and consumers get more
+  /// only from producers.
+  void registers_of_roles(Conditions& list) const {
+    const Expr own = v("producer_registers"), others = v("consumer_registers");
+    const auto of_each = [this](std::int64_t threads) {
+      return std::min(target_.registers_per_thread, target_.registers_per_multiprocessor / threads / 8 * 8);
+    };
+    const Expr each = with_consumers(of_each);
+    const Expr all = with_consumers([&](std::int64_t threads) { return of_each(threads) * threads; });
+    list.at_most("registers of producers", "registers that producers keep, of those they begin with",
+                 "registers", own, each);
+    list.where(ir::integer(0) < others);
+    list.at_most("registers of producers (2)", "registers that producers keep, of the consumers'",
+                 "registers", own, others);
+    list.where(ir::equal(own, 0));
+    list.at_most("registers of consumers", "registers of consumers, to whom producers give up none",
+                 "registers", others, each);
+    list.everywhere();
+    list.sum_at_most("registers of all roles", "registers of all threads of a block", "registers",
+                     {{"producers", own * (4 * warp_size)}, {"consumers", others * (warps() * warp_size)}},
+                     all);
+  }
+
+  void resources(Conditions& list) const {
+    const std::int64_t resident = options_.resident_blocks;
+    list.at_most("threads", "threads of a block", "threads", threads(), target_.threads_per_block);
+    const Expr line = rows_of_warp * bytes_of_element * (v("line") + run);
+    const Expr barriers = ir::minimum(v("producers"), 1) * (2 * ir::ceil_divide(v("stages"), 2) * 16);
+    const Expr kept = v("tile_m") * v("tile_k") * bytes_of_element;
+    // Half of the values of a pattern, and two bits for each of those.
+    const Parts shared{{"A", (pairs_ ? kept * 9 / 16 : kept) * v("stages")},
+                       {"B", v("tile_k") * v("tile_n") * bytes_of_element * v("stages")},
+                       {"lines", line * warps()},
+                       {"barriers", barriers}};
+    list.sum_at_most("shared memory", "bytes of shared memory of a block", "B", shared,
+                     target_.shared_bytes_per_block);
+    list.sum_at_most("registers", "32-bit registers of a thread", "registers", registers(),
+                     registers_there());
+    if (resident <= 1) return;
+    Expr of_block = ir::integer(target_.shared_bytes_reserved);
+    for (const auto& [name, bytes] : shared) of_block = of_block + bytes;
+    list.at_most("shared memory of a multiprocessor", fmt::format("bytes of {} blocks", resident), "B",
+                 of_block * resident, target_.shared_bytes_per_multiprocessor);
+    list.at_most("threads of a multiprocessor", fmt::format("threads of {} blocks", resident), "threads",
+                 threads() * resident, target_.threads_per_multiprocessor);
+  }
+
+  /// An estimate, fitted to what ptxas said of some hundred kernels: accumulators; fragments, of which half
+  /// are there at a time; addresses; and what copies hold that no other warps and no asynchronous copies
+  /// make. Blocks that share a sum need more where they add it up.
+  Parts registers() const {
+    const Expr several = ir::minimum(v("groups") - 1, 1);
+    const Expr roles = ir::minimum(v("producers"), 1);
+    // Sparse instructions take twice the rows of the dense operand, and codes.
+    const Expr fragments =
+        pairs_ ? v("warp_m") / 16 * 3 + v("warp_n") / 4 : v("warp_m") / 16 * 2 + v("warp_n") / 8;
+    const Expr of_wide = ir::select(ir::integer(127) < v("warp_n"), 70, 0);
+    const Expr copies = ir::select(ir::equal(v("stages"), 1), accumulators() + of_wide, ir::integer(0));
+    const Expr of_warps = ir::select(ir::equal(roles, 1), ir::integer(0), fragments + copies);
+    return {
+        {"sums", accumulators()},
+        {"operands", ir::select(by_warpgroups(), ir::integer(0), of_warps)},
+        {"shared sums", several * ir::select(by_warpgroups(), accumulators() / 2, accumulators() * 3 / 4)},
+        {"addresses", ir::select(ir::equal(roles, 1) && ir::equal(one_if(by_warpgroups()), 0), 32, 40) +
+                          options_.more_registers}};
+  }
+
+  Expr registers_there() const {
+    const Expr of_all = target_.registers_per_multiprocessor / options_.resident_blocks / threads() / 8 * 8;
+    const Expr shared_out = ir::minimum(target_.registers_per_thread, of_all);
+    return ir::select(ir::equal(v("consumer_registers"), 0), shared_out, v("consumer_registers"));
+  }
+
+  const Target& target_;
+  SpaceOptions options_;
+  bool pairs_;  ///< two of four are kept
+  std::int64_t group_;
+  const WeightMatrix& weights_;
+  Extent columns_;
+  bool runs_;
+  bool halves_;
+  std::vector<std::int64_t> places_{16, 32, 64};
+};
+
+}  // namespace
+
+std::string why_no_grouped_tiles(const SpaceProblem& problem, const Target& target) {
+  const GatheredProduct loops = gathered_product(problem.algorithm);
+  if (loops.rows.empty() || loops.columns.empty())
+    return "the algorithm is no product of two matrices, and no convolution";
+  for (const std::string& name : loops.columns) {
+    if (loops.columns.size() > 1 && !extent_of(problem.algorithm, name).is_static())
+      return "the launch decides about the columns of a convolution";
+  }
+  const DType dtype = problem.matrix->values.dtype();
+  const bool halves = dtype == DType::f16 || (dtype == DType::bf16 && target.sm >= 80);
+  if (!halves)
+    return fmt::format("tensor cores of {} multiply no {} with sums in f32", target.name, name_of(dtype));
+  if (group_of(problem.format) < rows_of_warp)
+    return fmt::format("groups of {} rows are fewer than an instruction takes", group_of(problem.format));
+  return {};
+}
+
+Space grouped_tiles_space(const SpaceProblem& problem, const Target& target, const SpaceOptions& options,
+                          std::string recipe, GroupedRecipe schedule, const PointOfSchedule& point_of) {
+  const Tiles tiles(problem, target, options);
+  const auto packed = std::make_shared<PackedWeights>(problem.matrix);
+  const auto make = [packed, problem, target, schedule](const KnobValues& values) {
+    ShflBwKnobs knobs;
+    for (const RecipeKnob<ShflBwKnobs>& knob : shfl_bw_knobs())
+      knob.set(knobs, values.at(std::string(knob.name)));
+    Format format = problem.format;
+    format.parameters["V"] = std::min(values.at("tile_m"), group_of(problem.format));
+    format.parameters["k"] = values.at("tile_k");
+    return schedule(problem.algorithm, packed->in(format), target, knobs);
+  };
+  Space::Parts all{.recipe = std::move(recipe),
+                   .target = target.name,
+                   .knobs = tiles.knobs(),
+                   .words = words_of(shfl_bw_knobs()),
+                   .constraints = tiles.constraints(),
+                   .preferences = tiles.preferences(),
+                   .schedule = make};
+  if (point_of) {
+    all.usual = [packed, problem, target, schedule, point_of] {
+      return point_of(schedule(problem.algorithm, packed->in(problem.format), target, {}));
+    };
+  }
+  return Space(std::move(all));
+}
+
+}  // namespace weft
