@@ -297,7 +297,8 @@ std::shared_ptr<const SparseTensor> in_tiles(std::shared_ptr<const SparseTensor>
   const Format& format = weights->format();
   const GroupTiles tiles = group_tiles(*weights);
   const std::int64_t rows = knobs.tile_m.value_or(tiles.rows), deep = knobs.tile_k.value_or(tiles.places);
-  if (rows > tiles.rows)
+  // 2:4 weights have no groups: their rows come as they are.
+  if (rows > tiles.rows && format.name != "n_m")
     throw UserError({"a tile has rows of one group", format.text(), fmt::format("tile_m = {}", rows),
                      fmt::format("at most V = {}", tiles.rows)});
   if (rows == tiles.rows && deep == tiles.places) return weights;

@@ -27,7 +27,7 @@ constexpr double worth_dealing = 1.15;  ///< entries of the fullest block over t
 constexpr double bytes_of_instruction = 16;
 constexpr double bytes_of_latency = 20'000;  ///< of code that could be read while a block starts and ends
 constexpr std::int64_t most_threads = 512;   ///< of all groups of a block
-constexpr std::int64_t entries_of_group = 150, entries_of_group_of_many_columns = 400;
+constexpr std::int64_t entries_of_group = 100, entries_of_group_of_many_columns = 400;
 constexpr std::int64_t plenty_of_columns = 5'000;  ///< every processor has several blocks
 constexpr std::int64_t most_groups = 16;
 constexpr std::int64_t rows_of_chunks = 64, threads_of_chunks = 256;

@@ -58,7 +58,7 @@ struct SparseRtKnobs {
 /// 3: a block takes some rows and one column a thread; the values and coordinates of its rows are constants
 /// of its code, which groups of threads share by non-zeros. The recipe cuts the output so that the waves of
 /// blocks read the least code (an instruction for each entry, and one for each column of the weights that a
-/// block has an entry in), and makes groups of about 150 entries, 400 where there are thousands of columns.
+/// block has an entry in), and makes groups of about 100 entries, 400 where there are thousands of columns.
 /// Where there are thousands of columns, blocks are wide and of 64 rows, and B comes through a ring of chunks
 /// in shared memory, which keeps the warps of a block at the same instructions: the chip reads code at about
 /// 7 bytes a cycle and processor once it has more than 26 KB a processor or 100 KB in all. Beyond 60,000

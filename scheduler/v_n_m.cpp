@@ -1,9 +1,42 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/default_schedule.h>
 #include <weft/scheduler/grouped_product.h>
+#include <weft/scheduler/recipe_parts.h>
 #include <weft/scheduler/v_n_m.h>
 
 namespace weft {
+namespace {
+
+constexpr std::int64_t tall = 256, deep = 128;  ///< rows and places of a tall tile
+constexpr std::int64_t columns_of_tall = 128;
+constexpr std::int64_t processors = 132;
+
+/// 0 where a launch says how many.
+std::int64_t columns_of(const Algorithm& algorithm) {
+  std::int64_t columns = 1;
+  for (const std::string& name : gathered_product(algorithm).columns) {
+    const Extent& extent = extent_of(algorithm, name);
+    columns *= extent.is_static() ? extent.value : 0;
+  }
+  return columns;
+}
+
+/// Of 2:4 weights each tile reads all of B's rows, so that tall ones read less; where there are enough for
+/// every processor, and nobody asked for others (docs/measurements.md).
+ShflBwKnobs with_tall_tiles(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
+                            ShflBwKnobs knobs) {
+  const bool asked = weights.format() != formats::n_m() && weights.format() != Format{"n_m", {}};
+  if (asked || target.name != "sm_90a" || knobs.tile_m || knobs.tile_n || knobs.tile_k || knobs.warp_m ||
+      knobs.instruction == ShflBwInstruction::mma_m16n8k16)
+    return knobs;
+  if (pieces(weights.rows(), tall) * pieces(columns_of(algorithm), columns_of_tall) < processors)
+    return knobs;
+  knobs.tile_m = tall;
+  knobs.tile_k = deep;
+  return knobs;
+}
+
+}  // namespace
 
 Schedule v_n_m(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                const ShflBwKnobs& knobs) {
@@ -14,7 +47,8 @@ Schedule v_n_m(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
   if (knobs.instruction == ShflBwInstruction::mma_m16n8k8)
     throw UserError({"sparse tensor cores have no such instruction", algorithm.name, "mma_m16n8k8",
                      "mma_m16n8k16, which stands for mma.sp.m16n8k32, or wgmma"});
-  return grouped_product(std::move(algorithm), std::move(weights), target, knobs);
+  const ShflBwKnobs chosen = with_tall_tiles(algorithm, *weights, target, knobs);
+  return grouped_product(std::move(algorithm), std::move(weights), target, chosen);
 }
 
 }  // namespace weft

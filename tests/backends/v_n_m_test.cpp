@@ -51,6 +51,20 @@ bool uses(const Schedule& schedule, const std::string& text) {
   return schedule.cpp().find(text) != std::string::npos;
 }
 
+TEST(SparseTensorCores, TwoOfFourGetTallTilesWhereThereAreEnough) {
+  const auto shape_of_values = [](const Size& size, const std::string& format, const ShflBwKnobs& knobs) {
+    const Schedule s = product(size, parse_format(format), "sm_90a", knobs);
+    return s.weights()->array("values").shape();
+  };
+  using testing::ElementsAre;
+  const Size large{2048, 256, 4096}, small{512, 256, 256};
+  EXPECT_THAT(shape_of_values(large, "n_m", {}), ElementsAre(16, 256, 64));
+  EXPECT_THAT(shape_of_values(small, "n_m", {}), ElementsAre(16, 128, 32));
+  EXPECT_THAT(shape_of_values(large, "n_m", {.tile_m = 64}), ElementsAre(128, 64, 32));
+  EXPECT_THAT(shape_of_values(large, "n_m:V=64,k=64", {}), ElementsAre(128, 64, 32));
+  expect_exact(product({300, 200, 72}, parse_format("n_m"), "sm_90a", {.tile_m = 256, .tile_k = 128}));
+}
+
 TEST(SparseTensorCores, WarpsMultiplyOnAmpere) {
   const Schedule s = product({40, 200, 64}, formats::v_n_m({.rows = 32}), "sm_80", {.tile_n = 64});
   EXPECT_TRUE(uses(s, "mma_sp_m16n8k32")) << s.cpp();
