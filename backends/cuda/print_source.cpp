@@ -149,12 +149,13 @@ class SourcePrinter {
   }
 
   static std::string commented(const std::string& label, const std::string& text) {
-    std::string lines = wrapped(text, label.size());
-    lines.replace(0, label.size(), label);
+    const std::string mark = "//   ";
+    std::string lines = wrapped(text, mark.size() + label.size());
+    lines.replace(mark.size(), label.size(), label);
     std::string result;
     for (std::size_t begin = 0; begin < lines.size();) {
       const std::size_t end = lines.find('\n', begin);
-      result += "//   " + lines.substr(begin, end - begin) + "\n";
+      result += mark + lines.substr(begin + mark.size(), end - begin - mark.size()) + "\n";
       begin = end + 1;
     }
     return result;
