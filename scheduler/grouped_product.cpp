@@ -21,14 +21,6 @@ constexpr std::int64_t long_line = 64, short_line = 32;  ///< columns of the lin
 constexpr std::int64_t warps_of_producer = 4;
 constexpr std::int64_t registers_of_producer = 88, registers_of_consumer = 208;
 
-/// Of all columns together; only one loop may have as many as are known at launch.
-Extent columns_of(const Algorithm& algorithm, const GatheredProduct& loops) {
-  if (loops.columns.size() == 1) return extent_of(algorithm, loops.columns.front());
-  std::int64_t product = 1;
-  for (const std::string& name : loops.columns) product *= extent_of(algorithm, name).value;
-  return product;
-}
-
 bool has_columns(const Algorithm& algorithm, const GatheredProduct& loops) {
   if (loops.rows.empty() || loops.columns.empty()) return false;
   return loops.columns.size() == 1 || std::ranges::all_of(loops.columns, [&](const std::string& name) {

@@ -73,6 +73,13 @@ GatheredProduct gathered_product(const Algorithm& algorithm) {
   return found;
 }
 
+Extent columns_of(const Algorithm& algorithm, const GatheredProduct& loops) {
+  if (loops.columns.size() == 1) return extent_of(algorithm, loops.columns.front());
+  std::int64_t product = 1;
+  for (const std::string& name : loops.columns) product *= extent_of(algorithm, name).value;
+  return product;
+}
+
 ProductLoops product_loops(const Algorithm& algorithm) {
   const GatheredProduct found = gathered_product(algorithm);
   const Operand* sparse = algorithm.sparse_operand();

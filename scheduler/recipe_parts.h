@@ -23,6 +23,10 @@ struct GatheredProduct {
 /// Of an algorithm of that form; an empty name of the rows where it is something else.
 GatheredProduct gathered_product(const Algorithm& algorithm);
 
+/// Of all columns together; no size where a launch says how many, which one loop of columns alone may leave
+/// to it.
+Extent columns_of(const Algorithm& algorithm, const GatheredProduct& loops);
+
 /// The loops of C[row, column] = sum of A[row, k] B[k, column].
 struct ProductLoops {
   std::string rows, columns;

@@ -11,16 +11,6 @@ constexpr std::int64_t tall = 256, deep = 128;  ///< rows and places of a tall t
 constexpr std::int64_t columns_of_tall = 128;
 constexpr std::int64_t processors = 132;
 
-/// 0 where a launch says how many.
-std::int64_t columns_of(const Algorithm& algorithm) {
-  std::int64_t columns = 1;
-  for (const std::string& name : gathered_product(algorithm).columns) {
-    const Extent& extent = extent_of(algorithm, name);
-    columns *= extent.is_static() ? extent.value : 0;
-  }
-  return columns;
-}
-
 /// Of 2:4 weights each tile reads all of B's rows, so that tall ones read less; where there are enough for
 /// every processor, and nobody asked for others (docs/measurements.md).
 ShflBwKnobs with_tall_tiles(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
@@ -29,8 +19,10 @@ ShflBwKnobs with_tall_tiles(const Algorithm& algorithm, const SparseTensor& weig
   if (asked || target.name != "sm_90a" || knobs.tile_m || knobs.tile_n || knobs.tile_k || knobs.warp_m ||
       knobs.instruction == ShflBwInstruction::mma_m16n8k16)
     return knobs;
-  if (pieces(weights.rows(), tall) * pieces(columns_of(algorithm), columns_of_tall) < processors)
-    return knobs;
+  const Extent columns = columns_of(algorithm, gathered_product(algorithm));
+  const bool enough = columns.is_static() &&
+                      pieces(weights.rows(), tall) * pieces(columns.value, columns_of_tall) >= processors;
+  if (!enough) return knobs;
   knobs.tile_m = tall;
   knobs.tile_k = deep;
   return knobs;

@@ -25,15 +25,6 @@ Expr v(const char* knob) {
   return ir::variable(knob);
 }
 
-/// Of the product, or the pixels and images of a convolution; without a value where a launch says how many.
-Extent columns_of(const Algorithm& algorithm) {
-  const GatheredProduct loops = gathered_product(algorithm);
-  if (loops.columns.size() == 1) return extent_of(algorithm, loops.columns.front());
-  std::int64_t product = 1;
-  for (const std::string& name : loops.columns) product *= extent_of(algorithm, name).value;
-  return product;
-}
-
 /// Whether columns beside one another lie so in the dense operand, two at least.
 bool runs_of(const Algorithm& algorithm) {
   const GatheredProduct loops = gathered_product(algorithm);
@@ -66,7 +57,7 @@ class Tiles {
         pairs_(keeps_pairs(problem.format)),
         group_(group_of(problem.format)),
         weights_(*problem.matrix),
-        columns_(columns_of(problem.algorithm)),
+        columns_(columns_of(problem.algorithm, gathered_product(problem.algorithm))),
         runs_(runs_of(problem.algorithm)),
         halves_(weights_.values.dtype() == DType::f16) {
     if (pairs_) places_ = {64, 128};

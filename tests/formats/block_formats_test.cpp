@@ -15,6 +15,7 @@
 #include <numeric>
 #include <set>
 
+#include "formats/damage.h"
 #include "formats/generated_matrices.h"
 
 namespace weft {
@@ -23,16 +24,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-template <class Action>
-std::string message_of(const Action& action) {
-  try {
-    action();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no UserError";
-}
 
 std::vector<std::int64_t> integers(const SparseTensor& tensor, const std::string& name) {
   std::vector<std::int64_t> result;
@@ -313,31 +304,6 @@ TEST(BlockFormats, RefuseSizesThatTheyDoNotHave) {
 }
 
 // ---- damage ----
-
-std::string complaint(const SparseTensor& tensor) {
-  try {
-    tensor.check();
-  } catch (const UserError& error) {
-    return error.report().where + " | " + error.report().found + " | " + error.report().accepted;
-  }
-  return "none";
-}
-
-SparseTensor with_array(const SparseTensor& tensor, const std::string& name, const Array& array) {
-  std::vector<SparseTensor::NamedArray> arrays = tensor.arrays();
-  for (auto& named : arrays) {
-    if (named.name == name) named.array = array;
-  }
-  return SparseTensor(tensor.format(), tensor.shape(), tensor.rows(), tensor.columns(), tensor.levels(),
-                      arrays, tensor.value_order());
-}
-
-SparseTensor damaged(const SparseTensor& tensor, const std::string& name, std::int64_t element,
-                     double value) {
-  Array array = tensor.array(name);
-  array.set(element, value);
-  return with_array(tensor, name, array);
-}
 
 TEST(BlockFormats, CheckNamesWhatIsDamaged) {
   const SparseTensor bcsr = pack(small(), formats::bcsr(4));

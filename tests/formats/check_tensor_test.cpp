@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "formats/damage.h"
 #include "formats/generated_matrices.h"
 
 namespace weft {
@@ -19,31 +20,6 @@ SparseTensor packed(const Format& format) {
   return pack(from_coordinates(4, 5, {0, 0, 2, 2, 2, 3}, {0, 2, 1, 3, 4, 0},
                                Array::of(std::vector<float>{1, 2, 3, 4, 5, 6}), "small"),
               format);
-}
-
-SparseTensor with_array(const SparseTensor& tensor, const std::string& name, const Array& array) {
-  std::vector<SparseTensor::NamedArray> arrays = tensor.arrays();
-  for (auto& named : arrays) {
-    if (named.name == name) named.array = array;
-  }
-  return SparseTensor(tensor.format(), tensor.shape(), tensor.rows(), tensor.columns(), tensor.levels(),
-                      arrays);
-}
-
-SparseTensor damaged(const SparseTensor& tensor, const std::string& name, std::int64_t element,
-                     double value) {
-  Array array = tensor.array(name);
-  array.set(element, value);
-  return with_array(tensor, name, array);
-}
-
-std::string complaint(const SparseTensor& tensor) {
-  try {
-    tensor.check();
-  } catch (const UserError& error) {
-    return error.report().where + " | " + error.report().found + " | " + error.report().accepted;
-  }
-  return "none";
 }
 
 TEST(CheckTensor, NamesOffsetsThatAreWrong) {

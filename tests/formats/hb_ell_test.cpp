@@ -13,6 +13,7 @@
 #include <cstring>
 #include <iostream>
 
+#include "formats/damage.h"
 #include "formats/generated_matrices.h"
 
 namespace weft {
@@ -53,25 +54,6 @@ std::vector<Format> every_form() {
       forms.push_back(formats::hb_ell({.size = size, .offset = offset}));
   }
   return forms;
-}
-
-std::string complaint(const SparseTensor& tensor) {
-  try {
-    tensor.check();
-  } catch (const UserError& error) {
-    return error.report().where + " | " + error.report().found + " | " + error.report().accepted;
-  }
-  return "none";
-}
-
-SparseTensor damaged(const SparseTensor& tensor, const std::string& name, std::int64_t element,
-                     double value) {
-  std::vector<SparseTensor::NamedArray> arrays = tensor.arrays();
-  for (auto& named : arrays) {
-    if (named.name == name) named.array.set(element, value);
-  }
-  return SparseTensor(tensor.format(), tensor.shape(), tensor.rows(), tensor.columns(), tensor.levels(),
-                      arrays, tensor.value_order());
 }
 
 /// Blocks of 2: a full one; one with an entry a row, in other columns; one with an entry in its second row;

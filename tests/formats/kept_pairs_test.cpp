@@ -10,6 +10,7 @@
 
 #include <array>
 
+#include "formats/damage.h"
 #include "formats/generated_matrices.h"
 
 namespace weft {
@@ -17,16 +18,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-template <class Action>
-std::string message_of(const Action& action) {
-  try {
-    action();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no UserError";
-}
 
 constexpr std::array<std::int64_t, 8> blocks_of_columns{4, 8, 10, 16, 20, 32, 40, 100};
 constexpr std::array<std::int64_t, 5> rows_of_groups{16, 32, 64, 128, 256};
@@ -170,24 +161,6 @@ TEST(KeptPairs, RefuseSizesThatTheyDoNotHave) {
 }
 
 // ---- damage ----
-
-std::string complaint(const SparseTensor& tensor) {
-  try {
-    tensor.check();
-  } catch (const UserError& error) {
-    return error.report().where + " | " + error.report().found + " | " + error.report().accepted;
-  }
-  return "none";
-}
-
-SparseTensor with_array(const SparseTensor& tensor, const std::string& name, const Array& array) {
-  std::vector<SparseTensor::NamedArray> arrays = tensor.arrays();
-  for (auto& named : arrays) {
-    if (named.name == name) named.array = array;
-  }
-  return SparseTensor(tensor.format(), tensor.shape(), tensor.rows(), tensor.columns(), tensor.levels(),
-                      arrays, tensor.value_order());
-}
 
 /// Bit `bit` of word `word` of the codes turned over.
 SparseTensor flipped(const SparseTensor& tensor, std::size_t word, int bit) {

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "formats/damage.h"
 #include "formats/generated_matrices.h"
 
 namespace weft {
@@ -13,16 +14,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-template <class Action>
-std::string message_of(const Action& action) {
-  try {
-    action();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no UserError";
-}
 
 /// rows of columns: {0, 2}, {}, {1, 3, 4}, {0}
 WeightMatrix small() {

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "formats/damage.h"
 #include "formats/generated_matrices.h"
 
 namespace weft {
@@ -12,16 +13,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-template <class Action>
-std::string message_of(const Action& action) {
-  try {
-    action();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no UserError";
-}
 
 TEST(WeightMatrix, GeneratedOnesKeepTheirInvariants) {
   for (const auto& [name, weights] : generated_matrices()) EXPECT_NO_THROW(weights.check()) << name;
