@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t tall = 256, deep = 128;  ///< rows and places of a tall tile
+constexpr PairTiles usual{128, 64}, tall{256, 128};
 constexpr std::int64_t columns_of_tall = 128;
 constexpr std::int64_t processors = 132;
 
@@ -20,15 +20,20 @@ ShflBwKnobs with_tall_tiles(const Algorithm& algorithm, const SparseTensor& weig
       knobs.instruction == ShflBwInstruction::mma_m16n8k16)
     return knobs;
   const Extent columns = columns_of(algorithm, gathered_product(algorithm));
-  const bool enough = columns.is_static() &&
-                      pieces(weights.rows(), tall) * pieces(columns.value, columns_of_tall) >= processors;
-  if (!enough) return knobs;
-  knobs.tile_m = tall;
-  knobs.tile_k = deep;
+  if (!columns.is_static()) return knobs;
+  const PairTiles tiles = tiles_of_pairs(weights.rows(), columns.value, target);
+  if (tiles.rows == usual.rows) return knobs;
+  knobs.tile_m = tiles.rows;
+  knobs.tile_k = tiles.places;
   return knobs;
 }
 
 }  // namespace
+
+PairTiles tiles_of_pairs(std::int64_t m, std::int64_t n, const Target& target) {
+  const bool enough = pieces(m, tall.rows) * pieces(n, columns_of_tall) >= processors;
+  return target.name == "sm_90a" && enough ? tall : usual;
+}
 
 Schedule v_n_m(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                const ShflBwKnobs& knobs) {

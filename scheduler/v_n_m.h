@@ -3,6 +3,7 @@
 
 #include <weft/scheduler/shfl_bw.h>
 
+#include <cstdint>
 #include <memory>
 
 namespace weft {
@@ -20,5 +21,13 @@ namespace weft {
 /// sm_90a where those are enough for every processor. UserError for knobs that do not fit.
 Schedule v_n_m(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                const ShflBwKnobs& knobs = {});
+
+/// Rows and places of a tile.
+struct PairTiles {
+  std::int64_t rows = 0, places = 0;
+};
+/// The tiles of 2:4 weights whose format names none, where no knob asks for others: those of a product of
+/// `m` rows and `n` columns.
+PairTiles tiles_of_pairs(std::int64_t m, std::int64_t n, const Target& target);
 
 }  // namespace weft
