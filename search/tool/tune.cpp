@@ -7,6 +7,7 @@
 #include <weft/search/measure/worker.h>
 #include <weft/search/model/predictor.h>
 #include <weft/search/plan.h>
+#include <weft/search/plan_runner.h>
 #include <weft/search/tool/progress.h>
 #include <weft/search/tool/tuning.h>
 #include <weft/search/tool/verbs.h>
@@ -256,14 +257,23 @@ int write_plan_of(const TuneVerb& options) {
   if (options.target.empty())
     throw UserError({"a plan needs its target", "--target", "nothing", "that of the GPU that will measure"});
   const Target& target = target_named(options.target);
-  const TrialProblem problem = make_trial_problem(options.problem);
+  TrialProblem problem = make_trial_problem(options.problem);
   TuneOptions tune = tune_options(options);
   if (!options.predictor.empty()) tune.predicted = predicted_by(options.predictor, problem, target);
   Plan plan{problem.source, target.name, {}};
-  plan.points = likeliest(problem, spaces_of(options, problem, target), target, tune, options.tune.trials);
+  const std::vector<Space> spaces = spaces_of(options, problem, target);
+  plan.points = likeliest(problem, spaces, target, tune, options.tune.trials);
   write_plan(options.plan, plan, {"weights", "b", "c", "bias"});
   fmt::print("{} points are in {}; on the machine with the GPU: weft measure {}\n", plan.points.size(),
              options.plan, options.plan);
+  if (!target.is_gpu()) return exit_ok;
+  const PlanRunner runner = write_plan_runner(options.plan, problem, spaces, target, plan.points, tune.jobs,
+                                              tune.measure.most_spill_bytes);
+  for (const std::string& reason : runner.left_out) fmt::print(stderr, "no kernel of {}\n", reason);
+  if (runner.kernels > 0)
+    fmt::print(
+        "or, without weft there, {} kernels: cd {} && cc -O2 runner.c -ldl -lm -o runner && ./runner\n",
+        runner.kernels, options.plan);
   return exit_ok;
 }
 
@@ -341,8 +351,10 @@ void add_search_flags(CLI::App& verb, TuneVerb& options) {
   verb.add_option("--db", options.database, "database of trials, appended to")->capture_default_str();
   verb.add_option("-o,--out", options.best, "the fastest schedule, for compile and run")
       ->capture_default_str();
-  verb.add_option("--plan", options.plan,
-                  "measure nothing: write the points to try into this folder, for weft measure elsewhere");
+  verb.add_option(
+      "--plan", options.plan,
+      "measure nothing: write the points to try into this folder, with their kernels and a program in C that "
+      "measures them elsewhere; weft measure does it, too");
   verb.add_option("--absorb", options.absorb, "take the results of such a folder into the database");
 }
 
@@ -373,7 +385,7 @@ void add_measure(CLI::App& app, Action& action) {
       "was.\n"
       "Example: weft tune --op spmm --weights W.npy --n 196 --dtype f32 --target sm_90a --trials 40 --plan "
       "p\n"
-      "there: weft measure p\n"
+      "there: weft measure p; or, without weft: cd p && cc -O2 runner.c -ldl -lm -o runner && ./runner\n"
       "back: weft tune --absorb p --db weftdb.jsonl");
   verb->add_option("folder", options->plan, "of weft tune --plan")->required();
   add_measure_flags(*verb, *options);

@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+#include <weft/backends/launch_data.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/build_program.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/launch_sizes.h>
+
+#include <bit>
+
+namespace weft {
+namespace {
+
+std::int64_t evaluated(const ir::Expr& expr, const ir::Substitution& sizes) {
+  const ir::Expr value = ir::substitute(expr, sizes);
+  const std::int64_t* number = ir::integer_value(value);
+  internal_check(number != nullptr, "a size that is not known at launch");
+  return *number;
+}
+
+std::int64_t elements_of(const ir::Buffer& buffer, const ir::Substitution& sizes) {
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < buffer.shape.size(); ++i) {
+    const std::int64_t extent = evaluated(buffer.shape[i], sizes);
+    if (extent == 0) return 0;
+    last += (extent - 1) * evaluated(buffer.strides[i], sizes);
+  }
+  return last + 1;
+}
+
+void check_index_width(const ir::Program& program, const ir::Buffer& buffer, std::int64_t elements) {
+  if (program.index_bits == 64 || elements <= INT32_MAX) return;
+  throw UserError({fmt::format("{} is too large for this kernel", buffer.name), program.name,
+                   fmt::format("{} elements, and the kernel indexes with 32 bits", elements),
+                   "fewer than 2^31 elements, or sizes that are known when the kernel is compiled"});
+}
+
+class Collecting {
+ public:
+  Collecting(const Kernel& kernel, const Arguments& arguments) : kernel_(kernel), arguments_(arguments) {}
+
+  LaunchData operator()() {
+    const Algorithm& algorithm = kernel_.schedule().algorithm();
+    find_sizes(algorithm);
+    const ir::Program& program = kernel_.lowered().program;
+    data_.function = program.name;
+    for (const ir::BufferRef& buffer : program.buffers) add(*buffer, &source_of(buffer->name));
+    for (const ir::BufferRef& buffer : program.workspaces) add(*buffer, nullptr);
+    const std::string& output = algorithm.operands[algorithm.output.operand].name;
+    for (std::size_t i = 0; i < data_.memory.size(); ++i) {
+      if (data_.memory[i].name == output) data_.output = i;
+    }
+    add_words(program);
+    if (kernel_.target().is_gpu()) add_shape(kernel_.lowered().launch);
+    return std::move(data_);
+  }
+
+ private:
+  /// The launch sizes. Those that the weights share with a dense operand, as K of A[M, K] and B[K, N], have
+  /// to be the same.
+  void find_sizes(const Algorithm& algorithm) {
+    weights_ = weights_of(algorithm, kernel_.schedule().weights(), arguments_);
+    const auto of_dense = launch_sizes(algorithm, nullptr, check_arguments(algorithm, arguments_));
+    for (const auto& [name, size] : of_dense) sizes_.emplace(name, size);
+    for (const auto& [name, size] : launch_sizes(algorithm, weights_, {})) {
+      const auto known = of_dense.find(name);
+      if (known != of_dense.end() && known->second != size) {
+        throw UserError({"the weights and a dense operand disagree about " + name, algorithm.text(),
+                         fmt::format("{} in the weights", size), fmt::format("{}", known->second)});
+      }
+      sizes_.emplace(name, size);
+    }
+  }
+
+  const Array& source_of(const std::string& name) const {
+    const auto found = arguments_.tensors.find(name);
+    if (found != arguments_.tensors.end()) return *found->second;
+    const Operand* sparse = kernel_.schedule().algorithm().sparse_operand();
+    for (const SparseTensor::NamedArray& array : weights_->arrays()) {
+      if (array_buffer_name(sparse->name, array.name) == name) return array.array;
+    }
+    throw InternalError("nothing is bound to " + name);
+  }
+
+  void add(const ir::Buffer& buffer, const Array* source) {
+    const std::int64_t elements = elements_of(buffer, sizes_);
+    check_index_width(kernel_.lowered().program, buffer, elements);
+    const std::size_t bytes =
+        source != nullptr ? source->bytes() : static_cast<std::size_t>(elements) * size_of(buffer.dtype);
+    data_.memory.push_back({buffer.name, bytes, source, buffer.between_blocks});
+  }
+
+  void add_words(const ir::Program& program) {
+    for (const ir::Variable& scalar : program.scalars) {
+      const double value = arguments_.scalars.at(scalar.name);
+      data_.scalars.push_back(value);
+      data_.words.push_back(scalar.dtype == DType::f64
+                                ? std::bit_cast<std::uint64_t>(value)
+                                : std::bit_cast<std::uint32_t>(static_cast<float>(value)));
+    }
+    for (const ir::Variable& extent : program.extents) {
+      data_.extents.push_back(evaluated(ir::variable(extent.name), sizes_));
+      data_.words.push_back(static_cast<std::uint64_t>(data_.extents.back()));
+    }
+  }
+
+  void add_shape(const Launch& launch) {
+    for (std::size_t i = 0; i < data_.grid.size(); ++i) {
+      data_.grid[i] = evaluated(launch.grid[i], sizes_);
+      if (data_.grid[i] > INT32_MAX)
+        throw UserError({"the grid is too large", data_.function, std::to_string(data_.grid[i]),
+                         "fewer than 2^31 blocks"});
+    }
+    data_.threads = launch.threads;
+    data_.shared_bytes = launch.shared_bytes;
+  }
+
+  const Kernel& kernel_;
+  const Arguments& arguments_;
+  LaunchData data_;
+  ir::Substitution sizes_;
+  const SparseTensor* weights_ = nullptr;
+};
+
+}  // namespace
+
+LaunchData launch_data(const Kernel& kernel, const Arguments& arguments) {
+  return Collecting(kernel, arguments)();
+}
+
+}  // namespace weft
