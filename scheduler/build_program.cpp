@@ -1,12 +1,11 @@
 #include <weft/dsl/errors.h>
-#include <weft/formats/kept_slots.h>
 #include <weft/scheduler/build_program.h>
 #include <weft/scheduler/check_weights.h>
-#include <weft/scheduler/instructions.h>
+#include <weft/scheduler/walk_levels.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
+#include <optional>
 
 namespace weft {
 namespace {
@@ -16,12 +15,6 @@ using ir::Stmt;
 
 DType value_type(const Algorithm& algorithm) {
   return algorithm.accumulator;
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string result;
-  for (const std::string& name : names) result += (result.empty() ? "" : "_") + name;
-  return result;
 }
 
 class Builder {
@@ -36,8 +29,9 @@ class Builder {
     check_weights(algorithm_, weights_);
     make_arguments();
     split_sparse_indices();
-    row_levels_ = weights_ == nullptr ? 0 : weights_->row_levels();
-    program_.body = weights_ == nullptr || row_levels_ > 0 ? gather() : scatter();
+    if (weights_ != nullptr)
+      levels_.emplace(LevelWalk::Operand{algorithm_, *weights_, arrays_, rows_, columns_});
+    program_.body = weights_ == nullptr || weights_->row_levels() > 0 ? gather() : scatter();
     program_.name = algorithm_.name;
     return std::move(program_);
   }
@@ -136,169 +130,6 @@ class Builder {
     }
   }
 
-  // ---- walking the levels ----
-
-  struct Walk {
-    std::vector<Expr> position;  ///< of each level so far
-    std::vector<Expr> child;     ///< its number among the children of a parent, of dense levels
-    Expr row = ir::integer(0);
-    Expr column = ir::integer(0);
-    std::vector<Expr> of_row;      ///< conditions for a row to exist
-    std::vector<Expr> conditions;  ///< for a place to hold an entry
-
-    Expr parent_of(const Level& level) const {
-      if (level.parent >= 0) return position[static_cast<std::size_t>(level.parent)];
-      return position.empty() ? ir::integer(0) : position.back();
-    }
-  };
-
-  std::string loop_name(std::size_t number, bool stored) {
-    const Level& level = weights_->levels()[number];
-    const bool of_row = number < row_levels_ || level.dimension == Dimension::row;
-    const std::string base = joined(of_row ? rows_ : columns_);
-    if (!level.loop.empty()) return base + "." + level.loop;
-    const std::string name = of_row && stored ? base + ".stored" : base;
-    const int count = ++used_names_[name];
-    return count == 1 ? name : name + "." + std::to_string(count);
-  }
-
-  /// Loops over the levels from `first` on, around `body`.
-  Stmt walk_levels(std::size_t first, std::size_t last, Walk walk,
-                   const std::function<Stmt(const Walk&)>& body) {
-    if (first == last) return body(walk);
-    const Level& level = weights_->levels()[first];
-    const bool of_row = first < row_levels_;
-    const auto meet = [&](const Expr& coordinate) {
-      Expr& sum = level.dimension == Dimension::row ? walk.row : walk.column;
-      if (level.dimension != Dimension::none) sum = sum + coordinate * ir::integer(level.stride);
-      const bool listed = !level.index.empty() && level.kind != LevelKind::n_of_m;
-      if (level.padded || (any_weights_ && listed))
-        (of_row ? walk.of_row : walk.conditions).push_back(ir::integer(0) <= coordinate);
-      if (ends_blocks(first))
-        (of_row ? walk.of_row : walk.conditions).push_back(sum < extent_of(level.dimension));
-    };
-    const Expr parent = walk.parent_of(level);
-    if (level.kind == LevelKind::bucketed) return walk_buckets(first, std::move(walk), body);
-    if (level.kind == LevelKind::singleton) {
-      meet(ir::load(arrays_.at(level.index), {parent}));
-      walk.position.push_back(parent);
-      walk.child.emplace_back();
-      return walk_levels(first + 1, last, walk, body);
-    }
-    const bool dense = level.kind == LevelKind::dense;
-    const bool kept = level.kind == LevelKind::n_of_m;
-    const std::string name = loop_name(first, !dense);
-    const Expr variable = ir::variable(name);
-    ir::For loop;
-    loop.name = name;
-    if (dense) {
-      loop.begin = ir::integer(0);
-      loop.extent = first == 0 && any_weights_
-                        ? ir::variable(outermost_variable(algorithm_.sparse_operand()->name))
-                        : ir::integer(level.extent);
-      walk.position.push_back(parent * loop.extent + variable);
-      walk.child.push_back(variable);
-      meet(variable);
-    } else if (kept) {
-      loop.begin = ir::integer(0);
-      loop.extent = ir::integer(level.extent);
-      const Expr slot = kept_slot(level, walk, parent, variable);
-      walk.position.push_back(parent * ir::integer(2 * level.extent) + slot);
-      walk.child.push_back(variable);
-      meet(slot);
-    } else {
-      loop.begin = ir::load(arrays_.at(level.begin), {parent});
-      loop.extent = ir::load(arrays_.at(level.begin), {parent + 1}) - loop.begin;
-      walk.position.push_back(variable);
-      walk.child.emplace_back();
-      if (!level.index.empty()) meet(ir::load(arrays_.at(level.index), {variable}));
-    }
-    loop.body = walk_levels(first + 1, last, walk, body);
-    return ir::for_loop(std::move(loop));
-  }
-
-  /// The slot of a kept place, by its code.
-  Expr kept_slot(const Level& level, const Walk& walk, const Expr& block, const Expr& place) const {
-    const auto rows = static_cast<std::size_t>(weights_->value_order().levels.at(1));
-    const Expr& row = walk.child.at(rows);
-    const CodePlace<Expr> at = code_place(row, place);
-    return ir::call(std::string(weft::kept_slot), DType::i64,
-                    {ir::load(arrays_.at(level.index), {block, at.tile, at.step, at.lane}), row, place});
-  }
-
-  /// The last level: places whose value is zero take no part.
-  Stmt walk_buckets(std::size_t number, Walk walk, const std::function<Stmt(const Walk&)>& body) {
-    const Level& level = weights_->levels()[number];
-    const Expr parent = walk.parent_of(level);
-    const Expr width = ir::load(arrays_.at(level.width), {parent});
-    const std::string name = loop_name(number, false);
-    const Expr variable = ir::variable(name);
-    const Expr position = ir::load(arrays_.at(level.begin), {parent}) +
-                          walk.child.at(static_cast<std::size_t>(level.across)) * width + variable;
-    const Expr coordinate =
-        ir::select(ir::equal(width, ir::integer(level.extent)), variable, stored_number(level, position));
-    walk.position.push_back(position);
-    walk.child.push_back(variable);
-    walk.column = walk.column + coordinate * ir::integer(level.stride);
-    if (any_weights_ || weights_->columns() % level.extent != 0)
-      walk.conditions.push_back(walk.column < extent_of(Dimension::column));
-    const DType type = value_type(algorithm_);
-    const Expr value = ir::cast(type, ir::load(arrays_.at("values"), {position}));
-    walk.conditions.push_back(ir::binary(ir::BinaryOperator::not_equal, value, ir::constant(type, 0)));
-    return ir::for_loop({name, ir::integer(0), width, ir::LoopKind::serial, -1, body(walk)});
-  }
-
-  /// An element of the index array of a level, of which each byte may hold two.
-  Expr stored_number(const Level& level, const Expr& position) const {
-    const ir::BufferRef& index = arrays_.at(level.index);
-    if (level.index_bits == 8) return ir::load(index, {position});
-    const Expr byte = ir::load(index, {position / ir::integer(2)});
-    return ir::select(ir::equal(position % ir::integer(2), ir::integer(0)), byte % ir::integer(16),
-                      byte / ir::integer(16));
-  }
-
-  Expr extent_of(Dimension dimension) const {
-    const bool row = dimension == Dimension::row;
-    if (!any_weights_) return ir::integer(row ? weights_->rows() : weights_->columns());
-    Expr product = ir::integer(1);
-    for (const std::string& index : row ? rows_ : columns_)
-      product = product * size_of_extent(algorithm_.index(index).extent);
-    return product;
-  }
-
-  /// Whether blocks of that length, of which there may be more than the matrix asks for, reach beyond it.
-  bool reaches_beyond(Dimension dimension, std::int64_t length) const {
-    const std::int64_t extent = dimension == Dimension::row ? weights_->rows() : weights_->columns();
-    return extent % length != 0 || std::ranges::any_of(weights_->levels(), [&](const Level& level) {
-             return level.kind == LevelKind::dense && level.dimension == dimension &&
-                    level.extent * level.stride > extent;
-           });
-  }
-
-  /// Whether the level is the innermost of a dimension whose last block reaches beyond the matrix.
-  bool ends_blocks(std::size_t number) const {
-    const auto& levels = weights_->levels();
-    const Level& level = levels[number];
-    const auto of_block = [&](const Level& outer) {
-      return outer.dimension == level.dimension && outer.stride > level.stride;
-    };
-    if (level.kind != LevelKind::dense && level.kind != LevelKind::n_of_m) return false;
-    const std::int64_t length = level.kind == LevelKind::n_of_m ? 2 * level.extent : level.extent;
-    return level.dimension != Dimension::none && level.stride == 1 &&
-           (any_weights_ || reaches_beyond(level.dimension, length)) &&
-           std::any_of(levels.begin(), levels.begin() + static_cast<std::ptrdiff_t>(number), of_block);
-  }
-
-  /// The indices of the value in "values".
-  std::vector<Expr> value_place(const Walk& walk) const {
-    const std::vector<int>& order = weights_->value_order().levels;
-    if (order.empty()) return {walk.position.back()};
-    std::vector<Expr> place{walk.position.at(static_cast<std::size_t>(order.front()))};
-    for (std::size_t i = 1; i < order.size(); ++i)
-      place.push_back(walk.child.at(static_cast<std::size_t>(order[i])));
-    return place;
-  }
-
   // ---- the two forms ----
 
   Stmt loop_over(const std::string& index, Stmt body) const {
@@ -329,27 +160,28 @@ class Builder {
       for (auto index = indices.rbegin(); index != indices.rend(); ++index) body = loop_over(*index, body);
       return body;
     }
-    return gather_from(0, Walk{}, sum, false);
+    return gather_from(0, LevelPlace{}, sum, false);
   }
 
-  Stmt gather_from(std::size_t next, const Walk& walk, const ir::BufferRef& sum, bool rows_done) {
+  Stmt gather_from(std::size_t next, const LevelPlace& place, const ir::BufferRef& sum, bool rows_done) {
     const auto indices = output_indices();
-    if (next == indices.size()) return sum_of_row(walk, sum);
-    if (!is_row(indices[next])) return loop_over(indices[next], gather_from(next + 1, walk, sum, rows_done));
-    if (rows_done) return gather_from(next + 1, walk, sum, true);
-    return walk_levels(0, row_levels_, walk, [&](const Walk& inner) {
+    if (next == indices.size()) return sum_of_row(place, sum);
+    if (!is_row(indices[next])) return loop_over(indices[next], gather_from(next + 1, place, sum, rows_done));
+    if (rows_done) return gather_from(next + 1, place, sum, true);
+    return levels_->loops(0, weights_->row_levels(), place, [&](const LevelPlace& inner) {
       bind_coordinate(rows_, inner.row);
       return gather_from(next + 1, inner, sum, true);
     });
   }
 
-  Stmt sum_of_row(const Walk& row, const ir::BufferRef& sum) {
-    Stmt update = walk_levels(row_levels_, weights_->levels().size(), row, [&](const Walk& walk) {
-      bind_coordinate(columns_, walk.column);
-      std::vector<Expr> conditions = walk.conditions;
-      if (reads_rows()) conditions.insert(conditions.begin(), walk.of_row.begin(), walk.of_row.end());
-      return guarded(conditions, ir::store(sum, {}, product(value_place(walk)), true));
-    });
+  Stmt sum_of_row(const LevelPlace& row, const ir::BufferRef& sum) {
+    Stmt update =
+        levels_->loops(weights_->row_levels(), weights_->levels().size(), row, [&](const LevelPlace& place) {
+          bind_coordinate(columns_, place.column);
+          std::vector<Expr> conditions = place.conditions;
+          if (reads_rows()) conditions.insert(conditions.begin(), place.of_row.begin(), place.of_row.end());
+          return guarded(conditions, ir::store(sum, {}, product(levels_->value_place(place)), true));
+        });
     return around_sum(sum, update, row.of_row);
   }
 
@@ -393,21 +225,22 @@ class Builder {
     const auto sum =
         ir::make_buffer("sum", value_type(algorithm_), ir::Scope::global, ir::Access::read_write, shape);
     program_.workspaces.push_back(sum);
-    const auto place = [&] {
+    const auto result_place = [&] {
       std::vector<Expr> indices;
       for (const std::string& index : output_indices()) indices.push_back(coordinate_.at(index));
       return indices;
     };
-    Stmt first = ir::store(sum, place(), ir::constant(value_type(algorithm_), 0));
-    Stmt last = result(ir::load(sum, place()));
+    Stmt first = ir::store(sum, result_place(), ir::constant(value_type(algorithm_), 0));
+    Stmt last = result(ir::load(sum, result_place()));
     for (auto row = rows_.rbegin(); row != rows_.rend(); ++row) {
       first = loop_over(*row, first);
       last = loop_over(*row, last);
     }
-    Stmt update = walk_levels(0, weights_->levels().size(), Walk{}, [&](const Walk& walk) {
-      bind_coordinate(rows_, walk.row);
-      bind_coordinate(columns_, walk.column);
-      return guarded(walk.conditions, ir::store(sum, place(), product(value_place(walk)), true));
+    Stmt update = levels_->loops(0, weights_->levels().size(), LevelPlace{}, [&](const LevelPlace& place) {
+      bind_coordinate(rows_, place.row);
+      bind_coordinate(columns_, place.column);
+      return guarded(place.conditions,
+                     ir::store(sum, result_place(), product(levels_->value_place(place)), true));
     });
     Stmt body = ir::block({first, update, last});
     const auto indices = output_indices();
@@ -515,11 +348,10 @@ class Builder {
   std::vector<ir::BufferRef> operands_;          ///< by operand; null for the sparse one
   std::map<std::string, ir::BufferRef> arrays_;  ///< of the sparse operand
   bool any_weights_ = false;                     ///< sizes and pattern are given at launch
-  std::size_t row_levels_ = 0;                   ///< of the weight; 0 where it is not stored row by row
+  std::optional<LevelWalk> levels_;              ///< of the sparse operand
   std::vector<std::string> rows_;
   std::vector<std::string> columns_;
   std::map<std::string, Expr> coordinate_;  ///< of each index of the algorithm, where the builder stands
-  std::map<std::string, int> used_names_;
 };
 
 }  // namespace
@@ -532,7 +364,7 @@ std::string row_loop_name(const Algorithm& algorithm) {
       if (!algorithm.index(*index.plain()).reduction) rows.push_back(*index.plain());
     }
   }
-  return joined(rows);
+  return joined_indices(rows);
 }
 
 ir::Program build_program(const Algorithm& algorithm, const SparseTensor* weights) {

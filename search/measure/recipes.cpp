@@ -72,16 +72,18 @@ RecipeWeights weights_of(const Suite& suite) {
 }  // namespace
 
 bool Recipe::is_for(const Suite& suite) const {
+  if (on_tensor_cores && suite.dtype != DType::f16 && suite.dtype != DType::bf16) return false;
   return weights == RecipeWeights::any || weights == weights_of(suite);
 }
 
 const std::vector<Recipe>& recipes() {
-  static const std::vector<Recipe> all{{"default", default_recipe, RecipeWeights::unstructured},
-                                       {"sparsert", sparsert_recipe, RecipeWeights::unstructured},
-                                       {"hb_ell", hb_ell_recipe, RecipeWeights::unstructured},
-                                       {"hb_ell_every", hb_ell_every_recipe, RecipeWeights::unstructured},
-                                       {"shfl_bw", shfl_bw_recipe, RecipeWeights::grouped, gathered_layout},
-                                       {"v_n_m", v_n_m_recipe, RecipeWeights::patterned, gathered_layout}};
+  static const std::vector<Recipe> all{
+      {"default", default_recipe, RecipeWeights::unstructured},
+      {"sparsert", sparsert_recipe, RecipeWeights::unstructured},
+      {"hb_ell", hb_ell_recipe, RecipeWeights::unstructured, ImageLayout::nchw, true},
+      {"hb_ell_every", hb_ell_every_recipe, RecipeWeights::unstructured, ImageLayout::nchw, true},
+      {"shfl_bw", shfl_bw_recipe, RecipeWeights::grouped, gathered_layout},
+      {"v_n_m", v_n_m_recipe, RecipeWeights::patterned, gathered_layout}};
   return all;
 }
 

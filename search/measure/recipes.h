@@ -23,6 +23,7 @@ struct Recipe {
   RecipeWeights weights = RecipeWeights::any;
   /// Of the images and results of its schedules, of a convolution; those of the workload are turned.
   ImageLayout layout = ImageLayout::nchw;
+  bool on_tensor_cores = false;  ///< takes f16 and bf16 alone
 
   /// Whether it enters into the measurements of a suite.
   bool is_for(const Suite& suite) const;

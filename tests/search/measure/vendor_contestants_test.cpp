@@ -9,8 +9,12 @@
 namespace weft {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
 
 const char* const products = R"({"suite": "s", "dtype": "f16", "sparsity": [0.5, 0.75], "V": [16],
                                  "problems": [{"M": 64, "K": 96, "N": 24}]})";
@@ -126,6 +130,20 @@ TEST(VendorContestants, ACaseThatCannotHaveTheirWeightsSaysWhy) {
   EXPECT_FALSE(result.entries[0].timed());
   EXPECT_FALSE(result.entries[0].wrong);
   EXPECT_THAT(result.entries[0].reason, HasSubstr("weights of 50 % alone can be 2:4"));
+}
+
+TEST(VendorContestants, RecipesEnterByTheirElementType) {
+  const auto enters = [](const std::string& dtype) {
+    const Suite suite = parse_suite(R"({"suite": "s", "dtype": ")" + dtype +
+                                        R"(", "sparsity": [0.9], "problems": [{"M": 8, "K": 8, "N": 8}]})",
+                                    "s.json");
+    std::vector<std::string> names;
+    for (const Recipe& recipe : recipes())
+      if (recipe.is_for(suite)) names.push_back(recipe.name);
+    return names;
+  };
+  EXPECT_THAT(enters("f16"), IsSupersetOf({"default", "hb_ell"}));
+  EXPECT_THAT(enters("f32"), AllOf(Contains("default"), Not(Contains("hb_ell"))));
 }
 
 TEST(VendorContestants, RecipesEnterByTheirWeights) {
