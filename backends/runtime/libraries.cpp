@@ -1,7 +1,6 @@
-#include <weft/backends/runtime/cuda_device.h>
 #include <weft/backends/runtime/libraries.h>
+#include <weft/backends/runtime/libraries/vendor_library.h>
 #include <weft/backends/runtime/memory.h>
-#include <weft/backends/runtime/shared_library.h>
 #include <weft/dsl/errors.h>
 
 #include <limits>
@@ -10,7 +9,7 @@ namespace weft {
 namespace {
 
 using Handle = struct cublasContext*;
-using Status = int;
+using Status = VendorStatus;
 
 struct EntryPoints {
   Status (*create)(Handle* handle);
@@ -30,10 +29,10 @@ struct EntryPoints {
            library.resolve(set_stream, "cublasSetStream_v2") &&
            library.resolve(set_workspace, "cublasSetWorkspace_v2") && library.resolve(gemm, "cublasGemmEx");
   }
+  Status open(Handle& handle) const { return create(&handle); }
+  void close(Handle& handle) const { destroy(handle); }
   void check(Status status, const std::string& doing) const {
-    if (status == 0) return;
-    const char* text = status_text != nullptr ? status_text(status) : nullptr;
-    throw RuntimeError(doing + ": " + (text != nullptr ? text : "cuBLAS status " + std::to_string(status)));
+    check_status(status, status_text, "cuBLAS", doing);
   }
 };
 
@@ -73,51 +72,25 @@ void check_extents(const DenseProblem& problem) {
 // Enough for every product on sm_90; cuBLAS itself takes as much there.
 constexpr std::size_t workspace_bytes = 32U << 20U;
 
-std::string text_of_cublas_version(int version) {
-  // 130100 is 13.1.0 since version 10; the thousands are the minor version.
-  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
-         std::to_string(version % 100);
-}
-
 }  // namespace
 
-struct Dense::State {
-  SharedLibrary library;
-  EntryPoints api{};
-  std::shared_ptr<CudaDevice> device;
+struct Dense::State : OpenedLibrary<EntryPoints, Handle> {
   DeviceMemory workspace;
-  Handle handle = nullptr;
-  std::string version;
-
-  State() = default;
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-  ~State() {
-    if (handle != nullptr) release_in_context(*device, [this] { api.destroy(handle); });
-  }
 };
 
 std::optional<Dense> Dense::open(const Device& device, std::string* reason) {
-  const auto absent = [&](const std::string& why) {
-    if (reason != nullptr) *reason = why;
-    return std::nullopt;
-  };
-  if (!device.is_cuda()) return absent("cuBLAS needs a CUDA device, not " + device.name());
-  auto state = std::make_shared<State>();
-  state->library = SharedLibrary::open({"libcublas.so.13", "libcublas.so.12"}, library_folders(),
-                                       {"libcublasLt.so.13", "libcublasLt.so.12"});
-  if (!state->library) return absent("no cuBLAS: " + state->library.reason());
-  if (!state->api.resolve(state->library)) {
-    return absent("no cuBLAS: " + state->library.path().string() + " lacks a function that weft calls");
-  }
-  state->device = cuda_device_of(device, "opening cuBLAS");
-  const ContextScope scope(*state->device);
-  state->workspace = DeviceMemory(device, workspace_bytes);
-  state->api.check(state->api.create(&state->handle), "opening cuBLAS on " + device.name());
-  int version = 0;
-  state->api.check(state->api.get_version(state->handle, &version), "asking for the version of cuBLAS");
-  state->version =
-      "cuBLAS " + text_of_cublas_version(version) + " (" + state->library.path().filename().string() + ")";
+  const VendorLibrary names{
+      "cuBLAS", {"libcublas.so.13", "libcublas.so.12"}, {"libcublasLt.so.13", "libcublasLt.so.12"}};
+  auto state = opened_library<State>(names, device, reason, [&](State& opened) {
+    const ContextScope scope(*opened.device);
+    opened.workspace = DeviceMemory(device, workspace_bytes);
+    int version = 0;
+    opened.api.check(opened.api.get_version(opened.handle, &version), "asking for the version of cuBLAS");
+    // 130100 is 13.1.0 since version 10; the thousands are the minor version.
+    opened.set_version(names.name, dotted_version(version / 10000, version / 100 % 100, version % 100));
+    return std::string();
+  });
+  if (state == nullptr) return std::nullopt;
   Dense dense;
   dense.state_ = std::move(state);
   return dense;
@@ -138,17 +111,16 @@ void Dense::multiply(const DenseProblem& problem, std::uint64_t a, std::uint64_t
   const int k = static_cast<int>(problem.k);
   const float alpha = 1;
   const float beta = 0;
-  const auto pointer = [](std::uint64_t address) { return reinterpret_cast<void*>(address); };
   constexpr int plain = 0, transposed = 1, default_algorithm = -1;
   // cuBLAS is column-major: a row-major matrix is its own transpose there. Row-major C = A B is asked for as
   // C^T = B^T A^T; the linear layer's C, stored [N, M], is a column-major M x N already.
-  const Status status =
-      problem.layout == DenseLayout::row_major
-          ? api.gemm(state_->handle, plain, plain, n, m, k, &alpha, pointer(b), codes.data, n, pointer(a),
-                     codes.data, k, &beta, pointer(c), codes.data, n, codes.compute, default_algorithm)
-          : api.gemm(state_->handle, transposed, plain, m, n, k, &alpha, pointer(a), codes.data, k,
-                     pointer(b), codes.data, k, &beta, pointer(c), codes.data, m, codes.compute,
-                     default_algorithm);
+  const Status status = problem.layout == DenseLayout::row_major
+                            ? api.gemm(state_->handle, plain, plain, n, m, k, &alpha, device_pointer(b),
+                                       codes.data, n, device_pointer(a), codes.data, k, &beta,
+                                       device_pointer(c), codes.data, n, codes.compute, default_algorithm)
+                            : api.gemm(state_->handle, transposed, plain, m, n, k, &alpha, device_pointer(a),
+                                       codes.data, k, device_pointer(b), codes.data, k, &beta,
+                                       device_pointer(c), codes.data, m, codes.compute, default_algorithm);
   api.check(status, "multiplying dense matrices with cuBLAS");
 }
 

@@ -1,7 +1,6 @@
-#include <weft/backends/runtime/cuda_device.h>
 #include <weft/backends/runtime/libraries/cudnn.h>
+#include <weft/backends/runtime/libraries/vendor_library.h>
 #include <weft/backends/runtime/memory.h>
-#include <weft/backends/runtime/shared_library.h>
 #include <weft/dsl/errors.h>
 
 #include <algorithm>
@@ -14,7 +13,7 @@ using Handle = struct cudnnContext*;
 using TensorDescriptor = struct cudnnTensorStruct*;
 using FilterDescriptor = struct cudnnFilterStruct*;
 using ConvolutionDescriptor = struct cudnnConvolutionStruct*;
-using Status = int;
+using Status = VendorStatus;
 
 struct EntryPoints {
   Status (*create)(Handle* handle);
@@ -58,10 +57,10 @@ struct EntryPoints {
            library.resolve(workspace_size, "cudnnGetConvolutionForwardWorkspaceSize") &&
            library.resolve(forward, "cudnnConvolutionForward");
   }
+  Status open(Handle& handle) const { return create(&handle); }
+  void close(Handle& handle) const { destroy(handle); }
   void check(Status status, const std::string& doing) const {
-    if (status == 0) return;
-    const char* text = status_text != nullptr ? status_text(status) : nullptr;
-    throw RuntimeError(doing + ": " + (text != nullptr ? text : "cuDNN status " + std::to_string(status)));
+    check_status(status, status_text, "cuDNN", doing);
   }
 };
 
@@ -108,32 +107,9 @@ int checked(std::int64_t extent, std::int64_t least) {
                    std::to_string(least) + " to " + std::to_string(std::numeric_limits<int>::max())});
 }
 
-void* pointer(std::uint64_t address) {
-  return reinterpret_cast<void*>(address);
-}
-
-std::string text_of_version(std::size_t version) {
-  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
-         std::to_string(version % 100);
-}
-
 }  // namespace
 
-struct Cudnn::State {
-  SharedLibrary library;
-  EntryPoints api{};
-  std::shared_ptr<CudaDevice> device;
-  std::optional<Device> owner;
-  Handle handle = nullptr;
-  std::string version;
-
-  State() = default;
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-  ~State() {
-    if (handle != nullptr) release_in_context(*device, [this] { api.destroy(handle); });
-  }
-};
+struct Cudnn::State : OpenedLibrary<EntryPoints, Handle> {};
 
 struct Cudnn::Product::State {
   std::shared_ptr<Cudnn::State> library;
@@ -186,26 +162,16 @@ struct Cudnn::Product::State {
 };
 
 std::optional<Cudnn> Cudnn::open(const Device& device, std::string* reason) {
-  const auto absent = [&](const std::string& why) {
-    if (reason != nullptr) *reason = why;
-    return std::nullopt;
-  };
-  if (!device.is_cuda()) return absent("cuDNN needs a CUDA device, not " + device.name());
-  auto state = std::make_shared<State>();
-  state->library = SharedLibrary::open(
-      {"libcudnn.so.9"}, library_folders(),
-      {"libcublasLt.so.13", "libcublas.so.13", "libcublasLt.so.12", "libcublas.so.12", "libnvrtc.so.13"});
-  if (!state->library) return absent("no cuDNN: " + state->library.reason());
-  if (!state->api.resolve(state->library)) {
-    return absent("no cuDNN convolutions: " + state->library.path().string() +
-                  " lacks a function of the interface that names algorithms");
-  }
-  state->device = cuda_device_of(device, "opening cuDNN");
-  state->owner = device;
-  const ContextScope scope(*state->device);
-  state->api.check(state->api.create(&state->handle), "opening cuDNN on " + device.name());
-  state->version = "cuDNN " + text_of_version(state->api.get_version()) + " (" +
-                   state->library.path().filename().string() + ")";
+  const VendorLibrary names{
+      "cuDNN",
+      {"libcudnn.so.9"},
+      {"libcublasLt.so.13", "libcublas.so.13", "libcublasLt.so.12", "libcublas.so.12", "libnvrtc.so.13"}};
+  auto state = opened_library<State>(names, device, reason, [&](State& opened) {
+    const auto version = static_cast<std::int64_t>(opened.api.get_version());
+    opened.set_version(names.name, dotted_version(version / 10000, version / 100 % 100, version % 100));
+    return std::string();
+  });
+  if (state == nullptr) return std::nullopt;
   Cudnn cudnn;
   cudnn.state_ = std::move(state);
   return cudnn;
@@ -245,12 +211,12 @@ void Cudnn::Product::launch(StreamHandle stream) const {
   const float alpha = 1;
   const float beta = 0;
   library.api.check(library.api.set_stream(library.handle, stream), "giving cuDNN a stream");
-  library.api.check(
-      library.api.forward(library.handle, &alpha, state_->image, pointer(state_->problem.image_address),
-                          state_->filter, pointer(state_->problem.weights_address), state_->convolution,
-                          state_->algorithm, state_->workspace.data(), state_->workspace.bytes(), &beta,
-                          state_->output, pointer(state_->problem.output_address)),
-      "a convolution with cuDNN");
+  library.api.check(library.api.forward(
+                        library.handle, &alpha, state_->image, device_pointer(state_->problem.image_address),
+                        state_->filter, device_pointer(state_->problem.weights_address), state_->convolution,
+                        state_->algorithm, state_->workspace.data(), state_->workspace.bytes(), &beta,
+                        state_->output, device_pointer(state_->problem.output_address)),
+                    "a convolution with cuDNN");
 }
 
 const std::string& Cudnn::version() const {

@@ -1,7 +1,6 @@
-#include <weft/backends/runtime/cuda_device.h>
 #include <weft/backends/runtime/libraries/cusparse.h>
+#include <weft/backends/runtime/libraries/vendor_library.h>
 #include <weft/backends/runtime/memory.h>
-#include <weft/backends/runtime/shared_library.h>
 #include <weft/dsl/errors.h>
 
 #include <algorithm>
@@ -14,7 +13,7 @@ namespace {
 using Handle = struct cusparseContext*;
 using SparseMatrix = struct cusparseSpMatDescr*;
 using DenseMatrix = struct cusparseDnMatDescr*;
-using Status = int;
+using Status = VendorStatus;
 
 /// The arguments that three entry points share, up to the algorithm.
 #define WEFT_CUSPARSE_SPMM_ARGUMENTS                                                                     \
@@ -55,10 +54,10 @@ struct EntryPoints {
            library.resolve(preprocess, "cusparseSpMM_preprocess") &&
            library.resolve(multiply, "cusparseSpMM");
   }
+  Status open(Handle& handle) const { return create(&handle); }
+  void close(Handle& handle) const { destroy(handle); }
   void check(Status status, const std::string& doing) const {
-    if (status == 0) return;
-    const char* text = status_text != nullptr ? status_text(status) : nullptr;
-    throw RuntimeError(doing + ": " + (text != nullptr ? text : "cuSPARSE status " + std::to_string(status)));
+    check_status(status, status_text, "cuSPARSE", doing);
   }
 };
 
@@ -120,27 +119,9 @@ void check_blocks(const BlockedEllProduct& product) {
 
 constexpr int index_32 = 2, base_zero = 0;
 
-void* pointer(std::uint64_t address) {
-  return reinterpret_cast<void*>(address);
-}
-
 }  // namespace
 
-struct Cusparse::State {
-  SharedLibrary library;
-  EntryPoints api{};
-  std::shared_ptr<CudaDevice> device;
-  std::optional<Device> owner;
-  Handle handle = nullptr;
-  std::string version;
-
-  State() = default;
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-  ~State() {
-    if (handle != nullptr) release_in_context(*device, [this] { api.destroy(handle); });
-  }
-};
+struct Cusparse::State : OpenedLibrary<EntryPoints, Handle> {};
 
 struct Cusparse::Product::State {
   std::shared_ptr<Cusparse::State> library;
@@ -174,8 +155,8 @@ struct Cusparse::Product::State {
                       std::uint64_t c_address, const std::string& doing) {
     constexpr int row_major = 2;
     const EntryPoints& api = library->api;
-    api.check(api.create_dense(&b, k, n, n, pointer(b_address), data, row_major), doing);
-    api.check(api.create_dense(&c, m, n, n, pointer(c_address), data, row_major), doing);
+    api.check(api.create_dense(&b, k, n, n, device_pointer(b_address), data, row_major), doing);
+    api.check(api.create_dense(&c, m, n, n, device_pointer(c_address), data, row_major), doing);
     std::size_t bytes = 0;
     api.check(api.set_stream(library->handle, nullptr), doing);
     api.check(call(api.buffer_size, &bytes), doing);
@@ -184,28 +165,17 @@ struct Cusparse::Product::State {
 };
 
 std::optional<Cusparse> Cusparse::open(const Device& device, std::string* reason) {
-  const auto absent = [&](const std::string& why) {
-    if (reason != nullptr) *reason = why;
-    return std::nullopt;
-  };
-  if (!device.is_cuda()) return absent("cuSPARSE needs a CUDA device, not " + device.name());
-  auto state = std::make_shared<State>();
   // The number of cuSPARSE stayed behind the toolkit's: CUDA 12 and 13 both bring 12.
-  state->library = SharedLibrary::open({"libcusparse.so.13", "libcusparse.so.12"}, library_folders(),
-                                       {"libnvJitLink.so.13", "libnvJitLink.so.12"});
-  if (!state->library) return absent("no cuSPARSE: " + state->library.reason());
-  if (!state->api.resolve(state->library)) {
-    return absent("no cuSPARSE: " + state->library.path().string() + " lacks a function that weft calls");
-  }
-  state->device = cuda_device_of(device, "opening cuSPARSE");
-  state->owner = device;
-  const ContextScope scope(*state->device);
-  state->api.check(state->api.create(&state->handle), "opening cuSPARSE on " + device.name());
-  int version = 0;
-  state->api.check(state->api.get_version(state->handle, &version), "asking for the version of cuSPARSE");
-  state->version = "cuSPARSE " + std::to_string(version / 1000) + "." + std::to_string(version / 100 % 10) +
-                   "." + std::to_string(version % 100) + " (" + state->library.path().filename().string() +
-                   ")";
+  const VendorLibrary names{
+      "cuSPARSE", {"libcusparse.so.13", "libcusparse.so.12"}, {"libnvJitLink.so.13", "libnvJitLink.so.12"}};
+  auto state = opened_library<State>(names, device, reason, [&](State& opened) {
+    const ContextScope scope(*opened.device);
+    int version = 0;
+    opened.api.check(opened.api.get_version(opened.handle, &version), "asking for the version of cuSPARSE");
+    opened.set_version(names.name, dotted_version(version / 1000, version / 100 % 10, version % 100));
+    return std::string();
+  });
+  if (state == nullptr) return std::nullopt;
   Cusparse cusparse;
   cusparse.state_ = std::move(state);
   return cusparse;
@@ -224,10 +194,10 @@ Cusparse::Product Cusparse::prepare(const CsrProduct& product, std::string_view 
   state->library = state_;
   state->algorithm = algorithm_code(algorithm);
   const std::string doing = "preparing a product with cuSPARSE (" + std::string(algorithm) + ")";
-  api.check(
-      api.create_csr(&state->a, product.m, product.k, product.stored, pointer(product.row_begin),
-                     pointer(product.column), pointer(product.values), index_32, index_32, base_zero, data),
-      doing);
+  api.check(api.create_csr(&state->a, product.m, product.k, product.stored, device_pointer(product.row_begin),
+                           device_pointer(product.column), device_pointer(product.values), index_32, index_32,
+                           base_zero, data),
+            doing);
   state->describe_dense(product.m, product.n, product.k, data, product.b, product.c, doing);
   api.check(state->call(api.preprocess, state->workspace.data()), doing);
   wait_for(*state_->owner, nullptr);
@@ -247,8 +217,8 @@ Cusparse::Product Cusparse::prepare(const BlockedEllProduct& product) const {
   state->algorithm = algorithm_codes.front();
   const std::string doing = "preparing a product with cuSPARSE (Blocked-ELL)";
   api.check(api.create_blocked_ell(&state->a, product.m, product.k, product.block, product.ell_columns,
-                                   pointer(product.block_column), pointer(product.values), index_32,
-                                   base_zero, data),
+                                   device_pointer(product.block_column), device_pointer(product.values),
+                                   index_32, base_zero, data),
             doing);
   // Nothing is learnt of the weights beforehand: the preprocessing step is for CSR alone.
   state->describe_dense(product.m, product.n, product.k, data, product.b, product.c, doing);

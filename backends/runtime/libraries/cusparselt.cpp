@@ -1,7 +1,6 @@
-#include <weft/backends/runtime/cuda_device.h>
 #include <weft/backends/runtime/libraries/cusparselt.h>
+#include <weft/backends/runtime/libraries/vendor_library.h>
 #include <weft/backends/runtime/memory.h>
-#include <weft/backends/runtime/shared_library.h>
 #include <weft/dsl/errors.h>
 
 #include <algorithm>
@@ -11,7 +10,7 @@
 namespace weft {
 namespace {
 
-using Status = int;
+using Status = VendorStatus;
 
 /// The library's structs are opaque and the caller's: 512 bytes since version 0.8, 11 KiB before.
 struct alignas(16) Opaque {
@@ -72,11 +71,10 @@ struct EntryPoints {
            library.resolve(compress, "cusparseLtSpMMACompress") &&
            library.resolve(multiply, "cusparseLtMatmul") && library.resolve(search, "cusparseLtMatmulSearch");
   }
+  Status open(Handle& handle) const { return create(&handle); }
+  void close(Handle& handle) const { destroy(&handle); }
   void check(Status status, const std::string& doing) const {
-    if (status == 0) return;
-    const char* text = status_text != nullptr ? status_text(status) : nullptr;
-    throw RuntimeError(doing + ": " +
-                       (text != nullptr ? text : "cuSPARSELt status " + std::to_string(status)));
+    check_status(status, status_text, "cuSPARSELt", doing);
   }
 };
 
@@ -92,34 +90,14 @@ int data_code(DenseType type) {
   throw UserError({"multiplying 2:4 weights with cuSPARSELt", {}, "another type", "f16 or bf16"});
 }
 
-void* pointer(std::uint64_t address) {
-  return reinterpret_cast<void*>(address);
-}
-
 /// 800 is 0.8.0 and 1000 is 0.10.0; since version 1 the major number stands before four digits.
 std::string text_of_cusparselt_version(int version) {
-  return std::to_string(version / 1000000) + "." + std::to_string(version / 100 % 10000) + "." +
-         std::to_string(version % 100);
+  return dotted_version(version / 1000000, version / 100 % 10000, version % 100);
 }
 
 }  // namespace
 
-struct Cusparselt::State {
-  SharedLibrary library;
-  EntryPoints api{};
-  std::shared_ptr<CudaDevice> device;
-  std::optional<Device> owner;
-  Handle handle{};
-  bool opened = false;
-  std::string version;
-
-  State() = default;
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-  ~State() {
-    if (opened) release_in_context(*device, [this] { api.destroy(&handle); });
-  }
-};
+struct Cusparselt::State : OpenedLibrary<EntryPoints, Handle> {};
 
 struct Cusparselt::Product::State {
   std::shared_ptr<Cusparselt::State> library;
@@ -173,9 +151,9 @@ struct Cusparselt::Product::State {
     const Handle* handle = &library->handle;
     DeviceMemory wrong(*library->owner, sizeof(int));
     wrong.fill(0);
-    api.check(
-        api.check_pruning(handle, &matmul, pointer(problem.a), static_cast<int*>(wrong.data()), nullptr),
-        doing);
+    api.check(api.check_pruning(handle, &matmul, device_pointer(problem.a), static_cast<int*>(wrong.data()),
+                                nullptr),
+              doing);
     wait_for(*library->owner, nullptr);
     if (wrong.to_vector<int>().front() != 0)
       throw UserError({doing, {}, "weights with more than two of four elements", "2:4 weights"});
@@ -184,8 +162,9 @@ struct Cusparselt::Product::State {
     api.check(api.compressed_size(handle, &plan, &bytes, &buffer_bytes), doing);
     compressed = DeviceMemory(*library->owner, bytes);
     DeviceMemory buffer(*library->owner, buffer_bytes);
-    api.check(api.compress(handle, &plan, pointer(problem.a), compressed.data(), buffer.data(), nullptr),
-              doing);
+    api.check(
+        api.compress(handle, &plan, device_pointer(problem.a), compressed.data(), buffer.data(), nullptr),
+        doing);
     wait_for(*library->owner, nullptr);
   }
 
@@ -198,37 +177,27 @@ struct Cusparselt::Product::State {
   /// `function` is `multiply` or `search`, which differ in whether the plan may change.
   template <class F, class P>
   Status call(F* function, P* of_plan, StreamHandle stream) const {
-    return function(&library->handle, of_plan, &alpha, compressed.data(), pointer(problem.b), &beta,
-                    pointer(problem.c), pointer(problem.c), workspace.data(), &stream, 1);
+    return function(&library->handle, of_plan, &alpha, compressed.data(), device_pointer(problem.b), &beta,
+                    device_pointer(problem.c), device_pointer(problem.c), workspace.data(), &stream, 1);
   }
 };
 
 std::optional<Cusparselt> Cusparselt::open(const Device& device, std::string* reason) {
-  const auto absent = [&](const std::string& why) {
-    if (reason != nullptr) *reason = why;
-    return std::nullopt;
-  };
-  if (!device.is_cuda()) return absent("cuSPARSELt needs a CUDA device, not " + device.name());
-  auto state = std::make_shared<State>();
-  state->library = SharedLibrary::open({"libcusparseLt.so.0"}, library_folders(),
-                                       {"libnvJitLink.so.13", "libnvJitLink.so.12", "libnvrtc.so.13"});
-  if (!state->library) return absent("no cuSPARSELt: " + state->library.reason());
-  if (!state->api.resolve(state->library)) {
-    return absent("no cuSPARSELt: " + state->library.path().string() + " lacks a function that weft calls");
-  }
-  state->device = cuda_device_of(device, "opening cuSPARSELt");
-  state->owner = device;
-  const ContextScope scope(*state->device);
-  state->api.check(state->api.create(&state->handle), "opening cuSPARSELt on " + device.name());
-  state->opened = true;
-  int version = 0;
-  state->api.check(state->api.get_version(&state->handle, &version), "asking for the version of cuSPARSELt");
-  constexpr int oldest = 800;  // before, the numbers of the compute types were others
-  if (version < oldest)
-    return absent("no cuSPARSELt: " + text_of_cusparselt_version(version) + " is older than " +
-                  text_of_cusparselt_version(oldest));
-  state->version = "cuSPARSELt " + text_of_cusparselt_version(version) + " (" +
-                   state->library.path().filename().string() + ")";
+  const VendorLibrary names{
+      "cuSPARSELt", {"libcusparseLt.so.0"}, {"libnvJitLink.so.13", "libnvJitLink.so.12", "libnvrtc.so.13"}};
+  auto state = opened_library<State>(names, device, reason, [&](State& opened) -> std::string {
+    const ContextScope scope(*opened.device);
+    int version = 0;
+    opened.api.check(opened.api.get_version(&opened.handle, &version),
+                     "asking for the version of cuSPARSELt");
+    constexpr int oldest = 800;  // before, the numbers of the compute types were others
+    if (version < oldest)
+      return "no cuSPARSELt: " + text_of_cusparselt_version(version) + " is older than " +
+             text_of_cusparselt_version(oldest);
+    opened.set_version(names.name, text_of_cusparselt_version(version));
+    return {};
+  });
+  if (state == nullptr) return std::nullopt;
   Cusparselt cusparselt;
   cusparselt.state_ = std::move(state);
   return cusparselt;
