@@ -95,26 +95,19 @@ KnobValues numbers_of(const Problem& problem, const std::vector<Constraint>& cor
   return point;
 }
 
-/// What clashes: found by trying where that is quick, so that Z3 is asked about few constraints alone.
+/// What clashes: found by trying where that is quick; then Z3 is asked later, about few constraints.
 Clash clash_of(const Problem& problem) {
   Clash clash;
-  std::vector<Constraint> constraints = problem.constraints;
-  const bool quick = resources::solve_by_trying(problem).answer == Answer::infeasible;
-  const Core tried = quick ? resources::core_by_trying(problem) : Core();
-  if (quick) {
-    constraints.clear();
-    for (const std::size_t index : tried.constraints) constraints.push_back(problem.constraints[index]);
-  }
-  const std::optional<Core> core = resources::core_by_z3({constraints, problem.knobs, problem.fixed});
-  clash.proved = core.has_value();
-  if (core) {
-    for (const std::size_t index : core->constraints) clash.core.push_back(constraints[index]);
-    for (const std::string& knob : core->fixed) clash.fixed[knob] = problem.fixed.at(knob);
+  std::optional<Core> core;
+  if (resources::solve_by_trying(problem).answer == Answer::infeasible) {
+    core = resources::core_by_trying(problem);
   } else {
-    const Core found = quick ? tried : resources::core_by_trying(problem);
-    for (const std::size_t index : found.constraints) clash.core.push_back(problem.constraints[index]);
-    for (const std::string& knob : found.fixed) clash.fixed[knob] = problem.fixed.at(knob);
+    core = resources::core_by_z3(problem);
+    clash.proved = core.has_value();
+    if (!core) core = resources::core_by_trying(problem);
   }
+  for (const std::size_t index : core->constraints) clash.core.push_back(problem.constraints[index]);
+  for (const std::string& knob : core->fixed) clash.fixed[knob] = problem.fixed.at(knob);
   clash.numbers = numbers_of(problem, clash.core);
   return clash;
 }
@@ -128,6 +121,7 @@ std::vector<Clash> clashes_of(const Problem& problem) {
     for (const Constraint& used : clashes.back().core)
       std::erase_if(rest, [&](const Constraint& constraint) { return constraint.name == used.name; });
   } while (solve({rest, problem.knobs, problem.fixed}).answer == Answer::infeasible);
+  resources::prove_by_z3(problem, clashes);
   return clashes;
 }
 
@@ -149,14 +143,8 @@ void explain_clash(const Problem& problem, Feasibility& result) {
     result.nearest = {{best->knob, best->value}};
     return;
   }
-  result.nearest = resources::nearest_by_z3(problem);
-  if (result.nearest.empty()) {
-    std::vector<std::string> involved;
-    for (const Clash& clash : result.clashes) {
-      for (const auto& [knob, value] : clash.fixed) involved.push_back(knob);
-    }
-    result.nearest = resources::nearest_by_trying(problem, involved);
-  }
+  result.nearest = resources::nearest_by_trying(problem);
+  if (result.nearest.empty()) result.nearest = resources::nearest_by_z3(problem);
   result.nearest = tightened(problem, result.nearest);
 }
 

@@ -39,13 +39,15 @@ struct Core {
 Solution solve_by_trying(const Problem& problem);
 /// A core that loses nothing more, as far as trying values of released knobs can tell.
 Core core_by_trying(const Problem& problem);
-/// New values for one or two fixed knobs of the core, or nothing.
-KnobValues nearest_by_trying(const Problem& problem, const std::vector<std::string>& core_fixed);
+/// New values for as few fixed knobs as possible, three at most, or nothing.
+KnobValues nearest_by_trying(const Problem& problem);
 
 /// Z3's answers; `unknown` or nothing when it gives up, and always in a build without it.
 Solution solve_by_z3(const Problem& problem);
 /// A core of which each element is needed, when Z3 proves that the problem is infeasible.
 std::optional<Core> core_by_z3(const Problem& problem);
+/// Sets `proved` of the clashes that Z3 proves: one question each, where core_by_z3() asks many.
+void prove_by_z3(const Problem& problem, std::vector<Clash>& clashes);
 /// New values for as few fixed knobs as possible.
 KnobValues nearest_by_z3(const Problem& problem);
 /// Whether weft was built with Z3.

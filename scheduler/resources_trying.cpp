@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <set>
 
 namespace weft::resources {
@@ -13,17 +14,31 @@ namespace {
 constexpr std::size_t effort = std::size_t{1} << 20;
 /// Longest list of numbers tried for a knob without listed values.
 constexpr std::int64_t dense_values = 1024;
+/// Fixed knobs that are changed together.
+constexpr std::size_t most_changes = 3;
 
-/// The first point at which all constraints hold.
+/// The first point at which all constraints hold. A knob that none of them is about has its first value
+/// without being tried.
 Solution first_point(const std::vector<Constraint>& constraints, const std::vector<ir::Knob>& knobs) {
   Solution solution;
-  const Walk walk = for_each_point(constraints, knobs, effort, [&](std::span<const std::int64_t> point) {
-    for (std::size_t i = 0; i < knobs.size(); ++i) solution.witness[knobs[i].name] = point[i];
+  std::set<std::string> used;
+  for (const Constraint& constraint : constraints) {
+    const std::vector<std::string> names = knobs_of(constraint);
+    used.insert(names.begin(), names.end());
+  }
+  std::vector<ir::Knob> tried;
+  for (const ir::Knob& knob : knobs) {
+    solution.witness[knob.name] = knob.values.front();
+    if (used.count(knob.name) != 0) tried.push_back(knob);
+  }
+  const Walk walk = for_each_point(constraints, tried, effort, [&](std::span<const std::int64_t> point) {
+    for (std::size_t i = 0; i < tried.size(); ++i) solution.witness[tried[i].name] = point[i];
     return false;
   });
   solution.answer = walk == Walk::stopped    ? Answer::feasible
                     : walk == Walk::finished ? Answer::infeasible
                                              : Answer::unknown;
+  if (solution.answer != Answer::feasible) solution.witness.clear();
   return solution;
 }
 
@@ -46,8 +61,9 @@ std::vector<ir::Knob> knobs_to_try(const Problem& problem, const std::set<std::s
   return knobs;
 }
 
-bool infeasible_without(const Problem& problem, const std::vector<std::size_t>& kept,
-                        const std::set<std::string>& released) {
+/// Whether no point is left by some constraints alone, with some fixed knobs released.
+bool infeasible_by(const Problem& problem, const std::vector<std::size_t>& kept,
+                   const std::set<std::string>& released) {
   std::vector<Constraint> constraints;
   for (const std::size_t index : kept) constraints.push_back(problem.constraints[index]);
   return first_point(constraints, knobs_to_try(problem, released)).answer == Answer::infeasible;
@@ -97,20 +113,40 @@ Solution solve_by_trying(const Problem& problem) {
   return first_point(problem.constraints, knobs_to_try(problem, {}));
 }
 
+namespace {
+
+/// Those of `candidates` that are needed beside `known` for nothing to be left, the last ones where there is
+/// a choice: Junker, QuickXplain (AAAI 2004), which asks for a few halves instead of for every constraint.
+std::vector<std::size_t> needed(const Problem& problem, const std::vector<std::size_t>& known, bool changed,
+                                const std::vector<std::size_t>& candidates) {
+  if (changed && infeasible_by(problem, known, {})) return {};
+  if (candidates.size() == 1) return candidates;
+  const auto middle = candidates.begin() + static_cast<std::ptrdiff_t>(candidates.size() / 2);
+  const std::vector<std::size_t> first(candidates.begin(), middle), last(middle, candidates.end());
+  const auto with = [&](const std::vector<std::size_t>& more) {
+    std::vector<std::size_t> both = known;
+    both.insert(both.end(), more.begin(), more.end());
+    return both;
+  };
+  std::vector<std::size_t> found = needed(problem, with(last), true, first);
+  const std::vector<std::size_t> of_last = needed(problem, with(found), !found.empty(), last);
+  found.insert(found.end(), of_last.begin(), of_last.end());
+  return found;
+}
+
+}  // namespace
+
 Core core_by_trying(const Problem& problem) {
   Core core;
-  std::vector<std::size_t> kept(problem.constraints.size());
-  for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = i;
-  for (std::size_t i = 0; i < problem.constraints.size(); ++i) {
-    std::vector<std::size_t> fewer = kept;
-    fewer.erase(std::find(fewer.begin(), fewer.end(), i));
-    if (infeasible_without(problem, fewer, {})) kept = fewer;
-  }
+  std::vector<std::size_t> all(problem.constraints.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  std::vector<std::size_t> kept = needed(problem, {}, false, all);
+  std::ranges::sort(kept);
   std::set<std::string> released;
   for (const auto& [name, value] : problem.fixed) {
     std::set<std::string> more = released;
     more.insert(name);
-    if (infeasible_without(problem, kept, more)) released = more;
+    if (infeasible_by(problem, kept, more)) released = more;
   }
   core.constraints = kept;
   for (const auto& [name, value] : problem.fixed) {
@@ -119,23 +155,27 @@ Core core_by_trying(const Problem& problem) {
   return core;
 }
 
-KnobValues nearest_by_trying(const Problem& problem, const std::vector<std::string>& core_fixed) {
-  for (const std::string& knob : core_fixed) {
-    for (const std::int64_t value : problem.alternatives(knob)) {
-      if (solve_by_trying(problem.with({{knob, value}})).answer == Answer::feasible) return {{knob, value}};
-    }
-  }
-  std::size_t tries = 0;
-  for (std::size_t i = 0; i < core_fixed.size(); ++i) {
-    for (std::size_t j = i + 1; j < core_fixed.size(); ++j) {
-      for (const std::int64_t a : problem.alternatives(core_fixed[i])) {
-        for (const std::int64_t b : problem.alternatives(core_fixed[j])) {
-          if (++tries > 4096) return {};
-          const KnobValues changes{{core_fixed[i], a}, {core_fixed[j], b}};
-          if (solve_by_trying(problem.with(changes)).answer == Answer::feasible) return changes;
-        }
+KnobValues nearest_by_trying(const Problem& problem) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : problem.fixed) names.push_back(name);
+  const std::size_t most = std::min(names.size(), most_changes);
+  for (std::size_t count = 1; count <= most; ++count) {
+    // Every choice of so many of them, the first ones first.
+    std::vector<bool> chosen(names.size());
+    std::fill_n(chosen.begin(), count, true);
+    do {
+      std::set<std::string> released;
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        if (chosen[i]) released.insert(names[i]);
       }
-    }
+      const Solution found = first_point(problem.constraints, knobs_to_try(problem, released));
+      if (found.answer != Answer::feasible) continue;
+      KnobValues changes;
+      for (const std::string& name : released) {
+        if (found.witness.at(name) != problem.fixed.at(name)) changes[name] = found.witness.at(name);
+      }
+      return changes;
+    } while (std::prev_permutation(chosen.begin(), chosen.end()));
   }
   return {};
 }

@@ -1,5 +1,6 @@
-// Z3 is asked with a context of its own for each question. What a knob may be and what a quotient is are
-// always true; constraints and fixed values are assumptions, so a core names only those.
+// Z3 is asked in a context of the request's own, which takes longer to make than most answers. What a knob
+// may be and what a quotient is are always true; constraints and fixed values are assumptions, so a core
+// names only those.
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/resources_problem.h>
 
@@ -18,15 +19,20 @@ namespace weft::resources {
 #if WEFT_WITH_Z3
 namespace {
 
-/// Z3's own count of steps: about a second.
-constexpr unsigned effort = 1'000'000;
+/// Z3's own count of steps: about a second; and a tenth, of what is known already.
+constexpr unsigned effort = 1'000'000, effort_of_proof = 100'000;
 
 class Question {
  public:
-  explicit Question(const Problem& problem) : problem_(problem), solver_(context_) {
+  /// Knobs of `held` are their numbers: what Z3 is not to question makes it faster.
+  explicit Question(z3::context& context, const Problem& problem, unsigned steps = effort,
+                    const std::vector<std::string>& held = {})
+      : problem_(problem), context_(context), solver_(context_, z3::solver::simple()) {
     z3::params parameters(context_);
-    parameters.set("rlimit", effort);
+    parameters.set("rlimit", steps);
     solver_.set(parameters);
+    for (const std::string& name : held) knobs_.emplace(name, number(problem.fixed.at(name)));
+    expressions_.choose_by([this](const ir::Expr& expr) { return cases_of(expr); });
     for (const ir::Knob& knob : problem.knobs) declare(knob.name);
     for (const auto& [name, value] : problem.fixed) {
       const z3::expr knob = declare(name);
@@ -116,6 +122,40 @@ class Question {
     return knob;
   }
 
+  /// What a knob can be, where that is a list.
+  std::vector<std::int64_t> values_of(const std::string& name) const {
+    if (const auto held = knobs_.at(name); held.is_numeral()) return {held.get_numeral_int64()};
+    std::vector<std::int64_t> values;
+    for (const ir::Knob& knob : problem_.knobs) {
+      if (knob.name == name) values = knob.values;
+    }
+    const auto fixed = problem_.fixed.find(name);
+    if (!values.empty() && fixed != problem_.fixed.end() &&
+        std::find(values.begin(), values.end(), fixed->second) == values.end())
+      values.push_back(fixed->second);
+    return values;
+  }
+
+  std::vector<Z3Expressions::Case> cases_of(const ir::Expr& expr) {
+    constexpr std::size_t most = 12;
+    std::vector<std::pair<z3::expr, KnobValues>> points{{context_.bool_val(true), {}}};
+    for (const std::string& name : knobs_of({{}, {}, {}, expr, ir::integer(0), {}})) {
+      std::vector<std::pair<z3::expr, KnobValues>> longer;
+      for (const std::int64_t value : values_of(name)) {
+        for (const auto& [condition, point] : points) {
+          KnobValues more = point;
+          more[name] = value;
+          longer.emplace_back(condition && knobs_.at(name) == number(value), std::move(more));
+        }
+      }
+      if (longer.empty() || longer.size() > most) return {};
+      points = std::move(longer);
+    }
+    std::vector<Z3Expressions::Case> cases;
+    for (const auto& [condition, point] : points) cases.push_back({condition, evaluate(expr, point)});
+    return cases;
+  }
+
   z3::expr variable(const std::string& name) const {
     const auto known = knobs_.find(name);
     internal_check(known != knobs_.end(), "a constraint uses " + name + ", which has no value");
@@ -123,7 +163,7 @@ class Question {
   }
 
   const Problem& problem_;
-  z3::context context_;
+  z3::context& context_;
   z3::solver solver_;
   std::map<std::string, z3::expr> knobs_;
   std::map<std::string, z3::expr> fixed_;
@@ -138,7 +178,8 @@ bool contains(const std::vector<z3::expr>& list, const z3::expr& e) {
 }  // namespace
 
 Solution solve_by_z3(const Problem& problem) {
-  Question question(problem);
+  z3::context context;
+  Question question(context, problem);
   Solution solution;
   solution.answer = question.check(question.all_assumptions());
   if (solution.answer != Answer::feasible) return solution;
@@ -150,7 +191,8 @@ Solution solve_by_z3(const Problem& problem) {
 }
 
 std::optional<Core> core_by_z3(const Problem& problem) {
-  Question question(problem);
+  z3::context context;
+  Question question(context, problem);
   if (question.check(question.all_assumptions()) != Answer::infeasible) return std::nullopt;
   std::vector<z3::expr> core = question.used();
   for (std::size_t i = 0; i < core.size();) {
@@ -172,10 +214,23 @@ std::optional<Core> core_by_z3(const Problem& problem) {
   return result;
 }
 
+void prove_by_z3(const Problem& problem, std::vector<Clash>& clashes) {
+  z3::context context;
+  for (Clash& clash : clashes) {
+    if (clash.proved) continue;
+    std::vector<std::string> held;
+    for (const auto& [knob, value] : clash.fixed) held.push_back(knob);
+    const Problem known{clash.core, problem.knobs, problem.fixed};
+    Question question(context, known, effort_of_proof, held);
+    clash.proved = question.check(question.rules()) == Answer::infeasible;
+  }
+}
+
 // The fewest changes by counting up. z3::optimize would do the same in one call, but ignores its budget of
 // steps where products of knobs are involved.
 KnobValues nearest_by_z3(const Problem& problem) {
-  Question question(problem);
+  z3::context context;
+  Question question(context, problem);
   for (unsigned count = 1; count <= problem.fixed.size(); ++count) {
     question.push();
     question.allow_changes(count);
@@ -208,6 +263,7 @@ Solution solve_by_z3(const Problem&) {
 std::optional<Core> core_by_z3(const Problem&) {
   return std::nullopt;
 }
+void prove_by_z3(const Problem&, std::vector<Clash>&) {}
 KnobValues nearest_by_z3(const Problem&) {
   return {};
 }

@@ -56,6 +56,7 @@ z3::expr Z3Expressions::translate(const Expr& expr) {
 z3::expr Z3Expressions::translate(const ir::Binary& e) {
   if (e.op == BinaryOperator::logical_and) return truth(e.left) && truth(e.right);
   if (e.op == BinaryOperator::logical_or) return truth(e.left) || truth(e.right);
+  if (const auto chosen = by_cases(e)) return *chosen;
   const z3::expr a = integer(e.left);
   const z3::expr b = integer(e.right);
   switch (e.op) {
@@ -86,6 +87,32 @@ z3::expr Z3Expressions::translate(const ir::Binary& e) {
     default:
       throw InternalError("an unknown operator in a condition");
   }
+}
+
+std::optional<z3::expr> Z3Expressions::by_cases(const ir::Binary& e) {
+  const bool product = e.op == BinaryOperator::multiply;
+  const bool quotient = e.op == BinaryOperator::divide || e.op == BinaryOperator::remainder;
+  if (!of_cases_ || (!product && !quotient)) return std::nullopt;
+  std::vector<Case> cases = of_cases_(e.right);
+  z3::expr other = integer(e.left);
+  if (product && !other.is_numeral()) {
+    const std::vector<Case> of_left = of_cases_(e.left);
+    if (!of_left.empty() && (cases.empty() || of_left.size() < cases.size())) {
+      cases = of_left;
+      other = integer(e.right);
+    }
+  }
+  if (cases.empty() || (!product && cases.front().value < 1)) return std::nullopt;
+  const auto with = [&](std::int64_t value) {
+    if (product) return other * number(value);
+    return e.op == BinaryOperator::divide ? other / number(value) : z3::mod(other, number(value));
+  };
+  z3::expr result = with(cases.front().value);
+  for (std::size_t i = 1; i < cases.size(); ++i) {
+    if (!product && cases[i].value < 1) return std::nullopt;
+    result = z3::ite(cases[i].condition, with(cases[i].value), result);
+  }
+  return result;
 }
 
 /// Z3 reasons badly about division by a variable and well about what division means.

@@ -5,8 +5,10 @@
 #include <z3++.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace weft {
 
@@ -16,9 +18,19 @@ class Z3Expressions {
   using OfVariable = std::function<z3::expr(const std::string& name)>;
   using OfLoad = std::function<z3::expr(const ir::Load& load)>;
   using OfCall = std::function<z3::expr(const ir::Call& call)>;
+  /// A value that an expression has under a condition.
+  struct Case {
+    z3::expr condition;
+    std::int64_t value;
+  };
+  /// All values of an expression, one of whose conditions holds; none where they are many or not known.
+  using OfCases = std::function<std::vector<Case>(const ir::Expr& expr)>;
   /// InternalError from translation where there is a load or a call and nothing that translates it.
   Z3Expressions(z3::context& context, z3::solver& solver, OfVariable of_variable, OfLoad of_load = {},
                 OfCall of_call = {});
+  /// From now on products and quotients of what has few values are choices between linear terms, which Z3
+  /// decides many times faster.
+  void choose_by(OfCases of_cases) { of_cases_ = std::move(of_cases); }
 
   z3::expr integer(const ir::Expr& expr);
   z3::expr truth(const ir::Expr& expr);
@@ -27,6 +39,7 @@ class Z3Expressions {
  private:
   z3::expr translate(const ir::Expr& expr);
   z3::expr translate(const ir::Binary& e);
+  std::optional<z3::expr> by_cases(const ir::Binary& e);
   std::pair<z3::expr, z3::expr> quotient(const z3::expr& a, const z3::expr& b);
 
   z3::context& context_;
@@ -34,6 +47,7 @@ class Z3Expressions {
   OfVariable of_variable_;
   OfLoad of_load_;
   OfCall of_call_;
+  OfCases of_cases_;
   int quotients_ = 0;
 };
 

@@ -123,6 +123,7 @@ const std::vector<Request>& requests() {
 }
 
 TEST(Infeasible, RequestsNameWhatClashes) {
+  constexpr double allowed = 0.1;
   const SpaceProblem groups = grouped_problem(256, 256, 512, 64);
   const SpaceProblem product = unstructured_problem(96, 128, 1200);
   const SpaceProblem image = image_problem();
@@ -133,20 +134,23 @@ TEST(Infeasible, RequestsNameWhatClashes) {
                                  : recipe == "image" ? image
                                                      : product,
                                  target_named(request.target));
-    // Of this thread, so that other work on the machine does not count.
-    timespec begin{}, end{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
-    const Feasibility answer = space.complete(request.fixed);
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
-    const double spent = static_cast<double>(end.tv_sec - begin.tv_sec) +
-                         1e-9 * static_cast<double>(end.tv_nsec - begin.tv_nsec);
+    Feasibility answer;
+    double spent = 1e9;
+    // Of this thread and the least of three, so that other work on the machine counts little.
+    for (int turn = 0; turn < 3 && spent > allowed; ++turn) {
+      timespec begin{}, end{};
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+      answer = space.complete(request.fixed);
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &end);
+      spent = std::min(spent, static_cast<double>(end.tv_sec - begin.tv_sec) +
+                                  1e-9 * static_cast<double>(end.tv_nsec - begin.tv_nsec));
+    }
     const std::string text = explain(answer, space.target());
     SCOPED_TRACE(text);
     EXPECT_EQ(answer.answer, Answer::infeasible);
     if (answer.answer != Answer::infeasible) continue;
     EXPECT_EQ(clashing(answer), request.clashes);
-    const double allowed = 0.5 * static_cast<double>(answer.clashes.size());
-    EXPECT_LT(spent, allowed) << "below 0.1 each on a machine of its own";
+    EXPECT_LT(spent, allowed);
     RecordProperty("milliseconds", std::to_string(1e3 * spent));
     if (std::getenv("WEFT_SPACE_VERBOSE") != nullptr)
       printf("%.0f ms %s %s\n", 1e3 * spent, testing::PrintToString(clashing(answer)).c_str(), text.c_str());
