@@ -2,11 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
-#include <weft/search/tool/command_line.h>
 
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+
+#include "call_weft.h"
 
 namespace weft {
 namespace {
@@ -28,16 +29,12 @@ class BenchVerb : public ::testing::Test {
 
   /// The exit code; what it says on stderr is in `said`.
   int bench(std::vector<std::string> options) {
-    std::vector<std::string> all{"weft", "bench", "--suite", suite(), "--device", "cpu", "--rounds", "1"};
+    std::vector<std::string> all{"bench", "--suite", suite(), "--device", "cpu", "--rounds", "1"};
     all.insert(all.end(), options.begin(), options.end());
-    std::vector<char*> arguments;
-    for (std::string& argument : all) arguments.push_back(argument.data());
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    const int code = command_line(static_cast<int>(arguments.size()), arguments.data());
-    printed = testing::internal::GetCapturedStdout();
-    said = testing::internal::GetCapturedStderr();
-    return code;
+    Answer answer = call_weft(std::move(all));
+    printed = std::move(answer.out);
+    said = std::move(answer.errors);
+    return answer.code;
   }
 
   std::vector<nlohmann::json> lines() const {

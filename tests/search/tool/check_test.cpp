@@ -4,11 +4,12 @@
 #include <unistd.h>
 #include <weft/formats/io/npy.h>
 #include <weft/formats/synthetic.h>
-#include <weft/search/tool/command_line.h>
 
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+
+#include "call_weft.h"
 
 namespace weft {
 namespace {
@@ -36,17 +37,13 @@ class CheckVerb : public ::testing::Test {
   std::filesystem::path folder() const { return folder_; }
 
   int check(std::vector<std::string> options, const std::string& format = "shfl_bw:V=64") {
-    std::vector<std::string> all{"weft", "check", "--op",    "spmm", "--weights", weights(),
-                                 "--n",  "196",   "--dtype", "f16",  "--format",  format};
+    std::vector<std::string> all{"check", "--op",    "spmm", "--weights", weights(), "--n",
+                                 "196",   "--dtype", "f16",  "--format",  format};
     all.insert(all.end(), options.begin(), options.end());
-    std::vector<char*> arguments;
-    for (std::string& argument : all) arguments.push_back(argument.data());
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    const int code = command_line(static_cast<int>(arguments.size()), arguments.data());
-    printed = testing::internal::GetCapturedStdout();
-    said = testing::internal::GetCapturedStderr();
-    return code;
+    Answer answer = call_weft(std::move(all));
+    printed = std::move(answer.out);
+    said = std::move(answer.errors);
+    return answer.code;
   }
 
   std::string printed;

@@ -6,41 +6,21 @@
 #include <weft/formats/prune.h>
 #include <weft/formats/random.h>
 #include <weft/formats/sparse_tensor.h>
-#include <weft/search/tool/command_line.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "call_weft.h"
+
 namespace weft {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::internal::CaptureStderr;
-using ::testing::internal::CaptureStdout;
-using ::testing::internal::GetCapturedStderr;
-using ::testing::internal::GetCapturedStdout;
 
 namespace fs = std::filesystem;
-
-struct Answer {
-  int code;
-  std::string out;
-  std::string errors;
-};
-
-Answer call(std::vector<std::string> words) {
-  words.insert(words.begin(), "weft");
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  CaptureStdout();
-  CaptureStderr();
-  const int code = command_line(static_cast<int>(arguments.size()), arguments.data());
-  std::string out = GetCapturedStdout();
-  return {code, std::move(out), GetCapturedStderr()};
-}
 
 class PruneVerb : public ::testing::Test {
  protected:
@@ -75,8 +55,8 @@ nlohmann::json metadata_of(const std::string& path) {
 }
 
 TEST_F(PruneVerb, WritesWhatTheLibraryChooses) {
-  const Answer answer = call({"prune", path("net.safetensors"), "--format", "shfl_bw:V=32", "--sparsity",
-                              "0.75", "-o", path("pruned.safetensors")});
+  const Answer answer = call_weft({"prune", path("net.safetensors"), "--format", "shfl_bw:V=32", "--sparsity",
+                                   "0.75", "-o", path("pruned.safetensors")});
   ASSERT_EQ(answer.code, 0) << answer.errors;
   EXPECT_THAT(answer.out, AllOf(HasSubstr("shfl_bw:V=32"), HasSubstr("vector_wise:V=32"),
                                 HasSubstr("bcsr:b=32"), HasSubstr("csr"), HasSubstr("75.00 %")));
@@ -100,23 +80,23 @@ TEST_F(PruneVerb, WritesWhatTheLibraryChooses) {
 }
 
 TEST_F(PruneVerb, InspectFindsWhatPruneMade) {
-  ASSERT_EQ(call({"prune", path("filter.npy"), "--format", "shfl_bw:V=16", "--sparsity", "0.7", "-o",
-                  path("p.npy")})
+  ASSERT_EQ(call_weft({"prune", path("filter.npy"), "--format", "shfl_bw:V=16", "--sparsity", "0.7", "-o",
+                       path("p.npy")})
                 .code,
             0);
-  const Answer text = call({"inspect", path("p.npy")});
+  const Answer text = call_weft({"inspect", path("p.npy")});
   EXPECT_THAT(text.out, AllOf(HasSubstr("shfl_bw:V="), HasSubstr("100.0 % filled")));
-  const auto json = nlohmann::json::parse(call({"inspect", path("p.npy"), "--json"}).out);
+  const auto json = nlohmann::json::parse(call_weft({"inspect", path("p.npy"), "--json"}).out);
   ASSERT_EQ(json.at("structures").size(), 1U);
   EXPECT_GE(json.at("structures").at(0).at("density").get<double>(), 0.29);
   EXPECT_EQ(json.at("shape").size(), 4U);
-  EXPECT_THAT(call({"inspect", path("filter.npy")}).out, HasSubstr("none found"));
+  EXPECT_THAT(call_weft({"inspect", path("filter.npy")}).out, HasSubstr("none found"));
 }
 
 TEST_F(PruneVerb, JsonNamesEveryMethodTheAskedOneFirst) {
   for (const std::string format : {"vector_wise:V=16", "bcsr:b=16", "blocked_ell:b=16", "shfl_bw:V=16"}) {
     const Answer answer =
-        call({"prune", path("filter.npy"), "--format", format, "--sparsity", "0.5", "--json"});
+        call_weft({"prune", path("filter.npy"), "--format", format, "--sparsity", "0.5", "--json"});
     ASSERT_EQ(answer.code, 0) << answer.errors;
     const auto json = nlohmann::json::parse(answer.out);
     ASSERT_EQ(json.at("methods").size(), 4U);
@@ -125,7 +105,7 @@ TEST_F(PruneVerb, JsonNamesEveryMethodTheAskedOneFirst) {
     EXPECT_EQ(json.at("row_order").size(), format.starts_with("shfl") ? 96U : 0U);
   }
   const auto single = nlohmann::json::parse(
-      call({"prune", path("filter.npy"), "--format", "csr", "--sparsity", "0.5", "--json"}).out);
+      call_weft({"prune", path("filter.npy"), "--format", "csr", "--sparsity", "0.5", "--json"}).out);
   ASSERT_EQ(single.at("methods").size(), 1U);
   EXPECT_EQ(single.at("methods").at(0).at("kept"), 96 * 36);
 }
@@ -133,7 +113,7 @@ TEST_F(PruneVerb, JsonNamesEveryMethodTheAskedOneFirst) {
 TEST_F(PruneVerb, PatternsHaveASparsityOfTheirOwn) {
   for (const std::string format : {"n_m", "v_n_m:M=8,V=32", "v_n_m:M=10,V=16"}) {
     SCOPED_TRACE(format);
-    const Answer answer = call(
+    const Answer answer = call_weft(
         {"prune", path("net.safetensors"), "--format", format, "--json", "-o", path("pruned.safetensors")});
     ASSERT_EQ(answer.code, 0) << answer.errors;
     const auto methods = nlohmann::json::parse(answer.out).at("methods");
@@ -151,16 +131,16 @@ TEST_F(PruneVerb, PatternsHaveASparsityOfTheirOwn) {
     EXPECT_EQ(after.stored(), kept);
     EXPECT_NO_THROW(pack(after, parse_format(format)));
     EXPECT_THAT(
-        call({"inspect", path("pruned.safetensors")}).out,
+        call_weft({"inspect", path("pruned.safetensors")}).out,
         HasSubstr(format == "n_m" ? "structure             n_m: 50.0 %" : "structure             v_n_m:M="));
   }
   const auto refusal = [&](std::vector<std::string> options) {
     options.insert(options.begin(), {"prune", path("filter.npy"), "--format"});
-    const Answer answer = call(options);
+    const Answer answer = call_weft(options);
     EXPECT_EQ(answer.code, 2);
     return answer.errors;
   };
-  EXPECT_EQ(call({"prune", path("filter.npy"), "--format", "n_m", "--sparsity", "0.5"}).code, 0);
+  EXPECT_EQ(call_weft({"prune", path("filter.npy"), "--format", "n_m", "--sparsity", "0.5"}).code, 0);
   EXPECT_THAT(refusal({"n_m", "--sparsity", "0.75"}),
               AllOf(HasSubstr("0.75"), HasSubstr("0.5, which follows")));
   EXPECT_THAT(refusal({"shfl_bw:V=16"}), AllOf(HasSubstr("--sparsity"), HasSubstr("shfl_bw:V=16")));
@@ -172,8 +152,8 @@ TEST_F(PruneVerb, ScoresDecide) {
   for (std::int64_t i = 0; i < scores.size(); ++i) scores.set(i, i % 72 < 18 ? 1 : 0);
   write_npy(path("scores.npy"), scores);
   const Answer answer =
-      call({"prune", path("net.safetensors"), "--tensor", "conv.weight", "--scores", path("scores.npy"),
-            "--format", "vector_wise:V=32", "--sparsity", "0.75", "-o", path("p.safetensors")});
+      call_weft({"prune", path("net.safetensors"), "--tensor", "conv.weight", "--scores", path("scores.npy"),
+                 "--format", "vector_wise:V=32", "--sparsity", "0.75", "-o", path("p.safetensors")});
   ASSERT_EQ(answer.code, 0) << answer.errors;
   EXPECT_THAT(answer.out, HasSubstr("100.00 %"));
   for (const std::int32_t column : read(path("p.safetensors")).column) EXPECT_LT(column, 18);
@@ -182,7 +162,7 @@ TEST_F(PruneVerb, ScoresDecide) {
 TEST_F(PruneVerb, RefusesBeforeItSearches) {
   const auto refusal = [&](const std::string& format, const std::string& sparsity, const std::string& out) {
     const Answer answer =
-        call({"prune", path("filter.npy"), "--format", format, "--sparsity", sparsity, "-o", out});
+        call_weft({"prune", path("filter.npy"), "--format", format, "--sparsity", sparsity, "-o", out});
     EXPECT_EQ(answer.code, 2);
     EXPECT_EQ(answer.out, "");
     return answer.errors;
@@ -196,13 +176,14 @@ TEST_F(PruneVerb, RefusesBeforeItSearches) {
 }
 
 TEST_F(PruneVerb, SaysWhenNothingIsLeft) {
-  const Answer answer = call({"prune", path("filter.npy"), "--format", "bcsr:b=64", "--sparsity", "0.99"});
+  const Answer answer =
+      call_weft({"prune", path("filter.npy"), "--format", "bcsr:b=64", "--sparsity", "0.99"});
   EXPECT_EQ(answer.code, 0);
   EXPECT_THAT(answer.errors, HasSubstr("everything was pruned"));
 }
 
 TEST_F(PruneVerb, HelpHasAnExample) {
-  EXPECT_THAT(call({"prune", "--help"}).out, HasSubstr("Example: weft prune"));
+  EXPECT_THAT(call_weft({"prune", "--help"}).out, HasSubstr("Example: weft prune"));
 }
 
 }  // namespace

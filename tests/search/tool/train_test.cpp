@@ -6,7 +6,6 @@
 #include <weft/search/measure/structured_weights.h>
 #include <weft/search/model/predictor.h>
 #include <weft/search/record_file.h>
-#include <weft/search/tool/command_line.h>
 
 #include <filesystem>
 #include <fstream>
@@ -14,35 +13,15 @@
 #include <nlohmann/json.hpp>
 
 #include "../model/made_times.h"
+#include "call_weft.h"
 
 namespace weft {
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::internal::CaptureStderr;
-using ::testing::internal::CaptureStdout;
-using ::testing::internal::GetCapturedStderr;
-using ::testing::internal::GetCapturedStdout;
 
 namespace fs = std::filesystem;
-
-struct Answer {
-  int code;
-  std::string out;
-  std::string errors;
-};
-
-Answer call(std::vector<std::string> words) {
-  words.insert(words.begin(), "weft");
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  CaptureStdout();
-  CaptureStderr();
-  const int code = command_line(static_cast<int>(arguments.size()), arguments.data());
-  std::string out = GetCapturedStdout();
-  return {code, std::move(out), GetCapturedStderr()};
-}
 
 /// A point of shfl_bw on sm_90a with these two numbers; it fits groups of 64 rows and more.
 KnobValues point_of(const KnobValues& few) {
@@ -112,8 +91,8 @@ class TrainVerb : public ::testing::Test {
 };
 
 TEST_F(TrainVerb, prints_the_models_side_by_side_and_writes_the_tree) {
-  const Answer answer =
-      call({"train", "--db", path("t.jsonl"), "--emit", "c,cpp", "-o", path("tree.json"), "--forest", "20"});
+  const Answer answer = call_weft(
+      {"train", "--db", path("t.jsonl"), "--emit", "c,cpp", "-o", path("tree.json"), "--forest", "20"});
   ASSERT_EQ(answer.code, 0) << answer.errors;
   EXPECT_THAT(answer.out, AllOf(HasSubstr("75 problems of 25 matrices, 12 configurations"),
                                 HasSubstr("decision tree   normalised"), HasSubstr("decision tree   raw"),
@@ -128,7 +107,7 @@ TEST_F(TrainVerb, prints_the_models_side_by_side_and_writes_the_tree) {
 }
 
 TEST_F(TrainVerb, heights_and_leaves_are_kept_and_json_is_one_document) {
-  const Answer answer = call(
+  const Answer answer = call_weft(
       {"train", "--db", path("t.jsonl"), "--max-height", "2", "--min-leaf", "4", "--forest", "5", "--json"});
   ASSERT_EQ(answer.code, 0) << answer.errors;
   const nlohmann::json json = nlohmann::json::parse(answer.out);
@@ -142,21 +121,21 @@ TEST_F(TrainVerb, heights_and_leaves_are_kept_and_json_is_one_document) {
 }
 
 TEST_F(TrainVerb, refuses_what_it_cannot_learn_from) {
-  EXPECT_EQ(call({"train"}).code, 2);
-  EXPECT_EQ(call({"train", "--db", path("nothing.jsonl")}).code, 1);
-  EXPECT_EQ(call({"train", "--db", path("t.jsonl"), "--max-height", "tall"}).code, 2);
-  EXPECT_EQ(call({"train", "--db", path("t.jsonl"), "--emit", "c"}).code, 2);
-  const Answer answer = call({"train", "--db", path("t.jsonl"), "--measure", "model"});
+  EXPECT_EQ(call_weft({"train"}).code, 2);
+  EXPECT_EQ(call_weft({"train", "--db", path("nothing.jsonl")}).code, 1);
+  EXPECT_EQ(call_weft({"train", "--db", path("t.jsonl"), "--max-height", "tall"}).code, 2);
+  EXPECT_EQ(call_weft({"train", "--db", path("t.jsonl"), "--emit", "c"}).code, 2);
+  const Answer answer = call_weft({"train", "--db", path("t.jsonl"), "--measure", "model"});
   EXPECT_EQ(answer.code, 2);
   EXPECT_THAT(answer.errors, HasSubstr("no right trial measured by model"));
 }
 
 TEST_F(TrainVerb, predict_answers_with_a_recipe_that_fits) {
-  ASSERT_EQ(call({"train", "--db", path("t.jsonl"), "--forest", "5", "-o", path("tree.json")}).code, 0);
+  ASSERT_EQ(call_weft({"train", "--db", path("t.jsonl"), "--forest", "5", "-o", path("tree.json")}).code, 0);
   make_weights();
   for (const char* n : {"8", "196", "1024"}) {
-    const Answer answer = call({"predict", "--tree", path("tree.json"), "--weights", path("w.npy"),
-                                "--format", "shfl_bw:V=64", "--n", n, "--json"});
+    const Answer answer = call_weft({"predict", "--tree", path("tree.json"), "--weights", path("w.npy"),
+                                     "--format", "shfl_bw:V=64", "--n", n, "--json"});
     ASSERT_EQ(answer.code, 0) << answer.errors;
     const nlohmann::json json = nlohmann::json::parse(answer.out);
     EXPECT_EQ(json.at("from"), "tree");
@@ -164,41 +143,42 @@ TEST_F(TrainVerb, predict_answers_with_a_recipe_that_fits) {
     EXPECT_LT(json.at("decision_ns"), 1000);
     EXPECT_GT(json.at("bound_us"), 0);
     // What it prints is what other verbs take.
-    const Answer made = call({"compile", "--weights", path("w.npy"), "--format", "shfl_bw:V=64", "--n", n,
-                              "--recipe", json.at("recipe"), "--target", "sm_90a", "-o", path("kernel")});
+    const Answer made =
+        call_weft({"compile", "--weights", path("w.npy"), "--format", "shfl_bw:V=64", "--n", n, "--recipe",
+                   json.at("recipe"), "--target", "sm_90a", "-o", path("kernel")});
     EXPECT_EQ(made.code, 0) << made.errors;
   }
 }
 
 TEST_F(TrainVerb, predict_falls_back_where_no_configuration_fits) {
-  ASSERT_EQ(call({"train", "--db", path("t.jsonl"), "--forest", "5", "-o", path("tree.json")}).code, 0);
+  ASSERT_EQ(call_weft({"train", "--db", path("t.jsonl"), "--forest", "5", "-o", path("tree.json")}).code, 0);
   make_weights();
-  const Answer older = call({"predict", "--tree", path("tree.json"), "--weights", path("w.npy"), "--format",
-                             "shfl_bw:V=64", "--n", "100", "--target", "sm_75"});
+  const Answer older = call_weft({"predict", "--tree", path("tree.json"), "--weights", path("w.npy"),
+                                  "--format", "shfl_bw:V=64", "--n", "100", "--target", "sm_75"});
   EXPECT_EQ(older.code, 0) << older.errors;
   EXPECT_THAT(older.out, HasSubstr("shfl_bw\n"));
   EXPECT_THAT(older.errors, AllOf(HasSubstr("passed over"), HasSubstr("has not seen sm_75"),
                                   HasSubstr("what the recipe chooses for itself")));
-  const Answer other = call({"predict", "--tree", path("tree.json"), "--weights", path("w.npy"), "--dtype",
-                             "f32", "--n", "100", "--json"});
+  const Answer other = call_weft({"predict", "--tree", path("tree.json"), "--weights", path("w.npy"),
+                                  "--dtype", "f32", "--n", "100", "--json"});
   EXPECT_EQ(other.code, 0) << other.errors;
   const nlohmann::json json = nlohmann::json::parse(other.out);
   EXPECT_EQ(json.at("from"), "default");
   EXPECT_EQ(json.at("recipe"), "sparsert");
-  const Answer processor = call(
+  const Answer processor = call_weft(
       {"predict", "--tree", path("tree.json"), "--weights", path("w.npy"), "--n", "10", "--target", "cpu"});
   EXPECT_EQ(processor.code, 0) << processor.errors;
 }
 
 TEST_F(TrainVerb, report_writes_a_page) {
-  const Answer answer = call({"report", "--db", path("t.jsonl"), "-o", path("r.html")});
+  const Answer answer = call_weft({"report", "--db", path("t.jsonl"), "-o", path("r.html")});
   ASSERT_EQ(answer.code, 0) << answer.errors;
   const std::string page = text_of_file("r.html");
   EXPECT_THAT(page, AllOf(HasSubstr("900 trials of 75 problems"), HasSubstr("<svg"),
                           HasSubstr("do not say where the weights are")));
   EXPECT_LT(page.size(), 2'000'000U);
-  EXPECT_EQ(call({"report", "--db", path("none.jsonl")}).code, 1);
-  EXPECT_EQ(call({"report", "--db", path("t.jsonl"), "-o", path("no/such/folder.html")}).code, 1);
+  EXPECT_EQ(call_weft({"report", "--db", path("none.jsonl")}).code, 1);
+  EXPECT_EQ(call_weft({"report", "--db", path("t.jsonl"), "-o", path("no/such/folder.html")}).code, 1);
 }
 
 }  // namespace
