@@ -25,10 +25,7 @@ class Gather {
     }
   }
 
-  GatherRuns runs() const {
-    const Expr inside = condition();
-    return {length_, ir::integer_value(inside) == nullptr ? inside : Expr()};
-  }
+  GatherRuns runs() const { return {length_, unless_always(condition())}; }
   Stmt operator()() const { return threads_ == 0 ? one_after_the_other() : shared_out(); }
 
  private:
@@ -146,7 +143,7 @@ class Gather {
       run.extents = {ir::integer(length_)};
       run.coordinates = {name_ + ".place"};
       run.of_one_thread = true;
-      run.inside = ir::integer_value(inside) == nullptr ? inside : Expr();
+      run.inside = unless_always(inside);
       return ir::copy(std::move(run));
     }
     const auto each = [&](const auto& element) {
@@ -236,6 +233,11 @@ bool divides(std::int64_t number, const Expr& expr) {
   };
   const ir::Linear sum = ir::linear(expr);
   return sum.constant % number == 0 && std::ranges::all_of(sum.terms, fits);
+}
+
+Expr unless_always(const Expr& condition) {
+  const std::int64_t* value = ir::integer_value(condition);
+  return value != nullptr && *value != 0 ? Expr() : condition;
 }
 
 GatherRuns gather_runs(const ir::Copy& copy, const ir::Ranges& ranges) {

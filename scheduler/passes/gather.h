@@ -11,6 +11,9 @@ namespace weft::passes {
 /// Whether the integer is a multiple of the number, whatever its variables are.
 bool divides(std::int64_t number, const ir::Expr& expr);
 
+/// The condition, undefined where it is known to hold: what a copy asks.
+ir::Expr unless_always(const ir::Expr& condition);
+
 /// How many elements along the last coordinate are moved together, up to 16 bytes of them, and where a run is
 /// not inside the source (undefined: nowhere).
 struct GatherRuns {

@@ -156,7 +156,7 @@ class CopyLowering {
     own.source_begin = moved_by(copy.source_begin, place);
     own.extents.assign(copy.extents.size(), ir::integer(1));
     if (!own.extents.empty()) own.extents.back() = ir::integer(runs.length);
-    if (ir::integer_value(inside) == nullptr) own.inside = inside;
+    own.inside = unless_always(inside);
     return ir::copy(std::move(own));
   }
 

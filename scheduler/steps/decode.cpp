@@ -115,13 +115,15 @@ class Decode {
   /// Of the offsets of a row as wide as the block.
   std::int64_t bytes_of_row() const { return size_ * arrays_.level->index_bits / 8; }
 
-  /// No block is wider; of weights that are given at launch any may be dense.
+  /// No block is wider, nor does a thread of those that share a row have more places than another; of weights
+  /// that are given at launch any may be dense.
   std::int64_t widest() const {
     if (context_.algorithm.takes_any_weights()) return size_;
     std::int64_t most = 1;
     for (const std::int32_t width : context_.weights->array(arrays_.level->width).as<std::int32_t>())
       most = std::max<std::int64_t>(most, width);
-    return most;
+    const std::int64_t together = shares().of_row;
+    return (most + together - 1) / together * together;
   }
 
   std::optional<Reason> find_reading(const ir::For& loop) {
@@ -225,42 +227,84 @@ class Decode {
     return ir::copy(std::move(copy));
   }
 
-  /// One thread clears a row of a block and writes its entries: nobody else writes there. Threads that the
-  /// rows below one another leave over take blocks beside.
-  Stmt fill(const ir::BufferRef& tile, const ir::BufferRef& values, const ir::BufferRef& offset) const {
-    const std::string name = reading_.places;
-    const std::int64_t rows = count_of(reading_.below) * size_, beside = count_of(reading_.beside);
-    std::int64_t at_once = 1;
-    while (beside % (2 * at_once) == 0 && 2 * at_once * rows <= threads_) at_once *= 2;
-    const Expr line = ir::variable(name + ".line"), turn = ir::variable(name + ".turn");
-    const Expr column = turn * ir::integer(at_once) + line / ir::integer(rows);
-    const Expr row = line % ir::integer(rows);
-    ir::Substitution names = taken_apart(reading_.beside, column);
-    names.merge(taken_apart(reading_.below, row / ir::integer(size_)));
-    const Stmt one = fill_row(tile, values, offset, names, row, column * ir::integer(size_));
-    return loop(".line", ir::integer(rows * at_once), ir::LoopKind::thread,
-                loop(".turn", ir::integer(beside / at_once), ir::LoopKind::unrolled, one));
+  /// How the threads of a block share the rows: some take one row together, and those that the rows below one
+  /// another leave over take blocks beside.
+  struct Shares {
+    std::int64_t rows = 1, beside = 1;
+    std::int64_t of_row = 1;   ///< threads that share a row
+    std::int64_t at_once = 1;  ///< blocks beside one another
+  };
+
+  /// One thread a row at least; no more than clear two values each.
+  Shares shares() const {
+    Shares shares{.rows = count_of(reading_.below) * size_, .beside = count_of(reading_.beside)};
+    const auto fit = [&] { return 2 * shares.at_once * shares.of_row * shares.rows <= threads_; };
+    while (shares.beside % (2 * shares.at_once) == 0 && fit()) shares.at_once *= 2;
+    while (4 * shares.of_row <= size_ && fit()) shares.of_row *= 2;
+    return shares;
   }
 
-  Stmt fill_row(const ir::BufferRef& tile, const ir::BufferRef& values, const ir::BufferRef& offset,
-                const ir::Substitution& names, const Expr& row, const Expr& first_column) const {
+  /// Threads clear their part of the rows, and then write their part of the entries.
+  Stmt fill(const ir::BufferRef& tile, const ir::BufferRef& values, const ir::BufferRef& offset) const {
+    const Shares shared = shares();
+    const Expr line = ir::variable(reading_.places + ".line"), turn = ir::variable(reading_.places + ".turn");
+    const Expr part = line % ir::integer(shared.of_row), number = line / ir::integer(shared.of_row);
+    const Expr column = turn * ir::integer(shared.at_once) + number / ir::integer(shared.rows);
+    const Expr row = number % ir::integer(shared.rows);
+    ir::Substitution names = taken_apart(reading_.beside, column);
+    names.merge(taken_apart(reading_.below, row / ir::integer(size_)));
+    const auto of_threads = [&](const Stmt& one) {
+      return loop(".line", ir::integer(shared.rows * shared.at_once * shared.of_row), ir::LoopKind::thread,
+                  loop(".turn", ir::integer(shared.beside / shared.at_once), ir::LoopKind::unrolled, one));
+    };
+    const Expr first_column = column * ir::integer(size_);
+    const Stmt cleared = clear(tile, row, first_column, part, shared);
+    const Stmt written = scatter(tile, values, offset, names, row, first_column, part, shared);
+    // A thread that has a row for itself waits for nobody.
+    if (shared.of_row == 1) return of_threads(ir::block({cleared, written}));
+    return ir::block({of_threads(cleared), of_threads(written)});
+  }
+
+  Stmt clear(const ir::BufferRef& tile, const Expr& row, const Expr& first_column, const Expr& part,
+             const Shares& shared) const {
     const std::string name = reading_.places;
-    const Expr place = ir::variable(name + ".stored");
-    const Expr width = ir::substitute(width_, names);
-    const Expr position = row % ir::integer(size_) * width + place;
-    const Expr value = ir::load(values, at(position, names));
-    const Expr column =
-        ir::select(ir::equal(width, ir::integer(size_)), place, number_at(offset, position, names));
-    const Expr entry =
-        ir::binary(ir::BinaryOperator::not_equal, ir::cast(DType::f32, value), ir::constant(DType::f32, 0));
-    const Stmt scatter = ir::if_then(entry, ir::store(tile, {row, first_column + column}, value));
-    const std::int64_t together = std::min<std::int64_t>(8, size_);
+    const std::int64_t columns = size_ / shared.of_row, together = std::min<std::int64_t>(8, columns);
     const Expr run = ir::variable(name + ".run"), in_run = ir::variable(name + ".zero");
-    const Stmt zero = ir::store(tile, {row, first_column + run * ir::integer(together) + in_run},
-                                ir::constant(tile->dtype, 0));
-    const Stmt clear = loop(".run", ir::integer(size_ / together), ir::LoopKind::unrolled,
-                            loop(".zero", ir::integer(together), ir::LoopKind::vectorized, zero));
-    return ir::block({clear, loop(".stored", width, ir::LoopKind::serial, scatter)});
+    const Expr column = first_column + part * ir::integer(columns) + run * ir::integer(together) + in_run;
+    const Stmt zero = ir::store(tile, {row, column}, ir::constant(tile->dtype, 0));
+    return loop(".run", ir::integer(columns / together), ir::LoopKind::unrolled,
+                loop(".zero", ir::integer(together), ir::LoopKind::vectorized, zero));
+  }
+
+  /// All that a thread has to write is read before it writes: reads then wait for one another no more. Places
+  /// beyond the block's width are in the array, too.
+  Stmt scatter(const ir::BufferRef& tile, const ir::BufferRef& values, const ir::BufferRef& offset,
+               const ir::Substitution& names, const Expr& row, const Expr& first_column, const Expr& part,
+               const Shares& shared) const {
+    const std::string name = reading_.places;
+    const std::int64_t rounds = widest() / shared.of_row;
+    const auto registers = [&](const char* what, DType type) {
+      return ir::make_buffer(name + what, type, ir::Scope::registers, ir::Access::read_write,
+                             {ir::integer(rounds)}, true);
+    };
+    const ir::BufferRef value = registers(".value", tile->dtype), column = registers(".column", DType::i32);
+    const Expr width = ir::substitute(width_, names);
+    const auto place = [&](const Expr& round) { return part + round * ir::integer(shared.of_row); };
+    const Expr read = ir::variable(name + ".read"), write = ir::variable(name + ".write");
+    const Expr position = row % ir::integer(size_) * width + place(read);
+    const Expr stored_column =
+        ir::select(ir::equal(width, ir::integer(size_)), place(read), number_at(offset, position, names));
+    const Stmt reads = ir::block({ir::store(value, {read}, ir::load(values, at(position, names))),
+                                  ir::store(column, {read}, stored_column)});
+    const Expr found = ir::load(value, {write});
+    const Expr entry =
+        ir::binary(ir::BinaryOperator::not_equal, ir::cast(DType::f32, found), ir::constant(DType::f32, 0));
+    const Stmt writes = ir::if_then(place(write) < width && entry,
+                                    ir::store(tile, {row, first_column + ir::load(column, {write})}, found));
+    const auto all = [&](const char* what, const Stmt& one) {
+      return loop(what, ir::integer(rounds), ir::LoopKind::unrolled, one);
+    };
+    return ir::allocate(value, ir::allocate(column, ir::block({all(".read", reads), all(".write", writes)})));
   }
 
   Stmt loop(const std::string& what, const Expr& extent, ir::LoopKind kind, const Stmt& body) const {

@@ -167,6 +167,16 @@ TEST(HbEllKernels, ShareTheRowsOfB) {
   EXPECT_THROW(scheduled(problem, formats::hb_ell(), "sm_80", {.tile_m = 32}), UserError);
 }
 
+/// Of the blocks that fill up a row, whole iterations read no row of B that there is.
+TEST(HbEllKernels, CopyNothingWhereThereIsNothing) {
+  KernelOptions options;
+  options.assemble = false;
+  const Case problem{16, 17, 256};
+  const Schedule schedule =
+      scheduled(problem, parse_format("hb_ell:every=4"), "sm_90a", {.tile_n = 64, .stages = 2});
+  expect_right(schedule, problem, Device::simulator("sm_90a"), options);
+}
+
 TEST(HbEllKernels, TakeTilesThatHaveRoom) {
   KernelOptions options;
   options.assemble = false;
