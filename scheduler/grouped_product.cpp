@@ -62,7 +62,9 @@ class Grouped {
     const LoopName column_warps(column.text() + ".outer"), warp_column(column.text() + ".inner");
     schedule_.split(LoopFactor{LoopName(all_columns), cut.columns})
         .split(LoopFactor{column, cut.columns_each}, LoopFactor{row, cut.rows_each})
-        .reorder(columns, blocks_of_rows, blocks, row_warps, column_warps, warp_row, warp_column, place)
+        .reorder(inner_tiles_are_columns() ? blocks_of_rows : columns,
+                 inner_tiles_are_columns() ? columns : blocks_of_rows, blocks, row_warps, column_warps,
+                 warp_row, warp_column, place)
         .bind(columns, block_y)
         .bind(blocks_of_rows, block_x);
     copy_ahead(blocks, stages_of(cut));
@@ -99,9 +101,30 @@ class Grouped {
     return can_have_roles() && knobs_.groups.value_or(1) == 1 && knobs_.stages.value_or(most_stages) > 1;
   }
 
+  std::int64_t blocks_through_tiles() const { return knobs_.blocks.value_or(has_roles() ? processors : 0); }
+
+  /// Blocks that go through tiles at the same time share what they read of the operand whose tiles run
+  /// inside; the other one is read from memory again and again, unless it stays in L2: the smaller one.
+  bool inner_tiles_are_columns() const {
+    const Algorithm& algorithm = schedule_.algorithm();
+    const Operand& dense = algorithm.operands[dense_operand(algorithm)];
+    if (blocks_through_tiles() == 0 || algorithm.takes_any_weights()) return false;
+    const auto known = [](const Extent& extent) { return extent.is_static(); };
+    if (!std::ranges::all_of(dense.shape, known)) return false;
+    std::int64_t of_dense = 2;
+    for (const Extent& extent : dense.shape) of_dense *= extent.value;
+    const std::int64_t values = schedule_.weights()->array("values").size();
+    const std::int64_t of_weights = values / (group_ * tiles_.kept()) * bytes_of_weights();
+    return of_weights > of_dense;
+  }
+
   void go_through_tiles(const LoopName& columns, const LoopName& blocks_of_rows) {
-    const std::int64_t number = knobs_.blocks.value_or(has_roles() ? processors : 0);
-    if (number > 0) schedule_.persist(columns, blocks_of_rows, weft::blocks = number);
+    if (blocks_through_tiles() == 0) return;
+    if (inner_tiles_are_columns()) {
+      schedule_.persist(blocks_of_rows, columns, weft::blocks = blocks_through_tiles());
+    } else {
+      schedule_.persist(columns, blocks_of_rows, weft::blocks = blocks_through_tiles());
+    }
   }
 
   void part_roles() {

@@ -93,6 +93,15 @@ TEST(SparseTensorCores, WarpsTakeRolesOnHopper) {
   expect_exact(product({100, 500, 136}, formats::n_m({.rows = 32}), "sm_90a", {.tile_n = 64}));
 }
 
+TEST(SparseTensorCores, TilesOfTheSmallerOperandRunInside) {
+  const ShflBwKnobs knobs{.tile_n = 64, .blocks = 3};
+  const Schedule wide = product({130, 200, 264}, formats::v_n_m({.rows = 64}), "sm_90a", knobs);
+  EXPECT_TRUE(uses(wide, ".persist(n.outer, m.block")) << wide.cpp();
+  const Schedule tall = product({900, 200, 136}, formats::v_n_m({.rows = 64}), "sm_90a", knobs);
+  EXPECT_TRUE(uses(tall, ".persist(m.block, n.outer")) << tall.cpp();
+  expect_exact(tall);
+}
+
 TEST(SparseTensorCores, EveryGroupAndBlock) {
   int number = 0;
   for (const std::int64_t rows : {16, 32, 64, 128}) {
