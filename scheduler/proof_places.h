@@ -80,7 +80,7 @@ std::map<std::string, ir::Expr> iteration_of(const StorePlace& store, const std:
 /// Decides claims; the work of Z3, where there is one.
 class Prover {
  public:
-  Prover(const ir::Program& program, const WeightFacts& facts) : program_(program), facts_(facts) {}
+  explicit Prover(const WeightFacts& facts) : facts_(facts) {}
   Proof inside(const InsideClaim& claim) const;
   /// That the two stores, which may be the same one, write no element in two iterations.
   Proof apart(const StorePlace& one, const StorePlace& other) const;
@@ -88,7 +88,6 @@ class Prover {
   Proof whole(const std::vector<const StorePlace*>& stores) const;
 
  private:
-  const ir::Program& program_;
   const WeightFacts& facts_;
 };
 

@@ -37,7 +37,7 @@ class Proving {
         output_(algorithm.operands[algorithm.output.operand].name),
         places_(proofs::places_of(program)),
         facts_(proofs::facts_of(algorithm, weights, program)),
-        prover_(program_, facts_) {}
+        prover_(facts_) {}
 
   std::vector<Proof> operator()() {
     if (!places_.complete)
