@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <weft/scheduler/default_schedule.h>
 #include <weft/scheduler/hb_ell.h>
 #include <weft/scheduler/hb_ell_swmma.h>
@@ -14,6 +15,7 @@ namespace {
 constexpr std::int64_t block = 16;
 constexpr std::int64_t widest_tile = 256, least_columns = 64;
 constexpr std::int64_t columns_of_warp = 64;
+constexpr std::int64_t rows_of_warpgroup = 64, places_of_line = 64;
 constexpr std::int64_t usual_stages = 3;
 /// Thread blocks that keep all multiprocessors of a large GPU busy.
 constexpr std::int64_t processors = 132, blocks_of_processor = 4;
@@ -21,6 +23,16 @@ constexpr std::int64_t processors = 132, blocks_of_processor = 4;
 constexpr std::pair<std::int64_t, std::int64_t> shared_tiles[] = {
     {8, 256}, {4, 128}, {4, 64}, {2, 64}, {1, 64}};
 constexpr std::int64_t blocks_at_a_time = 2;
+
+/// A tile of several blocks, and how warps share it.
+struct SharedTile {
+  std::int64_t rows, columns, depth, rows_of_warp, columns_of_warp, stages;
+};
+/// On sm_90a, as measured on an H200 (docs/measurements.md): of a warpgroup, of warps, of few rows.
+constexpr SharedTile of_warpgroup{64, 256, 64, 64, 256, 2}, of_warps{64, 128, 64, 32, 32, 3},
+    of_few_rows{16, 128, 64, 16, 32, 3};
+/// Thread blocks that share a sum are wanted up to that many in all, each with so many iterations.
+constexpr std::int64_t shared_blocks = 256, single_row_blocks = 512, least_iterations = 3, most_groups = 4;
 
 class Tiles {
  public:
@@ -50,15 +62,17 @@ class Tiles {
       copy_ahead(all_blocks);
       return finished(all_blocks);
     }
-    const LoopName block_rows(all_rows.text() + ".outer"), row_warps(all_rows.text() + ".inner");
+    const LoopName block_rows(all_rows.text() + ".outer"), rows_of_tile(all_rows.text() + ".inner");
+    const LoopName row_warps(rows_of_tile.text() + ".outer"), below(rows_of_tile.text() + ".inner");
     const LoopName blocks(all_blocks.text() + ".outer"), beside(all_blocks.text() + ".inner");
     schedule_.split(LoopFactor{all_rows, rows_ / block}, LoopFactor{all_blocks, depth_ / block})
-        .reorder(tiles, block_rows, blocks, row_warps, warps, row, column, beside, place)
+        .split(LoopFactor{rows_of_tile, rows_of_warp_ / block})
+        .reorder(tiles, block_rows, blocks, row_warps, warps, below, row, column, beside, place)
         .bind(tiles, block_y)
         .bind(block_rows, block_x)
         .bind(row_warps, warp)
         .bind(warps, warp);
-    copy_ahead(blocks, &beside);
+    copy_ahead(blocks, &beside, &below);
     return finished(blocks);
   }
 
@@ -67,14 +81,63 @@ class Tiles {
     columns_ = knobs_.tile_n.value_or(widest_tile);
     rows_ = knobs_.tile_m.value_or(block);
     depth_ = knobs_.tile_k.value_or(block * std::min(std::max<std::int64_t>(1, every_), blocks_at_a_time));
+    stages_ = knobs_.stages.value_or(schedule_.target().sm >= 80 ? usual_stages : 1);
     if (every_ == 0) refuse_idle_knobs();
+    if (may_take_measured_tile()) return take(measured_tile());
     if (every_ > 0) {
       choose_shared_tile();
     } else if (!knobs_.tile_n && extent_.is_static()) {
       columns_ = most_columns();
       while (columns_ > least_columns && thread_blocks() < processors * blocks_of_processor) columns_ /= 2;
     }
+    rows_of_warp_ = knobs_.warp_m.value_or(block);
     columns_of_warp_ = knobs_.warp_n.value_or(std::min(columns_, columns_beside()));
+    groups_ = knobs_.groups.value_or(groups_wanted());
+  }
+
+  /// Where nothing is said about tiles, and they hold whole blocks.
+  bool may_take_measured_tile() const {
+    const bool said = knobs_.tile_m || knobs_.tile_n || knobs_.tile_k || knobs_.warp_m || knobs_.warp_n;
+    return !said && schedule_.target().name == "sm_90a" && every_ % (places_of_line / block) == 0 &&
+           every_ > 0 && extent_.is_static();
+  }
+
+  /// A warpgroup's tile where there is one for most multiprocessors; smaller ones, in groups that share a
+  /// sum, where there is not; and tiles of few rows where that would take too many groups.
+  SharedTile measured_tile() const {
+    if (4 * blocks_of(of_warpgroup) >= 3 * processors) return of_warpgroup;
+    const std::int64_t groups = pieces(shared_blocks, blocks_of(of_warps));
+    return groups <= most_groups && iterations(of_warps.depth) >= groups * least_iterations ? of_warps
+                                                                                            : of_few_rows;
+  }
+
+  void take(const SharedTile& tile) {
+    rows_ = tile.rows;
+    columns_ = std::min(tile.columns, most_columns());
+    depth_ = tile.depth;
+    rows_of_warp_ = tile.rows_of_warp;
+    columns_of_warp_ = std::min(tile.columns_of_warp, columns_);
+    stages_ = knobs_.stages.value_or(tile.stages);
+    groups_ = knobs_.groups.value_or(groups_wanted());
+  }
+
+  std::int64_t blocks_of(const SharedTile& tile) const {
+    return pieces(schedule_.weights()->rows(), tile.rows) * pieces(extent_.value, tile.columns);
+  }
+
+  /// Of a tile: the blocks of a block row, in the mean, some at a time.
+  std::int64_t iterations(std::int64_t depth) const {
+    if (every_ > 0) return pieces(schedule_.weights()->columns(), depth);
+    return schedule_.weights()->array("bcidx").size() /
+           std::max<std::int64_t>(1, pieces(schedule_.weights()->rows(), block));
+  }
+
+  /// Thread blocks that share a sum, where there are few of them otherwise.
+  std::int64_t groups_wanted() const {
+    if (!extent_.is_static() || thread_blocks() == 0) return 1;
+    const std::int64_t wanted = (every_ > 0 ? shared_blocks : single_row_blocks) / thread_blocks();
+    return std::clamp<std::int64_t>(iterations(depth_) / least_iterations, 1,
+                                    std::max<std::int64_t>(1, wanted));
   }
 
   /// That a warp sums, at most.
@@ -92,11 +155,25 @@ class Tiles {
   void refuse_idle_knobs() const {
     const IdleKnobs idle(schedule_.algorithm().name, schedule_.weights()->format().text());
     idle.refuse(knobs_.tile_m.value_or(0), "tile_m", "weights that store every block: hb_ell:every=8");
+    idle.refuse(knobs_.warp_m.value_or(0), "warp_m", "weights that store every block: hb_ell:every=8");
     idle.refuse(knobs_.tile_k.value_or(0), "tile_k", "weights that store every block: hb_ell:every=8");
   }
 
-  std::int64_t stages() const {
-    return knobs_.stages.value_or(schedule_.target().sm >= 80 ? usual_stages : 1);
+  /// wgmma reads decoded tiles of lines of 128 bytes.
+  bool has_warpgroups() const {
+    return schedule_.target().name == "sm_90a" && rows_of_warp_ == rows_of_warpgroup &&
+           depth_ == places_of_line && columns_of_warp_ >= 64 && stages_ > 1;
+  }
+
+  std::string instruction() const {
+    if (has_warpgroups()) return fmt::format("wgmma_m64n{}k16", columns_of_warp_);
+    return schedule_.target().sm >= 80 ? "mma_m16n8k16" : "mma_m16n8k8";
+  }
+
+  /// Warpgroups have 128 threads.
+  std::int64_t threads_of_row() const {
+    const std::int64_t threads = 128 * (rows_ / rows_of_warp_) * pieces(columns_, columns_of_warp_);
+    return std::clamp<std::int64_t>(threads / rows_, 1, 8);
   }
 
   /// Rows of B, blocks as they are stored and as they are multiplied, and lines of the result. Blocks are
@@ -105,7 +182,7 @@ class Tiles {
     constexpr std::int64_t element = 2;
     const std::int64_t line = std::min(columns_beside(), columns_of_warp) + 8;
     const std::int64_t lines = pieces(columns_, columns_beside()) * line;
-    return stages() * depth_ * (columns_ * element + rows_ * (element + 1)) +
+    return stages_ * depth_ * (columns_ * element + rows_ * (element + 1)) +
            rows_ * (depth_ + lines) * element;
   }
 
@@ -126,25 +203,28 @@ class Tiles {
   }
 
   /// `beside`: the loop over several blocks of a block row.
-  void copy_ahead(const LoopName& blocks, const LoopName* beside = nullptr) {
+  void copy_ahead(const LoopName& blocks, const LoopName* beside = nullptr, const LoopName* below = nullptr) {
     const std::string weights = schedule_.algorithm().sparse_operand()->name;
-    if (stages() > 1) {
-      schedule_.decode(weights, shared, at = blocks, depth = stages());
+    if (has_warpgroups()) {
+      schedule_.decode(weights, shared, at = blocks, depth = stages_, parts = threads_of_row());
+    } else if (stages_ > 1) {
+      schedule_.decode(weights, shared, at = blocks, depth = stages_);
     } else {
       schedule_.decode(weights, shared, at = blocks);
     }
     if (beside != nullptr) schedule_.fuse(*beside, LoopName(loops_.sum + ".place"));
-    if (stages() > 1) {
-      schedule_.stitch(loops_.dense, shared, at = blocks, depth = stages());
+    if (below != nullptr) schedule_.fuse(*below, LoopName(loops_.rows + ".row"));
+    if (stages_ > 1) {
+      schedule_.stitch(loops_.dense, shared, at = blocks, depth = stages_);
     } else {
       schedule_.stitch(loops_.dense, shared, at = blocks);
     }
   }
 
   Schedule finished(const LoopName& blocks) {
-    schedule_.tensorize(schedule_.target().sm >= 80 ? "mma_m16n8k16" : "mma_m16n8k8");
-    if (knobs_.groups.value_or(1) > 1)
-      schedule_.split_k(blocks, weft::groups = *knobs_.groups, reduce = second_pass)
+    schedule_.tensorize(instruction());
+    if (groups_ > 1)
+      schedule_.split_k(blocks, weft::groups = groups_, reduce = second_pass)
           .bind(LoopName(blocks.text() + ".group"), block_z);
     const Algorithm& algorithm = schedule_.algorithm();
     const std::int64_t line = std::min(columns_of_warp_, columns_of_warp);
@@ -157,7 +237,8 @@ class Tiles {
   Extent extent_;
   Schedule schedule_;
   std::int64_t every_ = 0;  ///< 0: empty blocks are not stored
-  std::int64_t rows_ = block, columns_ = widest_tile, depth_ = block, columns_of_warp_ = columns_of_warp;
+  std::int64_t rows_ = block, columns_ = widest_tile, depth_ = block, columns_of_warp_ = columns_of_warp,
+               rows_of_warp_ = block, stages_ = usual_stages, groups_ = 1;
 };
 
 /// The other recipe has none of them.

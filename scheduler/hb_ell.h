@@ -15,7 +15,8 @@ struct HbEllKnobs {
   std::optional<std::int64_t> tile_m = {};
   std::optional<std::int64_t> tile_n = {};  ///< columns of a tile
   std::optional<std::int64_t> tile_k = {};  ///< columns of A that are multiplied at a time, as tile_m
-  std::optional<std::int64_t> warp_n = {};  ///< columns of a tile that a warp sums
+  std::optional<std::int64_t> warp_m = {};  ///< rows of a tile that a warp, or warpgroup, sums; as tile_m
+  std::optional<std::int64_t> warp_n = {};  ///< columns of a tile that it sums
   std::optional<std::int64_t> stages = {};  ///< blocks of A, with their rows of B, under way: 1 to 8
   std::optional<std::int64_t> groups = {};  ///< of thread blocks that share a sum; 1: each makes its own
 };
@@ -25,7 +26,9 @@ struct HbEllKnobs {
 /// block row; each becomes a dense tile in shared memory, and warps multiply it with their columns of the 16
 /// rows of B that belong to it (mma.sync). Copies run ahead in a ring from sm_80 on. Where every block is
 /// stored (hb_ell:every=8), a thread block has several block rows, which share the rows of B,
-/// and multiplies several blocks of each at a time: B is read less often, and nothing is left out.
+/// and multiplies several blocks of each at a time: B is read less often, and nothing is left out. On sm_90a
+/// warpgroups multiply (wgmma) where a tile has 64 rows and 64 columns of A. Where there are few thread
+/// blocks, several share a sum.
 ///
 /// Where B is infinite or not a number, so is the sum of every row that has an entry in the same block: zeros
 /// of a stored block are multiplied like those of a dense matrix.

@@ -88,9 +88,19 @@ class Decode {
         size_(arrays_.level->extent),
         threads_(threads) {}
 
+  /// The loop with what it needs before it begins: the places and widths of the blocks that its iterations
+  /// read, in shared memory. Loads of them in each iteration would wait behind the copies under way.
+  Stmt with_numbers(const Stmt& loop) const {
+    if (begins_ == nullptr) return loop;
+    const Stmt copies =
+        ir::block({numbers_copied(arrays_.begin, begins_), numbers_copied(arrays_.width, widths_), loop});
+    return ir::allocate(begins_, ir::allocate(widths_, copies));
+  }
+
   std::variant<Stmt, Reason> operator()(const ir::For& loop) {
     if (auto refused = find_reading(loop)) return *refused;
-    width_ = ir::load(arrays_.width, {reading_.block});
+    find_numbers(loop);
+    width_ = number_of_block(arrays_.width, widths_);
     slot_ = (ir::variable(loop.name) - loop.begin) % ir::integer(request_.depth);
     const ir::BufferRef values = stored(arrays_.values, widest() * size_);
     const ir::BufferRef offset = stored(arrays_.offset, widest() * bytes_of_row());
@@ -150,6 +160,50 @@ class Decode {
       (is_output_loop(name, context_.algorithm) ? reading_.below : reading_.beside).push_back(inside);
     }
     return find_row(places.front());
+  }
+
+  /// Where all blocks of a row are stored, in the order of the iterations, as many of them as fit.
+  void find_numbers(const ir::For& loop) {
+    constexpr std::int64_t most_bytes = 16 * 1024;
+    const std::int64_t* iterations = ir::integer_value(loop.extent);
+    const std::int64_t* first = ir::integer_value(loop.begin);
+    if (iterations == nullptr || first == nullptr || *first != 0) return;
+    ir::Substitution begin{{loop.name, ir::integer(0)}};
+    for (const ir::For& each : reading_.beside) begin[each.name] = ir::integer(0);
+    first_block_ = ir::substitute(reading_.block, begin);
+    in_row_ = ir::variable(loop.name) * ir::integer(count_of(reading_.beside)) + number_of(reading_.beside);
+    const ir::Linear rest = ir::linear(reading_.block - first_block_ - in_row_);
+    const std::int64_t rows = count_of(reading_.below), of_row = *iterations * count_of(reading_.beside);
+    if (rest.constant != 0 || !rest.terms.empty() || 2 * 4 * rows * of_row > most_bytes) return;
+    const auto numbers = [&](const ir::BufferRef& source) {
+      return ir::make_buffer(source->name + ".stored", source->dtype, ir::Scope::shared,
+                             ir::Access::read_write, {ir::integer(rows), ir::integer(of_row)},
+                             source->non_negative);
+    };
+    begins_ = numbers(arrays_.begin);
+    widths_ = numbers(arrays_.width);
+  }
+
+  /// Of the block that an iteration reads.
+  Expr number_of_block(const ir::BufferRef& source, const ir::BufferRef& stored) const {
+    if (stored == nullptr) return ir::load(source, {reading_.block});
+    return ir::load(stored, {number_of(reading_.below), in_row_});
+  }
+
+  Stmt numbers_copied(const ir::BufferRef& source, const ir::BufferRef& stored) const {
+    ir::Copy copy{stored, {}, source, {}, {}, context_.step, false, {}, {}};
+    ir::Substitution renamed;
+    for (const ir::For& each : reading_.below) {
+      copy.coordinates.push_back(stored->name + "." + each.name);
+      copy.extents.push_back(each.extent);
+      renamed[each.name] = ir::variable(copy.coordinates.back());
+    }
+    copy.coordinates.push_back(stored->name + ".block");
+    copy.extents.push_back(stored->shape.back());
+    const Expr block = ir::variable(copy.coordinates.back());
+    copy.destination_begin = {ir::substitute(number_of(reading_.below), renamed), block};
+    copy.source_begin = {ir::substitute(first_block_, renamed) + block};
+    return ir::copy(std::move(copy));
   }
 
   /// begin[block] + row * width[block] + place
@@ -218,7 +272,7 @@ class Decode {
     copy.coordinates.push_back(destination->name + ".place");
     copy.extents.push_back(destination->shape.back());
     const Expr place = ir::variable(copy.coordinates.back());
-    const Expr first = ir::load(arrays_.begin, {reading_.block}) / ir::integer(size_) * ir::integer(of_row);
+    const Expr first = number_of_block(arrays_.begin, begins_) / ir::integer(size_) * ir::integer(of_row);
     copy.destination_begin = at(place, renamed);
     copy.source_begin = {ir::substitute(first, renamed) + place};
     copy.inside = place < width_ * ir::integer(of_row);
@@ -239,8 +293,9 @@ class Decode {
   Shares shares() const {
     Shares shares{.rows = count_of(reading_.below) * size_, .beside = count_of(reading_.beside)};
     const auto fit = [&] { return 2 * shares.at_once * shares.of_row * shares.rows <= threads_; };
+    if (request_.parts > 0) shares.of_row = request_.parts;
     while (shares.beside % (2 * shares.at_once) == 0 && fit()) shares.at_once *= 2;
-    while (4 * shares.of_row <= size_ && fit()) shares.of_row *= 2;
+    while (request_.parts == 0 && 4 * shares.of_row <= size_ && fit()) shares.of_row *= 2;
     return shares;
   }
 
@@ -276,35 +331,45 @@ class Decode {
                 loop(".zero", ir::integer(together), ir::LoopKind::vectorized, zero));
   }
 
-  /// All that a thread has to write is read before it writes: reads then wait for one another no more. Places
-  /// beyond the block's width are in the array, too.
+  /// The entries of a thread, some at a time: blocks that are narrower have done with the first. What is
+  /// written together is read before, so that reads do not wait for one another. It stays inside the tile,
+  /// whatever is stored.
   Stmt scatter(const ir::BufferRef& tile, const ir::BufferRef& values, const ir::BufferRef& offset,
                const ir::Substitution& names, const Expr& row, const Expr& first_column, const Expr& part,
                const Shares& shared) const {
+    constexpr std::int64_t together = 4;
     const std::string name = reading_.places;
-    const std::int64_t rounds = widest() / shared.of_row;
+    const std::int64_t rounds = widest() / shared.of_row, at_once = std::min(together, rounds);
     const auto registers = [&](const char* what, DType type) {
       return ir::make_buffer(name + what, type, ir::Scope::registers, ir::Access::read_write,
-                             {ir::integer(rounds)}, true);
+                             {ir::integer(at_once)}, true);
     };
     const ir::BufferRef value = registers(".value", tile->dtype), column = registers(".column", DType::i32);
     const Expr width = ir::substitute(width_, names);
-    const auto place = [&](const Expr& round) { return part + round * ir::integer(shared.of_row); };
     const Expr read = ir::variable(name + ".read"), write = ir::variable(name + ".write");
-    const Expr position = row % ir::integer(size_) * width + place(read);
-    const Expr stored_column =
-        ir::select(ir::equal(width, ir::integer(size_)), place(read), number_at(offset, position, names));
-    const Stmt reads = ir::block({ir::store(value, {read}, ir::load(values, at(position, names))),
-                                  ir::store(column, {read}, stored_column)});
-    const Expr found = ir::load(value, {write});
-    const Expr entry =
-        ir::binary(ir::BinaryOperator::not_equal, ir::cast(DType::f32, found), ir::constant(DType::f32, 0));
-    const Stmt writes = ir::if_then(place(write) < width && entry,
-                                    ir::store(tile, {row, first_column + ir::load(column, {write})}, found));
-    const auto all = [&](const char* what, const Stmt& one) {
-      return loop(what, ir::integer(rounds), ir::LoopKind::unrolled, one);
-    };
-    return ir::allocate(value, ir::allocate(column, ir::block({all(".read", reads), all(".write", writes)})));
+    std::vector<Stmt> turns;
+    for (std::int64_t first = 0; first < rounds; first += at_once) {
+      const auto place = [&](const Expr& round) {
+        return part + (round + ir::integer(first)) * ir::integer(shared.of_row);
+      };
+      const Expr position = row % ir::integer(size_) * width + place(read);
+      const Expr stored_column =
+          ir::select(ir::equal(width, ir::integer(size_)), place(read), number_at(offset, position, names));
+      const Stmt reads = ir::block({ir::store(value, {read}, ir::load(values, at(position, names))),
+                                    ir::store(column, {read}, stored_column)});
+      const Expr found = ir::load(value, {write});
+      const Expr entry =
+          ir::binary(ir::BinaryOperator::not_equal, ir::cast(DType::f32, found), ir::constant(DType::f32, 0));
+      const Stmt writes = ir::if_then(
+          place(write) < width && entry,
+          ir::store(tile, {row, first_column + ir::load(column, {write}) % ir::integer(size_)}, found));
+      const auto all = [&](const char* what, const Stmt& one) {
+        return loop(what, ir::integer(std::min(at_once, rounds - first)), ir::LoopKind::unrolled, one);
+      };
+      turns.push_back(ir::if_then(ir::integer(first * shared.of_row) < width,
+                                  ir::block({all(".read", reads), all(".write", writes)})));
+    }
+    return ir::allocate(value, ir::allocate(column, ir::block(std::move(turns))));
   }
 
   Stmt loop(const std::string& what, const Expr& extent, ir::LoopKind kind, const Stmt& body) const {
@@ -321,18 +386,15 @@ class Decode {
     return names;
   }
 
-  /// What is stored stays inside the tile, whatever it is.
   Expr number_at(const ir::BufferRef& offset, const Expr& position, const ir::Substitution& names) const {
-    const Expr size = ir::integer(size_);
-    if (arrays_.level->index_bits == 8) return ir::load(offset, at(position, names)) % size;
+    if (arrays_.level->index_bits == 8) return ir::load(offset, at(position, names));
     const Expr byte = ir::load(offset, at(position / ir::integer(2), names));
-    return ir::select(ir::equal(position % ir::integer(2), ir::integer(0)), byte % size,
-                      byte / ir::integer(16) % size);
+    return ir::select(ir::equal(position % ir::integer(2), ir::integer(0)), byte, byte / ir::integer(16));
   }
 
   Stmt with_tile(const Stmt& body, const ir::BufferRef& tile) const {
     const Expr place = ir::variable(reading_.places);
-    const Expr is_dense = ir::equal(width_, ir::integer(size_));
+    const Expr is_dense = ir::equal(ir::load(arrays_.width, {reading_.block}), ir::integer(size_));
     const Expr row = number_of(reading_.below) * ir::integer(size_) + reading_.row;
     const Expr column = number_of(reading_.beside) * ir::integer(size_) + place;
     ir::Rewriter rewriter;
@@ -367,6 +429,8 @@ class Decode {
   std::int64_t threads_;
   Reading reading_;
   Expr width_, slot_;
+  ir::BufferRef begins_, widths_;  ///< null: read where they are
+  Expr first_block_, in_row_;      ///< of a block row's blocks, the first, and which
 };
 
 /// decode(A, shared, at = loop, depth = buffers): A is stored in blocks whose rows have a width of their own,
@@ -374,11 +438,13 @@ class Decode {
 /// that the iteration reads becomes a dense tile in shared memory, zero where nothing is stored; the loop
 /// over the places of a row becomes one over all its columns, and reads the tile. What is stored is copied to
 /// shared memory first; with a depth beyond 1 to that many buffers in turn, and a GPU starts the copies depth
-/// - 1 iterations ahead. The sum then has products with zeros which are not stored: where the other factor is
-/// infinite or not a number there, the sum is not a number, as that of a dense product. Preconditions: 1 the
-/// loop exists; 2 the scope is shared and A such weights; 3 one loop inside runs over the places of a row of
-/// a block; 4 the iteration reads one block, by one loop over its rows, and multiplies what it reads; 5 no
-/// warp, lane or thread loop stands around; 7, 8, 9 as those of stage.
+/// - 1 iterations ahead. `parts` threads share a row (which an instruction of warpgroups has, that is four
+/// times as many as there are warps yet); where it is not given, as many as there are. The sum then has
+/// products with zeros which are not stored: where the other factor is infinite or not a number there, the
+/// sum is not a number, as that of a dense product. Preconditions: 1 the loop exists; 2 the scope is shared
+/// and A such weights; 3 one loop inside runs over the places of a row of a block; 4 the iteration reads one
+/// block, by one loop over its rows, and multiplies what it reads; 5 no warp, lane or thread loop stands
+/// around; 7, 8, 9 as those of stage.
 StepResult apply_decode(const ir::Program& program, const Step& step, const StepContext& context) {
   const StagingRequest request = staging_request_of(step);
   if (auto missing = require_loop(program, request.at)) return *missing;
@@ -390,6 +456,11 @@ StepResult apply_decode(const ir::Program& program, const Step& step, const Step
                   {}};
   if (auto refused = check_depth(program, request.at, request.scope, request.depth, context.target))
     return *refused;
+  if (request.parts != 0 && (request.parts < 0 || arrays->level->extent % (2 * request.parts) != 0))
+    return Reason{2,
+                  fmt::format("parts = {}", request.parts),
+                  fmt::format("1 to {}, a power of two", arrays->level->extent / 2),
+                  {}};
   if (auto refused = require_reached_together(program, request.at, 5)) return *refused;
   ir::Program result = program;
   std::optional<Reason> refused;
@@ -398,14 +469,15 @@ StepResult apply_decode(const ir::Program& program, const Step& step, const Step
     ir::For changed = loop;
     if (!reads(loop.body, arrays->values) || refused) return ir::for_loop(std::move(changed));
     done = true;
-    auto decoded = Decode(context, request, *arrays, passes::threads_of(program))(loop);
+    Decode decode(context, request, *arrays, passes::threads_of(program));
+    auto decoded = decode(loop);
     if (auto* reason = std::get_if<Reason>(&decoded)) {
       refused = *reason;
-    } else {
-      changed.body = std::get<Stmt>(decoded);
-      refused = needs_its_iteration(changed.body, loop);
+      return ir::for_loop(std::move(changed));
     }
-    return ir::for_loop(std::move(changed));
+    changed.body = std::get<Stmt>(decoded);
+    refused = needs_its_iteration(changed.body, loop);
+    return decode.with_numbers(ir::for_loop(std::move(changed)));
   });
   if (refused) return *refused;
   if (done) return result;
@@ -415,6 +487,6 @@ StepResult apply_decode(const ir::Program& program, const Step& step, const Step
 
 }  // namespace
 
-const StepKind decode{"decode", ".decode(A, shared, at = k.block, depth = 4)", 3, 4, apply_decode};
+const StepKind decode{"decode", ".decode(A, shared, at = k.block, depth = 4)", 3, 5, apply_decode};
 
 }  // namespace weft::steps

@@ -11,9 +11,9 @@ StagingRequest staging_request_of(const Step& step) {
   for (const Argument& argument : step.arguments) {
     if (argument.name == "at") {
       request.at = word_of(argument);
-    } else if (argument.name == "depth") {
+    } else if (argument.name == "depth" || argument.name == "parts") {
       const auto* number = std::get_if<std::int64_t>(&argument.value);
-      request.depth = number == nullptr ? 0 : *number;
+      (argument.name == "depth" ? request.depth : request.parts) = number == nullptr ? 0 : *number;
     } else {
       (request.tensor.empty() ? request.tensor : request.scope) = word_of(argument);
     }

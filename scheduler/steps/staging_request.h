@@ -15,6 +15,7 @@ struct StagingRequest {
   std::string scope;
   std::string at;
   std::int64_t depth = 1;  ///< 0: no number
+  std::int64_t parts = 0;  ///< of a row, for decode; 0: not said, or no number
 };
 StagingRequest staging_request_of(const Step& step);
 

@@ -73,8 +73,9 @@ static_assert(sizeof(ShflBwKnobs) ==
 
 constexpr std::array hb_ell_list{
     hb_ell_knob<&HbEllKnobs::tile_m>("tile_m"), hb_ell_knob<&HbEllKnobs::tile_n>("tile_n"),
-    hb_ell_knob<&HbEllKnobs::tile_k>("tile_k"), hb_ell_knob<&HbEllKnobs::warp_n>("warp_n"),
-    hb_ell_knob<&HbEllKnobs::stages>("stages"), hb_ell_knob<&HbEllKnobs::groups>("groups"),
+    hb_ell_knob<&HbEllKnobs::tile_k>("tile_k"), hb_ell_knob<&HbEllKnobs::warp_m>("warp_m"),
+    hb_ell_knob<&HbEllKnobs::warp_n>("warp_n"), hb_ell_knob<&HbEllKnobs::stages>("stages"),
+    hb_ell_knob<&HbEllKnobs::groups>("groups"),
 };
 static_assert(sizeof(HbEllKnobs) == hb_ell_list.size() * sizeof(std::optional<std::int64_t>),
               "HbEllKnobs has a knob without a name");

@@ -167,6 +167,38 @@ TEST(HbEllKernels, ShareTheRowsOfB) {
   EXPECT_THROW(scheduled(problem, formats::hb_ell(), "sm_80", {.tile_m = 32}), UserError);
 }
 
+/// Tiles of a warpgroup, of warps of 32 rows, and of few rows, as sm_90a takes them by itself and as it is
+/// told.
+TEST(HbEllKernels, WarpsAndWarpgroupsHaveSeveralBlockRows) {
+  KernelOptions options;
+  options.assemble = false;
+  const Format every = parse_format("hb_ell:every=4");
+  struct Told {
+    Case problem;
+    HbEllKnobs knobs;
+    const char* instruction;
+  };
+  for (const Told& told :
+       {Told{{130, 200, 264},
+             {.tile_m = 64, .tile_n = 128, .tile_k = 64, .warp_m = 64, .warp_n = 64, .stages = 2},
+             "wgmma_m64n64k16"},
+        {{130, 450, 72, DType::bf16},
+         {.tile_m = 64, .tile_k = 64, .warp_m = 64, .groups = 2},
+         "wgmma_m64n64k16"},
+        {{100, 200, 136},
+         {.tile_m = 64, .tile_n = 128, .tile_k = 64, .warp_m = 32, .warp_n = 32},
+         "mma_m16n8k16"},
+        {{40, 1500, 136}, {}, "mma_m16n8k16"}}) {
+    const Schedule schedule = scheduled(told.problem, every, "sm_90a", told.knobs);
+    EXPECT_THAT(schedule.cpp(), HasSubstr(told.instruction));
+    expect_right(schedule, told.problem, Device::simulator("sm_90a"), options);
+  }
+  const Schedule large = scheduled({2048, 64, 4096}, every, "sm_90a");
+  EXPECT_THAT(large.cpp(), HasSubstr("wgmma_m64n256k16"));
+  EXPECT_FALSE(has_step(large, "split_k"));
+  EXPECT_TRUE(has_step(scheduled({40, 1500, 136}, every, "sm_90a"), "split_k"));
+}
+
 /// Of the blocks that fill up a row, whole iterations read no row of B that there is.
 TEST(HbEllKernels, CopyNothingWhereThereIsNothing) {
   KernelOptions options;
@@ -183,7 +215,7 @@ TEST(HbEllKernels, TakeTilesThatHaveRoom) {
   for (const char* target : {"sm_75", "sm_86", "sm_90a"}) {
     const Schedule schedule = scheduled({2048, 32, 4096}, parse_format("hb_ell:every=8"), target);
     EXPECT_EQ(compile(schedule, options).lowered().launch.threads,
-              std::string(target) == "sm_90a" ? 512 : 256)
+              std::string(target) == "sm_90a" ? 128 : 256)
         << target << schedule.cpp();
   }
 }

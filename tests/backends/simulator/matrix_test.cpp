@@ -136,6 +136,25 @@ TEST(MatrixFindings, MetadataOutOfOrder) {
               IsEmpty());
 }
 
+/// A flipped bit makes a code of two equal or descending indices, which is found wherever it stands, or
+/// another good code.
+TEST(MatrixFindings, EveryFlippedBitOfMetadata) {
+  const auto& kernel = find(multiplications(), "mma.sp::ordered_metadata.sync.aligned.m16n8k32");
+  int found = 0;
+  for (const unsigned code : {0x4U, 0x8U, 0xCU, 0x9U, 0xDU, 0xEU}) {
+    for (int bit = 0; bit < 32; ++bit) {
+      const unsigned word = code * 0x11111111U ^ 1U << bit;
+      const unsigned changed = word >> bit / 4 * 4 & 15U;
+      const bool good = (changed & 3U) < changed >> 2;
+      const std::string said = findings_after(
+          kernel, ", %r79, 0;", ", " + std::to_string(static_cast<std::int32_t>(word)) + ", 0;");
+      EXPECT_EQ(said.find("sparse metadata") == std::string::npos, good) << code << ", " << bit << said;
+      found += good ? 0 : 1;
+    }
+  }
+  EXPECT_EQ(found, 8 * 12);
+}
+
 TEST(MatrixFindings, MetadataOfTf32) {
   const auto& kernels = multiplications();
   const auto& kernel = find(kernels, "mma.sp::ordered_metadata.sync.aligned.m16n8k8.row.col.f32.tf32");
