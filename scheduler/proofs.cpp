@@ -33,8 +33,7 @@ ir::Ranges ranges_of(const proofs::Path& path) {
 class Proving {
  public:
   Proving(const ir::Program& program, const Algorithm& algorithm, const SparseTensor* weights)
-      : program_(program),
-        output_(algorithm.operands[algorithm.output.operand].name),
+      : output_(algorithm.operands[algorithm.output.operand].name),
         places_(proofs::places_of(program)),
         facts_(proofs::facts_of(algorithm, weights, program)),
         prover_(facts_) {}
@@ -72,7 +71,6 @@ class Proving {
     if (!of_output.empty()) found_.push_back(prover_.whole(of_output));
   }
 
-  const ir::Program& program_;
   std::string output_;
   proofs::Places places_;
   proofs::WeightFacts facts_;
