@@ -44,8 +44,8 @@ struct SpaceProblem {
 struct SpaceOptions {
   /// Blocks that a multiprocessor shall hold at the same time.
   std::int64_t resident_blocks = 1;
-  /// Added to the estimate of a thread's registers: what ptxas said of kernels of the recipe, less the
-  /// estimate.
+  /// Added to the registers that a thread is expected to need, which decide what is worth trying: what ptxas
+  /// said of kernels of the recipe, less what was expected (register_correction.h).
   std::int64_t more_registers = 0;
 };
 
@@ -69,6 +69,9 @@ class Points {
   std::vector<std::int64_t> values_;
   std::size_t count_ = 0;
 };
+
+/// Bytes that a thread spills at a point worth trying, at most; at other feasible ones eight times as much.
+inline constexpr std::int64_t most_expected_spill = 4096;
 
 /// Immutable; threads may share one. Recipe and knob values together say what a kernel is: both go into a
 /// record, and space_of(recipe, …).schedule(values) makes it again.
@@ -94,10 +97,11 @@ class Space {
   const std::string& target() const { return parts_->target; }
   /// Where a knob can be 0, that says that there is none of what it counts.
   const std::vector<ir::Knob>& knobs() const { return parts_->knobs; }
-  /// Without any of them a point cannot be built or launched, or it spills.
+  /// Without any of them a point cannot be built or launched, or its registers are far too few. With all of
+  /// them a thread spills at most some KB (most_expected_spill).
   const std::vector<Constraint>& constraints() const { return parts_->constraints; }
-  /// A point that breaks one runs, but is not worth trying: most of the device would idle, or it takes
-  /// minutes to compile.
+  /// A point that breaks one runs, but is not worth trying: most of the device would idle, it spills, or it
+  /// takes minutes to compile. "expected registers" is the one that ptxas corrects.
   const std::vector<Constraint>& preferences() const { return parts_->preferences; }
 
   /// Points, feasible or not.

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-constexpr double close_to_best = 0.99;
+constexpr double close_to_best = 0.995;
 
 std::vector<std::size_t> all_problems(const TimingTable& table) {
   std::vector<std::size_t> all(table.problems.size());

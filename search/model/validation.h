@@ -66,8 +66,8 @@ struct GridPoint {
 /// `heights` and `leaves` replace them where they are not empty.
 std::vector<GridPoint> validate_grid(const TimingTable& table, const ValidationOptions& options,
                                      std::vector<int> heights = {}, std::vector<double> leaves = {});
-/// The smallest tree whose mean is within 1 % of the best one's: least height, then largest leaf, then best
-/// mean.
+/// The smallest tree whose mean is within half a percent of the best one's: least height, then largest leaf,
+/// then best mean.
 const GridPoint& smallest_good(const std::vector<GridPoint>& grid);
 
 /// A point of the learning curve, means over several drawings.

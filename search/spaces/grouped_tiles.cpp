@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/recipe_parts.h>
+#include <weft/scheduler/resource_constraints.h>
 #include <weft/search/spaces/conditions.h>
 #include <weft/search/spaces/grouped_tiles.h>
 #include <weft/search/spaces/packed.h>
@@ -115,6 +116,8 @@ class Tiles {
     list.at_most("registers of roles (2)", "both set or neither", {},
                  one_if(ir::equal(v("consumer_registers"), 0)),
                  one_if(ir::equal(v("producer_registers"), 0)));
+    list.sum_at_most("expected registers", "32-bit registers of a thread, as far as can be foretold",
+                     "registers", expected_registers(), registers_there());
     list.at_most("lines", "the longest that fit a warp's columns, or 32", {},
                  ir::minimum(ir::select(by_warpgroups, 64, 32), v("warp_n")), v("line"));
     if (target_.name == "sm_90a" && !pairs_) prefer_what_was_fast(list, group_);
@@ -235,8 +238,7 @@ class Tiles {
                        {"barriers", barriers}};
     list.sum_at_most("shared memory", "bytes of shared memory of a block", "B", shared,
                      target_.shared_bytes_per_block);
-    list.sum_at_most("registers", "32-bit registers of a thread", "registers", registers(),
-                     registers_there());
+    registers(list);
     if (resident <= 1) return;
     Expr of_block = ir::integer(target_.shared_bytes_reserved);
     for (const auto& [name, bytes] : shared) of_block = of_block + bytes;
@@ -246,10 +248,34 @@ class Tiles {
                  threads() * resident, target_.threads_per_multiprocessor);
   }
 
+  /// As compile() asks. And where no copies run ahead, threads hold what they copy beside their sums: beyond
+  /// what there is, and with half of it sums, ptxas put 2 to 10 KB aside in every one of a dozen kernels. Of
+  /// blocks that share a sum it did so, or not, for reasons that no condition here knows.
+  void registers(Conditions& list) const {
+    const std::int64_t of_processor = target_.registers_per_multiprocessor / options_.resident_blocks;
+    const Expr reserved = ir::integer(reserved_registers);
+    list.sum_at_most("registers", "32-bit registers of a thread", "registers",
+                     {{"sums", accumulators()}, {"addresses", reserved}}, target_.registers_per_thread);
+    list.at_most("registers of a multiprocessor", "32-bit registers of all threads of a block", "registers",
+                 (accumulators() + reserved_registers) * threads(), of_processor);
+    list.where(ir::integer(0) < v("consumer_registers"));
+    list.at_most("registers for sums", "accumulators and addresses of a consumer", "registers",
+                 accumulators() + reserved_registers, v("consumer_registers"));
+    const Expr there = ir::minimum(target_.registers_per_thread, of_processor / threads());
+    const Expr values = v("tile_m") * v("tile_k") * bytes_of_element;
+    const Expr bytes = (pairs_ ? values * 9 / 16 : values) + v("tile_k") * v("tile_n") * bytes_of_element;
+    list.where(ir::equal(v("stages"), 1) && ir::equal(v("groups"), 1) && there / 2 <= accumulators());
+    list.sum_at_most(
+        "registers of copies", "32-bit registers of a thread, which holds what it copies", "registers",
+        {{"sums", accumulators()}, {"copies", bytes / (4 * threads())}, {"addresses", ir::integer(8)}},
+        there);
+    list.everywhere();
+  }
+
   /// An estimate, fitted to what ptxas said of some hundred kernels: accumulators; fragments, of which half
   /// are there at a time; addresses; and what copies hold that no other warps and no asynchronous copies
   /// make. Blocks that share a sum need more where they add it up.
-  Parts registers() const {
+  Parts expected_registers() const {
     const Expr several = ir::minimum(v("groups") - 1, 1);
     const Expr roles = ir::minimum(v("producers"), 1);
     // Sparse instructions take twice the rows of the dense operand, and codes.
@@ -303,7 +329,7 @@ std::string why_no_grouped_tiles(const SpaceProblem& problem, const Target& targ
 }
 
 Space grouped_tiles_space(const SpaceProblem& problem, const Target& target, const SpaceOptions& options,
-                          std::string recipe, GroupedRecipe schedule, const PointOfSchedule& point_of) {
+                          std::string recipe, GroupedRecipe schedule) {
   const Tiles tiles(problem, target, options);
   const auto packed = std::make_shared<PackedWeights>(problem.matrix);
   const auto make = [packed, problem, target, schedule](const KnobValues& values) {
@@ -322,11 +348,9 @@ Space grouped_tiles_space(const SpaceProblem& problem, const Target& target, con
                    .constraints = tiles.constraints(),
                    .preferences = tiles.preferences(),
                    .schedule = make};
-  if (point_of) {
-    all.usual = [packed, problem, target, schedule, point_of] {
-      return point_of(schedule(problem.algorithm, packed->in(problem.format), target, {}));
-    };
-  }
+  all.usual = [packed, problem, target, schedule] {
+    return grouped_point(schedule(problem.algorithm, packed->in(problem.format), target, {}));
+  };
   return Space(std::move(all));
 }
 

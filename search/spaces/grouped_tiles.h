@@ -4,7 +4,6 @@
 #include <weft/scheduler/shfl_bw.h>
 #include <weft/search/space.h>
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,16 +13,15 @@ namespace weft {
 using GroupedRecipe = Schedule (*)(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
                                    const Target& target, const ShflBwKnobs& knobs);
 
-/// The point at which a schedule stands, if it does at one.
-using PointOfSchedule = std::function<std::optional<KnobValues>(const Schedule&)>;
+/// The point at which a schedule of one of them stands; nothing for a schedule of another recipe.
+std::optional<KnobValues> grouped_point(const Schedule& schedule);
 
 /// Why tensor cores of the target cannot multiply such weights in the algorithm, whatever their format;
 /// nothing where they can.
 std::string why_no_grouped_tiles(const SpaceProblem& problem, const Target& target);
 
 /// Weights are packed anew in groups of as many rows as a tile has, and never more than the format asks for.
-/// With `point_of` the space knows the usual point of the recipe.
 Space grouped_tiles_space(const SpaceProblem& problem, const Target& target, const SpaceOptions& options,
-                          std::string recipe, GroupedRecipe schedule, const PointOfSchedule& point_of = {});
+                          std::string recipe, GroupedRecipe schedule);
 
 }  // namespace weft

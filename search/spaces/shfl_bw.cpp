@@ -13,7 +13,7 @@ std::string why_no_shfl_bw(const SpaceProblem& problem, const Target& target) {
 }
 
 Space shfl_bw_space(const SpaceProblem& problem, const Target& target, const SpaceOptions& options) {
-  return grouped_tiles_space(problem, target, options, "shfl_bw", shfl_bw, shfl_bw_point);
+  return grouped_tiles_space(problem, target, options, "shfl_bw", shfl_bw);
 }
 
 }  // namespace weft

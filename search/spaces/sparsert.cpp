@@ -66,7 +66,7 @@ class Product {
     choices(list);
     warps(list);
     memory(list);
-    list.sum_at_most("registers", "32-bit registers of a thread", "registers", registers(),
+    list.sum_at_most("registers", "32-bit registers of a thread", "registers", registers(0),
                      registers_there());
     if (columns_.is_static())
       list.at_most("grid y", "blocks of rows", "blocks",
@@ -79,6 +79,8 @@ class Product {
     by_code(list);
     in_chunks(list);
     from_memory(list);
+    list.sum_at_most("expected registers", "32-bit registers of a thread, as far as can be foretold",
+                     "registers", registers(options_.more_registers), registers_there());
     return list.take();
   }
 
@@ -157,8 +159,8 @@ class Product {
     return ir::select(code(), v("rows"), ir::select(is(streaming), streamed, ir::integer(1)) * v("columns"));
   }
 
-  Parts registers() const {
-    return {{"sums", sums()}, {"addresses", ir::integer(reserved_registers + options_.more_registers)}};
+  Parts registers(std::int64_t more) const {
+    return {{"sums", sums()}, {"addresses", ir::integer(reserved_registers + more)}};
   }
 
   Expr registers_there() const {

@@ -22,6 +22,16 @@ ImageCut<Expr> cut_of_knobs() {
   return {v("rows"), v("lines"), v("groups"), ir::integer(2) - v("image")};
 }
 
+void fitting_registers(Conditions& list, const char* name, const char* text, const SparseRtConvolution& image,
+                       const Target& target, const SpaceOptions& options, std::int64_t more) {
+  const Expr threads = image.warps(cut_of_knobs()) * v("groups") * 32;
+  list.sum_at_most(name, text, "registers",
+                   {{"sums", v("rows")}, {"addresses", ir::integer(reserved_registers + more)}},
+                   ir::minimum(target.registers_per_thread,
+                               ir::integer(target.registers_per_multiprocessor / options.resident_blocks) /
+                                   threads / 8 * 8));
+}
+
 std::vector<Constraint> constraints_of(const SparseRtConvolution& image, const Target& target,
                                        const SpaceOptions& options) {
   const ImageCut<Expr> cut = cut_of_knobs();
@@ -38,17 +48,12 @@ std::vector<Constraint> constraints_of(const SparseRtConvolution& image, const T
                     {"sums", image.bytes_of_sums(cut)},
                     {"ends of arrays", ir::integer(SparseRtConvolution::ends_of_arrays)}},
                    target.shared_bytes_per_block);
-  const Expr threads = image.warps(cut) * v("groups") * 32;
-  list.sum_at_most(
-      "registers", "32-bit registers of a thread", "registers",
-      {{"sums", v("rows")}, {"addresses", ir::integer(reserved_registers + options.more_registers)}},
-      ir::minimum(
-          target.registers_per_thread,
-          ir::integer(target.registers_per_multiprocessor / options.resident_blocks) / threads / 8 * 8));
+  fitting_registers(list, "registers", "32-bit registers of a thread", image, target, options, 0);
   return list.take();
 }
 
-std::vector<Constraint> preferences_of(const SparseRtConvolution& image, std::int64_t stored) {
+std::vector<Constraint> preferences_of(const SparseRtConvolution& image, std::int64_t stored,
+                                       const Target& target, const SpaceOptions& options) {
   Conditions list;
   const Expr row_blocks = ir::ceil_divide(image.filters(), v("rows"));
   const Expr blocks = row_blocks * ir::ceil_divide(image.lines(), v("lines"));
@@ -63,6 +68,8 @@ std::vector<Constraint> preferences_of(const SparseRtConvolution& image, std::in
                ir::minimum(v("groups") - 1, 1) * 24, entries);
   list.at_most("rows of a clamped image", "filters that share a read of it", "rows", (v("image") - 1) * 8,
                v("rows"));
+  fitting_registers(list, "expected registers", "32-bit registers of a thread, as far as can be foretold",
+                    image, target, options, options.more_registers);
   return list.take();
 }
 
@@ -93,7 +100,7 @@ Space sparsert_image_space(const SpaceProblem& problem, const Target& target, co
                           {"groups", {1, 2, 4, 8, 16}}},
                 .words = words_of(sparsert_knobs()),
                 .constraints = constraints_of(image, target, options),
-                .preferences = preferences_of(image, weights.stored()),
+                .preferences = preferences_of(image, weights.stored(), target, options),
                 .schedule = sparsert_points(problem, target)});
 }
 

@@ -8,6 +8,7 @@
 #include <weft/search/model/predictor.h>
 #include <weft/search/plan.h>
 #include <weft/search/plan_runner.h>
+#include <weft/search/register_correction.h>
 #include <weft/search/tool/progress.h>
 #include <weft/search/tool/tuning.h>
 #include <weft/search/tool/verbs.h>
@@ -127,6 +128,16 @@ std::vector<Space> spaces_of(const TuneVerb& options, const TrialProblem& proble
   return spaces;
 }
 
+/// The spaces again, with what ptxas said of the kernels that the database has.
+std::vector<Space> corrected(std::vector<Space> spaces, const TrialProblem& problem, const Target& target,
+                             const RecordFile& file) {
+  for (Space& space : spaces) {
+    const std::int64_t more = register_correction(space, file.records());
+    if (more != 0) space = space_of(space.recipe(), problem.what, target, {.more_registers = more});
+  }
+  return spaces;
+}
+
 TuneOptions tune_options(const TuneVerb& options) {
   TuneOptions tune = options.tune;
   tune.strategy = strategy_named(options.strategy);
@@ -223,9 +234,9 @@ int search(TuneVerb options) {
   const Target& target = target_named(target_name(options));
   TrialProblem problem = make_trial_problem(options.problem);
   if (!options.source.empty()) problem.source = options.source;
-  const std::vector<Space> spaces = spaces_of(options, problem, target);
-  if (!options.predictor.empty()) tune_with.predicted = predicted_by(options.predictor, problem, target);
   RecordFile file(options.database, RecordFile::Mode::append);
+  const std::vector<Space> spaces = corrected(spaces_of(options, problem, target), problem, target, file);
+  if (!options.predictor.empty()) tune_with.predicted = predicted_by(options.predictor, problem, target);
   for (const std::string& warning : file.warnings()) fmt::print(stderr, "warning: {}\n", warning);
   const InterruptHandler handler;
   ProgressLine progress("tune " + problem.kernel, style);

@@ -8,8 +8,10 @@
 #include <weft/scheduler/points.h>
 #include <weft/scheduler/resources_problem.h>
 #include <weft/scheduler/shfl_bw.h>
+#include <weft/scheduler/v_n_m.h>
 #include <weft/search/measure/structured_weights.h>
 #include <weft/search/problems.h>
+#include <weft/search/register_correction.h>
 #include <weft/search/space.h>
 
 #include <algorithm>
@@ -67,6 +69,19 @@ TEST(Space, TheUsualPointMakesWhatTheRecipeMakesUnasked) {
       const auto weights = std::make_shared<const SparseTensor>(pack(*problem.matrix, problem.format));
       EXPECT_EQ(ir::print(space.schedule(*usual).program()),
                 ir::print(shfl_bw(problem.algorithm, weights, target).program()));
+    }
+  }
+  for (const char* name : {"sm_80", "sm_90a"}) {
+    for (const PairPattern pattern : {PairPattern{}, PairPattern{64, 8}, PairPattern{128, 16}}) {
+      const Target& target = target_named(name);
+      const SpaceProblem problem = pair_problem(4096, 512, 2048, pattern);
+      const Space space = space_of("v_n_m", problem, target);
+      const std::optional<KnobValues> usual = space.usual();
+      ASSERT_TRUE(usual) << name << " " << problem.format.text();
+      EXPECT_EQ(space.violated(*usual), nullptr);
+      const auto weights = std::make_shared<const SparseTensor>(pack(*problem.matrix, problem.format));
+      EXPECT_EQ(ir::print(space.schedule(*usual).program()),
+                ir::print(v_n_m(problem.algorithm, weights, target).program()));
     }
   }
   EXPECT_EQ(space_of("sparsert", unstructured_problem(64, 64, 256), target_named("sm_80")).usual(),
@@ -214,12 +229,40 @@ TEST(Space, OfWhatARecipeIsFor) {
 TEST(Space, OccupancyAndRegistersCanBeAskedFor) {
   const SpaceProblem problem = grouped_problem(256, 256, 512, 64);
   const Target& target = target_named("sm_80");
-  const std::size_t all = space_of("shfl_bw", problem, target).feasible().size();
+  const Space space = space_of("shfl_bw", problem, target);
   const std::size_t twice = space_of("shfl_bw", problem, target, {.resident_blocks = 2}).feasible().size();
-  const std::size_t heavier = space_of("shfl_bw", problem, target, {.more_registers = 32}).feasible().size();
-  EXPECT_LT(twice, all);
-  EXPECT_LT(heavier, all);
-  EXPECT_GT(std::min(twice, heavier), 0U);
+  const Space heavier = space_of("shfl_bw", problem, target, {.more_registers = 32});
+  EXPECT_LT(twice, space.feasible().size());
+  // What is expected refuses nothing; it says what is worth trying.
+  EXPECT_EQ(heavier.feasible().size(), space.feasible().size());
+  EXPECT_LT(heavier.worth_trying().size(), space.worth_trying().size());
+  EXPECT_GT(std::min(twice, heavier.worth_trying().size()), 0U);
+}
+
+TEST(Space, WhatPtxasSaidCorrectsWhatIsExpected) {
+  const SpaceProblem problem = grouped_problem(256, 256, 512, 64);
+  const Space space = space_of("shfl_bw", problem, target_named("sm_80"));
+  const auto& expected =
+      std::ranges::find(space.preferences(), "expected registers", &Constraint::name)->left;
+  const Points points = space.worth_trying();
+  std::vector<StoredRecord> records;
+  const auto add = [&](std::size_t index, std::int64_t more, const std::string& target) {
+    StoredRecord stored;
+    stored.record.recipe = "shfl_bw";
+    stored.record.config = points[index];
+    stored.record.target.name = target;
+    stored.record.registers = static_cast<int>(evaluate(expected, points[index]) + more - 2);
+    stored.record.spill_bytes = 16;  // two registers
+    records.push_back(stored);
+  };
+  for (std::size_t i = 0; i < 7; ++i) add(i, 10 + static_cast<std::int64_t>(i), "sm_80");
+  for (std::size_t i = 0; i < 20; ++i) add(i, 50, "sm_90a");
+  EXPECT_EQ(register_correction(space, records), 0)
+      << "seven records are too few, and the others of another target";
+  add(7, 17, "sm_80");
+  EXPECT_EQ(register_correction(space, records), 14);
+  for (std::size_t i = 0; i < 20; ++i) add(i, 900, "sm_80");
+  EXPECT_EQ(register_correction(space, records), 64);
 }
 
 }  // namespace

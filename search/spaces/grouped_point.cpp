@@ -1,6 +1,6 @@
-// The knobs that a schedule of the recipe shfl_bw was made with, read from its steps.
-#include <weft/scheduler/schedule.h>
-#include <weft/search/spaces/shfl_bw.h>
+// The knobs that a schedule of shfl_bw or v_n_m was made with, read from its steps.
+#include <weft/scheduler/grouped_product.h>
+#include <weft/search/spaces/grouped_tiles.h>
 
 #include <algorithm>
 
@@ -29,23 +29,23 @@ std::int64_t number(const Schedule& schedule, std::string_view step, std::string
 std::int64_t number_of_instruction(const Step& tensorize) {
   const auto& name = std::get<std::string>(tensorize.arguments.front().value);
   if (name.starts_with("wgmma")) return 3;
-  return name.ends_with("k16") ? 2 : 1;
+  return name.ends_with("k8") ? 1 : 2;
 }
 
 }  // namespace
 
-std::optional<KnobValues> shfl_bw_point(const Schedule& schedule) {
+std::optional<KnobValues> grouped_point(const Schedule& schedule) {
   const Step* tile = find(schedule, "split");
   const Step* warps = find(schedule, "split", 1);
   const Step* tensorize = find(schedule, "tensorize");
   if (tile == nullptr || warps == nullptr || tensorize == nullptr) return std::nullopt;
-  const SparseTensor& weights = *schedule.weights();
+  const GroupTiles tiles = group_tiles(*schedule.weights());
   const auto factor = [](const Argument& argument) { return std::get<std::int64_t>(argument.value); };
   const std::int64_t columns_of_warp = factor(warps->arguments.front());
   return KnobValues{
-      {"tile_m", weights.format().parameters.at("V")},
+      {"tile_m", tiles.rows},
       {"tile_n", factor(tile->arguments.front())},
-      {"tile_k", weights.array("values").shape().back()},
+      {"tile_k", tiles.places},
       {"instruction", number_of_instruction(*tensorize)},
       {"warp_m", factor(warps->arguments.back())},
       {"warp_n", columns_of_warp},
