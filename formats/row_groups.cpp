@@ -2,9 +2,11 @@
 #include <weft/formats/row_order.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <span>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -31,7 +33,7 @@ class GroupFinder {
     std::ranges::sort(groups_);
     std::ranges::sort(last);
     Rows order;
-    for (const Rows& group : groups_) order.insert(order.end(), group.begin(), group.end());
+    for (const Rows& group : longest_first()) order.insert(order.end(), group.begin(), group.end());
     order.insert(order.end(), last.begin(), last.end());
     return order;
   }
@@ -94,6 +96,26 @@ class GroupFinder {
     }
     rest_.insert(rest_.end(), alone.begin(), alone.end());
     std::ranges::sort(rest_);
+  }
+
+  /// By the columns that a group's rows keep together: where blocks go through groups, the last ones are
+  /// short.
+  std::vector<Rows> longest_first() const {
+    std::vector<std::pair<std::ptrdiff_t, const Rows*>> kept;
+    std::vector<std::int32_t> seen(static_cast<std::size_t>(weights_.columns), -1);
+    for (const Rows& group : groups_) {
+      std::ptrdiff_t columns = 0;
+      for (const std::int32_t row : group) {
+        for (const std::int32_t column : columns_of(row))
+          columns +=
+              std::exchange(seen[static_cast<std::size_t>(column)], group.front()) != group.front() ? 1 : 0;
+      }
+      kept.emplace_back(columns, &group);
+    }
+    std::ranges::stable_sort(kept, std::greater(), &std::pair<std::ptrdiff_t, const Rows*>::first);
+    std::vector<Rows> sorted;
+    for (const auto& [columns, group] : kept) sorted.push_back(*group);
+    return sorted;
   }
 
   /// What is left, in an order that puts similar rows together.

@@ -260,6 +260,26 @@ TEST(GroupRows, GivesAnOrderOfWeightsWithoutGroups) {
   }
 }
 
+TEST(GroupRows, GroupsThatKeepMoreComeFirst) {
+  constexpr std::int64_t of_group = 8, kept[] = {5, 0, 40, 17, 40};
+  WeightMatrix weights;
+  weights.rows = of_group * std::ssize(kept) + 3;
+  weights.columns = 64;
+  weights.row_begin = {0};
+  for (std::int64_t row = 0; row < weights.rows; ++row) {
+    const std::int64_t group = row % std::ssize(kept);  // the rows of a group lie apart
+    const std::int64_t columns = row < of_group * std::ssize(kept) ? kept[group] : 64;
+    for (std::int64_t i = 0; i < columns; ++i)
+      weights.column.push_back(static_cast<std::int32_t>(columns == 64 ? i : (i + group) % 64));
+    std::sort(weights.column.end() - columns, weights.column.end());
+    weights.row_begin.push_back(std::ssize(weights.column));
+  }
+  const std::vector<std::int32_t> order = group_rows(weights, of_group);
+  ASSERT_EQ(std::ssize(order), weights.rows);
+  for (const auto& [place, row] : {std::pair{0, 2}, {8, 4}, {16, 3}, {24, 0}, {32, 1}, {40, 40}})
+    EXPECT_EQ(order[static_cast<std::size_t>(place)], row) << place;
+}
+
 TEST(GroupRows, KeepsTheOrderOfWhatIsPackedAgain) {
   const SparseTensor tensor = pack(grouped(200, 300, 16, 0.3, 0.02, 9), formats::shfl_bw({.rows = 16}));
   const SparseTensor again = repack(tensor, tensor.format());
