@@ -212,41 +212,6 @@ void Emitter::of(const ir::Block& s) {
   for (const ir::Stmt& child : s.statements) statement(child);
 }
 
-/// A run that one thread copies. As text: LLVM's intrinsics have no form for shared addresses of 32 bits.
-void Emitter::of(const ir::Copy& s) {
-  internal_check(capabilities_.gpu && capabilities_.sm >= 80 && s.asynchronous && !lanes_,
-                 "a copy reached the emitter of " + program_.name);
-  const std::int64_t bytes =
-      *ir::integer_value(s.extents.back()) * static_cast<std::int64_t>(size_of(s.source->dtype));
-  llvm::Value* to = pointer_to(*s.destination, ir::offset_of(*s.destination, s.destination_begin));
-  llvm::Value* from = pointer_to(*s.source, ir::offset_of(*s.source, s.source_begin));
-  std::vector<llvm::Value*> operands{to, from};
-  // Runs of 16 bytes pass the first-level cache by.
-  std::string text =
-      fmt::format("cp.async.{}.shared.global [$0], [$1], {}", bytes == 16 ? "cg" : "ca", bytes);
-  std::string constraints = "r,l";
-  if (s.inside.defined()) {
-    operands.push_back(builder_.CreateSelect(
-        value(s.inside), builder_.getInt32(static_cast<std::uint32_t>(bytes)), builder_.getInt32(0)));
-    text += ", $2";
-    constraints += ",r";
-  }
-  std::vector<llvm::Type*> types;
-  for (const llvm::Value* operand : operands) types.push_back(operand->getType());
-  auto* type = llvm::FunctionType::get(builder_.getVoidTy(), types, false);
-  builder_.CreateCall(llvm::InlineAsm::get(type, text + ";", constraints + ",~{memory}", true), operands);
-}
-
-void Emitter::of(const ir::CopyGroup& s) {
-  internal_check(capabilities_.gpu && !lanes_, "a group of copies where there are none");
-  if (s.pending < 0) {
-    builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_commit_group, {}, {});
-  } else {
-    builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_group, {},
-                             {builder_.getInt32(static_cast<std::uint32_t>(s.pending))});
-  }
-}
-
 void Emitter::of(const ir::TensorOperation& s) {
   internal_check(false, s.instruction + " reached the emitter of " + program_.name);
 }

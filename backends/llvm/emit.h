@@ -100,10 +100,12 @@ class Emitter {
   void of(const ir::If& s);
   void of(const ir::Allocate& s);
   void of(const ir::Let& s);
-  void of(const ir::Copy& s);
-  void of(const ir::CopyGroup& s);
   void of(const ir::Barrier& s);
   void of(const ir::TensorOperation& s);
+  // emit_copy.cpp
+  void of(const ir::Copy& s);
+  void of(const ir::CopyGroup& s);
+  llvm::Value* pointer_of_run(const ir::Buffer& buffer, const ir::Expr& logical);
   // emit_execute.cpp
   void of(const ir::Execute& s);
   llvm::Value* operand_of(const ir::Expr& argument, DType dtype);

@@ -187,9 +187,10 @@ Expr decide(const Expr& expr, const Ranges& variables) {
       const std::int64_t* divisor = integer_value(e->right);
       if (divisor == nullptr || *divisor <= 0) return expr;
       const Range range = range_of(e->left, variables);
-      const bool within = range.minimum && range.maximum && *range.minimum >= 0 && *range.maximum < *divisor;
-      if (!within) return expr;
-      return e->op == BinaryOperator::divide ? integer(0) : e->left;
+      if (!range.minimum || !range.maximum) return expr;
+      const std::int64_t quotient = floor_divide(*range.minimum, *divisor);
+      if (quotient != floor_divide(*range.maximum, *divisor)) return expr;
+      return e->op == BinaryOperator::divide ? integer(quotient) : e->left - integer(quotient * *divisor);
     }
     default:
       return expr;

@@ -123,6 +123,8 @@ ThreadProgram lower(const ir::Program& program, const Target& target, const Pass
     pipeline.run("lower_copies", [&](ir::Program p) { return passes::lower_copies(std::move(p), threads); });
     pipeline.run("map_threads",
                  [&](ir::Program p) { return passes::map_threads(std::move(p), threads, result.launch); });
+    // When the threads are those of one tile, and before loops that index registers are written out.
+    pipeline.run("ask_before_sum", passes::ask_before_sum);
     pipeline.run("unroll_register_loops", passes::unroll_register_loops);
     pipeline.run("wait_within_roles",
                  [&](ir::Program p) { return passes::wait_within_roles(std::move(p), threads); });

@@ -25,6 +25,10 @@ ir::Program specialize_warps(ir::Program program, std::int64_t consumers);
 /// Barriers of a role are waited at by its threads alone.
 ir::Program wait_within_roles(ir::Program program, std::int64_t consumers);
 
+/// Where warps have roles: which rows the results of a tile go to is loaded before its sum, not behind it,
+/// when nothing else is left to do. What a condition guards stays where it is.
+ir::Program ask_before_sum(ir::Program program);
+
 /// Asynchronous copies are started as many iterations ahead as their buffers allow, and waited for at the
 /// begin of the iteration that reads them.
 ir::Program run_copies_ahead(ir::Program program);

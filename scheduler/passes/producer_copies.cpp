@@ -7,6 +7,7 @@
 #include <weft/scheduler/passes/producer_copies.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace weft::passes {
@@ -71,6 +72,28 @@ Expr for_any_number(const Expr& condition, const Expr& data) {
   return ir::binary(e->op, number(0), ir::linear(sum.expr()).expr());
 }
 
+/// A comparison with what depends on the number on one side and all else, which is the same for every row, on
+/// the other. Sums of the two for each row are also what ptxas 13.0 makes a wrong kernel of: of several
+/// products' upper halves with different addends it takes one for another (docs/decisions.md).
+Expr number_apart(const Expr& condition, const Expr& data) {
+  const auto* e = condition.as<ir::Binary>();
+  const bool compares =
+      e != nullptr && (e->op == ir::BinaryOperator::less || e->op == ir::BinaryOperator::less_equal);
+  if (!compares || !uses_data(condition, data)) return condition;
+  ir::Linear rest = ir::linear(e->right - e->left);
+  ir::Linear of_number;
+  std::ranges::copy_if(rest.terms, std::back_inserter(of_number.terms),
+                       [&](const ir::Linear::Term& term) { return uses_data(term.atom, data); });
+  std::erase_if(rest.terms, [&](const ir::Linear::Term& term) { return uses_data(term.atom, data); });
+  const bool falls =
+      std::ranges::all_of(of_number.terms, [](const auto& term) { return term.coefficient < 0; });
+  ir::Linear& negated = falls ? of_number : rest;
+  for (ir::Linear::Term& term : negated.terms) term.coefficient = -term.coefficient;
+  negated.constant = -negated.constant;
+  return falls ? ir::binary(e->op, of_number.expr(), rest.expr())
+               : ir::binary(e->op, rest.expr(), of_number.expr());
+}
+
 /// Divisions of the number from the weights need not mind the mark of padding: where it stands, nothing is
 /// read.
 Expr with_number(const Expr& expr, const Expr& data, const Expr& loaded) {
@@ -131,12 +154,20 @@ ProducerCopies::Gathered ProducerCopies::gathered(const ir::Copy& copy) const {
   result.rows = rows / groups;
   result.data = data_of(copy);
   if (!result.data.defined()) return result;
-  result.loaded = ir::make_buffer(copy.destination->name + ".loaded", DType::i32, ir::Scope::registers,
-                                  ir::Access::read_write, {number(turns)});
-  result.chosen = ir::make_buffer(copy.destination->name + ".rows", DType::i32, ir::Scope::registers,
-                                  ir::Access::read_write, {number(result.rows)});
-  result.whole = ir::make_buffer(copy.destination->name + ".whole", DType::i32, ir::Scope::registers,
-                                 ir::Access::read_write, {});
+  if (result.copy.inside.defined()) {
+    Expr inside = ir::boolean(true);
+    for (const Expr& condition : ir::conjuncts_of(result.copy.inside))
+      inside = inside && number_apart(condition, result.data);
+    result.copy.inside = inside;
+  }
+  const auto registers = [&](const char* name, std::vector<Expr> shape) {
+    return ir::make_buffer(copy.destination->name + name, DType::i32, ir::Scope::registers,
+                           ir::Access::read_write, std::move(shape));
+  };
+  result.loaded = registers(".loaded", {number(turns)});
+  result.coming = registers(".coming", {number(iterations_ahead)});
+  result.chosen = registers(".rows", {number(result.rows)});
+  result.whole = registers(".whole", {});
   return result;
 }
 
@@ -147,12 +178,16 @@ Expr ProducerCopies::row_of(const Gathered& gather, const Expr& round) const {
 }
 
 /// Lanes beyond the rows load one that another lane has loaded too.
-Stmt ProducerCopies::load_number(const Gathered& gather, const Expr& turn, const Expr& iteration) const {
+Expr ProducerCopies::number_of(const Gathered& gather, const Expr& iteration) const {
   const std::int64_t lanes = std::min(gather.runs, lanes_of_warp);
   const Expr own = ir::variable("producer") % number(lanes) % number(gather.rows);
-  const Expr value = ir::substitute(
-      gather.data, {{gather.copy.coordinates.front(), row_of(gather, own)}, {loop_.name, iteration}});
-  return ir::if_then(iteration < loop_.begin + loop_.extent, ir::store(gather.loaded, {turn}, value));
+  return ir::substitute(gather.data,
+                        {{gather.copy.coordinates.front(), row_of(gather, own)}, {loop_.name, iteration}});
+}
+
+Stmt ProducerCopies::load_number(const Gathered& gather, const Expr& turn, const Expr& iteration) const {
+  return ir::if_then(iteration < loop_.begin + loop_.extent,
+                     ir::store(gather.loaded, {turn}, number_of(gather, iteration)));
 }
 
 /// Whether all rows of a thread are inside, asked without looking at each of them where that can be: for the
@@ -221,8 +256,6 @@ Stmt ProducerCopies::copy_rows(const Gathered& gather, const Expr& slot, const E
                                           {{gather.loaded, {turn}, 1}},
                                           {lane / number(lanes) * number(lanes) + ir::variable(asked)}}));
   }
-  // Where a lane has several runs of a row, asking for all of them takes longer than copies that may clear.
-  if (gather.runs > lanes) return ir::block({exchange, rounds(name, ir::block(std::move(runs)))});
   Stmt vote;
   if (gather.data.defined())
     vote = ir::execute({"none_negative", {{gather.whole, {}, 1}}, {{gather.loaded, {turn}, 1}}, {}});
@@ -262,6 +295,27 @@ Stmt ProducerCopies::before_first_iteration() const {
   return ir::block(std::move(statements));
 }
 
+Stmt ProducerCopies::load_coming(const std::function<Expr(const Expr&)>& at, const Expr& begin,
+                                 const Expr& extent) const {
+  std::vector<Stmt> statements;
+  for (const Gathered& gather : gathers_) {
+    for (std::int64_t i = 0; i < iterations_ahead && gather.data.defined(); ++i)
+      statements.push_back(
+          ir::if_then(number(i) < extent,
+                      ir::store(gather.coming, {number(i)}, at(number_of(gather, begin + number(i))))));
+  }
+  return ir::block(std::move(statements));
+}
+
+Stmt ProducerCopies::take_coming() const {
+  std::vector<Stmt> statements;
+  for (const Gathered& gather : gathers_) {
+    for (std::int64_t i = 0; i < iterations_ahead && gather.data.defined(); ++i)
+      statements.push_back(ir::store(gather.loaded, {number(i)}, ir::load(gather.coming, {number(i)})));
+  }
+  return ir::block(std::move(statements));
+}
+
 Stmt ProducerCopies::load_ahead(const Expr& turn) const {
   std::vector<Stmt> statements;
   for (const Gathered& gather : gathers_) {
@@ -275,7 +329,7 @@ Stmt ProducerCopies::load_ahead(const Expr& turn) const {
 Stmt ProducerCopies::around(const Stmt& body) const {
   Stmt result = body;
   for (const Gathered& gather : gathers_) {
-    for (const ir::BufferRef& buffer : {gather.loaded, gather.whole, gather.chosen}) {
+    for (const ir::BufferRef& buffer : {gather.loaded, gather.coming, gather.whole, gather.chosen}) {
       if (buffer != nullptr) result = ir::allocate(buffer, result);
     }
   }

@@ -4,6 +4,7 @@
 #include <weft/scheduler/passes/ring.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace weft::passes {
@@ -26,6 +27,11 @@ class ProducerCopies {
   static constexpr std::int64_t turns = 4;  ///< of the loop, written out
 
   ir::Stmt before_first_iteration() const;
+  /// The same for a loop that comes later, with another begin and extent: `at` says what an expression is
+  /// there. When it begins, its numbers are taken.
+  ir::Stmt load_coming(const std::function<ir::Expr(const ir::Expr&)>& at, const ir::Expr& begin,
+                       const ir::Expr& extent) const;
+  ir::Stmt take_coming() const;
   /// What is begun in an iteration of that turn, for a later one.
   ir::Stmt load_ahead(const ir::Expr& turn) const;
   ir::Stmt of_iteration(const ir::Expr& slot, const ir::Expr& turn) const;
@@ -41,12 +47,14 @@ class ProducerCopies {
     std::int64_t rows = 1;    ///< of a thread
     ir::Expr data;            ///< the number from the weights that chooses the row, in terms of coordinates
     ir::BufferRef loaded;     ///< the number that a lane has loaded, for each turn
+    ir::BufferRef coming;     ///< of the first turns of the loop that comes next
     ir::BufferRef whole;      ///< whether none of the warp's numbers is the mark of padding
     ir::BufferRef chosen;     ///< the numbers of all rows of the thread
   };
 
   Gathered gathered(const ir::Copy& copy) const;
   ir::Expr row_of(const Gathered& gather, const ir::Expr& round) const;
+  ir::Expr number_of(const Gathered& gather, const ir::Expr& iteration) const;
   ir::Stmt load_number(const Gathered& gather, const ir::Expr& turn, const ir::Expr& iteration) const;
   template <class Place>
   static ir::Expr holds_for_all_rows(const Gathered& gather, const Place& at, const std::string& round);

@@ -7,6 +7,9 @@
 #include <weft/scheduler/passes/ring.h>
 #include <weft/scheduler/tensor_instructions.h>
 
+#include <algorithm>
+#include <optional>
+
 namespace weft::passes {
 namespace {
 
@@ -31,6 +34,100 @@ bool has_ring(const Stmt& stmt) {
     });
   return found;
 }
+
+/// A loop through whose iterations producers go from ring to ring: the ring's loop and the variables between
+/// the two, outermost first.
+struct Tiles {
+  const ir::For* loop = nullptr;
+  const ir::For* ring = nullptr;
+  std::vector<const ir::Let*> lets;
+
+  /// What the expression is in another iteration.
+  Expr at(Expr expr, const Expr& number) const {
+    for (auto let = lets.rbegin(); let != lets.rend(); ++let)
+      expr = ir::substitute(expr, {{(*let)->name, (*let)->value}});
+    return ir::substitute(expr, {{loop->name, number}});
+  }
+};
+
+std::optional<Tiles> tiles_of(const ir::For& loop) {
+  Tiles tiles{&loop, nullptr, {}};
+  Stmt stmt = loop.kind == ir::LoopKind::serial ? loop.body : Stmt();
+  while (stmt.defined()) {
+    Stmt inner;
+    if (const auto* let = stmt.as<ir::Let>()) {
+      tiles.lets.push_back(let);
+      inner = let->body;
+    } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
+      inner = allocation->body;
+    } else if (const auto* block = stmt.as<ir::Block>()) {
+      inner = *std::ranges::find_if(block->statements, has_ring);
+    } else if (const auto* ring = stmt.as<ir::For>()) {
+      tiles.ring = ring;
+    }
+    stmt = inner;
+  }
+  if (tiles.ring == nullptr) return std::nullopt;
+  Ring ring;
+  ring_of(tiles.ring->body, ring);
+  const bool of_data = ring.copies.end() != std::ranges::find_if(ring.copies, [](const ir::Copy& copy) {
+                         return data_of(copy).defined();
+                       });
+  return of_data ? std::optional(tiles) : std::nullopt;
+}
+
+/// Where the lists of a tile and of those behind it begin, and how long they are, in registers: loaded while
+/// the tiles before are copied. To wait for two loads at each tile would leave nothing under way.
+class Lists {
+ public:
+  explicit Lists(const Tiles& tiles) : tiles_(tiles) {}
+
+  Expr begin(int tile) const { return ir::load(begin_, {number(tile)}); }
+  Expr extent(int tile) const { return ir::load(extent_, {number(tile)}); }
+  /// Whether the loop has that iteration.
+  Expr exists(const Expr& iteration) const { return iteration < tiles_.loop->begin + tiles_.loop->extent; }
+  /// The ring's loop of this tile.
+  ir::For ring() const {
+    ir::For own = *tiles_.ring;
+    own.begin = begin(0);
+    own.extent = extent(0);
+    return own;
+  }
+
+  Stmt before_first_tile() const {
+    std::vector<Stmt> asked;
+    for (int tile = 0; tile < ahead; ++tile)
+      asked.push_back(ask(tile + 1, tiles_.loop->begin + number(tile)));
+    return ir::block(std::move(asked));
+  }
+  /// At the begin of a tile.
+  Stmt next() const {
+    std::vector<Stmt> moved;
+    for (int tile = 0; tile < ahead; ++tile) {
+      moved.push_back(ir::store(begin_, {number(tile)}, begin(tile + 1)));
+      moved.push_back(ir::store(extent_, {number(tile)}, extent(tile + 1)));
+    }
+    moved.push_back(ask(ahead, ir::variable(tiles_.loop->name) + number(ahead)));
+    return ir::block(std::move(moved));
+  }
+  Stmt around(const Stmt& body) const { return ir::allocate(begin_, ir::allocate(extent_, body)); }
+
+ private:
+  static ir::BufferRef registers(const char* name) {
+    return ir::make_buffer(name, DType::i32, ir::Scope::registers, ir::Access::read_write,
+                           {number(ahead + 1)});
+  }
+  Stmt ask(int tile, const Expr& iteration) const {
+    return ir::if_then(
+        exists(iteration),
+        ir::block({ir::store(begin_, {number(tile)}, tiles_.at(tiles_.ring->begin, iteration)),
+                   ir::store(extent_, {number(tile)}, tiles_.at(tiles_.ring->extent, iteration))}));
+  }
+
+  static constexpr int ahead = 2;
+  const Tiles& tiles_;
+  ir::BufferRef begin_ = registers("list.begin"), extent_ = registers("list.extent");
+};
 
 /// The program of each role. Iterations of the ring's loop are counted through all tiles of a block: number t
 /// uses buffer t mod S, in phase t / S mod 2. Of two memory barriers a buffer, "full" says that it holds what
@@ -97,6 +194,7 @@ class Roles {
       Ring ring;
       ring_of(loop->body, ring);
       if (!ring.copies.empty()) return consumes ? consume(*loop) : produce(*loop);
+      if (const auto tiles = consumes ? std::nullopt : tiles_of(*loop)) return produce(*tiles);
     }
     if (const auto* allocation = stmt.as<ir::Allocate>(); allocation != nullptr && !consumes)
       return role(allocation->body, consumes);
@@ -163,9 +261,32 @@ class Roles {
     return false;
   }
 
-  /// The loop written out in turns.
   Stmt produce(const ir::For& loop) const {
     const ProducerCopies copies(ring_, loop, thread() - number(consumers_), producers_, full_);
+    return copies.around(ir::block({copies.before_first_iteration(), written_out(loop, copies)}));
+  }
+
+  /// The first numbers of a list are loaded one tile ahead too, and so where it begins two.
+  Stmt produce(const Tiles& tiles) const {
+    const Lists lists(tiles);
+    const ir::For own = lists.ring();
+    const ProducerCopies copies(ring_, own, thread() - number(consumers_), producers_, full_);
+    const auto first_numbers = [&](const Expr& iteration) {
+      const auto at = [&](const Expr& expr) { return tiles.at(expr, iteration); };
+      return ir::if_then(lists.exists(iteration), copies.load_coming(at, lists.begin(1), lists.extent(1)));
+    };
+    Stmt copied = written_out(own, copies);
+    for (auto let = tiles.lets.rbegin(); let != tiles.lets.rend(); ++let)
+      copied = ir::let((*let)->name, (*let)->value, copied);
+    ir::For changed = *tiles.loop;
+    changed.body = ir::block(
+        {lists.next(), copies.take_coming(), first_numbers(ir::variable(changed.name) + 1), copied});
+    return copies.around(lists.around(ir::block(
+        {lists.before_first_tile(), first_numbers(changed.begin), ir::for_loop(std::move(changed))})));
+  }
+
+  /// The loop in turns.
+  Stmt written_out(const ir::For& loop, const ProducerCopies& copies) const {
     const Expr turn = ir::variable(loop.name + ".turn");
     const Expr turns = number(ProducerCopies::turns);
     Stmt body =
@@ -177,9 +298,8 @@ class Roles {
     body = ir::if_then(ir::variable(loop.name) < loop.begin + loop.extent, body);
     body = ir::let(loop.name, loop.begin + (ir::variable(loop.name + ".turns") * turns + turn), body);
     body = ir::for_loop({loop.name + ".turn", number(0), turns, ir::LoopKind::unrolled, loop.step, body});
-    body = ir::for_loop({loop.name + ".turns", number(0), ir::ceil_divide(loop.extent, turns),
+    return ir::for_loop({loop.name + ".turns", number(0), ir::ceil_divide(loop.extent, turns),
                          ir::LoopKind::serial, loop.step, body});
-    return copies.around(ir::block({copies.before_first_iteration(), body}));
   }
 
   ir::WarpRoles roles_;

@@ -65,7 +65,10 @@ StepResult apply_persist(const ir::Program& program, const Step& step, const Ste
   const Expr total = outer.extent * inner->extent;
   const std::string block = names[0] + ".block", tile = names[0] + ".tile";
   Stmt body = ir::let(inner->name, number % inner->extent + inner->begin, inner->body);
-  body = ir::let(outer.name, number / inner->extent + outer.begin, body);
+  // What is known of the loop stays known: no tile lies beyond it.
+  const Expr row = number / inner->extent;
+  const Expr place = ir::integer_value(outer.extent) != nullptr ? row % outer.extent : row;
+  body = ir::let(outer.name, place + outer.begin, body);
   body = ir::let(names[0] + ".tile_number", ir::variable(tile) * ir::integer(blocks) + ir::variable(block),
                  body);
   body =

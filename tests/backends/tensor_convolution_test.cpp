@@ -15,6 +15,10 @@
 #include <weft/search/verify.h>
 
 #include <algorithm>
+#include <map>
+#include <regex>
+#include <sstream>
+#include <string>
 
 #include "support/expect_exact.h"
 
@@ -232,6 +236,33 @@ TEST(TensorConvolution, AsCudaSource) {
                Emitter::cuda);
   expect_exact(shfl_bw(convolution_algorithm(c, DType::f16), filters_of(c, 32), target_named("sm_80")),
                Emitter::cuda);
+}
+
+/// Sums of a quotient that all rows share with what each row brings: where there are many, ptxas 13.0 takes
+/// one for another and the kernel is wrong on a GPU (docs/decisions.md), which no test of PTX shows.
+TEST(TensorConvolution, QuotientsOfPixelsAreNotAddedToRows) {
+  Convolution c = padded(64);
+  c.filters = 64;
+  c.image = {56, 56};  // 7 * 512 elements a line: a quotient without a shift
+  KernelOptions options;
+  options.assemble = false;
+  const Kernel kernel = compile(
+      shfl_bw(convolution_algorithm(c, DType::f16), filters_of(c, 64), target_named("sm_90a")), options);
+  std::map<std::string, int> sums;
+  std::istringstream lines(kernel.ptx());
+  const std::regex quotient(R"(\s*mul\.hi\.u32\s+(%r\d+), %r\d+, -?\d+;)"),
+      sum(R"(\s*add\.s32\s+%r\d+, (%r\d+), (%r\d+);)");
+  std::smatch found;
+  for (std::string line; std::getline(lines, line);) {
+    if (std::regex_match(line, found, quotient)) sums[found[1]] = 0;
+    if (!std::regex_match(line, found, sum)) continue;
+    for (const std::size_t operand : {1U, 2U}) {
+      const auto known = sums.find(found[operand]);
+      if (known != sums.end()) ++known->second;
+    }
+  }
+  ASSERT_FALSE(sums.empty());
+  for (const auto& [name, count] : sums) EXPECT_LE(count, 2) << name;
 }
 
 /// Images and results move in whole runs of 16 bytes.

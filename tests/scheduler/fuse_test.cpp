@@ -88,5 +88,18 @@ TEST(Fuse, QuotientsAndRemaindersAreTheWhole) {
   EXPECT_THAT(text_of(x / 8 * 7 + x % 7), testing::HasSubstr("%"));
 }
 
+TEST(Fuse, QuotientsThatAreOneNumberAreThatNumber) {
+  const ir::Expr x = ir::variable("x");
+  const ir::Ranges ranges{{"x", {0, 31}}, {"y", {-3, -1}}};
+  const auto simple = [&](const ir::Expr& expr) { return ir::print(ir::simplify(expr, ranges)); };
+  EXPECT_EQ(simple((x + 32) / 32), "1");
+  EXPECT_EQ(simple((x + 32) % 32), "x");
+  EXPECT_EQ(simple(x / 32), "0");
+  EXPECT_EQ(simple(ir::variable("y") / 4), "-1");
+  EXPECT_EQ(simple(ir::variable("y") % 4), "y + 4");
+  EXPECT_THAT(simple((x + 31) / 32), testing::HasSubstr("/"));
+  EXPECT_THAT(simple((x + 31) % 32), testing::HasSubstr("%"));
+}
+
 }  // namespace
 }  // namespace weft

@@ -266,6 +266,34 @@ TEST(TensorSteps, StepsBehindSpecializeWarpsAreLookedAtWhenCompiling) {
   }
 }
 
+/// Which rows the results go to, and, to producers, where the next tile's list begins.
+TEST(TensorSteps, ATileWaitsForNoNumbersOfTheWeights) {
+  const WeightMatrix matrix =
+      synthetic_layer({.rows = 128, .columns = 150, .sparsity = 0.9, .dtype = DType::f16});
+  Schedule s = schedule(spmm_algorithm(128, 150, Extent(128), DType::f16),
+                        pack(matrix, parse_format("shfl_bw:V=64")), target_named("sm_90a"));
+  s.split(n = 64).split(LoopFactor{LoopName("n.inner"), 64}, LoopFactor{m_row, 64});
+  s.reorder(n.outer, m_block, k_block, row_outer, column_outer, row_inner, column_inner, k_place)
+      .bind(n.outer, block_y)
+      .bind(m_block, block_x);
+  s.stage(std::string("A.values"), shared, at = k_block, depth = 2)
+      .stitch(std::string("B"), shared, at = k_block, depth = 2);
+  s = shared_out(s);
+  s.tensorize(wgmma).reorder_writeback(std::string("C")).persist(n.outer, m_block, blocks = 3);
+  s.specialize_warps(producers = 4);
+  const std::string program = ir::print(lower(s.program(), s.target()).program);
+  const auto producers_begin = program.find("producer.turn = 0");
+  ASSERT_NE(producers_begin, std::string::npos);
+  const std::string consumers = program.substr(0, producers_begin),
+                    producers = program.substr(producers_begin);
+  // Before the sum, and nowhere behind it.
+  EXPECT_LT(consumers.find("A.row_order["), consumers.find("mbarrier_wait"));
+  EXPECT_EQ(consumers.find("A.row_order[", consumers.find("mbarrier_wait")), std::string::npos);
+  EXPECT_EQ(producers.find("in A.begin["), std::string::npos);
+  EXPECT_LT(producers.find("A.begin["), producers.find("mbarrier_wait"));
+  EXPECT_THAT(producers, testing::HasSubstr("B.stitched.loaded[0] = B.stitched.coming[0]"));
+}
+
 TEST(TensorSteps, AScheduleOfAllFiveRoundTripsThroughJson) {
   Schedule s = tensorized();
   s.reorder_writeback(std::string("C"), columns = 32).persist(n.outer, m_block, blocks = 3);

@@ -1,0 +1,133 @@
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/children.h>
+#include <weft/scheduler/passes/passes.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace weft::passes {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+bool waits_for_copies(const Stmt& stmt) {
+  const auto* loop = stmt.defined() ? stmt.as<ir::For>() : nullptr;
+  bool found = false;
+  if (loop != nullptr)
+    ir::visit(loop->body, [&](const Stmt& s) {
+      const auto* executed = s.as<ir::Execute>();
+      found = found || (executed != nullptr && executed->instruction == "mbarrier_wait");
+    });
+  return found;
+}
+
+/// What is behind the loop of the sum, with registers in place of its loads of integers that nobody writes.
+class Results {
+ public:
+  /// In the statement: what lies around it, behind the sum.
+  struct Around {
+    ir::Substitution lets;
+    std::vector<const ir::For*> unrolled;
+    std::set<std::string> others;  ///< variables that have no value before the sum
+  };
+
+  Stmt operator()(const Stmt& stmt, Around around) {
+    if (!stmt.defined() || stmt.as<ir::If>() != nullptr) return stmt;
+    if (const auto* let = stmt.as<ir::Let>()) {
+      around.lets[let->name] = ir::substitute(let->value, around.lets);
+    } else if (const auto* loop = stmt.as<ir::For>()) {
+      const bool written_out =
+          loop->kind == ir::LoopKind::unrolled && ir::integer_value(loop->extent) != nullptr;
+      if (written_out)
+        around.unrolled.push_back(loop);
+      else
+        around.others.insert(loop->name);
+    } else if (const auto* store = stmt.as<ir::Store>()) {
+      return in_store(*store, around);
+    }
+    return with_children(stmt, [&](const Stmt& child) { return (*this)(child, around); });
+  }
+
+  /// The loads, before the sum, and `body` where the registers live.
+  Stmt before(const Stmt& body) const {
+    std::vector<Stmt> statements = asked_;
+    statements.push_back(body);
+    Stmt result = ir::block(std::move(statements));
+    for (const ir::BufferRef& buffer : registers_) result = ir::allocate(buffer, result);
+    return result;
+  }
+  bool empty() const { return registers_.empty(); }
+
+ private:
+  Stmt in_store(const ir::Store& store, const Around& around) {
+    ir::Rewriter rewriter;
+    rewriter.on_expr = [&](const Expr& e) {
+      const auto* load = e.as<ir::Load>();
+      return load == nullptr ? e : in_registers(*load, e, around);
+    };
+    ir::Store changed = store;
+    for (Expr& index : changed.indices) index = rewriter(index);
+    return ir::store(changed.buffer, changed.indices, changed.value, changed.accumulate);
+  }
+
+  Expr in_registers(const ir::Load& load, const Expr& e, const Around& around) {
+    const ir::Buffer& buffer = *load.buffer;
+    if (buffer.scope != ir::Scope::global || buffer.access != ir::Access::read || is_float(buffer.dtype))
+      return e;
+    const Expr place = ir::substitute(e, around.lets);
+    const auto uses = [&](const std::string& name) { return ir::uses(place, name); };
+    if (std::ranges::any_of(around.others, uses)) return e;
+    std::vector<Expr> indices, extents;
+    std::vector<const ir::For*> loops;
+    for (const ir::For* loop : around.unrolled) {
+      if (!uses(loop->name)) continue;
+      indices.push_back(ir::variable(loop->name) - loop->begin);
+      extents.push_back(loop->extent);
+      loops.push_back(loop);
+    }
+    const auto known = std::ranges::find_if(places_, [&](const Expr& each) { return ir::same(each, place); });
+    const auto number = static_cast<std::size_t>(known - places_.begin());
+    if (known == places_.end()) {
+      places_.push_back(place);
+      registers_.push_back(ir::make_buffer(buffer.name + ".asked" + std::to_string(number), buffer.dtype,
+                                           ir::Scope::registers, ir::Access::read_write, extents));
+      Stmt asked = ir::store(registers_.back(), indices, place);
+      for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
+        ir::For around_it = **loop;
+        around_it.body = asked;
+        asked = ir::for_loop(std::move(around_it));
+      }
+      asked_.push_back(asked);
+    }
+    return ir::load(registers_[number], indices);
+  }
+
+  std::vector<Expr> places_;
+  std::vector<ir::BufferRef> registers_;
+  std::vector<Stmt> asked_;
+};
+
+}  // namespace
+
+ir::Program ask_before_sum(ir::Program program) {
+  if (!program.roles) return program;
+  ir::Rewriter rewriter;
+  rewriter.on_stmt = [](const Stmt& s) -> Stmt {
+    const auto* block = s.as<ir::Block>();
+    if (block == nullptr) return s;
+    const auto sum = std::ranges::find_if(block->statements, waits_for_copies);
+    if (sum == block->statements.end()) return s;
+    Results results;
+    std::vector<Stmt> statements(block->statements.begin(), sum + 1);
+    for (auto behind = sum + 1; behind != block->statements.end(); ++behind)
+      statements.push_back(results(*behind, {}));
+    return results.empty() ? s : results.before(ir::block(std::move(statements)));
+  };
+  program.body = rewriter(program.body);
+  return program;
+}
+
+}  // namespace weft::passes
