@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -54,9 +56,11 @@ class Grouped {
     refuse_idle_knobs();
     const Cut cut = warpgroups_ ? cut_of_warpgroups() : cut_of_warps();
     refuse_wide_warps(cut);
-    const LoopName blocks_of_rows(loops_.rows + ".block"), row(loops_.rows + ".row");
+    LoopName blocks_of_rows(loops_.rows + ".block");
+    const LoopName row(loops_.rows + ".row");
     const std::string all_columns = one_loop_over_columns();
-    const LoopName columns(all_columns + ".outer"), column(all_columns + ".inner");
+    LoopName columns(all_columns + ".outer");
+    const LoopName column(all_columns + ".inner");
     const LoopName blocks(loops_.sum + ".block"), place(loops_.sum + ".place");
     const LoopName row_warps(row.text() + ".outer"), warp_row(row.text() + ".inner");
     const LoopName column_warps(column.text() + ".outer"), warp_column(column.text() + ".inner");
@@ -64,9 +68,10 @@ class Grouped {
         .split(LoopFactor{column, cut.columns_each}, LoopFactor{row, cut.rows_each})
         .reorder(inner_tiles_are_columns() ? blocks_of_rows : columns,
                  inner_tiles_are_columns() ? columns : blocks_of_rows, blocks, row_warps, column_warps,
-                 warp_row, warp_column, place)
-        .bind(columns, block_y)
-        .bind(blocks_of_rows, block_x);
+                 warp_row, warp_column, place);
+    if (const std::int64_t side = columns_at_a_time(cut); side > 1)
+      std::tie(columns, blocks_of_rows) = side_by_side(columns, blocks_of_rows, side);
+    schedule_.bind(columns, block_y).bind(blocks_of_rows, block_x);
     copy_ahead(blocks, stages_of(cut));
     schedule_.bind(row_warps, warp).bind(column_warps, warp).tensorize(cut.instruction);
     share_sums(blocks);
@@ -104,11 +109,12 @@ class Grouped {
   std::int64_t blocks_through_tiles() const { return knobs_.blocks.value_or(has_roles() ? processors : 0); }
 
   /// Blocks that go through tiles at the same time share what they read of the operand whose tiles run
-  /// inside; the other one is read from memory again and again, unless it stays in L2: the smaller one.
+  /// inside; the other one is read from memory again and again, unless it stays in L2: the smaller one. For
+  /// weights in groups, see columns_at_a_time.
   bool inner_tiles_are_columns() const {
     const Algorithm& algorithm = schedule_.algorithm();
     const Operand& dense = algorithm.operands[dense_operand(algorithm)];
-    if (blocks_through_tiles() == 0 || algorithm.takes_any_weights()) return false;
+    if (blocks_through_tiles() == 0 || !tiles_.two_of_four || algorithm.takes_any_weights()) return false;
     const auto known = [](const Extent& extent) { return extent.is_static(); };
     if (!std::ranges::all_of(dense.shape, known)) return false;
     std::int64_t of_dense = 2;
@@ -125,6 +131,36 @@ class Grouped {
     } else {
       schedule_.persist(columns, blocks_of_rows, weft::blocks = blocks_through_tiles());
     }
+  }
+
+  /// Of the loops over tiles, the outer one goes over several columns, and the inner one over those and all
+  /// rows.
+  std::pair<LoopName, LoopName> side_by_side(const LoopName& columns, const LoopName& blocks_of_rows,
+                                             std::int64_t side) {
+    const LoopName several(columns.text() + ".outer"), own(columns.text() + ".inner");
+    schedule_.split(LoopFactor{columns, side})
+        .reorder(several, blocks_of_rows, own)
+        .fuse(blocks_of_rows, own);
+    return {several, LoopName(blocks_of_rows.text() + "_" + own.text())};
+  }
+
+  /// Columns of tiles that blocks go through side by side. All values are read once for each time that blocks
+  /// go through the rows: where they do not stay in the cache and are much of what a tile reads, several
+  /// columns share one reading, as long as the rows of B that these read stay there (docs/measurements.md).
+  std::int64_t columns_at_a_time(const Cut& cut) const {
+    constexpr std::int64_t kept_of_values = 16 << 20, kept_of_dense = 12 << 20;  // bytes of the cache
+    constexpr std::int64_t little = 8;  // the share of a tile's bytes
+    const SparseTensor& weights = *schedule_.weights();
+    const bool stays = 2 * static_cast<std::int64_t>(weights.array("values").size()) <= kept_of_values;
+    if (stays || tiles_.two_of_four || blocks_through_tiles() == 0 ||
+        schedule_.algorithm().takes_any_weights() || !extent_.is_static() || loops_.columns.size() != 1)
+      return 1;
+    const std::int64_t tiles = pieces(extent_.value, cut.columns);
+    std::int64_t side = 1;
+    while (tiles % (2 * side) == 0 && group_ * little > side * (group_ + cut.columns) &&
+           2 * side * 2 * cut.columns * weights.columns() <= kept_of_dense)
+      side *= 2;
+    return side;
   }
 
   void part_roles() {

@@ -1,3 +1,4 @@
+#include <weft/scheduler/grouped_product.h>
 #include <weft/scheduler/recipe_parts.h>
 #include <weft/scheduler/shfl_bw_tiles.h>
 
@@ -12,7 +13,11 @@ constexpr std::int64_t most_sums = 32'768;      ///< of two warpgroups
 constexpr std::int64_t columns_of_small = 128;  ///< of one warpgroup, beside which others have room
 constexpr std::int64_t run = 8;                 ///< columns of one copy
 constexpr std::int64_t processors = 132;
-constexpr double worth_smaller_tiles = 0.95;
+constexpr double worth_smaller_tiles = 0.88;
+/// Columns of a list up to which tiles of 32 places pay: fewer are padding, and the first product begins
+/// sooner.
+constexpr double short_list = 224;
+constexpr std::int64_t short_places = 32;
 /// Of small tiles, for each processor: of more, large ones store while they copy.
 constexpr std::int64_t most_turns_of_small = 8;
 
@@ -20,6 +25,15 @@ bool has_knob(const ShflBwKnobs& knobs) {
   return knobs.tile_m || knobs.tile_n || knobs.tile_k || knobs.stages || knobs.warp_m || knobs.warp_n ||
          knobs.groups || knobs.line || knobs.producers || knobs.producer_registers ||
          knobs.consumer_registers || knobs.blocks || knobs.instruction != ShflBwInstruction::chosen;
+}
+
+/// Of a group's list, the mean, without its padding.
+double kept_columns(const SparseTensor& weights) {
+  const Array& column = weights.array("column");
+  std::int64_t kept = 0;
+  for (std::int64_t i = 0; i < column.size(); ++i) kept += column.get_integer(i) >= 0 ? 1 : 0;
+  const std::int64_t groups = pieces(weights.rows(), weights.format().parameters.at("V"));
+  return static_cast<double>(kept) / static_cast<double>(std::max<std::int64_t>(1, groups));
 }
 
 /// Whether columns are one loop, along which B lies in whole runs.
@@ -102,6 +116,8 @@ ShflBwKnobs shfl_bw_tiles(const Algorithm& algorithm, const SparseTensor& weight
   ShflBwKnobs chosen = knobs;
   chosen.tile_m = tile.rows;
   chosen.tile_n = tile.columns;
+  if (kept_columns(weights) <= short_list && group_tiles(weights).places > short_places)
+    chosen.tile_k = short_places;
   // A block goes through several tiles where its copies of the next then run ahead.
   const std::int64_t waves = tile.is_small() ? 2 : 1;
   chosen.blocks = count <= waves * processors ? 0 : waves * processors;
