@@ -1,11 +1,10 @@
 // decode: a block of the weights whose rows have a width of their own becomes a dense tile.
 #include <fmt/format.h>
-#include <weft/scheduler/build_program.h>
 #include <weft/scheduler/ir/conjuncts.h>
-#include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/passes.h>
+#include <weft/scheduler/steps/block_reading.h>
 #include <weft/scheduler/steps/copies_ahead.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
@@ -19,69 +18,9 @@ namespace {
 using ir::Expr;
 using ir::Stmt;
 
-/// The arrays that describe a block, and the level that says how.
-struct Arrays {
-  const Level* level = nullptr;
-  ir::BufferRef values, begin, width, offset;
-};
-
-/// Nothing where the weights of that name have no such blocks.
-std::optional<Arrays> arrays_of(const ir::Program& program, const StepContext& context,
-                                const std::string& tensor) {
-  const Operand* sparse = context.algorithm.sparse_operand();
-  if (sparse == nullptr || sparse->name != tensor || context.weights == nullptr) return std::nullopt;
-  const Level& level = context.weights->levels().back();
-  if (level.kind != LevelKind::bucketed) return std::nullopt;
-  const auto buffer = [&](const std::string& array) {
-    const auto found =
-        std::ranges::find(program.buffers, array_buffer_name(tensor, array), &ir::Buffer::name);
-    return found == program.buffers.end() ? nullptr : *found;
-  };
-  return Arrays{&level, buffer("values"), buffer(level.begin), buffer(level.width), buffer(level.index)};
-}
-
-const ir::Load* load_of(const Expr& expr, const ir::BufferRef& buffer) {
-  const auto* load = expr.as<ir::Load>();
-  return load != nullptr && load->buffer == buffer ? load : nullptr;
-}
-
-bool reads(const Expr& expr, const ir::BufferRef& buffer) {
-  bool found = false;
-  ir::visit(expr, [&](const Expr& e) { found = found || load_of(e, buffer) != nullptr; });
-  return found;
-}
-
-bool reads(const Stmt& stmt, const ir::BufferRef& buffer) {
-  bool found = false;
-  ir::visit(stmt, {}, [&](const Expr& e) { found = found || load_of(e, buffer) != nullptr; });
-  return found;
-}
-
-/// What an iteration reads: the loop over the places of a row, the number of the block, and the row in it.
-struct Reading {
-  std::string places;
-  Expr block;
-  Expr row;
-  /// Loops inside that choose the block: it lies below those before it, or beside them.
-  std::vector<ir::For> below, beside;
-};
-
-std::int64_t count_of(const std::vector<ir::For>& loops) {
-  std::int64_t count = 1;
-  for (const ir::For& loop : loops) count *= *ir::integer_value(loop.extent);
-  return count;
-}
-
-/// The number that the iterations of the loops have together.
-Expr number_of(const std::vector<ir::For>& loops) {
-  Expr number = ir::integer(0);
-  for (const ir::For& loop : loops) number = number * loop.extent + ir::variable(loop.name);
-  return number;
-}
-
 class Decode {
  public:
-  Decode(const StepContext& context, const StagingRequest& request, Arrays arrays, std::int64_t threads)
+  Decode(const StepContext& context, const StagingRequest& request, BlockArrays arrays, std::int64_t threads)
       : context_(context),
         request_(request),
         arrays_(std::move(arrays)),
@@ -98,7 +37,9 @@ class Decode {
   }
 
   std::variant<Stmt, Reason> operator()(const ir::For& loop) {
-    if (auto refused = find_reading(loop)) return *refused;
+    auto reading = block_reading_of(loop, arrays_, context_);
+    if (auto* refused = std::get_if<Reason>(&reading)) return *refused;
+    reading_ = std::get<BlockReading>(std::move(reading));
     find_numbers(loop);
     width_ = number_of_block(arrays_.width, widths_);
     slot_ = (ir::variable(loop.name) - loop.begin) % ir::integer(request_.depth);
@@ -134,32 +75,6 @@ class Decode {
       most = std::max<std::int64_t>(most, width);
     const std::int64_t together = shares().of_row;
     return (most + together - 1) / together * together;
-  }
-
-  std::optional<Reason> find_reading(const ir::For& loop) {
-    std::vector<ir::For> places;
-    ir::visit(loop.body, [&](const Stmt& s) {
-      const auto* each = s.as<ir::For>();
-      if (each != nullptr && load_of(each->extent, arrays_.width) != nullptr) places.push_back(*each);
-    });
-    if (places.size() != 1)
-      return Reason{
-          3, fmt::format("{} loops in {} run over the places of a block's row", places.size(), loop.name),
-          "one: a place further inside or outside", loop.name};
-    reading_.places = places.front().name;
-    reading_.block = load_of(places.front().extent, arrays_.width)->indices.front();
-    const InnerLoops loops = inner_loops(loop.body);
-    for (const std::string& name : loop_names(loop.body)) {
-      if (!ir::uses(reading_.block, name)) continue;
-      const ir::For& inside = loops.at(name);
-      const std::int64_t* begin = ir::integer_value(inside.begin);
-      if (begin == nullptr || *begin != 0 || ir::integer_value(inside.extent) == nullptr)
-        return Reason{
-            4, fmt::format("an iteration of {} reads as many blocks as {} has iterations", loop.name, name),
-            "the loop over blocks itself, or loops of constant extents over them", name};
-      (is_output_loop(name, context_.algorithm) ? reading_.below : reading_.beside).push_back(inside);
-    }
-    return find_row(places.front());
   }
 
   /// Where all blocks of a row are stored, in the order of the iterations, as many of them as fit.
@@ -206,41 +121,8 @@ class Decode {
     return ir::copy(std::move(copy));
   }
 
-  /// begin[block] + row * width[block] + place
-  std::optional<Reason> find_row(const ir::For& places) {
-    std::vector<Expr> indices;
-    ir::visit(places.body, {}, [&](const Expr& e) {
-      if (const auto* load = load_of(e, arrays_.values)) indices.push_back(load->indices.front());
-    });
-    const Expr width = ir::load(arrays_.width, {reading_.block});
-    const Expr begin = ir::load(arrays_.begin, {reading_.block});
-    for (const Expr& index : indices) {
-      Expr row = ir::integer(0);
-      const ir::Linear rest = ir::linear(index - begin - ir::variable(places.name));
-      bool known = rest.constant == 0 && rest.terms.size() <= 1;
-      for (const ir::Linear::Term& term : rest.terms) {
-        const auto* product = term.atom.as<ir::Binary>();
-        known = known && term.coefficient == 1 && product != nullptr &&
-                product->op == ir::BinaryOperator::multiply && ir::same(product->right, width);
-        if (known) row = product->left;
-      }
-      if (!known || (reading_.row.defined() && !ir::same(row, reading_.row)))
-        return Reason{4, fmt::format("{} is read at {}", arrays_.values->name, ir::print(index)),
-                      "one loop over all rows of a block", arrays_.values->name};
-      reading_.row = row;
-    }
-    if (reading_.row.defined()) return std::nullopt;
-    return Reason{3, fmt::format("{} reads no values", places.name), "a sum of products", places.name};
-  }
-
-  std::vector<ir::For> block_loops() const {
-    std::vector<ir::For> loops = reading_.below;
-    loops.insert(loops.end(), reading_.beside.begin(), reading_.beside.end());
-    return loops;
-  }
-
   ir::BufferRef stored(const ir::BufferRef& source, std::int64_t elements) const {
-    std::vector<Expr> shape{ir::integer(count_of(block_loops())), ir::integer(elements)};
+    std::vector<Expr> shape{ir::integer(count_of(reading_.block_loops())), ir::integer(elements)};
     if (request_.depth > 1) shape.insert(shape.begin(), ir::integer(request_.depth));
     return ir::make_buffer(source->name + ".stored", source->dtype, ir::Scope::shared, ir::Access::read_write,
                            shape, source->non_negative);
@@ -254,7 +136,7 @@ class Decode {
   }
 
   std::vector<Expr> at(const Expr& place, const ir::Substitution& names = {}) const {
-    const Expr block = ir::substitute(number_of(block_loops()), names);
+    const Expr block = ir::substitute(number_of(reading_.block_loops()), names);
     if (request_.depth == 1) return {block, place};
     return {slot_, block, place};
   }
@@ -264,7 +146,7 @@ class Decode {
                const Expr& condition) const {
     ir::Copy copy{destination, {}, source, {}, {}, context_.step, request_.depth > 1, {}, {}};
     ir::Substitution renamed;
-    for (const ir::For& loop : block_loops()) {
+    for (const ir::For& loop : reading_.block_loops()) {
       copy.coordinates.push_back(destination->name + "." + loop.name);
       copy.extents.push_back(loop.extent);
       renamed[loop.name] = ir::variable(copy.coordinates.back());
@@ -424,10 +306,10 @@ class Decode {
 
   const StepContext& context_;
   const StagingRequest& request_;
-  Arrays arrays_;
+  BlockArrays arrays_;
   std::int64_t size_;
   std::int64_t threads_;
-  Reading reading_;
+  BlockReading reading_;
   Expr width_, slot_;
   ir::BufferRef begins_, widths_;  ///< null: read where they are
   Expr first_block_, in_row_;      ///< of a block row's blocks, the first, and which
@@ -448,7 +330,7 @@ class Decode {
 StepResult apply_decode(const ir::Program& program, const Step& step, const StepContext& context) {
   const StagingRequest request = staging_request_of(step);
   if (auto missing = require_loop(program, request.at)) return *missing;
-  const auto arrays = arrays_of(program, context, request.tensor);
+  const auto arrays = block_arrays_of(program, context, request.tensor);
   if (request.scope != "shared" || !arrays)
     return Reason{2,
                   fmt::format("{} in {}", request.tensor, request.scope),
