@@ -29,11 +29,6 @@ std::size_t dense_operand(const Algorithm& algorithm) {
   throw InternalError("a product without a dense factor");
 }
 
-std::int64_t groups_of_block(std::int64_t entries, std::int64_t of_group, std::int64_t most) {
-  const auto wanted = static_cast<std::uint64_t>(std::max<std::int64_t>(1, entries / of_group));
-  return std::min<std::int64_t>(most, static_cast<std::int64_t>(std::bit_ceil(wanted)));
-}
-
 void IdleKnobs::refuse(std::int64_t value, const char* knob, const char* accepted) const {
   if (value == 0) return;
   throw UserError({"a knob of the recipe would have no effect", algorithm_,

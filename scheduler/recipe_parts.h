@@ -47,9 +47,6 @@ constexpr std::int64_t pieces(std::int64_t whole, std::int64_t part) {
   return (whole + part - 1) / part;
 }
 
-/// Groups of threads that share the entries of a block, about `of_group` each: a power of two, or `most`.
-std::int64_t groups_of_block(std::int64_t entries, std::int64_t of_group, std::int64_t most);
-
 /// Knobs that were given to a recipe and that nothing would follow.
 class IdleKnobs {
  public:

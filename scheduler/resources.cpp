@@ -175,7 +175,9 @@ Feasibility complete(const std::vector<Constraint>& constraints, const std::vect
 }
 
 void require_feasible(const ir::Program& program, const Target& target, const KnobValues& fixed) {
-  const Feasibility result = complete(resource_constraints(program, target), program.knobs, fixed);
+  const Feasibility result =
+      complete(resource_constraints(program, target, std::max<std::int64_t>(1, program.resident_blocks)),
+               program.knobs, fixed);
   if (result.answer != Answer::feasible) throw infeasible_error(result, target.name, program.name);
 }
 

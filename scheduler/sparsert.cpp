@@ -4,12 +4,11 @@
 #include <weft/scheduler/recipe_parts.h>
 #include <weft/scheduler/sparsert.h>
 #include <weft/scheduler/sparsert_convolution.h>
+#include <weft/scheduler/sparsert_cut.h>
 #include <weft/scheduler/sparsert_streaming.h>
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <limits>
 
 namespace weft {
 namespace {
@@ -20,55 +19,10 @@ constexpr std::int64_t entries_in_caches = 60'000;
 constexpr std::int64_t few_columns = 512;  ///< read so seldom that it does not matter
 constexpr std::int64_t lanes_of_warp = 32, columns_of_lane = 2;
 constexpr std::int64_t entries_of_row_group = 12, places_of_row = 4, threads_of_rows = 512;
-constexpr std::int64_t most_rows = 64;  ///< accumulators of a thread
-constexpr std::int64_t least_rows = 8;
-constexpr std::int64_t processors = 132;
-constexpr double worth_dealing = 1.15;  ///< entries of the fullest block over the mean
-constexpr double bytes_of_instruction = 16;
-constexpr double bytes_of_latency = 20'000;  ///< of code that could be read while a block starts and ends
-constexpr std::int64_t most_threads = 512;   ///< of all groups of a block
-constexpr std::int64_t entries_of_group = 100, entries_of_group_of_many_columns = 400;
-constexpr std::int64_t plenty_of_columns = 5'000;  ///< every processor has several blocks
+constexpr double worth_dealing = 1.15;          ///< entries of the fullest block over the mean
+constexpr std::int64_t many_columns = 100'000;  ///< a number that a launch gives is taken for that
+constexpr std::int64_t wide_columns = 1'024, much_work = 32'000'000;  ///< multiply-adds, for blocks of chunks
 constexpr std::int64_t most_groups = 16;
-constexpr std::int64_t rows_of_chunks = 64, threads_of_chunks = 256;
-constexpr std::int64_t few_to_sum = 256;  ///< columns of the weights that short chunks suit better
-
-/// A block of more rows than there are would keep registers for nothing.
-std::int64_t rows_of_few(std::int64_t rows) {
-  return static_cast<std::int64_t>(
-      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(1, rows))));
-}
-
-/// Rows and columns of a block of baked code.
-struct Cut {
-  std::int64_t rows = most_rows;
-  std::int64_t threads = 64;
-};
-
-/// The processors read code at a rate, the code of a block is a multiply-add for each entry and a load for
-/// each column of the weights that the block has an entry in, and blocks come in waves.
-Cut cheapest_cut(std::int64_t rows, std::int64_t columns, const SparseTensor& weights) {
-  const auto stored = static_cast<double>(weights.array("values").size());
-  const auto inner = static_cast<double>(weights.columns());
-  const double density = stored / std::max(1.0, static_cast<double>(rows) * inner);
-  Cut best;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::int64_t of_block = least_rows; of_block <= most_rows; of_block *= 2) {
-    for (const std::int64_t threads : {32, 64}) {
-      // Few columns in one wide block leave lanes idle.
-      if (threads >= columns && threads > 32) continue;
-      const double loads = inner * (1 - std::pow(1 - density, static_cast<double>(of_block)));
-      const double entries = stored / static_cast<double>(std::max<std::int64_t>(1, pieces(rows, of_block)));
-      const std::int64_t blocks = pieces(rows, of_block) * pieces(columns, threads);
-      const double cost = static_cast<double>(pieces(blocks, processors)) *
-                          (bytes_of_latency + bytes_of_instruction * (entries + loads));
-      if (cost >= least) continue;
-      least = cost;
-      best = {of_block, threads};
-    }
-  }
-  return best;
-}
 
 class Baking {
  public:
@@ -90,6 +44,12 @@ class Baking {
     return static_cast<std::int64_t>(schedule_.weights()->array("values").size());
   }
 
+  BakedSize size() const {
+    return {extent_, schedule_.weights()->columns(), stored(),
+            columns_.is_static() ? columns_.value : many_columns,
+            static_cast<std::int64_t>(size_of(schedule_.algorithm().accumulator))};
+  }
+
   /// Rows go to blocks of so many, as they come or dealt by their entries: the fullest block decides how long
   /// all take.
   void share_out(std::int64_t rows) {
@@ -105,41 +65,38 @@ class Baking {
   /// Wide blocks of one instruction stream: B comes through shared memory, and a barrier at every chunk keeps
   /// the warps at instructions that the caches have just read.
   void bake_in_chunks() {
-    const std::int64_t rows = knobs_.rows > 0 ? knobs_.rows : std::min(rows_of_chunks, rows_of_few(extent_));
-    const std::int64_t threads = knobs_.threads > 0 ? knobs_.threads : threads_of_chunks;
-    const bool short_chunks = schedule_.weights()->columns() <= few_to_sum;
-    const std::int64_t in_chunk = knobs_.chunk > 0 ? knobs_.chunk : short_chunks ? 16 : 32;
-    const std::int64_t most_buffers = schedule_.target().sm >= 80 ? (in_chunk > 16 ? 3 : 4) : 1;
+    const ChunkedCut cut = chunked_cut(size(), schedule_.target(), knobs_);
+    const auto [rows, threads, in_chunk, buffers, rows_fit_first] = cut;
+    // How many columns there are a launch may say, and blocks along y are few.
+    const bool rows_first = rows_fit_first && columns_.is_static();
     const LoopName row_blocks(loops_.rows + ".outer"), row(loops_.rows + ".inner");
     const LoopName column_blocks(loops_.columns + ".outer"), column(loops_.columns + ".inner");
     const LoopName chunks(loops_.sum + ".chunk");
     share_out(rows);
     schedule_.split(LoopFactor{LoopName(loops_.rows), rows}, LoopFactor{LoopName(loops_.columns), threads})
         .reorder(row_blocks, column_blocks, column, row)
-        .bind(row_blocks, block_y)
-        .bind(column_blocks, block_x)
+        .bind(row_blocks, rows_first ? block_x : block_y)
+        .bind(column_blocks, rows_first ? block_y : block_x)
         .bake_values(row, chunk = in_chunk)
         .reorder(chunks, column)
         .bind(column, thread)
-        .stage(loops_.dense, shared, at = chunks, depth = knobs_.depth > 0 ? knobs_.depth : most_buffers);
+        .stage(loops_.dense, shared, at = chunks, depth = buffers);
   }
 
   void bake() {
     // A size known only at launch is taken for a long one.
-    const bool plenty = !columns_.is_static() || columns_.value >= plenty_of_columns;
+    const bool plenty =
+        !columns_.is_static() || (columns_.value >= wide_columns && stored() * columns_.value >= much_work);
     const bool left_to_recipe = knobs_.rows == 0 && knobs_.threads == 0 && knobs_.groups == 0;
     if (stored() > 0 && (knobs_.chunk > 0 || (plenty && left_to_recipe))) return bake_in_chunks();
-    const Cut cut = plenty ? Cut() : cheapest_cut(extent_, columns_.value, *schedule_.weights());
-    const std::int64_t rows = knobs_.rows > 0 ? knobs_.rows : std::min(cut.rows, rows_of_few(extent_));
-    const std::int64_t threads = knobs_.threads > 0 ? knobs_.threads : cut.threads;
-    const std::int64_t of_block = stored() / std::max<std::int64_t>(1, pieces(extent_, rows));
-    const std::int64_t of_group = plenty ? entries_of_group_of_many_columns : entries_of_group;
-    const std::int64_t most = std::clamp<std::int64_t>(most_threads / threads, 1, most_groups);
-    const std::int64_t share = knobs_.groups > 0 ? knobs_.groups : groups_of_block(of_block, of_group, most);
+    const BakedProduct product(size(), schedule_.target());
+    const BakedCut cut = product.cheapest(knobs_);
+    const auto [rows, threads, share] = cut;
     if (share > 1 && threads % 32 != 0)
       throw UserError({"groups of sparsert share whole warps", schedule_.algorithm().name,
                        fmt::format("{} threads", threads), "a multiple of 32"});
     share_out(rows);
+    if (columns_.is_static()) schedule_.resident(blocks = product.resident(cut));
     const LoopName row_blocks(loops_.rows + ".outer"), row(loops_.rows + ".inner");
     const LoopName column_blocks(loops_.columns + ".outer"), column(loops_.columns + ".inner");
     schedule_.split(LoopFactor{LoopName(loops_.rows), rows}, LoopFactor{LoopName(loops_.columns), threads});
@@ -179,8 +136,9 @@ SparseRtForm chosen_form(const Algorithm& algorithm, const SparseTensor& weights
   const Extent columns = extent_of(algorithm, loops.columns);
   const bool few = columns.is_static() && columns.value <= few_columns;
   const std::int64_t stored = weights.array("values").size();
-  const bool read_faster = few && fit_a_warp(columns.value);
-  if (stored <= entries_in_caches || (few && !read_faster && stored <= most_baked_entries))
+  const bool baked_faster = few ? !fit_a_warp(columns.value)
+                                : columns.is_static() && fill_wide_blocks(weights.rows(), columns.value);
+  if (stored <= entries_in_caches || (baked_faster && stored <= most_baked_entries))
     return SparseRtForm::baked;
   return few ? SparseRtForm::row_per_warp : SparseRtForm::streaming;
 }

@@ -27,7 +27,7 @@ class Streaming {
                : panel_        ? panel_lanes
                                : lanes_of_warp),
         columns_(knobs.columns > 0 ? knobs.columns
-                 : panel_          ? panel_columns
+                 : panel_          ? panel_columns_of(extent_of(algorithm, loops.columns))
                                    : global_columns),
         depth_(panel_ ? depth_of(algorithm, target) : 0),
         rows_(algorithm.sparse_operand()->shape.front().value),
@@ -44,6 +44,13 @@ class Streaming {
   }
 
  private:
+  /// Fewer where not every processor would have a block otherwise.
+  std::int64_t panel_columns_of(const Extent& extent) const {
+    const bool few = extent.is_static() && pieces(extent.value, lanes_ * panel_columns) * most_row_blocks <
+                                               wanted_blocks / most_row_blocks;
+    return few ? vector_columns : panel_columns;
+  }
+
   /// As many rows of B as shared memory holds, in equal pieces; 0 where it holds all.
   std::int64_t depth_of(const Algorithm& algorithm, const Target& target) const {
     std::int64_t bytes = 0;

@@ -80,8 +80,10 @@ class SourcePrinter {
     for (const ir::Variable& extent : program_.program.extents) {
       parameters.push_back(expressions_.index_type() + " " + expressions_.name_of(extent));
     }
-    std::string result = fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(",
-                                     program_.launch.threads, program_.program.name);
+    std::string bounds = std::to_string(program_.launch.threads);
+    if (program_.program.resident_blocks > 0) bounds += fmt::format(", {}", program_.program.resident_blocks);
+    std::string result =
+        fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(", bounds, program_.program.name);
     for (std::size_t i = 0; i < parameters.size(); ++i)
       result += (i == 0 ? "\n    " : ",\n    ") + parameters[i];
     return result + ") {\n";

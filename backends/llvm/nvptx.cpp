@@ -99,7 +99,8 @@ bool is_alone(const Launch& launch, const Target& target) {
   return launch.threads > many_threads || 2 * launch.shared_bytes > target.shared_bytes_per_block;
 }
 
-void annotate(llvm::Module& module, llvm::Function& kernel, const Launch& launch, const Target& target) {
+void annotate(llvm::Module& module, llvm::Function& kernel, const ThreadProgram& program,
+              const Target& target) {
   llvm::LLVMContext& context = module.getContext();
   llvm::NamedMDNode* annotations = module.getOrInsertNamedMetadata("nvvm.annotations");
   const auto add = [&](const char* name, std::int64_t number) {
@@ -109,9 +110,11 @@ void annotate(llvm::Module& module, llvm::Function& kernel, const Launch& launch
                                         llvm::Type::getInt32Ty(context), number))}));
   };
   add("kernel", 1);
-  add("maxntidx", launch.threads);
+  add("maxntidx", program.launch.threads);
   // Else the assembler saves registers, and even spills them, for a second block.
-  if (is_alone(launch, target)) add("minctasm", 1);
+  const std::int64_t alone = is_alone(program.launch, target) ? 1 : 0;
+  const std::int64_t blocks = std::max(alone, program.program.resident_blocks);
+  if (blocks > 0) add("minctasm", blocks);
 }
 
 }  // namespace
@@ -145,7 +148,7 @@ std::string emit_ptx(const ThreadProgram& program, const Target& target, const S
   capabilities.constants_apart = straight_line;
   capabilities.follow_registers = straight_line;
   const Emitted emitted = Emitter(module, program, capabilities).emit();
-  annotate(module, *emitted.entry, program.launch, target);
+  annotate(module, *emitted.entry, program, target);
   check_module(module);
   finished("emit");
   if (straight_line) {

@@ -40,6 +40,9 @@ struct Program {
   std::vector<Variable> extents;          ///< i64 sizes known only at launch; each is at least 1
   std::vector<Knob> knobs;                ///< open knobs; none may be left when the program is compiled
   std::optional<WarpRoles> roles;         ///< a promise of specialize_warps, kept by the pass of that name
+  /// Blocks that a multiprocessor is to hold at a time, among which its registers are shared out; 0: the
+  /// assembler chooses.
+  std::int64_t resident_blocks = 0;
   /// Width of index arithmetic in generated code. With 32, a launch whose buffers hold 2^31 elements or more
   /// is refused.
   int index_bits = 32;

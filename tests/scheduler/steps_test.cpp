@@ -1,8 +1,10 @@
 // The program after each step, as text; schedules as C++ and as JSON.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <weft/dsl/errors.h>
 #include <weft/dsl/index.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/passes/lower.h>
 #include <weft/scheduler/schedule.h>
 
 #include "support/examples.h"
@@ -110,6 +112,18 @@ TEST(Steps, GroupsShareASum) {
   s.split(m = 4, n = 32).bind(m.outer, block_y).bind(n.outer, block_x).bind(n.inner, lane);
   s.split_k(k, groups = 3).bind("k.group", warp);
   test::expect_golden("steps/split_k_gpu.txt", ir::print(s.program()));
+}
+
+TEST(Steps, ResidentBlocksAreRefusedWhereTheyDoNotFit) {
+  auto s = test::spmm_schedule("sm_90a");
+  s.split(m = 4, n = 512).bind(m.outer, block_y).bind(n.outer, block_x).bind(n.inner, thread);
+  auto many = s;
+  s.resident(blocks = 4);
+  EXPECT_THAT(ir::print(s.program()), testing::HasSubstr("resident: 4 blocks a multiprocessor"));
+  EXPECT_EQ(s.steps().back().cpp(), ".resident(blocks = 4)");
+  EXPECT_NO_THROW(lower(s.program(), s.target()));
+  many.resident(blocks = 5);
+  EXPECT_THROW(lower(many.program(), many.target()), InfeasibleError);
 }
 
 TEST(Steps, BakedEntriesAreDealtToGroups) {

@@ -117,7 +117,7 @@ Step random_step(const Schedule& schedule, std::mt19937_64& random) {
                                                "stage",   "split_k", "bake_values", "fuse"};
   static const std::vector<std::string> on_gpu{"split",  "split",     "tile",        "reorder", "reorder",
                                                "unroll", "vectorize", "bind",        "bind",    "bind",
-                                               "stage",  "split_k",   "bake_values", "fuse"};
+                                               "stage",  "split_k",   "bake_values", "fuse",    "resident"};
   const std::string name = any_of(random, schedule.target().is_gpu() ? on_gpu : on_cpu);
   Step step{name, {}, {}};
   if (name == "split") {
@@ -136,6 +136,8 @@ Step random_step(const Schedule& schedule, std::mt19937_64& random) {
     // Compilers take seconds for tens of thousands of statements.
     step.arguments = {{{}, loop()}, {"code_bytes", std::int64_t{2048}}};
     if (random() % 2 == 0) step.arguments.push_back({"chunk", factor()});
+  } else if (name == "resident") {
+    step.arguments = {{"blocks", between(random, 0, 4)}};
   } else if (name == "split_k") {
     step.arguments = {{{}, loop()}, {"groups", factor()}};
   } else if (name == "bind") {

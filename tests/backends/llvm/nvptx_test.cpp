@@ -88,6 +88,14 @@ TEST(Nvptx, RegistersAreNotSavedForBlocksThatCannotBe) {
   EXPECT_FALSE(limit_of(128, 16'384));
 }
 
+TEST(Nvptx, ResidentBlocksShareTheRegisters) {
+  ThreadProgram p = spmm_for_gpu(64, 64, 512, 1, 32, DType::f32);
+  p.program.resident_blocks = 3;
+  EXPECT_TRUE(holds(emit_ptx(p, target_named("sm_90a")), ".minnctapersm 3"));
+  p.program.resident_blocks = 0;
+  EXPECT_FALSE(holds(emit_ptx(p, target_named("sm_90a")), ".minnctapersm"));
+}
+
 TEST(Nvptx, AlignedVectorsAreOneInstruction) {
   const auto a = input("a", DType::f32, {64, 4});
   const auto b = output("b", DType::f32, {64, 4});

@@ -1,0 +1,170 @@
+#include <weft/scheduler/recipe_parts.h>
+#include <weft/scheduler/sparsert_cut.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t processors = 132;  ///< of the GPU that the times below were measured on
+constexpr std::array<std::int64_t, 4> rows_tried{8, 16, 32, 64};
+constexpr std::array<std::int64_t, 4> threads_tried{32, 64, 128, 256};
+constexpr std::array<std::int64_t, 5> groups_tried{1, 2, 4, 8, 16};
+constexpr std::int64_t registers_of_loads = 40;  ///< at least, and of their addresses
+constexpr std::int64_t registers_of_addresses = 16;
+constexpr double least_of_group = 12;  ///< entries: groups of fewer were not measured
+
+// Of blocks of chunks, as measured.
+constexpr std::int64_t enough_blocks = 100;
+constexpr std::int64_t little_code = 7'000;  ///< entries: the first caches hold it, and B is what is scarce
+constexpr std::int64_t rows_of_chunks = 64, rows_of_little_code = 128;
+constexpr std::int64_t wide_threads = 512, threads_of_chunks = 256, threads_of_little_code = 128;
+constexpr std::int64_t usual_chunk = 32, short_chunk = 16;
+constexpr std::int64_t most_blocks_along_y = 65'535;
+
+constexpr double bytes_of_instruction = 16;
+constexpr double bytes_of_element = 4;
+constexpr double near_bytes = 24'000;   ///< of code, which a processor has at hand
+constexpr double chip_bytes = 100'000;  ///< of code of all blocks of rows; beyond, it comes from afar
+constexpr double enough_warps = 8;      ///< of a processor, to fetch far code for one another
+
+// Microseconds on an H200, fitted to measured points (docs/measurements.md).
+constexpr double always = 1.445;            ///< a launch, a round of loads and the results
+constexpr double of_code = 0.09e-4;         ///< a byte of code that a processor runs
+constexpr double of_far_code = 0.907e-4;    ///< more for one beyond those at hand, where it comes from afar
+constexpr double of_few_warps = 0.195e-4;   ///< more for one, the more warps are lacking, where it does
+constexpr double of_all_code = 0.705e-6;    ///< a byte of code of all blocks of rows
+constexpr double of_dense = 0.656e-7;       ///< a byte of B that all blocks read
+constexpr double of_result = 1.488e-5;      ///< a byte of results that a processor writes
+constexpr double of_instruction = 0.58e-3;  ///< one of a group
+constexpr double of_exchange = 0.487e-3;    ///< a row of sums of a warp through shared memory
+
+/// A block of more rows than there are would keep registers for nothing.
+std::int64_t rows_of_few(std::int64_t rows) {
+  return static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(1, rows))));
+}
+
+template <std::size_t Count>
+std::vector<std::int64_t> values(std::int64_t knob, const std::array<std::int64_t, Count>& tried) {
+  if (knob > 0) return {knob};
+  return {tried.begin(), tried.end()};
+}
+
+}  // namespace
+
+bool fill_wide_blocks(std::int64_t rows, std::int64_t of_dense) {
+  return pieces(rows, rows_of_chunks) * pieces(of_dense, wide_threads) >= enough_blocks;
+}
+
+ChunkedCut chunked_cut(const BakedSize& size, const Target& target, const SparseRtKnobs& knobs) {
+  const bool little = size.stored <= little_code, wide = fill_wide_blocks(size.rows, size.columns);
+  const std::int64_t words = pieces(size.bytes_of_sum, 4);
+  ChunkedCut cut{};
+  cut.rows = knobs.rows > 0
+                 ? knobs.rows
+                 : std::min((little ? rows_of_little_code : rows_of_chunks) / words, rows_of_few(size.rows));
+  cut.threads = knobs.threads > 0 ? knobs.threads
+                : little          ? threads_of_little_code
+                : wide            ? wide_threads
+                                  : threads_of_chunks;
+  cut.chunk = knobs.chunk > 0 ? knobs.chunk : size.inner <= usual_chunk ? short_chunk : usual_chunk;
+  const auto fits = [&] {
+    return cut.depth * cut.chunk * cut.threads * size.bytes_of_sum <= target.shared_bytes_per_block;
+  };
+  cut.depth = knobs.depth > 0 ? knobs.depth : target.sm < 80 ? 1 : little || cut.chunk <= short_chunk ? 4 : 3;
+  while (knobs.depth == 0 && cut.depth > 2 && !fits()) --cut.depth;
+  while (knobs.threads == 0 && cut.threads > 64 && !fits()) cut.threads /= 2;
+  const std::int64_t columns_of_blocks = pieces(size.columns, cut.threads);
+  cut.rows_first = columns_of_blocks <= most_blocks_along_y &&
+                   pieces(size.rows, cut.rows) * columns_of_blocks >= enough_blocks;
+  return cut;
+}
+
+std::int64_t BakedProduct::blocks(const BakedCut& cut) const {
+  return pieces(size_.rows, cut.rows) * pieces(size_.columns, cut.threads);
+}
+
+std::int64_t BakedProduct::threads_of_block(const BakedCut& cut) const {
+  return pieces(cut.threads * cut.groups, 32) * 32;
+}
+
+std::int64_t BakedProduct::shared_bytes(const BakedCut& cut) const {
+  return cut.groups > 1 ? cut.groups * cut.rows * cut.threads * size_.bytes_of_sum : 0;
+}
+
+std::int64_t BakedProduct::registers_of_sums(const BakedCut& cut) const {
+  return cut.rows * pieces(size_.bytes_of_sum, 4);
+}
+
+double BakedProduct::loads(const BakedCut& cut) const {
+  const double density =
+      static_cast<double>(size_.stored) / std::max(1.0, static_cast<double>(size_.rows * size_.inner));
+  return static_cast<double>(size_.inner) * (1 - std::pow(1 - density, static_cast<double>(cut.rows)));
+}
+
+bool BakedProduct::is_possible(const BakedCut& cut) const {
+  const std::int64_t each = registers_of_sums(cut) + registers_of_addresses;
+  return threads_of_block(cut) <= target_.threads_per_block && each <= target_.registers_per_thread &&
+         threads_of_block(cut) * each <= target_.registers_per_multiprocessor &&
+         shared_bytes(cut) <= target_.shared_bytes_per_block;
+}
+
+std::int64_t BakedProduct::resident(const BakedCut& cut) const {
+  const std::int64_t threads = threads_of_block(cut);
+  const std::int64_t each = registers_of_sums(cut) + registers_of_loads;
+  const std::int64_t bytes = shared_bytes(cut) + target_.shared_bytes_reserved;
+  const std::int64_t most =
+      std::min({target_.registers_per_multiprocessor / (threads * each),
+                target_.threads_per_multiprocessor / threads, target_.blocks_per_multiprocessor,
+                target_.shared_bytes_per_multiprocessor / std::max<std::int64_t>(1, bytes)});
+  return std::clamp<std::int64_t>(pieces(blocks(cut), processors), 1, std::max<std::int64_t>(1, most));
+}
+
+double BakedProduct::microseconds(const BakedCut& cut) const {
+  const auto row_blocks = static_cast<double>(pieces(size_.rows, cut.rows));
+  const auto all = static_cast<double>(blocks(cut)), rows = static_cast<double>(cut.rows);
+  const auto each = static_cast<double>(pieces(blocks(cut), processors));
+  const auto threads = static_cast<double>(cut.threads), share = static_cast<double>(cut.groups);
+  const double instructions = loads(cut) + static_cast<double>(size_.stored) / row_blocks;
+  const double code = bytes_of_instruction * instructions, warps = each * threads * share / 32;
+  const double exchanged = cut.groups > 1 ? warps * 2 * rows : 0;
+  const bool far = row_blocks * code > chip_bytes;
+  const double of_distance = of_far_code * std::max(0.0, each * code - near_bytes) +
+                             of_few_warps * std::max(0.0, 1 - warps / enough_warps) * each * code;
+  return always + of_code * each * code + (far ? of_distance : 0) + of_all_code * row_blocks * code +
+         of_dense * all * loads(cut) * threads * bytes_of_element +
+         of_result * each * rows * threads * bytes_of_element + of_instruction * instructions / share +
+         of_exchange * exchanged;
+}
+
+BakedCut BakedProduct::cheapest(const SparseRtKnobs& knobs) const {
+  BakedCut best{
+      knobs.rows > 0 ? knobs.rows : std::min<std::int64_t>(rows_tried.back(), rows_of_few(size_.rows)),
+      knobs.threads > 0 ? knobs.threads : threads_tried.front(), std::max<std::int64_t>(1, knobs.groups)};
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::int64_t tried : values(knobs.rows, rows_tried)) {
+    const std::int64_t rows = knobs.rows > 0 ? tried : std::min(tried, rows_of_few(size_.rows));
+    for (const std::int64_t threads : values(knobs.threads, threads_tried)) {
+      // Few columns in one wide block leave lanes idle.
+      if (knobs.threads == 0 && threads > 32 && threads >= 2 * size_.columns) continue;
+      for (const std::int64_t share : values(knobs.groups, groups_tried)) {
+        const BakedCut cut{rows, threads, share};
+        const double of_group =
+            static_cast<double>(size_.stored) / static_cast<double>(pieces(size_.rows, rows) * share);
+        if (knobs.groups == 0 && share > 1 && (of_group < least_of_group || threads % 32 != 0)) continue;
+        if (!is_possible(cut) || microseconds(cut) >= least) continue;
+        least = microseconds(cut);
+        best = cut;
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace weft

@@ -1,0 +1,62 @@
+// How sparsert cuts a product whose weights are in the code: what fits, and about how long it takes.
+#pragma once
+
+#include <weft/scheduler/sparsert.h>
+#include <weft/scheduler/target.h>
+
+#include <cstdint>
+
+namespace weft {
+
+/// `rows`, `inner` and `stored` are those of the weights, `columns` those of the dense operand.
+struct BakedSize {
+  std::int64_t rows, inner, stored, columns, bytes_of_sum;
+};
+
+/// A block has so many rows, a register of a thread each, and so many columns, a thread each; groups of that
+/// many threads share the sum.
+struct BakedCut {
+  std::int64_t rows = 64, threads = 64, groups = 1;
+};
+
+/// The same with B in `depth` buffers of `chunk` rows in shared memory, one instruction stream a block.
+struct ChunkedCut {
+  std::int64_t rows, threads, chunk, depth;
+  bool rows_first;  ///< blocks of the same columns of B start beside one another, so that their reads meet
+};
+
+/// For many columns, with the knobs' numbers where they are given.
+ChunkedCut chunked_cut(const BakedSize& size, const Target& target, const SparseRtKnobs& knobs);
+/// Whether there is a block of 64 rows and 512 columns for nearly every processor.
+bool fill_wide_blocks(std::int64_t rows, std::int64_t of_dense);
+
+/// A product of weights in the code with columns of a number that is known, each thread reading its own
+/// elements of B.
+class BakedProduct {
+ public:
+  BakedProduct(const BakedSize& size, const Target& target) : size_(size), target_(target) {}
+
+  /// Whether a processor can hold a block.
+  bool is_possible(const BakedCut& cut) const;
+  /// About how long it takes, to choose by: fitted to measured points (docs/measurements.md).
+  double microseconds(const BakedCut& cut) const;
+  /// Blocks that a processor is to hold at a time: those that it gets, as far as registers are left for loads
+  /// under way.
+  std::int64_t resident(const BakedCut& cut) const;
+  /// The cut that takes least, of those with the knobs' numbers where they are given. One is returned even if
+  /// none is possible.
+  BakedCut cheapest(const SparseRtKnobs& knobs) const;
+
+ private:
+  std::int64_t blocks(const BakedCut& cut) const;
+  std::int64_t threads_of_block(const BakedCut& cut) const;
+  std::int64_t shared_bytes(const BakedCut& cut) const;
+  std::int64_t registers_of_sums(const BakedCut& cut) const;
+  /// Loads of B that a block needs: columns of the weights that have an entry in its rows.
+  double loads(const BakedCut& cut) const;
+
+  BakedSize size_;
+  const Target& target_;
+};
+
+}  // namespace weft
