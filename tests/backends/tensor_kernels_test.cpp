@@ -204,6 +204,44 @@ TEST(TensorKernels, RecipeAtOddSizes) {
 }
 
 /// Lists of unequal length, some empty.
+/// Blocks go through several columns of tiles at a time.
+TEST(TensorKernels, ColumnsOfTilesSideBySide) {
+  const SharedWeights weights =
+      packed(synthetic_layer({.rows = 200, .columns = 150, .sparsity = 0.9, .dtype = DType::f16}),
+             parse_format("shfl_bw:V=64"));
+  Schedule s = schedule(spmm_algorithm(200, 150, Extent(248), DType::f16), weights, target_named("sm_90a"));
+  const LoopName rows("m.block"), own("n.outer.inner"), several("n.outer.outer"), place("k.block"),
+      row_warps("m.row.outer"), column_warps("n.inner.outer");
+  s.split(n = 64).split(LoopFactor{LoopName("n.inner"), 64}, LoopFactor{LoopName("m.row"), 64});
+  s.reorder(n.outer, rows, place, row_warps, column_warps, LoopName("m.row.inner"), LoopName("n.inner.inner"),
+            LoopName("k.place"));
+  s.split(LoopFactor{n.outer, 2}).reorder(several, rows, own).fuse(rows, own);
+  const LoopName together("m.block_n.outer.inner");
+  s.bind(several, block_y).bind(together, block_x);
+  s.stage(std::string("A.values"), shared, at = place, depth = 2)
+      .stitch(std::string("B"), shared, at = place, depth = 2);
+  s.bind(row_warps, warp).bind(column_warps, warp).tensorize(std::string("wgmma_m64n64k16"));
+  s.reorder_writeback(std::string("C")).persist(several, together, blocks = 3);
+  s.specialize_warps(producers = 4);
+  expect_right(s, 248, DType::f16);
+}
+
+/// Values that do not stay in L2 are read once for four columns of tiles; short lists have short tiles.
+TEST(TensorKernels, TheRecipeKnowsSizes) {
+  const auto chosen = [](std::int64_t rows, std::int64_t depth, double sparsity) {
+    return shfl_bw(
+        spmm_algorithm(rows, depth, Extent(4096), DType::f16),
+        packed(synthetic_layer({.rows = rows, .columns = depth, .sparsity = sparsity, .dtype = DType::f16}),
+               parse_format("vector_wise:V=128")),
+        target_named("sm_90a"));
+  };
+  const Schedule large = chosen(2048, 4224, 0), small = chosen(256, 96, 0.5);
+  EXPECT_NE(large.cpp().find(".split(n.outer = 4)"), std::string::npos) << large.cpp();
+  EXPECT_EQ(small.cpp().find("fuse"), std::string::npos) << small.cpp();
+  EXPECT_EQ(large.weights()->array("values").shape().back(), 64);
+  EXPECT_EQ(small.weights()->array("values").shape().back(), 32);
+}
+
 TEST(TensorKernels, UnequalLists) {
   WeightMatrix matrix = synthetic_layer({.rows = 200, .columns = 300, .sparsity = 0.6, .dtype = DType::f16});
   std::vector<std::int64_t> begin{0};
