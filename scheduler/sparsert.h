@@ -56,22 +56,23 @@ struct SparseRtKnobs {
 
 /// Wang, SparseRT: Accelerating Unstructured Sparsity on GPUs for Deep Learning Inference, PACT 2020, section
 /// 3: a block takes some rows and one column a thread; the values and coordinates of its rows are constants
-/// of its code, which groups of threads share by non-zeros. The recipe cuts the output so that the waves of
-/// blocks read the least code (an instruction for each entry, and one for each column of the weights that a
-/// block has an entry in), and makes groups of about 100 entries, 400 where there are thousands of columns.
-/// Where there are thousands of columns, blocks are wide and of 64 rows, and B comes through a ring of chunks
-/// in shared memory, which keeps the warps of a block at the same instructions: the chip reads code at about
-/// 7 bytes a cycle and processor once it has more than 26 KB a processor or 100 KB in all. Beyond 60,000
-/// entries and 512 columns, or for 33 to 64 columns, which groups of warps have whole, the entries are read
-/// from memory (sparsert_streaming.h). A convolution has one pixel a lane (section 4): coordinates of the
-/// filter are constants too. The lines of the image that a block needs lie in shared memory, with zeros
-/// around the image, so that a read is one instruction; filters, lines and groups of a block are those of
-/// least cost (sparsert_convolution.cpp), and where no tile fits, or reading one costs more, reads go to the
-/// image itself, clamped at its border. Filters may be in groups of channels, W[g, f, c, r, s], of an image
-/// I[…, g, c, …]. For GPUs, weights in csr, and a product with one row and one column index (SpMM, linear
-/// layers) or a convolution of up to 250,000 stored entries, with or without a batch, channels first or last;
-/// everything else gets default_schedule. UserError for groups of threads that are no whole warps;
-/// InfeasibleError where knobs of a convolution ask for more warps or shared memory than there are.
+/// of its code, which groups of threads share by non-zeros. The recipe takes rows, columns and groups of a
+/// block by a sum of what they cost, fitted to measured points: bytes of code and of B, results, and what
+/// groups hand over (sparsert_cut.h), and says how many blocks a processor gets, so that their threads have
+/// its registers for loads under way. Where there are more than 1,024 columns and 32 million multiply-adds,
+/// blocks are wide, and B comes through a ring of chunks in shared memory, which keeps the warps of a block
+/// at the same instructions; blocks that read the same columns start beside one another. Beyond 60,000
+/// entries, those for 33 to 64 columns, which groups of warps have whole, and for more than 512 columns that
+/// do not give nearly every processor a wide block, are read from memory (sparsert_streaming.h). A
+/// convolution has one pixel a lane (section 4): coordinates of the filter are constants too. The lines of
+/// the image that a block needs lie in shared memory, with zeros around the image, so that a read is one
+/// instruction; filters, lines and groups of a block are those of least cost (sparsert_convolution.cpp), and
+/// where no tile fits, or reading one costs more, reads go to the image itself, clamped at its border.
+/// Filters may be in groups of channels, W[g, f, c, r, s], of an image I[…, g, c, …]. For GPUs, weights in
+/// csr, and a product with one row and one column index (SpMM, linear layers) or a convolution of up to
+/// 250,000 stored entries, with or without a batch, channels first or last; everything else gets
+/// default_schedule. UserError for groups of threads that are no whole warps; InfeasibleError where knobs of
+/// a convolution ask for more warps or shared memory than there are.
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const SparseRtKnobs& knobs = {});
 
