@@ -65,6 +65,7 @@ struct Block {
   std::unordered_map<std::uint32_t, MemoryBarrier> barriers;  ///< by shared offset
   std::array<NamedBarrier, 16> named;
   std::vector<std::unique_ptr<Warp>> warps;
+  std::unordered_map<const Warp*, std::uint32_t> registers;  ///< of a thread, of warps that set their number
 };
 
 /// Work that ends at an mbarrier or by itself, not by its warp's waiting.

@@ -36,8 +36,38 @@ void run_branch_table(Warp& warp, const Operation& operation) {
   if (!ways.empty()) warp.diverge(operation, ways);
 }
 
-void run_exit(Warp& warp, const Operation&) {
+namespace {
+
+/// setmaxnreg. Warps that ask for more wait until others of the block gave as many up, which happens here at
+/// once: what they ask for in all is looked at when the block is done.
+void set_registers(Warp& warp, const Operation& operation) {
+  const int lane = std::countr_zero(warp.active());
+  warp.block().registers[&warp] = warp.source<std::uint32_t>(operation, operation.results)[lane];
+}
+
+void check_registers(Warp& last, const Operation& operation) {
+  const Block& block = last.block();
+  const auto is_done = [](const std::unique_ptr<Warp>& warp) { return warp->unfinished() == 0; };
+  if (block.registers.empty() || !std::ranges::all_of(block.warps, is_done)) return;
+  // Of a multiprocessor and of a thread, wherever there is the instruction; shared out in eights.
+  constexpr std::size_t of_multiprocessor = 65536, of_thread = 255;
+  const std::size_t warps = block.warps.size();
+  const std::size_t each = std::min(of_thread, of_multiprocessor / (warps * lanes) / 8 * 8);
+  std::size_t asked = (warps - block.registers.size()) * each;
+  for (const auto& [warp, registers] : block.registers) asked += registers;
+  if (asked <= warps * each) return;
+  last.report(
+      operation, "registers",
+      fmt::format("the {} warps of a block ask for {} registers in all and begin with {}: on a device some "
+                  "wait for ever",
+                  warps, asked * lanes, warps * each * lanes));
+}
+
+}  // namespace
+
+void run_exit(Warp& warp, const Operation& operation) {
   warp.leave(warp.active());
+  check_registers(warp, operation);
 }
 
 namespace {
@@ -249,7 +279,7 @@ constexpr Opcode table[] = {
     {"fence", choose_fence},
     {"trap", without_results<trap>},
     {"nanosleep", without_results<sleep>},
-    {"setmaxnreg", without_results<do_nothing>},
+    {"setmaxnreg", without_results<set_registers>},
     {"griddepcontrol", without_results<do_nothing>},
     {"pmevent", without_results<do_nothing>},
     {"discard", without_results<do_nothing>},

@@ -10,6 +10,7 @@ namespace weft::simulator::machine_tests {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const std::string write_result = "mad.wide.u32 %l3, %r1, 4, %l2;\nst.global.u32 [%l3], %r2;\n";
 
@@ -71,6 +72,21 @@ TEST(Counts, InstructionsOfThreads) {
       run_ptx(framed(compare + "@%p1 mov.u32 %r2, 1;\nmov.u32 %r3, 1;\n"), {.threads = 48}).report;
   EXPECT_EQ(more.thread_instructions - less.thread_instructions, 5U + 48U);
   EXPECT_EQ(more.warp_instructions - less.warp_instructions, 4U);
+}
+
+TEST(Registers, NobodyGetsWhatNobodyGivesUp) {
+  // 12 warps begin with 168 registers a thread.
+  const auto findings = [](const std::string& of_producers) {
+    const std::string body =
+        "setp.lt.u32 %p1, %r1, 128;\n@%p1 bra $producers;\n"
+        "setmaxnreg.inc.sync.aligned.u32 208;\nbra $done;\n$producers:\n" +
+        of_producers + "$done:\n";
+    return run_ptx(framed(body), {.threads = 384}).report.text();
+  };
+  EXPECT_THAT(findings("setmaxnreg.dec.sync.aligned.u32 88;\n"), Not(HasSubstr("registers")));
+  EXPECT_THAT(findings("setmaxnreg.dec.sync.aligned.u32 96;\n"),
+              HasSubstr("ask for 65536 registers in all and begin with 64512"));
+  EXPECT_THAT(findings(""), HasSubstr("ask for 74752 registers"));
 }
 
 /// Warps draw numbers.
