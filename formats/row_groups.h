@@ -11,8 +11,8 @@ namespace weft {
 /// A permutation of the rows: the first `rows` of it are the first group, and so on; the last group may have
 /// fewer. Rows of a group keep as few columns together as a quick search finds. Where the weight is made of
 /// groups that keep the same columns, those groups are found, whichever rows they have, and also where a few
-/// of the kept values are zero. Groups that keep more columns come first, of equal ones that of the first rows;
-/// a group that lacks rows comes last. `rows` is at least 1.
+/// of the kept values are zero. Groups that keep more columns come first, of equal ones that of the first
+/// rows; a group that lacks rows comes last. `rows` is at least 1.
 std::vector<std::int32_t> group_rows(const WeightMatrix& weights, std::int64_t rows);
 
 }  // namespace weft

@@ -50,16 +50,25 @@ llvm::Value* Emitter::pointer_of_run(const ir::Buffer& buffer, const ir::Expr& l
   llvm::Type* element = storage_type(buffer.dtype);
   llvm::Value* pointer = storage_of(buffer).pointer;
   llvm::Type* index = module_.getDataLayout().getIndexType(pointer->getType());
-  const auto add = [&](bool of_data) {
-    for (const ir::Linear::Term& term : sum.terms) {
-      if (is_of_data(term) != of_data) continue;
-      llvm::Value* atom = builder_.CreateSExtOrTrunc(value(term.atom), index);
-      llvm::Value* factor = llvm::ConstantInt::getSigned(index, term.coefficient);
-      pointer = builder_.CreateGEP(element, pointer, builder_.CreateMul(atom, factor));
-    }
+  const auto add = [&](const ir::Expr& atom, std::int64_t coefficient) {
+    llvm::Value* distance = builder_.CreateMul(builder_.CreateSExtOrTrunc(value(atom), index),
+                                               llvm::ConstantInt::getSigned(index, coefficient));
+    pointer = builder_.CreateGEP(element, pointer, distance);
   };
-  add(false);
-  add(true);
+  ir::Linear data;
+  for (const ir::Linear::Term& term : sum.terms) {
+    if (is_of_data(term)) {
+      data.terms.push_back(term);
+    } else {
+      add(term.atom, term.coefficient);
+    }
+  }
+  // Of several terms the sum is made with the bits of an index, once for each row.
+  if (data.terms.size() == 1) {
+    add(data.terms.front().atom, data.terms.front().coefficient);
+  } else if (!data.terms.empty()) {
+    add(data.expr(), 1);
+  }
   if (!mixed.terms.empty() || mixed.constant != 0) {
     llvm::Value* chunk = builder_.CreateSExtOrTrunc(value(ir::swizzled(buffer, mixed.expr())), index);
     pointer = builder_.CreateGEP(element, pointer, chunk);

@@ -256,6 +256,12 @@ Stmt ProducerCopies::copy_rows(const Gathered& gather, const Expr& slot, const E
                                           {{gather.loaded, {turn}, 1}},
                                           {lane / number(lanes) * number(lanes) + ir::variable(asked)}}));
   }
+  // Lanes at the border of an image would part, and each half of the warp start its own copies.
+  const auto asked = ir::conjuncts_of(copy.inside.defined() ? copy.inside : ir::boolean(true));
+  const auto of_number = std::ranges::count_if(
+      asked, [&](const Expr& e) { return gather.data.defined() && uses_data(e, gather.data); });
+  if (gather.runs > lanes && of_number > 1)
+    return ir::block({exchange, rounds(name, ir::block(std::move(runs)))});
   Stmt vote;
   if (gather.data.defined())
     vote = ir::execute({"none_negative", {{gather.whole, {}, 1}}, {{gather.loaded, {turn}, 1}}, {}});
