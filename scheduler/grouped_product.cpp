@@ -109,12 +109,15 @@ class Grouped {
   std::int64_t blocks_through_tiles() const { return knobs_.blocks.value_or(has_roles() ? processors : 0); }
 
   /// Blocks that go through tiles at the same time share what they read of the operand whose tiles run
-  /// inside; the other one is read from memory again and again, unless it stays in L2: the smaller one. For
-  /// weights in groups, see columns_at_a_time.
+  /// inside; the other one is read from memory again and again, unless it stays in L2: the smaller one. Tall
+  /// groups that list their columns gather so little that it does not pay (docs/measurements.md). For weights
+  /// in groups, see columns_at_a_time.
   bool inner_tiles_are_columns() const {
     const Algorithm& algorithm = schedule_.algorithm();
     const Operand& dense = algorithm.operands[dense_operand(algorithm)];
     if (blocks_through_tiles() == 0 || !tiles_.two_of_four || algorithm.takes_any_weights()) return false;
+    constexpr std::int64_t tall = 128;
+    if (schedule_.weights()->format().name == "v_n_m" && group_ >= tall) return false;
     const auto known = [](const Extent& extent) { return extent.is_static(); };
     if (!std::ranges::all_of(dense.shape, known)) return false;
     std::int64_t of_dense = 2;

@@ -118,7 +118,8 @@ class Tiles {
     rows_of_warp_ = tile.rows_of_warp;
     columns_of_warp_ = std::min(tile.columns_of_warp, columns_);
     stages_ = knobs_.stages.value_or(tile.stages);
-    groups_ = knobs_.groups.value_or(groups_wanted());
+    // A warpgroup's tile has so many sums that two passes over them take longer than they save.
+    groups_ = knobs_.groups.value_or(tile.rows_of_warp == rows_of_warpgroup ? 1 : groups_wanted());
   }
 
   std::int64_t blocks_of(const SharedTile& tile) const {

@@ -20,6 +20,7 @@ constexpr std::int64_t few_columns = 512;  ///< read so seldom that it does not 
 constexpr std::int64_t lanes_of_warp = 32, columns_of_lane = 2;
 constexpr std::int64_t entries_of_row_group = 12, places_of_row = 4, threads_of_rows = 512;
 constexpr double worth_dealing = 1.15;          ///< entries of the fullest block over the mean
+constexpr std::int64_t longest_of_warps = 4;    ///< entries of a row that warps read, over the mean
 constexpr std::int64_t many_columns = 100'000;  ///< a number that a launch gives is taken for that
 constexpr std::int64_t wide_columns = 1'024, much_work = 32'000'000;  ///< multiply-adds, for blocks of chunks
 constexpr std::int64_t most_groups = 16;
@@ -132,11 +133,20 @@ bool fit_a_warp(std::int64_t columns) {
   return lanes_of_warp < columns && columns <= lanes_of_warp * columns_of_lane;
 }
 
+/// Whether warps that share the longest row go on long after the others are done.
+bool has_long_rows(const SparseTensor& weights) {
+  const auto begin = weights.array("begin").as<std::int32_t>();
+  std::int64_t longest = 0;
+  for (std::size_t row = 1; row < begin.size(); ++row)
+    longest = std::max<std::int64_t>(longest, begin[row] - begin[row - 1]);
+  return longest * weights.rows() > longest_of_warps * weights.array("values").size();
+}
+
 SparseRtForm chosen_form(const Algorithm& algorithm, const SparseTensor& weights, const ProductLoops& loops) {
   const Extent columns = extent_of(algorithm, loops.columns);
   const bool few = columns.is_static() && columns.value <= few_columns;
   const std::int64_t stored = weights.array("values").size();
-  const bool baked_faster = few ? !fit_a_warp(columns.value)
+  const bool baked_faster = few ? !fit_a_warp(columns.value) || has_long_rows(weights)
                                 : columns.is_static() && fill_wide_blocks(weights.rows(), columns.value);
   if (stored <= entries_in_caches || (baked_faster && stored <= most_baked_entries))
     return SparseRtForm::baked;

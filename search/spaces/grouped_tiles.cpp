@@ -264,7 +264,10 @@ class Tiles {
     const Expr there = ir::minimum(target_.registers_per_thread, of_processor / threads());
     const Expr values = v("tile_m") * v("tile_k") * bytes_of_element;
     const Expr bytes = (pairs_ ? values * 9 / 16 : values) + v("tile_k") * v("tile_n") * bytes_of_element;
-    list.where(ir::equal(v("stages"), 1) && ir::equal(v("groups"), 1) && there / 2 <= accumulators());
+    const std::int64_t columns_of_group =
+        weights_.rows > 0 ? weights_.stored() * (pairs_ ? 2 : 1) / weights_.rows : 0;
+    list.where(ir::equal(v("stages"), 1) && ir::equal(v("groups"), 1) && there / 2 <= accumulators() &&
+               v("tile_k") <= ir::integer(columns_of_group));
     list.sum_at_most(
         "registers of copies", "32-bit registers of a thread, which holds what it copies", "registers",
         {{"sums", accumulators()}, {"copies", bytes / (4 * threads())}, {"addresses", ir::integer(8)}},

@@ -193,9 +193,11 @@ TEST(HbEllKernels, WarpsAndWarpgroupsHaveSeveralBlockRows) {
     EXPECT_THAT(schedule.cpp(), HasSubstr(told.instruction));
     expect_right(schedule, told.problem, Device::simulator("sm_90a"), options);
   }
-  const Schedule large = scheduled({2048, 64, 4096}, every, "sm_90a");
-  EXPECT_THAT(large.cpp(), HasSubstr("wgmma_m64n256k16"));
-  EXPECT_FALSE(has_step(large, "split_k"));
+  for (const Case& large : {Case{2048, 64, 4096}, {512, 512, 4096}}) {
+    const Schedule schedule = scheduled(large, every, "sm_90a");
+    EXPECT_THAT(schedule.cpp(), HasSubstr("wgmma_m64n256k16"));
+    EXPECT_FALSE(has_step(schedule, "split_k"));
+  }
   EXPECT_TRUE(has_step(scheduled({40, 1500, 136}, every, "sm_90a"), "split_k"));
 }
 

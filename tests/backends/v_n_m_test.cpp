@@ -100,6 +100,8 @@ TEST(SparseTensorCores, TilesOfTheSmallerOperandRunInside) {
   const Schedule tall = product({900, 200, 136}, formats::v_n_m({.rows = 64}), "sm_90a", knobs);
   EXPECT_TRUE(uses(tall, ".persist(m.block, n.outer")) << tall.cpp();
   expect_exact(tall);
+  const Schedule of_tall_groups = product({900, 200, 136}, formats::v_n_m({.rows = 128}), "sm_90a", knobs);
+  EXPECT_TRUE(uses(of_tall_groups, ".persist(n.outer, m.block")) << of_tall_groups.cpp();
 }
 
 TEST(SparseTensorCores, EveryGroupAndBlock) {
