@@ -13,9 +13,8 @@ jobs=${3:-16}
 device=${4:-cuda}
 deadline=$(($(date +%s) + ${5:-60}))
 timing=${6:-150}
-python3 -c 'import numpy' 2>/dev/null || { echo "[SKIP] no numpy to make weights with"; exit 0; }
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
+# shellcheck source-path=SCRIPTDIR source=verify_cases.sh
+. "$(dirname "$0")/verify_cases.sh"
 
 python3 - "$work" <<'P'
 import sys
@@ -51,21 +50,9 @@ for weights in "$work"/[0-9]*.npy; do
   done
 done >"$work/cases"
 
-run_case() {
-  [ "$(date +%s)" -lt "$3" ] || { echo late; return; }
-  # shellcheck disable=SC2086
-  said=$(timeout 120 "$1" verify --device "$2" --b ints:5 $4 2>&1) && echo right && return
-  echo "wrong: $4"
-  echo "$said" | tail -3
-}
-export -f run_case
-tr '\n' '\0' <"$work/cases" | xargs -0 -P "$jobs" -I{} bash -c 'run_case "$@"' _ "$weft" "$device" "$deadline" {} >"$work/said"
-grep -v -x -e right -e late "$work/said"
-right=$(grep -c -x right "$work/said")
-wrong=$(grep -c '^wrong' "$work/said")
-echo "$right right, $wrong wrong, $(grep -c -x late "$work/said") too late"
+verify_cases "$work/cases" "$jobs" >"$work/said"
 failed=0
-[ "$wrong" -eq 0 ] && [ "$right" -gt 0 ] || failed=1
+count_cases "$work/said" || failed=1
 [ "$timing" -gt 0 ] || exit "$failed"
 
 cat >"$work/suite.json" <<'J'

@@ -12,9 +12,8 @@ weft=$1
 jobs=${2:-16}
 device=${3:-cuda}
 deadline=$(($(date +%s) + ${4:-300}))
-python3 -c 'import numpy' 2>/dev/null || { echo "[SKIP] no numpy to make weights with"; exit 0; }
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
+# shellcheck source-path=SCRIPTDIR source=verify_cases.sh
+. "$(dirname "$0")/verify_cases.sh"
 
 python3 - "$work" <<'P'
 import sys
@@ -60,7 +59,7 @@ for weights in "$work"/[0-9]*.npy; do
     [ $((number % 7)) -eq 3 ] && [ "$target" != sm_75 ] && type=bf16
     places=64
     [ $((number % 4)) -eq 1 ] && places=32
-    echo "--op spmm --weights $weights --n ${widths[$((number % 16))]} --format shfl_bw:V=$group,k=$places --dtype $type --target $target ${epilogues[$((number % 5))]}"
+    echo "--recipe shfl_bw --op spmm --weights $weights --n ${widths[$((number % 16))]} --format shfl_bw:V=$group,k=$places --dtype $type --target $target ${epilogues[$((number % 5))]}"
     number=$((number + 1))
   done
 done >"$work/spmm"
@@ -75,24 +74,12 @@ for weights in "$work"/filters_*.npy; do
     target=${targets[$(((number + turn) % 5))]}
     type=f16
     [ $((number % 7)) -eq 3 ] && [ "$target" != sm_75 ] && type=bf16
-    echo "--op conv2d --weights $weights --image ${images[$((number % 7))]} --batch ${batches[$((number % 10))]} --layout ${layouts[$(((number / 3) % 7))]} --format shfl_bw:V=$group --dtype $type --target $target ${epilogues[$((number % 5))]}"
+    echo "--recipe shfl_bw --op conv2d --weights $weights --image ${images[$((number % 7))]} --batch ${batches[$((number % 10))]} --layout ${layouts[$(((number / 3) % 7))]} --format shfl_bw:V=$group --dtype $type --target $target ${epilogues[$((number % 5))]}"
     number=$((number + 1))
   done
   number=$((number + 1))
 done >"$work/conv2d"
 cat "$work/${ONLY:-conv2d}" "$work/${ONLY:-spmm}" | awk '!seen[$0]++' >"$work/cases"
 
-run_case() {
-  [ "$(date +%s)" -lt "$3" ] || { echo late; return; }
-  # shellcheck disable=SC2086
-  said=$(timeout 120 "$1" verify --recipe shfl_bw --device "$2" --b ints:5 $4 2>&1) && echo right && return
-  echo "wrong: $4"
-  echo "$said" | tail -3
-}
-export -f run_case
-tr '\n' '\0' <"$work/cases" | xargs -0 -P "$jobs" -I{} bash -c 'run_case "$@"' _ "$weft" "$device" "$deadline" {} >"$work/said"
-grep -v -x -e right -e late "$work/said"
-right=$(grep -c -x right "$work/said")
-wrong=$(grep -c '^wrong' "$work/said")
-echo "$right right, $wrong wrong, $(grep -c -x late "$work/said") too late"
-[ "$wrong" -eq 0 ] && [ "$right" -gt 0 ]
+verify_cases "$work/cases" "$jobs" >"$work/said"
+count_cases "$work/said"

@@ -11,9 +11,8 @@ weft=$1
 jobs=${2:-16}
 device=${3:-cuda}
 deadline=$(($(date +%s) + ${4:-200}))
-python3 -c 'import numpy' 2>/dev/null || { echo "[SKIP] no numpy to make weights with"; exit 0; }
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
+# shellcheck source-path=SCRIPTDIR source=verify_cases.sh
+. "$(dirname "$0")/verify_cases.sh"
 
 python3 - "$work" <<'P'
 import sys
@@ -73,7 +72,7 @@ for weights in "$work"/spmm_*.npy "$work"/pairs_*.npy; do
     [ $((number % 7)) -eq 3 ] && type=bf16
     places=64
     [ $((number % 4)) -eq 1 ] && places=128
-    echo "--op spmm --weights $weights --n ${widths[$((number % 16))]} --format $(format_of "$weights" $places) --dtype $type --target ${targets[$((turn % 3))]} ${epilogues[$((number % 5))]}"
+    echo "--recipe v_n_m --op spmm --weights $weights --n ${widths[$((number % 16))]} --format $(format_of "$weights" $places) --dtype $type --target ${targets[$((turn % 3))]} ${epilogues[$((number % 5))]}"
     number=$((number + 1))
   done
 done >"$work/spmm"
@@ -84,36 +83,21 @@ layouts=(chwn chwn chwn nchw chwn chwn nhwc)
 number=0
 for weights in "$work"/filters_*.npy; do
   for turn in 0 1; do
-    echo "--op conv2d --weights $weights --image ${images[$((number % 7))]} --batch ${batches[$((number % 10))]} --layout ${layouts[$(((number / 3) % 7))]} --format $(format_of "$weights" 64) --dtype f16 --target ${targets[$(((number + turn) % 3))]} ${epilogues[$((number % 5))]}"
+    echo "--recipe v_n_m --op conv2d --weights $weights --image ${images[$((number % 7))]} --batch ${batches[$((number % 10))]} --layout ${layouts[$(((number / 3) % 7))]} --format $(format_of "$weights" 64) --dtype f16 --target ${targets[$(((number + turn) % 3))]} ${epilogues[$((number % 5))]}"
     number=$((number + 1))
   done
   number=$((number + 1))
 done >"$work/conv2d"
-cat "$work/${ONLY:-conv2d}" "$work/${ONLY:-spmm}" | awk '!seen[$0]++' | shuf --random-source="$weft" >"$work/cases"
+cat "$work/${ONLY:-conv2d}" "$work/${ONLY:-spmm}" | awk '!seen[$0]++' | shuf --random-source="$BASH" >"$work/cases"
 
-run_case() {
-  [ "$(date +%s)" -lt "$3" ] || { echo late; return; }
-  # shellcheck disable=SC2086
-  said=$(timeout 120 $5 "$1" verify --recipe v_n_m --device "$2" --b ints:5 $4 2>&1) && echo right && return
-  echo "wrong: $5 $4"
-  echo "$said" | tail -3
-}
-export -f run_case
-all() { # CASES, what runs the command, JOBS
-  tr '\n' '\0' <"$1" | xargs -0 -P "$3" -I{} bash -c 'run_case "$@"' _ "$weft" "$device" "$deadline" {} "$2"
-}
 if [ "${SANITIZE:-yes}" = yes ] && command -v compute-sanitizer >/dev/null; then
   for group in 16 64 128; do
     weights=$(find "$work" -name "spmm_${group}_16_*.npy" | sort | head -n 1)
     for target in sm_80 sm_90a; do
-      echo "--op spmm --weights $weights --n 72 --format $(format_of "$weights" 64) --dtype f16 --target $target"
+      echo "--recipe v_n_m --op spmm --weights $weights --n 72 --format $(format_of "$weights" 64) --dtype f16 --target $target"
     done
   done >"$work/small"
-  for tool in memcheck racecheck; do all "$work/small" "compute-sanitizer --error-exitcode 9 --tool $tool" 4; done >"$work/said"
+  for tool in memcheck racecheck; do verify_cases "$work/small" 4 "compute-sanitizer --error-exitcode 9 --tool $tool"; done >"$work/said"
 fi
-all "$work/cases" "" "$jobs" >>"$work/said"
-grep -v -x -e right -e late "$work/said"
-right=$(grep -c -x right "$work/said")
-wrong=$(grep -c '^wrong' "$work/said")
-echo "$right right, $wrong wrong, $(grep -c -x late "$work/said") too late"
-[ "$wrong" -eq 0 ] && [ "$right" -gt 0 ]
+verify_cases "$work/cases" "$jobs" >>"$work/said"
+count_cases "$work/said"
