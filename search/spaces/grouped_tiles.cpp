@@ -248,9 +248,10 @@ class Tiles {
                  threads() * resident, target_.threads_per_multiprocessor);
   }
 
-  /// As compile() asks. And where no copies run ahead, threads hold what they copy beside their sums: beyond
-  /// what there is, and with half of it sums, ptxas put 2 to 10 KB aside in every one of a dozen kernels. Of
-  /// blocks that share a sum it did so, or not, for reasons that no condition here knows.
+  /// As compile() asks. And where no copies run ahead, threads of weights in groups hold what they copy
+  /// beside their sums: well beyond what there is, and with half of it sums, ptxas put 2 to 10 KB aside in
+  /// every one of a dozen kernels; of pairs it put nothing aside in several. Of blocks that share a sum it
+  /// did so, or not, for reasons that no condition here knows.
   void registers(Conditions& list) const {
     const std::int64_t of_processor = target_.registers_per_multiprocessor / options_.resident_blocks;
     const Expr reserved = ir::integer(reserved_registers);
@@ -261,17 +262,17 @@ class Tiles {
     list.where(ir::integer(0) < v("consumer_registers"));
     list.at_most("registers for sums", "accumulators and addresses of a consumer", "registers",
                  accumulators() + reserved_registers, v("consumer_registers"));
+    list.everywhere();
+    if (pairs_) return;
     const Expr there = ir::minimum(target_.registers_per_thread, of_processor / threads());
-    const Expr values = v("tile_m") * v("tile_k") * bytes_of_element;
-    const Expr bytes = (pairs_ ? values * 9 / 16 : values) + v("tile_k") * v("tile_n") * bytes_of_element;
-    const std::int64_t columns_of_group =
-        weights_.rows > 0 ? weights_.stored() * (pairs_ ? 2 : 1) / weights_.rows : 0;
+    const Expr bytes = v("tile_k") * (v("tile_m") + v("tile_n")) * bytes_of_element;
+    const std::int64_t columns_of_group = weights_.rows > 0 ? weights_.stored() / weights_.rows : 0;
     list.where(ir::equal(v("stages"), 1) && ir::equal(v("groups"), 1) && there / 2 <= accumulators() &&
                v("tile_k") <= ir::integer(columns_of_group));
     list.sum_at_most(
         "registers of copies", "32-bit registers of a thread, which holds what it copies", "registers",
         {{"sums", accumulators()}, {"copies", bytes / (4 * threads())}, {"addresses", ir::integer(8)}},
-        there);
+        there + there / 8);
     list.everywhere();
   }
 
