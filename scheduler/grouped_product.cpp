@@ -127,13 +127,10 @@ class Grouped {
     return of_weights > of_dense;
   }
 
-  void go_through_tiles(const LoopName& columns, const LoopName& blocks_of_rows) {
+  void go_through_tiles(LoopName outer, LoopName inner) {
     if (blocks_through_tiles() == 0) return;
-    if (inner_tiles_are_columns()) {
-      schedule_.persist(blocks_of_rows, columns, weft::blocks = blocks_through_tiles());
-    } else {
-      schedule_.persist(columns, blocks_of_rows, weft::blocks = blocks_through_tiles());
-    }
+    if (inner_tiles_are_columns()) std::swap(outer, inner);
+    schedule_.persist(outer, inner, weft::blocks = blocks_through_tiles());
   }
 
   /// Of the loops over tiles, the outer one goes over several columns, and the inner one over those and all

@@ -105,14 +105,20 @@ class Decode {
     return ir::load(stored, {number_of(reading_.below), in_row_});
   }
 
+  /// The copy goes over these loops, which have names of its own there.
+  static ir::Substitution over(const std::vector<ir::For>& loops, ir::Copy& copy) {
+    ir::Substitution renamed;
+    for (const ir::For& loop : loops) {
+      copy.coordinates.push_back(copy.destination->name + "." + loop.name);
+      copy.extents.push_back(loop.extent);
+      renamed[loop.name] = ir::variable(copy.coordinates.back());
+    }
+    return renamed;
+  }
+
   Stmt numbers_copied(const ir::BufferRef& source, const ir::BufferRef& stored) const {
     ir::Copy copy{stored, {}, source, {}, {}, context_.step, false, {}, {}};
-    ir::Substitution renamed;
-    for (const ir::For& each : reading_.below) {
-      copy.coordinates.push_back(stored->name + "." + each.name);
-      copy.extents.push_back(each.extent);
-      renamed[each.name] = ir::variable(copy.coordinates.back());
-    }
+    const ir::Substitution renamed = over(reading_.below, copy);
     copy.coordinates.push_back(stored->name + ".block");
     copy.extents.push_back(stored->shape.back());
     const Expr block = ir::variable(copy.coordinates.back());
@@ -145,12 +151,7 @@ class Decode {
   Stmt copy_of(const ir::BufferRef& source, const ir::BufferRef& destination, std::int64_t of_row,
                const Expr& condition) const {
     ir::Copy copy{destination, {}, source, {}, {}, context_.step, request_.depth > 1, {}, {}};
-    ir::Substitution renamed;
-    for (const ir::For& loop : reading_.block_loops()) {
-      copy.coordinates.push_back(destination->name + "." + loop.name);
-      copy.extents.push_back(loop.extent);
-      renamed[loop.name] = ir::variable(copy.coordinates.back());
-    }
+    const ir::Substitution renamed = over(reading_.block_loops(), copy);
     copy.coordinates.push_back(destination->name + ".place");
     copy.extents.push_back(destination->shape.back());
     const Expr place = ir::variable(copy.coordinates.back());
