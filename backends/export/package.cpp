@@ -175,10 +175,6 @@ void check_kernel(const PackageKernel& kernel) {
   if (algorithm.takes_any_weights())
     refuse("the kernel takes weights of any size", algorithm.text(),
            "fixed numbers of rows and columns: the package packs weights of one shape");
-  const SparseTensor& weights = *kernel.kernel.schedule().weights();
-  if (std::ranges::find(weights.levels(), LevelKind::bucketed, &Level::kind) != weights.levels().end())
-    refuse("packages cannot pack weights in this format", weights.format().text(),
-           "a format whose blocks have one size, as bcsr or shfl_bw");
 }
 
 void name_fields(Package& package) {

@@ -130,13 +130,17 @@ class Tables {
       const auto* kind = level.kind == LevelKind::dense        ? "dense"
                          : level.kind == LevelKind::compressed ? "compressed"
                          : level.kind == LevelKind::singleton  ? "singleton"
-                                                               : "n_of_m";
+                         : level.kind == LevelKind::n_of_m     ? "n_of_m"
+                                                               : "bucketed";
       const auto* dimension = level.dimension == Dimension::row      ? "row"
                               : level.dimension == Dimension::column ? "column"
                                                                      : "none";
-      line("    {{@NAME@_level_{}, @NAME@_of_{}, {}, {}, {}, {}, {}, {}}},", kind, dimension, level.extent,
-           level.stride, level.begin.empty() ? -1 : packing.tensor_of(level.begin),
-           level.index.empty() ? -1 : packing.tensor_of(level.index), level.padded ? 1 : 0, level.parent);
+      const auto tensor = [&](const std::string& array) {
+        return array.empty() ? -1 : packing.tensor_of(array);
+      };
+      line("    {{@NAME@_level_{}, @NAME@_of_{}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},", kind, dimension,
+           level.extent, level.stride, tensor(level.begin), tensor(level.index), level.padded ? 1 : 0,
+           level.parent, tensor(level.width), level.across, level.index_bits);
     }
     line("}};\n");
   }

@@ -18,6 +18,8 @@ std::string_view type_of(DType dtype) {
       return "F32";
     case DType::f64:
       return "F64";
+    case DType::u8:
+      return "U8";
     case DType::i16:
       return "I16";
     case DType::i32:

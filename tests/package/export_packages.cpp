@@ -70,6 +70,18 @@ void grouped() {
   write("grouped", schedules, 4096);
 }
 
+/// Blocks that are as wide as each asks for, and several that are stored together.
+void blocks_in_ell() {
+  const auto weights = layer(72, 104, DType::f16, parse_format("hb_ell:every=4,offset=4"));
+  std::vector<Schedule> schedules;
+  for (const char* target : {"sm_80", "sm_90a"}) {
+    for (const std::int64_t multiple : {8, 1})
+      schedules.push_back(hb_ell(spmm_algorithm(72, 104, Extent::any("N", multiple), DType::f16), weights,
+                                 target_named(target)));
+  }
+  write("blocks", schedules, 4096);
+}
+
 void image() {
   Convolution convolution;
   convolution.channels = 4;
@@ -115,6 +127,7 @@ int main(int count, char** arguments) {
   plain();
   baked();
   grouped();
+  blocks_in_ell();
   image();
   split();
   const WeightMatrix weights = synthetic_layer({.rows = 96, .columns = 128, .sparsity = 0.9, .seed = 1});
