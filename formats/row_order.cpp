@@ -1,3 +1,4 @@
+#include <weft/formats/chosen_entries.h>
 #include <weft/formats/row_order.h>
 
 #include <algorithm>
@@ -153,17 +154,15 @@ std::vector<std::int32_t> row_order(const WeightMatrix& weights, RowOrder order,
 }
 
 WeightMatrix with_row_order(const WeightMatrix& weights, std::span<const std::int32_t> order) {
-  WeightMatrix result = weights;
-  std::int64_t next = 0;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const auto begin = weights.row_begin[static_cast<std::size_t>(order[i])];
-    const auto columns = columns_of(weights, order[i]);
-    std::ranges::copy(columns, result.column.begin() + next);
-    for (std::size_t entry = 0; entry < columns.size(); ++entry)
-      result.values.copy_element(next++, weights.values, begin + static_cast<std::int64_t>(entry));
-    result.row_begin[i + 1] = next;
+  std::vector<std::int64_t> row_begin{0}, entries;
+  entries.reserve(weights.column.size());
+  for (const std::int32_t row : order) {
+    for (std::int64_t entry = weights.row_begin[static_cast<std::size_t>(row)];
+         entry < weights.row_begin[static_cast<std::size_t>(row) + 1]; ++entry)
+      entries.push_back(entry);
+    row_begin.push_back(static_cast<std::int64_t>(entries.size()));
   }
-  return result;
+  return chosen_entries(weights, std::move(row_begin), entries);
 }
 
 }  // namespace weft

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/chosen_entries.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/search/measure/checker.h>
 
@@ -9,6 +10,7 @@
 #include <future>
 #include <limits>
 #include <thread>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -34,26 +36,14 @@ std::vector<std::int64_t> spread(std::int64_t rows, std::int64_t count) {
 }
 
 WeightMatrix rows_of(const WeightMatrix& matrix, const std::vector<std::int64_t>& rows) {
-  WeightMatrix part;
-  part.rows = static_cast<std::int64_t>(rows.size());
-  part.columns = matrix.columns;
-  part.shape = matrix.shape;
-  part.shape.front() = part.rows;
-  part.origin = matrix.origin;
-  part.row_begin.push_back(0);
-  std::vector<std::int64_t> from;
+  std::vector<std::int64_t> row_begin{0}, entries;
   for (const std::int64_t row : rows) {
     for (std::int64_t i = matrix.row_begin[static_cast<std::size_t>(row)];
-         i < matrix.row_begin[static_cast<std::size_t>(row) + 1]; ++i) {
-      part.column.push_back(matrix.column[static_cast<std::size_t>(i)]);
-      from.push_back(i);
-    }
-    part.row_begin.push_back(part.stored());
+         i < matrix.row_begin[static_cast<std::size_t>(row) + 1]; ++i)
+      entries.push_back(i);
+    row_begin.push_back(static_cast<std::int64_t>(entries.size()));
   }
-  part.values = Array(matrix.values.dtype(), {part.stored()});
-  for (std::size_t i = 0; i < from.size(); ++i)
-    part.values.copy_element(static_cast<std::int64_t>(i), matrix.values, from[i]);
-  return part;
+  return chosen_entries(matrix, std::move(row_begin), entries);
 }
 
 std::int64_t longest_row(const WeightMatrix& matrix) {

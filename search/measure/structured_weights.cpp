@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/chosen_entries.h>
 #include <weft/formats/random.h>
 #include <weft/search/measure/structured_weights.h>
 
@@ -229,33 +230,22 @@ WeightMatrix block_weights(std::int64_t rows, std::int64_t columns, std::int64_t
 }
 
 WeightMatrix two_of_four(const WeightMatrix& weights) {
-  WeightMatrix kept;
-  kept.shape = weights.shape;
-  kept.rows = weights.rows;
-  kept.columns = weights.columns;
-  kept.origin = weights.origin;
-  kept.row_begin.push_back(0);
   std::vector<float> magnitude(weights.column.size());
   for (std::size_t i = 0; i < magnitude.size(); ++i)
     magnitude[i] = static_cast<float>(std::abs(weights.values.get(static_cast<std::int64_t>(i))));
-  std::vector<std::int64_t> from;
+  std::vector<std::int64_t> row_begin{0}, kept;
   for (std::int64_t row = 0; row < weights.rows; ++row) {
     const auto [begin, end] = entries_of_rows(weights, row, row + 1);
     const auto four_of = [&](std::int64_t i) { return weights.column[static_cast<std::size_t>(i)] / 4; };
     for (std::int64_t first = begin; first < end;) {
       std::int64_t next = first + 1;
       while (next < end && four_of(next) == four_of(first)) ++next;
-      append_largest_two(magnitude, first, next, from);
+      append_largest_two(magnitude, first, next, kept);
       first = next;
     }
-    kept.row_begin.push_back(static_cast<std::int64_t>(from.size()));
+    row_begin.push_back(static_cast<std::int64_t>(kept.size()));
   }
-  kept.values = Array(weights.values.dtype(), {static_cast<std::int64_t>(from.size())});
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    kept.column.push_back(weights.column[static_cast<std::size_t>(from[i])]);
-    kept.values.copy_element(static_cast<std::int64_t>(i), weights.values, from[i]);
-  }
-  return kept;
+  return chosen_entries(weights, std::move(row_begin), kept);
 }
 
 BlockedEll blocked_ell(const WeightMatrix& weights, std::int64_t block) {

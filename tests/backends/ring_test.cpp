@@ -13,6 +13,8 @@
 #include <cmath>
 #include <limits>
 
+#include "formats/generated_matrices.h"
+
 namespace weft {
 namespace {
 
@@ -21,10 +23,6 @@ WEFT_INDEX(n);
 WEFT_INDEX(k);
 
 using SharedWeights = std::shared_ptr<const SparseTensor>;
-
-SharedWeights packed(const WeightMatrix& matrix, const Format& format) {
-  return std::make_shared<const SparseTensor>(pack(matrix, format));
-}
 
 int count(const std::string& text, const std::string& word) {
   int found = 0;

@@ -20,6 +20,7 @@
 #include <sstream>
 #include <string>
 
+#include "formats/generated_matrices.h"
 #include "support/expect_exact.h"
 
 namespace weft {
@@ -29,7 +30,7 @@ using test::expect_exact;
 using Shape = std::vector<std::int64_t>;
 using SharedWeights = std::shared_ptr<const SparseTensor>;
 
-/// Entries where `keeps` says so; integers.
+/// Small integers at the positions of a layer.
 WeightMatrix filters(const Shape& shape, double sparsity, DType dtype) {
   const std::int64_t columns = element_count(shape, "filters") / shape.front();
   WeightMatrix matrix = synthetic_layer(
@@ -40,7 +41,7 @@ WeightMatrix filters(const Shape& shape, double sparsity, DType dtype) {
 }
 
 SharedWeights grouped(const WeightMatrix& matrix, std::int64_t rows) {
-  return std::make_shared<const SparseTensor>(pack(matrix, formats::shfl_bw({.rows = rows})));
+  return packed(matrix, formats::shfl_bw({.rows = rows}));
 }
 
 SharedWeights filters_of(const Convolution& c, std::int64_t rows, DType dtype = DType::f16) {
@@ -204,27 +205,11 @@ TEST(TensorConvolution, UnequalLists) {
   Convolution c = padded(8);
   c.channels = 12;
   c.filters = 180;
-  WeightMatrix matrix = filters({180, 12, 3, 3}, 0.5, DType::f16);
-  std::vector<std::int64_t> begin{0}, from;
-  std::vector<std::int32_t> column;
-  constexpr std::int32_t kept[] = {3, 0, 100};
-  for (std::size_t row = 0; row < 180; ++row) {
-    for (std::int64_t i = matrix.row_begin[row]; i < matrix.row_begin[row + 1]; ++i) {
-      const std::int32_t own = matrix.column[static_cast<std::size_t>(i)];
-      if (own < kept[row / 64]) {
-        column.push_back(own);
-        from.push_back(i);
-      }
-    }
-    begin.push_back(static_cast<std::int64_t>(from.size()));
-  }
-  Array values(DType::f16, {static_cast<std::int64_t>(from.size())});
-  for (std::size_t i = 0; i < from.size(); ++i)
-    values.copy_element(static_cast<std::int64_t>(i), matrix.values, from[i]);
-  matrix.row_begin = begin;
-  matrix.column = column;
-  matrix.values = std::move(values);
-  const auto weights = std::make_shared<const SparseTensor>(pack(matrix, formats::vector_wise({.rows = 64})));
+  constexpr std::int64_t kept[] = {3, 0, 100};
+  const SharedWeights weights =
+      packed(where(filters({180, 12, 3, 3}, 0.5, DType::f16),
+                   [&](std::int64_t row, std::int64_t column) { return column < kept[row / 64]; }),
+             formats::vector_wise({.rows = 64}));
   for (const char* target : {"sm_90a", "sm_80"})
     expect_exact(shfl_bw(convolution_algorithm(c, DType::f16), weights, target_named(target)));
 }

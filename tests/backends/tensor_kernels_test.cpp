@@ -14,6 +14,8 @@
 #include <cmath>
 #include <limits>
 
+#include "formats/generated_matrices.h"
+
 namespace weft {
 namespace {
 
@@ -22,10 +24,6 @@ WEFT_INDEX(n);
 WEFT_INDEX(k);
 
 using SharedWeights = std::shared_ptr<const SparseTensor>;
-
-SharedWeights packed(const WeightMatrix& matrix, const Format& format) {
-  return std::make_shared<const SparseTensor>(pack(matrix, format));
-}
 
 struct Knobs {
   std::int64_t columns = 64;   ///< of a block
@@ -243,27 +241,12 @@ TEST(TensorKernels, TheRecipeKnowsSizes) {
 }
 
 TEST(TensorKernels, UnequalLists) {
-  WeightMatrix matrix = synthetic_layer({.rows = 200, .columns = 300, .sparsity = 0.6, .dtype = DType::f16});
-  std::vector<std::int64_t> begin{0};
-  std::vector<std::int32_t> column;
-  std::vector<std::int64_t> from;
-  for (std::int64_t row = 0; row < matrix.rows; ++row) {
-    const std::int64_t kept = row / 64 == 1 ? 0 : (row / 64 + 1) * 20;
-    for (std::int64_t i = matrix.row_begin[static_cast<std::size_t>(row)];
-         i < matrix.row_begin[static_cast<std::size_t>(row) + 1]; ++i) {
-      if (matrix.column[static_cast<std::size_t>(i)] >= kept) continue;
-      column.push_back(matrix.column[static_cast<std::size_t>(i)]);
-      from.push_back(i);
-    }
-    begin.push_back(static_cast<std::int64_t>(from.size()));
-  }
-  Array values(DType::f16, {static_cast<std::int64_t>(from.size())});
-  for (std::size_t i = 0; i < from.size(); ++i)
-    values.copy_element(static_cast<std::int64_t>(i), matrix.values, from[i]);
-  matrix.row_begin = begin;
-  matrix.column = column;
-  matrix.values = std::move(values);
-  const SharedWeights weights = packed(matrix, formats::vector_wise({.rows = 64}));
+  const WeightMatrix matrix =
+      synthetic_layer({.rows = 200, .columns = 300, .sparsity = 0.6, .dtype = DType::f16});
+  const SharedWeights weights = packed(
+      where(matrix, [](std::int64_t row,
+                       std::int64_t column) { return column < (row / 64 == 1 ? 0 : (row / 64 + 1) * 20); }),
+      formats::vector_wise({.rows = 64}));
   for (const char* target : {"sm_90a", "sm_80"})
     expect_right(shfl_bw(spmm_algorithm(200, 300, Extent(72), DType::f16), weights, target_named(target)), 72,
                  DType::f16);

@@ -32,10 +32,6 @@ WeightMatrix whole_numbers(std::int64_t rows, std::int64_t columns, const Format
   return matrix;
 }
 
-SharedWeights packed(const WeightMatrix& matrix, const Format& format) {
-  return std::make_shared<const SparseTensor>(pack(matrix, format));
-}
-
 struct Size {
   std::int64_t rows = 0, depth = 0, columns = 0;
 };

@@ -1,5 +1,6 @@
 #include "formats/generated_matrices.h"
 
+#include <weft/formats/chosen_entries.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
 
@@ -8,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace weft {
 
@@ -100,10 +102,7 @@ WeightMatrix fitted(const WeightMatrix& weights, const Format& format) {
   const bool any_columns = format.name == "n_m";  // four of four
   const std::int64_t rows = parameter("V", formats::PairOptions{}.rows);
   const std::int64_t columns = any_columns ? 4 : parameter("M", 8);
-  WeightMatrix result = weights;
-  result.column.clear();
-  result.row_begin.assign(1, 0);
-  std::vector<std::int64_t> entries;
+  std::vector<std::int64_t> row_begin{0}, entries;
   std::map<std::int64_t, std::set<std::int64_t>> kept;  // columns of each block, of one group
   for (std::int64_t row = 0; row < weights.rows; ++row) {
     if (row % rows == 0) kept.clear();
@@ -116,15 +115,27 @@ WeightMatrix fitted(const WeightMatrix& weights, const Format& format) {
       if (of_row[column / columns] == 2) continue;
       ++of_row[column / columns];
       group.insert(column);
-      result.column.push_back(static_cast<std::int32_t>(column));
       entries.push_back(entry);
     }
-    result.row_begin.push_back(result.stored());
+    row_begin.push_back(static_cast<std::int64_t>(entries.size()));
   }
-  result.values = Array(weights.values.dtype(), {result.stored()});
-  for (std::size_t i = 0; i < entries.size(); ++i)
-    result.values.copy_element(static_cast<std::int64_t>(i), weights.values, entries[i]);
-  return result;
+  return chosen_entries(weights, std::move(row_begin), entries);
+}
+
+WeightMatrix where(const WeightMatrix& weights,
+                   const std::function<bool(std::int64_t row, std::int64_t column)>& keeps) {
+  std::vector<std::int64_t> row_begin{0}, entries;
+  for (std::int64_t row = 0; row < weights.rows; ++row) {
+    const auto at = static_cast<std::size_t>(row);
+    for (std::int64_t entry = weights.row_begin[at]; entry < weights.row_begin[at + 1]; ++entry)
+      if (keeps(row, weights.column[static_cast<std::size_t>(entry)])) entries.push_back(entry);
+    row_begin.push_back(static_cast<std::int64_t>(entries.size()));
+  }
+  return chosen_entries(weights, std::move(row_begin), entries);
+}
+
+std::shared_ptr<const SparseTensor> packed(const WeightMatrix& weights, const Format& format) {
+  return std::make_shared<const SparseTensor>(pack(weights, format));
 }
 
 bool same_bits(const Array& left, const Array& right) {

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <weft/formats/format.h>
+#include <weft/formats/sparse_tensor.h>
 #include <weft/formats/weight_matrix.h>
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -32,6 +35,13 @@ std::vector<GeneratedMatrix> generated_matrices();
 /// As much of the weight as the format holds: of n_m and v_n_m, the first columns of a block and the first
 /// entries of a row; of other formats, all of it.
 WeightMatrix fitted(const WeightMatrix& weights, const Format& format);
+
+/// The entries for which `keeps` says so.
+WeightMatrix where(const WeightMatrix& weights,
+                   const std::function<bool(std::int64_t row, std::int64_t column)>& keeps);
+
+/// As schedules share it.
+std::shared_ptr<const SparseTensor> packed(const WeightMatrix& weights, const Format& format);
 
 /// Same shape, positions and bits.
 bool same_bits(const Array& left, const Array& right);
