@@ -29,10 +29,7 @@ struct BoundKernel::State {
   // On the CPU.
   std::vector<void*> pointers;
   // On a GPU.
-  std::optional<Function> function;
-  LaunchShape shape;
-  std::vector<std::uint64_t> words;  ///< one an argument, its value in the low bytes
-  std::vector<void*> arguments;      ///< into `words`
+  std::optional<PreparedLaunch> launch;
 
   DeviceMemory& find(const std::string& name) {
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -89,7 +86,7 @@ class Binder {
  public:
   Binder(const Kernel& kernel, const std::shared_ptr<Kernel::State>& state, const Device& device,
          const Arguments& arguments)
-      : kernel_(*state),
+      : kernel_(kernel),
         device_(device),
         data_(launch_data(kernel, arguments)),
         state_(std::make_shared<BoundKernel::State>()) {
@@ -120,35 +117,20 @@ class Binder {
   void name_buffers() {
     for (std::size_t i = 0; i < state_->names.size(); ++i)
       simulator::name_buffer(device_, state_->memory[i].address(), state_->names[i]);
-    simulator::set_origins(device_, kernel_.lowered.program.name, origins_of(kernel_.schedule));
+    simulator::set_origins(device_, kernel_.lowered().program.name, origins_of(kernel_.schedule()));
   }
 
   void prepare_call() {
     for (const DeviceMemory& memory : state_->memory) state_->pointers.push_back(memory.data());
   }
 
-  /// Machine code runs on devices of its own generation only; PTX of an older target runs on every newer one.
-  bool runs_cubin() const {
-    constexpr int of_generation = 10;
-    return device_.is_cuda() && !kernel_.cubin.empty() &&
-           device_.description().sm / of_generation == kernel_.target.sm / of_generation;
-  }
-
   void prepare_launch() {
-    const Module module = Module::load(device_, runs_cubin() ? kernel_.cubin : kernel_.ptx);
-    state_->function = module.function(data_.function);
-    for (std::size_t i = 0; i < 3; ++i) state_->shape.grid[i] = static_cast<unsigned>(data_.grid[i]);
-    state_->shape.block = {static_cast<unsigned>(data_.threads), 1, 1};
-    const auto in_image = static_cast<std::int64_t>(state_->function->attributes().static_shared_bytes);
-    // Static shared memory is in the image already; what is above its limit is asked for at launch.
-    state_->shape.shared_bytes =
-        static_cast<std::size_t>(in_image >= data_.shared_bytes ? 0 : data_.shared_bytes);
-    for (const DeviceMemory& memory : state_->memory) state_->words.push_back(memory.address());
-    state_->words.insert(state_->words.end(), data_.words.begin(), data_.words.end());
-    for (std::uint64_t& word : state_->words) state_->arguments.push_back(&word);
+    std::vector<std::uint64_t> addresses;
+    for (const DeviceMemory& memory : state_->memory) addresses.push_back(memory.address());
+    state_->launch.emplace(loaded_code(kernel_, device_).function(data_.function), data_, addresses);
   }
 
-  const Kernel::State& kernel_;
+  const Kernel& kernel_;
   const Device& device_;
   LaunchData data_;
   std::shared_ptr<BoundKernel::State> state_;
@@ -174,8 +156,8 @@ void Kernel::operator()(const Device& device, const Arguments& arguments) const 
 }
 
 void BoundKernel::launch(StreamHandle stream) const {
-  if (state_->function) {
-    state_->function->launch(state_->shape, state_->arguments, stream);
+  if (state_->launch) {
+    state_->launch->launch(stream);
   } else {
     state_->kernel->cpu->run(state_->pointers, state_->scalars, state_->extents,
                              state_->kernel->options.threads);

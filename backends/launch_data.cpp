@@ -6,6 +6,7 @@
 #include <weft/scheduler/launch_sizes.h>
 
 #include <bit>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -125,6 +126,27 @@ class Collecting {
 
 LaunchData launch_data(const Kernel& kernel, const Arguments& arguments) {
   return Collecting(kernel, arguments)();
+}
+
+Module loaded_code(const Kernel& kernel, const Device& device) {
+  // Machine code runs on devices of its own generation only; PTX of an older target runs on every newer one.
+  constexpr int of_generation = 10;
+  const bool runs = device.is_cuda() && !kernel.cubin().empty() &&
+                    device.description().sm / of_generation == kernel.target().sm / of_generation;
+  return Module::load(device, runs ? kernel.cubin() : kernel.ptx());
+}
+
+PreparedLaunch::PreparedLaunch(Function function, const LaunchData& data,
+                               std::span<const std::uint64_t> addresses)
+    : function_(std::move(function)), words_(addresses.begin(), addresses.end()) {
+  internal_check(addresses.size() == data.memory.size(), "an address for each operand");
+  for (std::size_t i = 0; i < 3; ++i) shape_.grid[i] = static_cast<unsigned>(data.grid[i]);
+  shape_.block = {static_cast<unsigned>(data.threads), 1, 1};
+  const auto in_image = static_cast<std::int64_t>(function_.attributes().static_shared_bytes);
+  // Static shared memory is in the image already; what is above its limit is asked for at launch.
+  shape_.shared_bytes = static_cast<std::size_t>(in_image >= data.shared_bytes ? 0 : data.shared_bytes);
+  words_.insert(words_.end(), data.words.begin(), data.words.end());
+  for (std::uint64_t& word : words_) arguments_.push_back(&word);
 }
 
 }  // namespace weft

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <weft/backends/kernel.h>
+#include <weft/backends/runtime/module.h>
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -32,5 +34,29 @@ struct LaunchData {
 /// Borrows the arrays of the arguments and of the weights. UserError when the arguments do not fit the
 /// algorithm, or an operand has 2^31 elements or more and the kernel indexes with 32 bits.
 LaunchData launch_data(const Kernel& kernel, const Arguments& arguments);
+
+/// The machine code of a GPU kernel where the device runs it, else its PTX, loaded. Errors as Module::load.
+Module loaded_code(const Kernel& kernel, const Device& device);
+
+/// A kernel that is loaded, with operands that lie on its device: what a launch takes beside a stream.
+class PreparedLaunch {
+ public:
+  /// `addresses`: of `data.memory`, in its order.
+  PreparedLaunch(Function function, const LaunchData& data, std::span<const std::uint64_t> addresses);
+  PreparedLaunch(const PreparedLaunch&) = delete;
+  PreparedLaunch& operator=(const PreparedLaunch&) = delete;
+  PreparedLaunch(PreparedLaunch&&) = default;
+  PreparedLaunch& operator=(PreparedLaunch&&) = default;
+  ~PreparedLaunch() = default;
+
+  /// As Function::launch.
+  void launch(StreamHandle stream) const { function_.launch(shape_, arguments_, stream); }
+
+ private:
+  Function function_;
+  LaunchShape shape_;
+  std::vector<std::uint64_t> words_;  ///< one an argument, its value in the low bytes
+  std::vector<void*> arguments_;      ///< into `words_`
+};
 
 }  // namespace weft

@@ -209,13 +209,18 @@ std::optional<WorkerReply> Worker::take() {
   return std::nullopt;
 }
 
-WorkerReply Worker::ask(const std::string& request, double limit_seconds) {
-  send(request, limit_seconds);
+WorkerReply Worker::wait() {
+  internal_check(alive() && deadline_, "a worker that was not asked is waited for");
   for (;;) {
     if (auto reply = take()) return *std::move(reply);
     pollfd end{answers_, POLLIN, 0};
     poll(&end, 1, static_cast<int>(std::min(seconds_left() * 1000 + 1, 1000.0)));
   }
+}
+
+WorkerReply Worker::ask(const std::string& request, double limit_seconds) {
+  send(request, limit_seconds);
+  return wait();
 }
 
 /// Compilers that the process started are in its session, and would go on without it.

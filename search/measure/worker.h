@@ -43,6 +43,8 @@ class Worker {
   double seconds_left() const;
   /// The reply, once there is one. After one that is not an answer the worker is gone.
   std::optional<WorkerReply> take();
+  /// The reply, once there is one, which it waits for.
+  WorkerReply wait();
   /// Asks and waits.
   WorkerReply ask(const std::string& request, double limit_seconds);
 

@@ -1,14 +1,15 @@
 // Every configuration of shfl_bw that is worth trying on hundreds of products: what the predictor learns
 // from, and is judged by (Castro, Andrade, Fraguela, STuning-DL, IEEE Access 2024, section V). A kernel is
 // compiled once for a configuration and V, with all sizes given at launch, and runs every problem of that V;
-// each output is compared with the reference before it is timed. Writes one record a trial:
+// all of each output is compared before it is timed (product_trials.h). Writes one record a trial:
 //
-//   shfl_bw_study --out study.jsonl --seconds 280
+//   shfl_bw_study --suite shfl_bw_linear.json --out study.jsonl --seconds 280
 //   weft train --db study.jsonl -o tree.json
 //
 // All problems of a V are measured with the same configurations: the space that is worth trying, of those
 // that differ in little only one; what the recipe chooses for any of the problems; and some feasible ones by
-// chance (--others), to see what the space leaves out. Without a GPU, to see that it works:
+// chance (--others), to see what the space leaves out. A configuration that fails costs a record, and is not
+// tried again. Without a GPU, to see that it works:
 // --device sim:sm_90a --problems 2 --configurations 3 --others 1 --largest 256
 #include <fmt/format.h>
 #include <weft/backends/parse_device.h>
@@ -16,7 +17,6 @@
 #include <weft/search/measure/worker.h>
 #include <weft/search/model/draw.h>
 #include <weft/search/record_file.h>
-#include <weft/search/spaces/packed.h>
 #include <weft/search/tool/options.h>
 #include <weft/weft.h>
 
@@ -24,13 +24,16 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <future>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <thread>
+
+#include "product_trials.h"
+#include "shfl_bw_study_cases.h"
 
 namespace weft {
 namespace {
@@ -38,15 +41,12 @@ namespace {
 struct Options {
   std::string device = "cuda";
   std::string output = "study.jsonl";
-  std::string suite;
-  std::size_t problems = 210;
+  StudyCases cases;
   std::size_t configurations = std::numeric_limits<std::size_t>::max();
   std::size_t others = 20;
-  std::int64_t largest = 8192;
   double seconds = 420;
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
-  int rounds = 3;
-  std::uint64_t seed = 1;
+  int rounds = 5;
   bool list = false;
 };
 
@@ -60,61 +60,8 @@ class Clock {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// A configuration for weights in groups of V rows, compiled.
-struct Compiled {
-  KnobValues point;
-  std::optional<Kernel> kernel;
-  std::string failure;
-};
-
 Algorithm any_product() {
   return spmm_algorithm(Extent::any("M"), Extent::any("K"), Extent::any("N", 8), DType::f16);
-}
-
-/// Sizes in powers of two and between; three widths for each matrix, so that matrices can be left out.
-std::vector<SuiteCase> drawn_cases(const Options& options) {
-  std::vector<std::int64_t> sizes;
-  for (const std::int64_t size : {256, 512, 768, 1024, 1536, 2048, 3072, 4096, 5120, 8192}) {
-    if (size <= options.largest) sizes.push_back(size);
-  }
-  std::vector<std::int64_t> widths;
-  for (const std::int64_t width : {64, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096}) {
-    if (width <= options.largest) widths.push_back(width);
-  }
-  const std::vector<double> densities{0.05, 0.1, 0.2, 0.3, 0.5};
-  constexpr std::int64_t most_elements = std::int64_t{1}
-                                         << 23;  // of each operand: a check reads all of the output
-  Random random(options.seed);
-  std::vector<SuiteCase> cases;
-  while (cases.size() < options.problems) {
-    SuiteCase one;
-    one.problem.m = sizes[draw_below(random, sizes.size())];
-    one.problem.k = sizes[draw_below(random, sizes.size())];
-    one.sparsity = 1 - densities[draw_below(random, densities.size())];
-    one.group_rows = std::int64_t{32} << draw_below(random, 3);
-    std::vector<std::int64_t> some = widths;
-    shuffle(some, random);
-    for (std::size_t i = 0; i < std::min<std::size_t>(3, some.size()); ++i) {
-      one.problem.n = some[i];
-      one.problem.id = std::to_string(cases.size() + 1);
-      const std::int64_t most = std::max(
-          {one.problem.m * one.problem.k, one.problem.k * one.problem.n, one.problem.m * one.problem.n});
-      if (most <= most_elements && cases.size() < options.problems) cases.push_back(one);
-    }
-  }
-  return cases;
-}
-
-std::vector<SuiteCase> all_cases(const Options& options) {
-  std::vector<SuiteCase> cases = drawn_cases(options);
-  if (options.suite.empty()) return cases;
-  for (const SuiteCase& one : cases_of(read_suite(options.suite))) {
-    if (one.group_rows >= 32 && one.problem.n % 8 == 0) cases.push_back(one);
-  }
-  // However early the time is over, what was measured is a sample of all.
-  Random random(options.seed + 1);
-  shuffle(cases, random);
-  return cases;
 }
 
 /// Of points that differ in the length of lines alone, or in the registers of roles where few blocks share a
@@ -150,16 +97,19 @@ void add_by_chance(std::set<KnobValues>& chosen, std::vector<KnobValues> from, s
   }
 }
 
-std::vector<Compiled> points_of(std::int64_t group, const std::set<KnobValues>& usual, const Target& target,
-                                const Options& options, Space& space) {
+Space space_of_any_product(std::int64_t group, const Target& target) {
   const ShflBwWeights example =
       shfl_bw_weights({.rows = 2 * group, .columns = 64, .sparsity = 0.5, .group_rows = group});
   const SpaceProblem problem{any_product(), std::make_shared<const WeightMatrix>(example.matrix),
                              formats::shfl_bw({.rows = group})};
-  space = space_of("shfl_bw", problem, target);
+  return space_of("shfl_bw", problem, target);
+}
+
+std::vector<StudiedKernel> points_of(std::int64_t group, const std::set<KnobValues>& usual,
+                                     const Options& options, const Space& space) {
   const Points worth_trying = space.worth_trying(), feasible = space.feasible();
   const std::vector<KnobValues> different = representatives(worth_trying);
-  Random random(options.seed + 2);
+  Random random(options.cases.seed + 2);
   std::set<KnobValues> chosen;
   add_by_chance(chosen, different, options.configurations, random);
   for (const KnobValues& point : usual) {
@@ -171,7 +121,7 @@ std::vector<Compiled> points_of(std::int64_t group, const std::set<KnobValues>& 
       "V = {}: {} points, {} feasible, {} worth trying, {} of different tiles, {} of the recipe; {} chosen\n",
       group, space.size(), feasible.size(), worth_trying.size(), different.size(), usual.size(),
       chosen.size());
-  std::vector<Compiled> compiled;
+  std::vector<StudiedKernel> compiled;
   for (const KnobValues& point : chosen) compiled.push_back({point, {}, {}});
   return compiled;
 }
@@ -204,7 +154,7 @@ std::vector<std::optional<KnobValues>> usual_points(const std::vector<SuiteCase>
   return points;
 }
 
-void compile_all(std::vector<Compiled>& all, const Space& space, const Options& options) {
+void compile_all(std::vector<StudiedKernel>& all, const Space& space, const Options& options) {
   in_parallel(all.size(), options, [&](std::size_t i) {
     try {
       all[i].kernel = compile(space.schedule(all[i].point));
@@ -214,173 +164,141 @@ void compile_all(std::vector<Compiled>& all, const Space& space, const Options& 
   });
 }
 
-/// A problem with everything that its trials share, made while another one is measured.
-struct Prepared {
-  SuiteCase chosen;
-  Workload workload;
-  Array b, c;
-  std::unique_ptr<PackedWeights> packed;
-  std::unique_ptr<Checker> checker;
-  Record record;
-};
-
-std::unique_ptr<Prepared> prepare(const SuiteCase& chosen, const Target& target,
-                                  const DeviceDescription* device, const std::string& measure) {
-  constexpr double budget = 3e5;  // products of the reference: a sample of rows, of many thousand trials
-  auto made = std::make_unique<Prepared>();
-  made->chosen = chosen;
-  made->workload = make_workload(chosen, DType::f16, {});
-  made->b = *made->workload.b;
-  made->c = made->workload.empty_output();
-  made->packed = std::make_unique<PackedWeights>(std::make_shared<const WeightMatrix>(made->workload.matrix));
-  made->checker = std::make_unique<Checker>(made->workload, budget);
-  TrialProblem problem;
-  problem.what = problem_of(made->workload, chosen);
-  problem.columns = chosen.problem.n;
-  made->record = record_for(problem, target, measure, device);
-  made->record.recipe = "shfl_bw";
-  made->record.strategy = "exhaustive";
-  made->record.problem.words.erase("algorithm");
-  return made;
-}
-
-Record trial(Prepared& problem, const Compiled& one, bool usual, const Device& device,
-             const Options& options) {
-  Record record = problem.record;
-  record.config = one.point;
-  if (usual) record.strategy = "recipe";
-  Format format = formats::shfl_bw({.rows = std::min(one.point.at("tile_m"), problem.chosen.group_rows)});
-  format.parameters["k"] = one.point.at("tile_k");
-  if (const auto& resources = one.kernel->resources()) {
-    record.registers = resources->registers;
-    record.shared_bytes = resources->shared_bytes;
-    record.spill_bytes = resources->spill_bytes;
-  }
-  const Arguments arguments{{{"B", &problem.b}, {"C", &problem.c}}, {}, problem.packed->in(format)};
-  const BoundKernel bound = one.kernel->bind(device, arguments);
-  bound.poison_output();
-  bound.launch(nullptr);
-  bound.download("C", problem.c);
-  const Check check = problem.checker->check(problem.c, DenseType::f16);
-  record.verified = TrialCheck{check.relative, 0, check.rows, check.against_trusted};
-  if (!check.passed) {
-    record.status = TrialStatus::correctness;
-    record.message = check.reason;
-    return record;
-  }
-  TimingOptions timing;
-  timing.rounds = options.rounds;
-  timing.warm_up = 1;
-  timing.minimum_seconds = 0.0003;
-  const Timing time_of = time(device, [&](StreamHandle stream) { bound.launch(stream); }, timing);
-  record.microseconds = TrialTime{time_of.median, time_of.minimum, time_of.percentile_95, time_of.count};
-  return record;
-}
-
 /// What trials are made of. A worker is a copy of this process, and has it as it was then; what may crash or
 /// hang happens there.
 class Study {
  public:
-  explicit Study(const Options& options) : options_(options), cases_(all_cases(options)) {
-    Worker worker([this](const std::string&) { return target_of_device(); });
+  explicit Study(const Options& options) : options_(options), cases_(study_cases(options.cases)) {
+    Worker worker([this](const std::string&) { return tool::target_of(parse_device(options_.device)).name; });
     const WorkerReply reply = worker.ask("target", limit_seconds);
     if (reply.end != WorkerReply::End::answered)
       throw RuntimeError(options.device + ": " + reply.text + " " + reply.said);
     target_ = &target_named(reply.text);
     usual_ = usual_points(cases_, *target_, options);
-    std::map<std::int64_t, std::set<KnobValues>> usual_of_group;
+    std::map<std::int64_t, std::set<KnobValues>> usual_of_group{{32, {}}, {64, {}}, {128, {}}};
     for (std::size_t i = 0; i < cases_.size(); ++i) {
       if (usual_[i]) usual_of_group[cases_[i].group_rows].insert(*usual_[i]);
     }
+    std::map<std::int64_t, std::future<std::vector<StudiedKernel>>> points;
+    std::map<std::int64_t, Space> spaces;
     for (const std::int64_t group : {32, 64, 128}) {
-      Space space({});
-      std::vector<Compiled>& kernels = kernels_[group];
-      kernels = points_of(group, usual_of_group[group], *target_, options, space);
-      if (options.list) continue;
-      compile_all(kernels, space, options);
-      for (const Compiled& one : kernels) {
-        if (!one.kernel) fmt::print(stderr, "V = {}: {}: {}\n", group, space.text(one.point), one.failure);
-      }
-      const auto failed = std::ranges::count_if(kernels, [](const Compiled& one) { return !one.kernel; });
-      fmt::print(stderr, "V = {}: {} kernels compiled, {} failed, after {:.0f} s\n", group,
-                 std::ssize(kernels) - failed, failed, clock_.seconds());
+      Space& space = spaces.emplace(group, space_of_any_product(group, *target_)).first->second;
+      points[group] = std::async(std::launch::async, [&, group] {
+        return points_of(group, usual_of_group.at(group), options, space);
+      });
+    }
+    for (auto& [group, some] : points) kernels_[group] = some.get();
+    for (const auto& [group, space] : spaces) {
+      if (!options.list) compile_group(group, space);
     }
   }
 
   void list() const {
     for (const auto& [group, kernels] : kernels_) {
-      for (const Compiled& one : kernels) fmt::print("V={} {}\n", group, nlohmann::json(one.point).dump());
+      for (const StudiedKernel& one : kernels)
+        fmt::print("V={} {}\n", group, nlohmann::json(one.point).dump());
     }
   }
 
   int operator()() {
     RecordFile file(options_.output, RecordFile::Mode::append);
-    std::size_t trials = 0, wrong = 0, failed = 0, done = 0;
-    for (std::size_t i = 0; i < cases_.size() && clock_.seconds() < options_.seconds; ++i) {
-      std::vector<Compiled>& kernels = kernels_.at(cases_[i].group_rows);
-      for (std::size_t j = 0; j < kernels.size(); ++j) {
-        if (!kernels[j].kernel) continue;
-        Record record = asked(i, j);
-        wrong += record.status == TrialStatus::correctness ? 1 : 0;
-        ++trials;
-        if (record.status != TrialStatus::correct) {
-          fmt::print(stderr, "V={} {}: {} {}\n", cases_[i].group_rows, text_of_config(record),
-                     name_of(record.status), record.message);
-          // It is not tried on another problem; and its device may be spoilt.
-          ++failed;
-          kernels[j].kernel.reset();
-          worker_.reset();
-        }
-        file.append(std::move(record));
-      }
-      ++done;
-      const SuiteCase& one = cases_[i];
-      fmt::print(stderr, "[{}/{}] {}x{}x{} {:.0f} % V={}: {} trials, {} failed, {:.0f} s\n", i + 1,
+    std::size_t done = 0;
+    for (; done < cases_.size() && clock_.seconds() < options_.seconds; ++done) {
+      measure(done, file);
+      const SuiteCase& one = cases_[done];
+      fmt::print(stderr, "[{}/{}] {}x{}x{} {:.0f} % V={}: {} trials, {} failed, {:.1f} s\n", done + 1,
                  cases_.size(), one.problem.m, one.problem.k, one.problem.n, 100 * (1 - one.sparsity),
-                 one.group_rows, trials, failed, clock_.seconds());
+                 one.group_rows, trials_, failed_, clock_.seconds());
     }
-    fmt::print("{} problems, {} trials, {} failed, {} of them wrong, {:.0f} s\n", done, trials, failed, wrong,
-               clock_.seconds());
-    return failed > 0 ? 1 : 0;
+    fmt::print("{} problems, {} trials, {} failed, {} of them wrong, {:.0f} s\n", done, trials_, failed_,
+               wrong_, clock_.seconds());
+    return failed_ > 0 ? 1 : 0;
   }
 
  private:
   static constexpr double limit_seconds = 20;
+  static constexpr std::size_t products_ahead = 6;
 
-  std::string target_of_device() const { return tool::target_of(parse_device(options_.device)).name; }
+  void compile_group(std::int64_t group, const Space& space) {
+    std::vector<StudiedKernel>& kernels = kernels_[group];
+    compile_all(kernels, space, options_);
+    for (const StudiedKernel& one : kernels) {
+      if (!one.kernel) fmt::print(stderr, "V = {}: {}: {}\n", group, space.text(one.point), one.failure);
+    }
+    const auto failed = std::ranges::count_if(kernels, [](const StudiedKernel& one) { return !one.kernel; });
+    fmt::print(stderr, "V = {}: {} kernels compiled, {} failed, after {:.0f} s\n", group,
+               std::ssize(kernels) - failed, failed, clock_.seconds());
+  }
 
-  Record asked(std::size_t problem, std::size_t kernel) {
-    if (!worker_) worker_.emplace([this](const std::string& request) { return answer(request); });
-    const WorkerReply reply = worker_->ask(fmt::format("{} {}", problem, kernel), limit_seconds);
+  /// All kernels of a problem. Records are written while the next trial runs.
+  void measure(std::size_t problem, RecordFile& file) {
+    std::vector<StudiedKernel>& kernels = kernels_.at(cases_[problem].group_rows);
+    std::optional<Record> last;
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      if (!kernels[i].kernel) continue;
+      if (!worker_) worker_.emplace([this](const std::string& request) { return answer(request); });
+      worker_->send(fmt::format("{} {}", problem, i), limit_seconds);
+      if (last) file.append(*std::move(last));
+      last = finished(problem, i);
+      ++trials_;
+      if (last->status == TrialStatus::correct) continue;
+      fmt::print(stderr, "V={} {}: {} {}\n", cases_[problem].group_rows, text_of_config(*last),
+                 name_of(last->status), last->message);
+      ++failed_;
+      wrong_ += last->status == TrialStatus::correctness ? 1 : 0;
+      // It is not tried on another problem; and its device may be spoilt.
+      kernels[i].kernel.reset();
+      worker_.reset();
+    }
+    if (last) file.append(*std::move(last));
+  }
+
+  Record finished(std::size_t problem, std::size_t kernel) {
+    const WorkerReply reply = worker_->wait();
     if (reply.end == WorkerReply::End::answered) return record_of(reply.text);
     const bool late = reply.end == WorkerReply::End::timed_out;
-    Record record = prepare(cases_[problem], *target_, nullptr, measure())->record;
+    Record record = make_product(cases_[problem], {}, *target_, nullptr, measure_name())->record;
     record.config = kernels_.at(cases_[problem].group_rows)[kernel].point;
     record.status = late ? TrialStatus::timeout : TrialStatus::runtime;
     record.message = late ? fmt::format("no end within {} s", limit_seconds) : reply.text + " " + reply.said;
     return record;
   }
 
-  std::string measure() const { return options_.device.starts_with("sim") ? "sim" : "gpu"; }
+  std::string measure_name() const { return options_.device.starts_with("sim") ? "sim" : "gpu"; }
 
   /// In the worker.
   std::string answer(const std::string& request) {
     std::size_t problem = 0, kernel = 0;
     std::istringstream(request) >> problem >> kernel;
-    if (!device_) device_.emplace(parse_device(options_.device));
-    if (!prepared_ || at_ != problem) {
-      const auto begin = [this](std::size_t i) {
-        return std::async(std::launch::async, [this, i] {
-          return prepare(cases_[i], *target_, &device_->description(), measure());
-        });
-      };
-      prepared_ = next_.valid() && at_ + 1 == problem ? next_.get() : begin(problem).get();
-      at_ = problem;
-      if (problem + 1 < cases_.size()) next_ = begin(problem + 1);
+    if (!trials_on_device_) {
+      device_.emplace(parse_device(options_.device));
+      trials_on_device_.emplace(*device_, options_.rounds);
     }
-    const Compiled& one = kernels_.at(cases_[problem].group_rows)[kernel];
-    return json_of(
-        trial(*prepared_, one, usual_[problem] && *usual_[problem] == one.point, *device_, options_));
+    if (at_ != problem) {
+      for (std::size_t i = problem; i < std::min(cases_.size(), problem + products_ahead); ++i) {
+        if (!products_.contains(i))
+          products_[i] = std::async(std::launch::async, [this, i] { return product(i); });
+      }
+      trials_on_device_->begin(products_.at(problem).get());
+      products_.erase(problem);
+      at_ = problem;
+    }
+    const StudiedKernel& studied = kernels_.at(cases_[problem].group_rows)[kernel];
+    Record record = trials_on_device_->trial(studied);
+    record.strategy = usual_[problem] && *usual_[problem] == studied.point ? "recipe" : "exhaustive";
+    return json_of(record);
+  }
+
+  std::unique_ptr<MeasuredProduct> product(std::size_t problem) const {
+    const SuiteCase& chosen = cases_[problem];
+    std::map<std::string, Format> formats;
+    for (const StudiedKernel& one : kernels_.at(chosen.group_rows)) {
+      const Format format = format_of_point(one.point, chosen.group_rows);
+      formats.emplace(format.text(), format);
+    }
+    std::vector<Format> all;
+    for (const auto& [text, format] : formats) all.push_back(format);
+    return make_product(chosen, all, *target_, &device_->description(), measure_name());
   }
 
   Options options_;
@@ -388,12 +306,14 @@ class Study {
   std::vector<SuiteCase> cases_;
   const Target* target_ = nullptr;
   std::vector<std::optional<KnobValues>> usual_;
-  std::map<std::int64_t, std::vector<Compiled>> kernels_;
+  std::map<std::int64_t, std::vector<StudiedKernel>> kernels_;
   std::optional<Worker> worker_;
+  std::size_t trials_ = 0, wrong_ = 0, failed_ = 0;
+  // In the worker.
   std::optional<Device> device_;
-  std::unique_ptr<Prepared> prepared_;
-  std::future<std::unique_ptr<Prepared>> next_;
-  std::size_t at_ = 0;
+  std::optional<ProductTrials> trials_on_device_;
+  std::map<std::size_t, std::future<std::unique_ptr<MeasuredProduct>>> products_;
+  std::optional<std::size_t> at_;
 };
 
 }  // namespace
@@ -404,19 +324,20 @@ int main(int argc, char** argv) {
   CLI::App app("Every configuration of shfl_bw on hundreds of products.");
   app.add_option("--device", options.device, "cuda, cuda:1 or sim:sm_90a")->capture_default_str();
   app.add_option("--out", options.output, "records are appended here")->capture_default_str();
-  app.add_option("--suite", options.suite, "a suite with V, whose problems come beside those drawn");
-  app.add_option("--problems", options.problems, "to draw")->capture_default_str();
+  app.add_option("--problems", options.cases.drawn, "to draw")->capture_default_str();
+  app.add_option("--suite", options.cases.suite, "a suite with V, whose layers come beside those drawn");
+  app.add_option("--layers", options.cases.of_suite, "of the suite, by chance")->capture_default_str();
   app.add_option("--configurations", options.configurations,
                  "of each V: so many by chance of those worth trying; all of them if left out");
   app.add_option("--others", options.others, "of each V: feasible configurations by chance beside them")
       ->capture_default_str();
-  app.add_option("--largest", options.largest, "M, K and N")
+  app.add_option("--largest", options.cases.largest, "M, K and N")
       ->check(CLI::Range(256, 1 << 20))
       ->capture_default_str();
   app.add_option("--seconds", options.seconds, "no further problem is begun after")->capture_default_str();
   app.add_option("--jobs", options.jobs, "kernels compiled at the same time")->capture_default_str();
   app.add_option("--rounds", options.rounds, "samples of a time")->capture_default_str();
-  app.add_option("--seed", options.seed, "of what is drawn")->capture_default_str();
+  app.add_option("--seed", options.cases.seed, "of what is drawn")->capture_default_str();
   app.add_flag("--list", options.list, "print the configurations of each V, and measure nothing");
   CLI11_PARSE(app, argc, argv);
   try {

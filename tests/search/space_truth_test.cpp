@@ -1,7 +1,7 @@
 // The conditions of each recipe's space against what compiles: points that they accept, and points that one
 // of them alone refuses. A few of each here; WEFT_SPACE_SAMPLE=200 takes so many for each target, and
-// WEFT_SPACE_SEED=5 others. Where there is a CUDA device, what is accepted runs on it, too, and is compared
-// with the reference.
+// WEFT_SPACE_SEED=5 others, WEFT_SPACE_CONDITION="registers of copies" what this condition alone refuses.
+// Where there is a CUDA device, what is accepted runs on it, too, and is compared with the reference.
 #include <gtest/gtest.h>
 #include <weft/backends/cuda/assemble.h>
 #include <weft/backends/kernel.h>
@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iostream>
 #include <limits>
 #include <map>
 #include <optional>
@@ -42,6 +43,17 @@ std::mt19937_64 drawing(std::uint64_t number) {
   return std::mt19937_64(number + 3 * (text == nullptr ? 0 : std::strtoul(text, nullptr, 10)));
 }
 
+/// Of the conditions that refuse points, those that are looked at.
+bool is_looked_at(const Constraint& condition) {
+  const char* text = std::getenv("WEFT_SPACE_CONDITION");
+  return text == nullptr || condition.name == text;
+}
+
+/// Before the point is tried: a sample that is stopped says how far it came, and where it hung.
+void announce(const Space& space, const KnobValues& point) {
+  if (std::getenv("WEFT_SPACE_SAMPLE") != nullptr) std::cout << space.text(point) << std::endl;
+}
+
 const Device* cuda_device() {
   static const std::optional<Device> device = []() -> std::optional<Device> {
     try {
@@ -51,6 +63,13 @@ const Device* cuda_device() {
     }
   }();
   return device ? &*device : nullptr;
+}
+
+/// Where points of a sample run: said once, because without a device they are only assembled.
+void announce_device() {
+  if (std::getenv("WEFT_SPACE_SAMPLE") == nullptr) return;
+  const Device* device = cuda_device();
+  std::cout << (device == nullptr ? "no CUDA device" : device->description().model) << std::endl;
 }
 
 /// What is wrong with its result on a device that runs it; nothing where there is none.
@@ -160,8 +179,11 @@ TEST_P(SpaceTruth, AcceptedPointsRun) {
   std::mt19937_64 random = drawing(1);
   const auto points = sample(space, space.constraints(), sample_of_a_target(), random);
   ASSERT_FALSE(points.empty());
-  for (const KnobValues& point : points)
+  announce_device();
+  for (const KnobValues& point : points) {
+    announce(space, point);
     EXPECT_EQ(why_not(space, point, 8 * most_expected_spill, true), "") << space.text(point);
+  }
 }
 
 TEST_P(SpaceTruth, PointsWorthTryingSpillLittle) {
@@ -171,8 +193,10 @@ TEST_P(SpaceTruth, PointsWorthTryingSpillLittle) {
   all.insert(all.end(), space.preferences().begin(), space.preferences().end());
   std::mt19937_64 random = drawing(4);
   for (const KnobValues& point :
-       sample(space, all, std::max<std::size_t>(1, sample_of_a_target() / 4), random))
+       sample(space, all, std::max<std::size_t>(1, sample_of_a_target() / 4), random)) {
+    announce(space, point);
     EXPECT_EQ(why_not(space, point, most_expected_spill, true), "") << space.text(point);
+  }
 }
 
 /// One condition that does not hold is enough to refuse a point: here points at which one alone does not.
@@ -188,11 +212,15 @@ TEST_P(SpaceTruth, RefusedPointsDoNot) {
   const Case& given = GetParam();
   const Space space = space_of(given.recipe, given.problem, target_named(given.target));
   std::mt19937_64 random = drawing(2);
-  const std::size_t each = std::max<std::size_t>(1, sample_of_a_target() / 2 / space.constraints().size());
+  const auto looked_at = static_cast<std::size_t>(std::ranges::count_if(space.constraints(), is_looked_at));
+  const std::size_t each =
+      std::max<std::size_t>(1, sample_of_a_target() / 2 / std::max<std::size_t>(1, looked_at));
   int refused = 0;
   for (std::size_t i = 0; i < space.constraints().size(); ++i) {
+    if (!is_looked_at(space.constraints()[i])) continue;
     for (const KnobValues& point : sample(space, all_but(space.constraints(), i), each, random)) {
       ++refused;
+      announce(space, point);
       EXPECT_NE(why_not(space, point, unseen_spill, false), "")
           << space.constraints()[i].name << " refuses " << space.text(point);
     }
@@ -212,6 +240,7 @@ TEST_P(SpaceTruth, RefusedPointsDrawnFromAllDoNot) {
         space.constraints(), [&](const Constraint& constraint) { return !holds(constraint, point); });
     if (refuses == space.constraints().end()) continue;
     ++tried;
+    announce(space, point);
     EXPECT_NE(why_not(space, point, unseen_spill, false), "")
         << refuses->name << " refuses " << space.text(point);
   }
