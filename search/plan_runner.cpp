@@ -168,7 +168,7 @@ class Writing {
     for (const char* part : {"target", "toolchain"})
       text += fmt::format("static const char {}_text[] = {};\n", part, quoted(inside(common.at(part))));
     write("candidates.h", text);
-    write("runner.c", plan_runner_text);
+    for (const PlanRunnerText& part : plan_runner_texts) write(std::string(part.name), part.text);
   }
 
   std::size_t count() const { return count_; }

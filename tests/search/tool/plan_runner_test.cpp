@@ -119,7 +119,7 @@ TEST_F(PlanRunner, WrongResultsAreNotTimed) {
 
 TEST_F(PlanRunner, ADriverThatCrashesCostsTrials) {
   plan(product);
-  const std::string text = read_bytes(path("p/runner.c"));
+  const std::string text = read_bytes(path("p/driver.h"));
   std::string driver = "#include <stdlib.h>\n";
   for (std::size_t at = text.find("\"cu"); at != std::string::npos; at = text.find("\"cu", at + 1)) {
     const std::string name = text.substr(at + 1, text.find('"', at + 1) - at - 1);
