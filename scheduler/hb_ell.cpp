@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/dsl/errors.h>
 #include <weft/scheduler/default_schedule.h>
 #include <weft/scheduler/hb_ell.h>
 #include <weft/scheduler/hb_ell_swmma.h>
@@ -93,6 +94,21 @@ class Tiles {
     rows_of_warp_ = knobs_.warp_m.value_or(block);
     columns_of_warp_ = knobs_.warp_n.value_or(std::min(columns_, columns_beside()));
     groups_ = knobs_.groups.value_or(groups_wanted());
+    refuse_what_does_not_fit();
+  }
+
+  /// Tiles of more block rows than are stored together, and warps that would compute beside their tile.
+  void refuse_what_does_not_fit() const {
+    const std::string& name = schedule_.algorithm().name;
+    const std::int64_t most = block * std::max<std::int64_t>(1, every_);
+    if (rows_ > most || depth_ > most)
+      throw UserError({"a tile has blocks that are stored together", name,
+                       fmt::format("tile_m = {}, tile_k = {}", rows_, depth_),
+                       fmt::format("at most {}, which hb_ell:every=N makes 16 N", most)});
+    if (rows_of_warp_ > rows_ || columns_of_warp_ > columns_)
+      throw UserError({"a warp is larger than its tile", name,
+                       fmt::format("{} x {} of {} x {}", rows_of_warp_, columns_of_warp_, rows_, columns_),
+                       "warp_m and warp_n that divide tile_m and tile_n"});
   }
 
   /// Where nothing is said about tiles, and they hold whole blocks.

@@ -36,7 +36,7 @@ struct SpaceProblem {
   Algorithm algorithm;
   std::shared_ptr<const WeightMatrix> matrix;
   /// Of weights pruned in groups of V rows: shfl_bw or vector_wise, with V, and k where it is no longer open.
-  /// csr for unstructured ones.
+  /// csr for unstructured ones, or hb_ell.
   Format format;
 };
 
@@ -134,9 +134,9 @@ class Space {
   std::shared_ptr<const Parts> parts_;
 };
 
-/// The space of a recipe, by name: default, sparsert or shfl_bw. UserError that lists the recipes when there
-/// is none of that name, and, saying why, where the recipe leaves the problem or the target to the default
-/// schedule.
+/// The space of a recipe, by name: default, sparsert, shfl_bw, v_n_m or hb_ell. UserError that lists the
+/// recipes when there is none of that name, and, saying why, where the recipe leaves the problem or the
+/// target to the default schedule.
 Space space_of(const std::string& recipe, const SpaceProblem& problem, const Target& target,
                const SpaceOptions& options = {});
 

@@ -64,6 +64,7 @@ Bound bound_of(const ProblemSummary& problem, std::string_view recipe, const Kno
   const bool grouped =
       (recipe == "shfl_bw" && problem.group_rows >= 16) || (recipe == "v_n_m" && problem.kept_of > 0);
   if (grouped && halves) return bounds::of_groups(problem, point, target, ceilings);
+  if (recipe == "hb_ell" && halves) return bounds::of_blocks(problem, point, target, ceilings);
   if (recipe == "sparsert") return bounds::of_unstructured(problem, point, target, ceilings);
   return bounds::of_anything(problem, ceilings);
 }

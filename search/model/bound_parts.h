@@ -51,6 +51,8 @@ Bound of_groups(const ProblemSummary& problem, const KnobValues& point, const Ta
                 const Ceilings& ceilings);
 Bound of_unstructured(const ProblemSummary& problem, const KnobValues& point, const Target& target,
                       const Ceilings& ceilings);
+Bound of_blocks(const ProblemSummary& problem, const KnobValues& point, const Target& target,
+                const Ceilings& ceilings);
 Bound of_anything(const ProblemSummary& problem, const Ceilings& ceilings);
 
 }  // namespace weft::bounds

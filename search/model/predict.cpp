@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/default_schedule.h>
+#include <weft/scheduler/hb_ell.h>
 #include <weft/scheduler/shfl_bw.h>
 #include <weft/scheduler/sparsert.h>
 #include <weft/scheduler/v_n_m.h>
@@ -39,6 +40,7 @@ Prediction unasked(const SpaceProblem& problem, const Target& target) {
       return {shfl_bw(problem.algorithm, weights, target), "shfl_bw", {}, false, {}};
     if (format == "n_m" || format == "v_n_m")
       return {v_n_m(problem.algorithm, weights, target), "v_n_m", {}, false, {}};
+    if (format == "hb_ell") return {hb_ell(problem.algorithm, weights, target), "hb_ell", {}, false, {}};
     return {sparsert(problem.algorithm, weights, target), "sparsert", {}, false, {}};
   } catch (const UserError&) {
     return {default_schedule(problem.algorithm, weights, target), "default", {}, false, {}};

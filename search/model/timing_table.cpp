@@ -25,6 +25,7 @@ std::string word_of(std::span<const RecipeKnob<Knobs>> knobs, const std::string&
 /// As --recipe takes it; nothing for a knob that is left to the recipe.
 std::string word_of(const std::string& recipe, const std::string& knob, std::int64_t value) {
   if (recipe == "shfl_bw" || recipe == "v_n_m") return word_of(shfl_bw_knobs(), knob, value);
+  if (recipe == "hb_ell") return word_of(hb_ell_knobs(), knob, value);
   if (recipe == "sparsert") return word_of(sparsert_knobs(), knob, value);
   return std::to_string(value);
 }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/default_schedule.h>
+#include <weft/search/spaces/hb_ell.h>
 #include <weft/search/spaces/list.h>
 #include <weft/search/spaces/packed.h>
 #include <weft/search/spaces/shfl_bw.h>
@@ -34,7 +35,8 @@ Space default_space(const SpaceProblem& problem, const Target& target, const Spa
 }  // namespace
 
 std::span<const RecipeSpace> recipe_spaces() {
-  static const std::array<RecipeSpace, 4> all{{{"shfl_bw", why_no_shfl_bw, shfl_bw_space},
+  static const std::array<RecipeSpace, 5> all{{{"shfl_bw", why_no_shfl_bw, shfl_bw_space},
+                                               {"hb_ell", why_no_hb_ell, hb_ell_space},
                                                {"v_n_m", why_no_v_n_m, v_n_m_space},
                                                {"sparsert", why_no_sparsert, sparsert_space},
                                                {"default", why_no_default, default_space}}};

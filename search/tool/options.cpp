@@ -148,7 +148,7 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
          "csr, csc, coo, ell, padded_csr, dense or auto; csr and ell also as csr:order=dealt,rows=64; "
          "weights pruned in groups of rows or in blocks as shfl_bw:V=64, vector_wise:V=64, bcsr:b=32 "
          "or blocked_ell:b=32; two of each four as n_m, or of the four that V rows keep of M as "
-         "v_n_m:M=16,V=64")
+         "v_n_m:M=16,V=64; hb_ell, or hb_ell:every=8 with every block stored")
       ->capture_default_str();
   app.add_option("--filter", options.filter, "convolution: height x width of the filter, as 3x3");
   app.add_option("--image", options.image, "convolution: height x width of the image, as 56x56");

@@ -34,6 +34,16 @@ inline SpaceProblem pair_problem(std::int64_t rows, std::int64_t inner, std::int
           pattern.format()};
 }
 
+/// Blocks in ELL; `every` block rows and columns together, 0: blocks with entries alone.
+inline SpaceProblem block_problem(std::int64_t rows, std::int64_t inner, std::int64_t width,
+                                  std::int64_t every, double sparsity = 0.9, DType dtype = DType::f16) {
+  const WeightMatrix drawn =
+      synthetic_layer({.rows = rows, .columns = inner, .sparsity = sparsity, .dtype = dtype});
+  Format format = formats::hb_ell();
+  if (every > 0) format.parameters["every"] = every;
+  return {spmm_algorithm(rows, inner, width, dtype), std::make_shared<const WeightMatrix>(drawn), format};
+}
+
 /// A convolution of 3 x 3 over 28 x 28 pixels.
 inline SpaceProblem image_problem() {
   Convolution convolution;

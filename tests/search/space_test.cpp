@@ -4,6 +4,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/dsl/index.h>
 #include <weft/formats/synthetic.h>
+#include <weft/scheduler/hb_ell.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/points.h>
 #include <weft/scheduler/resources_problem.h>
@@ -82,6 +83,19 @@ TEST(Space, TheUsualPointMakesWhatTheRecipeMakesUnasked) {
       const auto weights = std::make_shared<const SparseTensor>(pack(*problem.matrix, problem.format));
       EXPECT_EQ(ir::print(space.schedule(*usual).program()),
                 ir::print(v_n_m(problem.algorithm, weights, target).program()));
+    }
+  }
+  for (const char* name : {"sm_75", "sm_80", "sm_90a"}) {
+    for (const SpaceProblem& problem :
+         {block_problem(2048, 512, 4096, 8), block_problem(512, 1024, 1024, 8), block_problem(96, 64, 40, 4),
+          block_problem(512, 512, 512, 0, 0.98)}) {
+      const Target& target = target_named(name);
+      const Space space = space_of("hb_ell", problem, target);
+      const std::optional<KnobValues> usual = space.usual();
+      ASSERT_TRUE(usual) << name << " " << problem.format.text();
+      const auto weights = std::make_shared<const SparseTensor>(pack(*problem.matrix, problem.format));
+      EXPECT_EQ(ir::print(space.schedule(*usual).program()),
+                ir::print(hb_ell(problem.algorithm, weights, target).program()));
     }
   }
   EXPECT_EQ(space_of("sparsert", unstructured_problem(64, 64, 256), target_named("sm_80")).usual(),
@@ -167,7 +181,8 @@ TEST(Space, EvaluationAndZ3Agree) {
   for (const char* target : {"sm_75", "sm_86", "sm_90a"}) {
     const Space spaces[] = {space_of("shfl_bw", grouped_problem(256, 256, 512, 64), target_named(target)),
                             space_of("sparsert", unstructured_problem(64, 96, 700), target_named(target)),
-                            space_of("sparsert", image_problem(), target_named(target))};
+                            space_of("sparsert", image_problem(), target_named(target)),
+                            space_of("hb_ell", block_problem(256, 512, 512, 4), target_named(target))};
     for (const Space& space : spaces) {
       const Points feasible = space.feasible();
       for (int i = 0; i < 9; ++i) {
@@ -220,6 +235,12 @@ TEST(Space, OfWhatARecipeIsFor) {
     EXPECT_THAT(names(spaces_for(pair_problem(128, 64, 64, pattern), target_named("sm_80"))),
                 ElementsAre("v_n_m", "default"));
     EXPECT_THAT(names(spaces_for(pair_problem(128, 64, 64, pattern), target_named("sm_75"))),
+                ElementsAre("default"));
+  }
+  for (const std::int64_t every : {0, 8}) {
+    EXPECT_THAT(names(spaces_for(block_problem(128, 64, 64, every), target_named("sm_75"))),
+                ElementsAre("hb_ell", "default"));
+    EXPECT_THAT(names(spaces_for(block_problem(128, 64, 64, every, 0.9, DType::bf16), target_named("sm_75"))),
                 ElementsAre("default"));
   }
   EXPECT_THROW(space_of("sparsert", grouped_problem(128, 64, 64, 64), target_named("sm_80")), UserError);

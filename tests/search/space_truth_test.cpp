@@ -152,12 +152,15 @@ std::vector<Case> cases() {
     all.push_back({"groups_128", "shfl_bw", grouped_problem(256, 256, 256, 128), target});
     all.push_back({"product", "sparsert", unstructured_problem(96, 128, 1200), target});
     all.push_back({"image", "sparsert", image_problem(), target});
+    all.push_back({"blocks", "hb_ell", block_problem(256, 512, 512, 8), target});
   }
   for (const std::string target : {"sm_80", "sm_90a"}) {
     all.push_back({"two_of_four", "v_n_m", pair_problem(256, 512, 256, {}), target});
     all.push_back({"pairs_128", "v_n_m", pair_problem(256, 1024, 256, {128, 8}), target});
   }
   all.push_back({"pairs_64_odd", "v_n_m", pair_problem(200, 1015, 100, {64, 20}), "sm_90a"});
+  all.push_back({"blocks_odd", "hb_ell", block_problem(201, 150, 100, 4, 0.5), "sm_90a"});
+  all.push_back({"blocks_with_entries", "hb_ell", block_problem(200, 300, 260, 0, 0.98), "sm_90a"});
   all.push_back({"groups_64_odd", "shfl_bw", grouped_problem(200, 150, 100, 64), "sm_90a"});
   return all;
 }

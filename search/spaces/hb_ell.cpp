@@ -1,0 +1,261 @@
+#include <fmt/format.h>
+#include <weft/scheduler/hb_ell.h>
+#include <weft/scheduler/recipe_parts.h>
+#include <weft/scheduler/resource_constraints.h>
+#include <weft/scheduler/simulated_target.h>
+#include <weft/search/spaces/conditions.h>
+#include <weft/search/spaces/hb_ell.h>
+#include <weft/search/spaces/packed.h>
+#include <weft/search/spaces/recipe_knobs.h>
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+using ir::Expr;
+using Values = std::vector<std::int64_t>;
+
+constexpr std::int64_t block = 16, lanes = 32, warps_of_warpgroup = 4, rows_of_warpgroup = 64;
+constexpr std::int64_t places_of_line = 64, least_of_warpgroup = 64;  ///< columns
+constexpr std::int64_t element_bytes = 2, index_bytes = 4;
+constexpr std::int64_t longest_line = 64, run = 8;  ///< columns of the lines that results leave through
+constexpr std::int64_t most_stages = 8;
+constexpr std::int64_t most_of_row = 8;           ///< threads that decode a row together
+constexpr std::int64_t most_numbers = 16 * 1024;  ///< bytes of where the blocks of a tile lie
+constexpr std::int64_t half_of_processors = 66, shared_sums = 640;  ///< blocks of an H200
+
+Expr v(const char* knob) {
+  return ir::variable(knob);
+}
+
+std::int64_t parameter(const Format& format, const char* name, std::int64_t otherwise) {
+  const auto found = format.parameters.find(name);
+  return found == format.parameters.end() ? otherwise : found->second;
+}
+
+/// What the knobs of a point come to. Where blocks without entries are not stored, tile_m, tile_k and warp_m
+/// are 0: a tile is a block.
+class Blocks {
+ public:
+  Blocks(const SpaceProblem& problem, const Target& target, const SpaceOptions& options,
+         const SparseTensor& weights)
+      : target_(target),
+        options_(options),
+        together_(parameter(problem.format, "every", 0)),
+        offset_bits_(parameter(problem.format, "offset", 8)),
+        rows_(weights.rows()),
+        widest_(widest_of(weights)),
+        columns_(extent_of(problem.algorithm, product_loops(problem.algorithm).columns)) {
+    const std::int64_t filled_up = std::max<std::int64_t>(1, together_);
+    blocks_beside_ = pieces(pieces(weights.columns(), block), filled_up) * filled_up;
+  }
+
+  std::vector<ir::Knob> knobs() const {
+    const bool several = together_ > 0, ahead = target_.sm >= 80;
+    const auto stored = [&](Values values) { return several ? std::move(values) : Values{0}; };
+    return {{"tile_m", stored({16, 32, 64, 128})},
+            {"tile_n", {64, 128, 256, 512}},
+            {"tile_k", stored({16, 32, 64})},
+            {"warp_m", stored({16, 32, 64})},
+            {"warp_n", {16, 32, 64, 128, 256}},
+            {"stages", ahead ? Values{1, 2, 3, 4, 6, 8} : Values{1}},
+            {"groups", {1, 2, 4, 8}}};
+  }
+
+  std::vector<Constraint> constraints() const {
+    Conditions list;
+    if (together_ > 0) {
+      list.at_most("rows of a tile", "rows of a tile, of blocks that are stored together", "rows",
+                   v("tile_m"), together_ * block);
+      list.at_most("places of a tile", "columns of A in a tile, of blocks that are stored together",
+                   "columns", v("tile_k"), together_ * block);
+      list.divides("rows of a warp", "rows of a tile that no warp takes", v("warp_m"), v("tile_m"));
+    }
+    list.divides("columns of a warp", "columns of a tile that no warp takes", v("warp_n"), v("tile_n"));
+    list.at_most("threads", "threads of a block", "threads", threads(), target_.threads_per_block);
+    list.at_most("copies ahead", "stages", "stages", v("stages"), target_.sm >= 80 ? most_stages : 1);
+    list.sum_at_most("shared memory", "bytes of shared memory of a block", "B", shared_bytes(),
+                     target_.shared_bytes_per_block);
+    list.sum_at_most("registers", "32-bit registers of a thread", "registers",
+                     {{"sums", sums()}, {"addresses", ir::integer(reserved_registers)}},
+                     target_.registers_per_thread);
+    list.at_most("registers of a multiprocessor", "32-bit registers of all threads of a block", "registers",
+                 (sums() + reserved_registers) * threads(),
+                 target_.registers_per_multiprocessor / options_.resident_blocks);
+    return list.take();
+  }
+
+  std::vector<Constraint> preferences() const {
+    Conditions list;
+    list.at_most("warps", "warps that keep a processor busy", "warps", 2, warps());
+    list.at_most("sums of a thread", "sums of a thread, so that loads are few", "registers", 16, sums());
+    if (target_.sm >= 80)
+      list.at_most("stages", "tiles under way, so that nobody waits for one", "stages", 2, v("stages"));
+    list.sum_at_most("expected registers", "32-bit registers of a thread, as far as can be foretold",
+                     "registers",
+                     {{"sums", sums()},
+                      {"shared sums", ir::minimum(v("groups") - 1, 1) * (sums() / 2)},
+                      {"a decoded row", ir::integer(block)},
+                      {"operands", ir::select(by_warpgroups(), 0, warp_rows() / 4 + v("warp_n") / 8)},
+                      {"addresses", ir::integer(reserved_registers + options_.more_registers)}},
+                     registers_there());
+    if (!columns_.is_static()) return list.take();
+    const Expr tiles = ir::ceil_divide(ir::integer(rows_), tile_rows()) *
+                       ir::ceil_divide(ir::integer(columns_.value), v("tile_n"));
+    list.at_most("columns", "columns of a tile, of which half are there", "columns", v("tile_n"),
+                 std::max<std::int64_t>(64, 2 * columns_.value - 1));
+    list.at_most("blocks", "blocks, for half of the processors", "blocks",
+                 ir::minimum(half_of_processors, pieces(rows_, block) * pieces(columns_.value, 64)),
+                 tiles * v("groups"));
+    list.at_most("shared sums", "tiles that leave processors without one", "tiles", (v("groups") - 1) * tiles,
+                 shared_sums);
+    list.at_most("turns of a group", "columns of A for each group that shares a sum", "columns",
+                 v("groups") * tile_places(), blocks_beside_ * block);
+    return list.take();
+  }
+
+ private:
+  static std::int64_t widest_of(const SparseTensor& weights) {
+    std::int64_t most = 1;
+    for (const std::int32_t width : weights.array("bcols").as<std::int32_t>())
+      most = std::max<std::int64_t>(most, width);
+    return most;
+  }
+
+  Expr tile_rows() const { return together_ > 0 ? v("tile_m") : ir::integer(block); }
+  Expr tile_places() const { return together_ > 0 ? v("tile_k") : ir::integer(block); }
+  Expr warp_rows() const { return together_ > 0 ? v("warp_m") : ir::integer(block); }
+
+  /// wgmma, where the recipe takes it.
+  Expr by_warpgroups() const {
+    if (target_.name != "sm_90a" || together_ == 0) return ir::boolean(false);
+    return ir::equal(v("warp_m"), rows_of_warpgroup) && ir::equal(v("tile_k"), places_of_line) &&
+           ir::integer(least_of_warpgroup) <= v("warp_n") && ir::integer(1) < v("stages");
+  }
+  /// At least one: a point without any is refused by another condition.
+  Expr warps() const {
+    return ir::maximum(tile_rows() / warp_rows() * (v("tile_n") / v("warp_n")), 1) *
+           ir::select(by_warpgroups(), warps_of_warpgroup, 1);
+  }
+  Expr threads() const { return warps() * lanes; }
+  Expr sums() const {
+    return warp_rows() * v("warp_n") / ir::select(by_warpgroups(), warps_of_warpgroup * lanes, lanes);
+  }
+  Expr registers_there() const {
+    return ir::minimum(
+        target_.registers_per_thread,
+        ir::integer(target_.registers_per_multiprocessor / options_.resident_blocks) / threads() / 8 * 8);
+  }
+
+  /// Places of a row of the widest block, which the threads that decode it have equally many of; what tiles,
+  /// threads and these come to are powers of two.
+  Expr places_of_row() const {
+    const Expr of_rows = ir::maximum(threads() / tile_rows(), 1);
+    const Expr beside = ir::minimum(of_rows, tile_places() / block);
+    const Expr of_row = ir::minimum(of_rows / beside, most_of_row);
+    return ir::ceil_divide(ir::integer(widest_), of_row) * of_row;
+  }
+
+  Parts shared_bytes() const {
+    const Expr decoded = tile_rows() * tile_places();
+    const Expr stored = tile_rows() / block * tile_places() * places_of_row() * v("stages");
+    const Expr line = ir::minimum(v("warp_n"), longest_line) + run;
+    Parts parts{{"rows of B", v("stages") * tile_places() * v("tile_n") * element_bytes},
+                {"values", stored * element_bytes},
+                {"offsets", stored * offset_bits_ / 8},
+                {"decoded blocks", decoded * element_bytes},
+                {"lines", warps() * line * (block * element_bytes)}};
+    if (together_ == 0) return parts;
+    const Expr turn = tile_places() / block;
+    const Expr numbers =
+        tile_rows() / block * ir::ceil_divide(ir::integer(blocks_beside_), turn) * turn * (2 * index_bytes);
+    parts.emplace_back("where blocks lie", ir::select(numbers <= most_numbers, numbers, 0));
+    return parts;
+  }
+
+  const Target& target_;
+  SpaceOptions options_;
+  std::int64_t together_;  ///< block rows and block columns; 0: blocks without entries are not stored
+  std::int64_t offset_bits_;
+  std::int64_t rows_, blocks_beside_ = 0;
+  std::int64_t widest_;
+  Extent columns_;
+};
+
+/// The knobs that a schedule of the recipe was made with, read from its steps.
+std::optional<KnobValues> point_of(const Schedule& schedule) {
+  const auto find = [&](std::string_view name, int occurrence = 0) -> const Step* {
+    for (const Step& step : schedule.steps()) {
+      if (step.name == name && occurrence-- == 0) return &step;
+    }
+    return nullptr;
+  };
+  const auto number = [](const Step* step, std::string_view name, std::int64_t otherwise) {
+    if (step == nullptr) return otherwise;
+    for (const Argument& argument : step->arguments) {
+      if (argument.name == name && std::holds_alternative<std::int64_t>(argument.value))
+        return std::get<std::int64_t>(argument.value);
+    }
+    return otherwise;
+  };
+  const Step *tile = find("split"), *warp = find("split", 1), *decode = find("decode");
+  if (tile == nullptr || warp == nullptr || decode == nullptr) return std::nullopt;
+  const auto factor = [](const Argument& argument) { return std::get<std::int64_t>(argument.value); };
+  KnobValues point{{"tile_n", factor(tile->arguments.front())},
+                   {"warp_n", factor(warp->arguments.front())},
+                   {"stages", number(decode, "depth", 1)},
+                   {"groups", number(find("split_k"), "groups", 1)},
+                   {"tile_m", 0},
+                   {"tile_k", 0},
+                   {"warp_m", 0}};
+  const Step *of_tile = find("split", 2), *of_warp = find("split", 3);
+  if (of_tile == nullptr || of_warp == nullptr) return point;
+  point["tile_m"] = block * factor(of_tile->arguments.front());
+  point["tile_k"] = block * factor(of_tile->arguments.back());
+  point["warp_m"] = block * factor(of_warp->arguments.front());
+  return point;
+}
+
+}  // namespace
+
+std::string why_no_hb_ell(const SpaceProblem& problem, const Target& target) {
+  const Format& format = problem.format;
+  if (!target.is_gpu()) return target.name + " has no tensor cores";
+  if (is_simulated_only(target)) return target.name + " multiplies blocks as they are stored";
+  if (format.name != "hb_ell" || parameter(format, "b", block) != block)
+    return format.text() + " has no blocks of 16 x 16 that are as wide as each asks for";
+  const DType dtype = problem.matrix->values.dtype();
+  if (dtype != DType::f16 && (dtype != DType::bf16 || target.sm < 80))
+    return fmt::format("tensor cores of {} multiply no {} with sums in f32", target.name, name_of(dtype));
+  if (product_loops(problem.algorithm).rows.empty())
+    return "the algorithm is no product C[m, n] of A[m, k] and B[k, n]";
+  return {};
+}
+
+Space hb_ell_space(const SpaceProblem& problem, const Target& target, const SpaceOptions& options) {
+  const auto packed = std::make_shared<PackedWeights>(problem.matrix);
+  const Blocks tiles(problem, target, options, *packed->in(problem.format));
+  const auto make = [packed, problem, target](const KnobValues& values) {
+    HbEllKnobs knobs;
+    for (const RecipeKnob<HbEllKnobs>& knob : hb_ell_knobs()) {
+      const std::int64_t value = values.at(std::string(knob.name));
+      if (value > 0) knob.set(knobs, value);
+    }
+    return hb_ell(problem.algorithm, packed->in(problem.format), target, knobs);
+  };
+  Space::Parts all{.recipe = "hb_ell",
+                   .target = target.name,
+                   .knobs = tiles.knobs(),
+                   .words = words_of(hb_ell_knobs()),
+                   .constraints = tiles.constraints(),
+                   .preferences = tiles.preferences(),
+                   .schedule = make,
+                   .zero_is_unsaid = true};
+  all.usual = [packed, problem, target] {
+    return point_of(hb_ell(problem.algorithm, packed->in(problem.format), target));
+  };
+  return Space(std::move(all));
+}
+
+}  // namespace weft
