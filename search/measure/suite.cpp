@@ -37,6 +37,9 @@ class SuiteReader {
     suite.dtype = dtype_of(root);
     if (root.contains("patterns")) {
       suite.patterns = patterns_of(root);
+    } else if (root.contains("density")) {
+      suite.sparsity = sparsity_of_density(root);
+      suite.simulated = true;
     } else {
       suite.sparsity = sparsity_of(root);
     }
@@ -113,8 +116,20 @@ class SuiteReader {
     return all;
   }
 
+  std::vector<double> sparsity_of_density(const Json& root) const {
+    if (root.contains("sparsity")) refuse("/sparsity", "sparsity", "it stands beside \"density\"", "either");
+    std::vector<double> all;
+    const Json& list = list_of(root, "density");
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (!list[i].is_number() || !is_sparsity(1 - list[i].get<double>()))
+        refuse(fmt::format("/density/{}", i), "density", list[i].dump(), "a number above 0, up to 1");
+      all.push_back(1 - list[i].get<double>());
+    }
+    return all;
+  }
+
   std::vector<PairPattern> patterns_of(const Json& root) const {
-    for (const char* field : {"sparsity", "V"}) {
+    for (const char* field : {"sparsity", "density", "V"}) {
       if (root.contains(field))
         refuse(std::string("/") + field, field, "it stands beside \"patterns\"",
                "either: patterns have a sparsity and a V of their own");

@@ -33,6 +33,8 @@ struct Suite {
   std::vector<std::int64_t> group_rows{0};
   std::vector<PairPattern> patterns;   ///< of weights that keep two of four, in place of sparsities and "V"
   std::vector<SuiteProblem> problems;  ///< at batch 1
+  /// "density" in place of "sparsity": for the simulated sparse tensor core (simulated_blocks.h).
+  bool simulated = false;
 
   bool is_grouped() const { return group_rows.front() > 0; }
   bool is_patterned() const { return !patterns.empty(); }
@@ -53,10 +55,11 @@ struct SuiteCase {
 
 /// Reads a suite. Fields: "suite", "dtype" (f32, f16, bf16), "sparsity" (fractions, a list), "n_scale" or
 /// "batch" (a list), "V" (a list: the weights are Shfl-BW with groups of so many rows), or in place of
-/// "sparsity" and "V" "patterns" (a list of "2:4" and V:2:M as "64:2:16"), "problems": products
-/// with "M", "K", "N", convolutions with "C", "F", "H", "W", "R", "S" and, where they are given, "stride"
-/// (else 1) and "pad" (else (R - 1) / 2 and (S - 1) / 2). Other fields are ignored. UserError that names
-/// file, line and field; RuntimeError when the file cannot be read.
+/// "sparsity" and "V" "patterns" (a list of "2:4" and V:2:M as "64:2:16"), or in place of "sparsity"
+/// "density" (fractions, a list: for the simulated sparse tensor core), "problems": products with "M", "K",
+/// "N", convolutions with "C", "F", "H", "W", "R", "S" and, where they are given, "stride" (else 1) and "pad"
+/// (else (R - 1) / 2 and (S - 1) / 2). Other fields are ignored. UserError that names file, line and field;
+/// RuntimeError when the file cannot be read.
 Suite read_suite(const std::string& path);
 
 /// The same from text; `origin` names it in messages.

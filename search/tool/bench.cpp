@@ -5,6 +5,8 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/measure/package_contestant.h>
 #include <weft/search/measure/report.h>
+#include <weft/search/measure/simulated_blocks.h>
+#include <weft/search/tool/bench_simulated.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/table.h>
 #include <weft/search/tool/verbs.h>
@@ -21,8 +23,9 @@ namespace {
 struct BenchVerb {
   std::string suite;
   std::string data;
-  std::string device = "cuda";
+  std::string device;
   std::string json;
+  std::string plot;
   SuiteSelection selection;
   BenchOptions bench;
   bool cold = false;
@@ -118,10 +121,35 @@ int exit_code_of(const std::vector<CaseResult>& results) {
   return code;
 }
 
+/// Of a suite for the simulator, which has no contestants and no times.
+int run_simulated(const Suite& suite, const std::vector<SuiteCase>& cases, const BenchVerb& options) {
+  const auto refuse = [&](bool given, const char* what) {
+    if (given)
+      throw UserError({"the suite is simulated, and nothing follows the option", suite.name, what, "none"});
+  };
+  if (!options.device.empty() && options.device != device_of_simulated_suites)
+    throw UserError({"the suite is for another device", suite.name, options.device,
+                     std::string(device_of_simulated_suites) + ", which needs no --device"});
+  refuse(options.cold, "--cold");
+  refuse(options.sweep || !options.points.empty(), "--sweep");
+  refuse(!options.recipes.empty(), "--recipe");
+  refuse(!options.packages.empty(), "--package");
+  JsonLog log(options.json);
+  return bench_simulated(suite, cases,
+                         {.data = options.data,
+                          .plot = options.plot,
+                          .orders = options.bench.rounds,
+                          .log = [&log](const std::string& line) { log.add(line); }});
+}
+
 int run(BenchVerb options) {
   const Suite suite = read_suite(options.suite);
   const std::vector<SuiteCase> cases = cases_of(suite, options.selection);
-  const Device device = parse_device(options.device);
+  if (suite.simulated) return run_simulated(suite, cases, options);
+  if (!options.plot.empty())
+    throw UserError({"there is no plot of such a suite", suite.name, options.plot,
+                     "a suite with \"density\", for the simulated sparse tensor core"});
+  const Device device = parse_device(options.device.empty() ? "cuda" : options.device);
   const Target& target = target_of(device);
   if (cases.front().is_structured() && !options.data.empty())
     throw UserError({"--data does not fit the suite", suite.name, options.data,
@@ -170,12 +198,14 @@ void add_bench(CLI::App& app, Action& action) {
       "weft bench --suite shfl_bw_conv.json --only conv4_x --batch 64 --sparsity 0.9\n"
       "Weights that keep two of four on sparse tensor cores, beside cuBLAS and cuSPARSELt 2:4:\n"
       "weft bench --suite v_n_m_linear.json --only 5120x5120x4096 --pattern 2:4,64:2:16\n"
-      "Without a GPU: weft bench --suite sparsert_spmm.json --device cpu --only 1,18");
+      "Without a GPU: weft bench --suite sparsert_spmm.json --device cpu --only 1,18\n"
+      "HB-ELL on the simulated sparse tensor core (suites with \"density\"), clocks in a table and a plot:\n"
+      "weft bench --suite hb_ell_simulated.json --rounds 5 --plot hb_ell_simulated.svg");
   verb->add_option("--suite", options->suite, "a JSON file with problems, their sparsities and element type")
       ->required();
   verb->add_option("--data", options->data,
                    "folder of .smtx and .npy weights; generated ones where it has none of a shape");
-  verb->add_option("--device", options->device, "cuda, cuda:1 or cpu")->capture_default_str();
+  verb->add_option("--device", options->device, "cuda, which is what it is unasked, cuda:1 or cpu");
   verb->add_option("--only", options->selection.problems,
                    "ids, labels or sizes (5120x5120x4096) of problems, with commas between them")
       ->delimiter(',');
@@ -189,7 +219,8 @@ void add_bench(CLI::App& app, Action& action) {
   verb->add_option("--pattern", options->selection.patterns,
                    "in place of the suite's patterns: 2:4 and V:2:M, as 64:2:16")
       ->delimiter(',');
-  verb->add_option("--rounds", options->bench.rounds, "samples of every contestant")
+  verb->add_option("--rounds", options->bench.rounds,
+                   "samples of every contestant; simulated, orders of the warps")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
   verb->add_flag("--cold", options->cold,
@@ -204,6 +235,7 @@ void add_bench(CLI::App& app, Action& action) {
                    "sources are built by cc, or $CC")
       ->delimiter(',');
   verb->add_option("--points", options->points, "of --sweep, only the points whose names hold this");
+  verb->add_option("--plot", options->plot, "of a simulated suite: an SVG file, the problems with K = 16");
   verb->add_option("--json", options->json, "append one JSON line a case to this file");
   verb->callback([options, &action] { action = [options] { return run(*options); }; });
 }

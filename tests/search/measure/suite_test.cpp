@@ -82,6 +82,17 @@ TEST(Suite, CasesAreEveryCombination) {
   EXPECT_THROW(cases_of(suite, {{}, {}, {0}, {}}), UserError);
 }
 
+TEST(Suite, DensitiesAreForTheSimulator) {
+  const std::string simulated = replaced(products, "\"sparsity\": [0.9, 0.95]", "\"density\": [0.1, 1]");
+  const Suite suite = parse_suite(simulated, "s.json");
+  EXPECT_TRUE(suite.simulated);
+  EXPECT_THAT(suite.sparsity, ElementsAre(0.9, 0));
+  EXPECT_FALSE(parse_suite(products, "s.json").simulated);
+  EXPECT_THAT(error_of(replaced(simulated, "[0.1, 1]", "[0.1, 0]")), HasSubstr("above 0, up to 1"));
+  EXPECT_THAT(error_of(replaced(products, "\"sparsity\"", "\"density\": [0.1], \"sparsity\"")),
+              HasSubstr("stands beside"));
+}
+
 TEST(Suite, GroupsOfRows) {
   const std::string grouped = replaced(products, "\"n_scale\": [1, 32]", "\"V\": [32, 64, 128]");
   const Suite suite = parse_suite(grouped, "s.json");

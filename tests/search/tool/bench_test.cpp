@@ -87,6 +87,39 @@ TEST_F(BenchVerb, MeasuresPatterns) {
   EXPECT_THAT(said, HasSubstr("a suite with \"patterns\" has the sparsity of each"));
 }
 
+TEST(SimulatedBench, CountsClocksOfBlocks) {
+  const auto folder = std::filesystem::temp_directory_path() / ("weft_clocks_" + std::to_string(getpid()));
+  std::filesystem::create_directory(folder);
+  const std::string suite = (folder / "suite.json").string(), plot = (folder / "plot.svg").string(),
+                    log = (folder / "lines").string();
+  std::ofstream(suite) << R"({"suite": "figure", "dtype": "f16", "density": [0.9],
+                              "problems": [{"M": 64, "K": 16, "N": 64}, {"M": 40, "K": 70, "N": 24}]})";
+  const auto bench = [&](std::vector<std::string> options) {
+    std::vector<std::string> all{"bench", "--suite", suite, "--rounds", "1"};
+    all.insert(all.end(), options.begin(), options.end());
+    return call_weft(std::move(all));
+  };
+  const Answer answer = bench({"--plot", plot, "--json", log});
+  EXPECT_EQ(answer.code, 0) << answer.errors;
+  EXPECT_THAT(answer.out, testing::AllOf(HasSubstr("64x16x64"), HasSubstr("one width over HB-ELL")));
+  std::ifstream file(log);
+  std::string line;
+  ASSERT_TRUE(std::getline(file, line));
+  const auto first = nlohmann::json::parse(line);
+  EXPECT_EQ(first["device"], "sim:sm_70_swmma");
+  EXPECT_NEAR(first["density"], 0.9, 0.001);
+  // 16 columns with some full row: four pieces of one width, and one dense block.
+  EXPECT_EQ(first["entries"][0]["blocks"], 16);
+  EXPECT_EQ(first["entries"][1]["blocks"], 4);
+  EXPECT_GT(first["entries"][0]["clocks"], first["entries"][1]["clocks"]);
+  std::ifstream picture(plot);
+  ASSERT_TRUE(std::getline(picture, line));
+  EXPECT_THAT(line, testing::StartsWith("<svg xmlns="));
+  EXPECT_THAT(bench({"--recipe", "default"}).errors, HasSubstr("nothing follows the option"));
+  EXPECT_THAT(bench({"--device", "cpu"}).errors, HasSubstr("for another device"));
+  std::filesystem::remove_all(folder);
+}
+
 TEST_F(BenchVerb, RefusesWhatDoesNotFitTheSuite) {
   EXPECT_EQ(bench({"--recipe", "sparsert"}), 2);
   EXPECT_THAT(said, HasSubstr("no such recipe for this suite"));
@@ -95,6 +128,8 @@ TEST_F(BenchVerb, RefusesWhatDoesNotFitTheSuite) {
   EXPECT_EQ(bench({"--only", "toys"}), 2);
   EXPECT_THAT(said, HasSubstr("1, 2, a label, or a size as in 32x48x8"));
   EXPECT_EQ(bench({"--V", "0"}), 2);
+  EXPECT_EQ(bench({"--plot", "plot.svg"}), 2);
+  EXPECT_THAT(said, HasSubstr("no plot of such a suite"));
 }
 
 }  // namespace
