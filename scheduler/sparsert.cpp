@@ -5,6 +5,7 @@
 #include <weft/scheduler/sparsert.h>
 #include <weft/scheduler/sparsert_convolution.h>
 #include <weft/scheduler/sparsert_cut.h>
+#include <weft/scheduler/sparsert_order.h>
 #include <weft/scheduler/sparsert_streaming.h>
 
 #include <algorithm>
@@ -19,7 +20,6 @@ constexpr std::int64_t entries_in_caches = 60'000;
 constexpr std::int64_t few_columns = 512;  ///< read so seldom that it does not matter
 constexpr std::int64_t lanes_of_warp = 32, columns_of_lane = 2;
 constexpr std::int64_t entries_of_row_group = 12, places_of_row = 4, threads_of_rows = 512;
-constexpr double worth_dealing = 1.15;          ///< entries of the fullest block over the mean
 constexpr std::int64_t longest_of_warps = 4;    ///< entries of a row that warps read, over the mean
 constexpr std::int64_t many_columns = 100'000;  ///< a number that a launch gives is taken for that
 constexpr std::int64_t wide_columns = 1'024, much_work = 32'000'000;  ///< multiply-adds, for blocks of chunks
@@ -51,16 +51,9 @@ class Baking {
             static_cast<std::int64_t>(size_of(schedule_.algorithm().accumulator))};
   }
 
-  /// Rows go to blocks of so many, as they come or dealt by their entries: the fullest block decides how long
-  /// all take.
   void share_out(std::int64_t rows) {
-    const auto begin = schedule_.weights()->array("begin").as<std::int32_t>();
-    const bool uneven = knobs_.order == SparseRtOrder::chosen &&
-                        rows_are_uneven(std::vector<std::int64_t>(begin.begin(), begin.end()), rows);
-    if (!uneven && knobs_.order != SparseRtOrder::dealt) return;
-    const Format format = formats::csr({.order = RowOrder::dealt, .rows = rows});
-    const auto dealt = std::make_shared<const SparseTensor>(repack(*schedule_.weights(), format));
-    schedule_ = Schedule(schedule_.algorithm(), dealt, schedule_.target());
+    if (const auto dealt = dealt_to_blocks(*schedule_.weights(), rows, knobs_.order))
+      schedule_ = Schedule(schedule_.algorithm(), dealt, schedule_.target());
   }
 
   /// Wide blocks of one instruction stream: B comes through shared memory, and a barrier at every chunk keeps
@@ -199,18 +192,6 @@ void refuse_idle(const SparseRtKnobs& knobs, SparseRtForm form, const std::strin
 }
 
 }  // namespace
-
-bool rows_are_uneven(std::span<const std::int64_t> begin, std::int64_t rows) {
-  const std::int64_t count = std::ssize(begin) - 1, all = pieces(count, rows);
-  std::int64_t most = 0;
-  for (std::int64_t block = 0; block < all; ++block) {
-    const auto first = static_cast<std::size_t>(block * rows);
-    const auto last = static_cast<std::size_t>(std::min((block + 1) * rows, count));
-    most = std::max<std::int64_t>(most, begin[last] - begin[first]);
-  }
-  const auto mean = static_cast<double>(begin.back()) / static_cast<double>(std::max<std::int64_t>(1, all));
-  return mean > 0 && static_cast<double>(most) / mean > worth_dealing;
-}
 
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const SparseRtKnobs& knobs) {

@@ -25,7 +25,7 @@ enum class SparseRtImage : std::uint8_t {
   clamped,  ///< the image itself, at its border the pixel next to it, which does not count
 };
 
-/// Which rows of baked weights make up a block.
+/// Which rows, or filters, of baked weights make up a block.
 enum class SparseRtOrder : std::uint8_t {
   chosen,  ///< dealt where blocks of rows as they come are uneven
   given,   ///< rows as they come

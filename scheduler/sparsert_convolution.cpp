@@ -3,6 +3,7 @@
 #include <weft/scheduler/recipe_parts.h>
 #include <weft/scheduler/sparsert_convolution.h>
 #include <weft/scheduler/sparsert_image.h>
+#include <weft/scheduler/sparsert_order.h>
 
 #include <algorithm>
 #include <array>
@@ -69,7 +70,6 @@ void refuse_idle(const SparseRtKnobs& knobs, const std::string& algorithm) {
   idle.refuse(knobs.panel_rows, "panel_rows", of_product);
   idle.refuse(knobs.chunk, "chunk", of_product);
   idle.refuse(knobs.depth, "depth", of_product);
-  idle.refuse(static_cast<std::int64_t>(knobs.order), "order", of_product);
 }
 
 }  // namespace
@@ -118,8 +118,9 @@ Schedule sparsert_convolution(Algorithm algorithm, std::shared_ptr<const SparseT
   const LoopName line_warps(loops.lines + ".inner.outer"), line(loops.lines + ".inner.inner");
   const LoopName warps(loops.pixels + ".outer"), column(loops.pixels + ".inner");
   const LoopName row_blocks(loops.filters + ".outer"), row(loops.filters + ".inner");
+  if (auto dealt = dealt_to_blocks(*weights, cut.rows, image.order(knobs.order))) weights = std::move(dealt);
   Schedule result(std::move(algorithm), std::move(weights), target);
-  result
+  result.resident(blocks = image.resident(cut, target))
       .split(LoopFactor{LoopName(loops.filters), cut.rows}, LoopFactor{LoopName(loops.lines), cut.lines},
              LoopFactor{LoopName(loops.pixels), image.columns()})
       .split(LoopFactor{lines, image.lines_of_warp()});

@@ -86,6 +86,19 @@ ChunkedCut chunked_cut(const BakedSize& size, const Target& target, const Sparse
   return cut;
 }
 
+std::int64_t resident_blocks(std::int64_t all, const BlockNeeds& each, const Target& target) {
+  const std::int64_t bytes = std::max<std::int64_t>(1, each.shared_bytes + target.shared_bytes_reserved);
+  const std::int64_t most =
+      std::min({target.registers_per_multiprocessor / (each.threads * each.registers),
+                target.threads_per_multiprocessor / each.threads, target.blocks_per_multiprocessor,
+                target.shared_bytes_per_multiprocessor / bytes});
+  return std::clamp<std::int64_t>(pieces(all, processors), 1, std::max<std::int64_t>(1, most));
+}
+
+std::int64_t registers_of_code(std::int64_t sums) {
+  return sums + registers_of_loads;
+}
+
 std::int64_t BakedProduct::blocks(const BakedCut& cut) const {
   return pieces(size_.rows, cut.rows) * pieces(size_.columns, cut.threads);
 }
@@ -116,14 +129,8 @@ bool BakedProduct::is_possible(const BakedCut& cut) const {
 }
 
 std::int64_t BakedProduct::resident(const BakedCut& cut) const {
-  const std::int64_t threads = threads_of_block(cut);
-  const std::int64_t each = registers_of_sums(cut) + registers_of_loads;
-  const std::int64_t bytes = shared_bytes(cut) + target_.shared_bytes_reserved;
-  const std::int64_t most =
-      std::min({target_.registers_per_multiprocessor / (threads * each),
-                target_.threads_per_multiprocessor / threads, target_.blocks_per_multiprocessor,
-                target_.shared_bytes_per_multiprocessor / std::max<std::int64_t>(1, bytes)});
-  return std::clamp<std::int64_t>(pieces(blocks(cut), processors), 1, std::max<std::int64_t>(1, most));
+  const std::int64_t each = registers_of_code(registers_of_sums(cut));
+  return resident_blocks(blocks(cut), {threads_of_block(cut), each, shared_bytes(cut)}, target_);
 }
 
 double BakedProduct::microseconds(const BakedCut& cut) const {

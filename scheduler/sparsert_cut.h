@@ -30,6 +30,15 @@ ChunkedCut chunked_cut(const BakedSize& size, const Target& target, const Sparse
 /// Whether there is a block of 64 rows and 512 columns for nearly every processor.
 bool fill_wide_blocks(std::int64_t rows, std::int64_t of_dense);
 
+/// What a block takes of a processor: its threads, the registers that each needs, shared memory.
+struct BlockNeeds {
+  std::int64_t threads, registers, shared_bytes;
+};
+/// Blocks that a processor is to hold at a time of so many in all: those that it gets, as far as there is room.
+std::int64_t resident_blocks(std::int64_t all, const BlockNeeds& each, const Target& target);
+/// Of a thread that keeps so many sums, so that loads of its code are under way together.
+std::int64_t registers_of_code(std::int64_t sums);
+
 /// A product of weights in the code with columns of a number that is known, each thread reading its own
 /// elements of B.
 class BakedProduct {

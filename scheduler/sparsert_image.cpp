@@ -1,3 +1,4 @@
+#include <weft/scheduler/sparsert_cut.h>
 #include <weft/scheduler/sparsert_image.h>
 
 #include <cmath>
@@ -38,7 +39,8 @@ SparseRtConvolution::SparseRtConvolution(const Algorithm& algorithm, std::int64_
     const Operand& operand = algorithm.operands[factor.operand];
     if (operand.storage == Storage::sparse) {
       // Filters of one group follow one another.
-      if (factor.indices.size() == 5) filters_of_group_ = operand.shape[1].value;
+      has_groups_ = factor.indices.size() == 5;
+      if (has_groups_) filters_of_group_ = operand.shape[1].value;
       continue;
     }
     bytes_of_element_ = static_cast<std::int64_t>(size_of(operand.dtype));
@@ -72,6 +74,20 @@ bool SparseRtConvolution::is_possible(const ImageCut<std::int64_t>& cut,
   return warps(cut) * cut.groups <= most_warps && staging && shared_bytes(cut) <= shared_bytes_there;
 }
 
+std::int64_t SparseRtConvolution::resident(const ImageCut<std::int64_t>& cut, const Target& target) const {
+  const BlockNeeds each{warps(cut) * cut.groups * lanes_of_warp,
+                        registers_of_code(cut.rows * pieces(bytes_of_sum_, 4)), shared_bytes(cut)};
+  return resident_blocks(blocks(cut), each, target);
+}
+
+SparseRtOrder SparseRtConvolution::order(SparseRtOrder knob) const {
+  return has_groups_ && knob == SparseRtOrder::chosen ? SparseRtOrder::given : knob;
+}
+
+std::int64_t SparseRtConvolution::blocks(const ImageCut<std::int64_t>& cut) const {
+  return pieces(filters_, cut.rows) * pieces(lines_, cut.lines) * images_;
+}
+
 double SparseRtConvolution::cost(const ImageCut<std::int64_t>& cut) const {
   const bool staged = cut.staged != 0;
   const std::int64_t row_blocks = pieces(filters_, cut.rows);
@@ -86,8 +102,7 @@ double SparseRtConvolution::cost(const ImageCut<std::int64_t>& cut) const {
       std::max({written * bytes_of_instruction / code_rate, written * real(warps(cut)) / instructions,
                 written / real(cut.groups) / instructions_of_warp, waited});
   const double exchange = cut.groups > 1 ? real(2 * cut.groups * cut.rows * warps(cut)) : 0;
-  const std::int64_t all = row_blocks * pieces(lines_, cut.lines) * images_;
-  return real(pieces(all, processors)) * (latency + tile + code + exchange);
+  return real(pieces(blocks(cut), processors)) * (latency + tile + code + exchange);
 }
 
 }  // namespace weft

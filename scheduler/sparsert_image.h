@@ -80,6 +80,12 @@ class SparseRtConvolution {
   bool goes_forward() const { return forward_; }
 
   bool is_possible(const ImageCut<std::int64_t>& cut, std::int64_t shared_bytes_there) const;
+  /// Blocks that a processor is to hold at a time: those that it gets, as far as there is room for them.
+  std::int64_t resident(const ImageCut<std::int64_t>& cut, const Target& target) const;
+  bool has_groups() const { return has_groups_; }  ///< of channels
+  /// Filters of several groups of channels stay as they are where the knob leaves it open: a block of filters
+  /// of many groups would read all their channels.
+  SparseRtOrder order(SparseRtOrder knob) const;
   /// Clocks of a processor, roughly: blocks come in waves; each reads its tile, then runs through its code
   /// once, and then adds up what the groups have. Code is an instruction for each entry and some for each
   /// column of the weights with an entry in the block. The rate at which it is read, or at which all warps
@@ -101,10 +107,12 @@ class SparseRtConvolution {
   static ir::Expr larger(const ir::Expr& a, const ir::Expr& b) { return ir::maximum(a, b); }
   static ir::Expr smaller(const ir::Expr& a, const ir::Expr& b) { return ir::minimum(a, b); }
 
+  std::int64_t blocks(const ImageCut<std::int64_t>& cut) const;
   void add_dimension(const Algorithm& algorithm, const AffineIndex& index, const ConvolutionLoops& loops);
 
   std::int64_t lines_, pixels_, images_, filters_, sums_, stored_, column_warps_, columns_;
   std::int64_t filters_of_group_ = 1;
+  bool has_groups_ = false;
   std::int64_t bytes_of_element_ = 4, bytes_of_sum_ = 4;
   std::vector<Dimension> dimensions_;
   bool forward_ = true;

@@ -36,9 +36,11 @@ __device__ __forceinline__ void copy_async(void* to, const void* from, bool insi
   const unsigned place = static_cast<unsigned>(__cvta_generic_to_shared(to));
   const int read = inside ? bytes : 0;
   if (bytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(place), "l"(from), "r"(read) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(place), "l"(from), "r"(read)
+                 : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(place), "l"(from), "n"(bytes), "r"(read)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(place), "l"(from),
+                 "n"(bytes), "r"(read)
                  : "memory");
   }
 }

@@ -145,11 +145,12 @@ class Verifier {
     }
     access(s.source, s.source_begin);
     access(s.destination, s.destination_begin);
-    const std::size_t buffers = s.asynchronous ? 1 : 0;
+    // Copies that run ahead go to several buffers in turn.
+    const std::size_t numbers = s.destination_begin.size() - s.extents.size();
     const bool gathers = !s.coordinates.empty();
     require(gathers ? s.extents.size() == s.coordinates.size()
                     : s.extents.size() == s.source_begin.size() &&
-                          s.extents.size() + buffers == s.destination_begin.size(),
+                          (numbers == 0 || (s.asynchronous && numbers == 1)),
             "a copy of {} has another rank", s.source->name);
     if (s.inside.defined()) check(s.inside);
     require(s.source->dtype == s.destination->dtype, "a copy of {} changes the element type", s.source->name);

@@ -46,7 +46,8 @@ struct Runs {
 
 class CopyLowering {
  public:
-  CopyLowering(const ir::Program& program, std::int64_t threads) : threads_(threads) {
+  CopyLowering(const ir::Program& program, std::int64_t threads, bool starts_copies)
+      : threads_(threads), starts_copies_(starts_copies) {
     for (const ir::Variable& extent : program.extents) ranges_[extent.name] = {1, {}};
   }
 
@@ -69,6 +70,8 @@ class CopyLowering {
   }
 
  private:
+  static constexpr std::int64_t most_loads = 16;  ///< of a thread, under way together in registers
+
   /// Whether the region cannot leave the source in this dimension.
   bool is_inside(const ir::Copy& copy, std::size_t dimension) const {
     const Expr& begin = copy.source_begin[dimension];
@@ -89,8 +92,21 @@ class CopyLowering {
       runs.extents.back() = copy.extents.back() / ir::integer(length);
       break;
     }
-    runs.started = copy.asynchronous && runs.length * size >= least_asynchronous_bytes;
+    const bool whole = copy.asynchronous || goes_on_by_itself(copy, runs);
+    runs.started = whole && runs.length * size >= least_asynchronous_bytes;
     return runs;
+  }
+
+  /// Whether the threads start all of the copy before they wait for any of it, though nothing runs ahead: a
+  /// thread that loads more than a few runs has no registers to wait for all of them together.
+  bool goes_on_by_itself(const ir::Copy& copy, const Runs& runs) const {
+    std::int64_t all = 1;
+    for (const Expr& extent : runs.extents) {
+      const std::int64_t* number = ir::integer_value(extent);
+      all *= number == nullptr ? most_loads * threads_ + 1 : *number;
+    }
+    return starts_copies_ && threads_ > 0 && all > most_loads * threads_ &&
+           copy.source->scope == ir::Scope::global && copy.destination->scope == ir::Scope::shared;
   }
 
   bool has_runs(const ir::Copy& copy, std::int64_t length) const {
@@ -150,13 +166,19 @@ class CopyLowering {
   /// destination[… + place] = source[… + place], or zero outside the source.
   Stmt move(const ir::Copy& copy, const Runs& runs, const std::vector<Expr>& place) const {
     const Expr inside = condition_inside(copy, place);
-    if (!runs.started) return ir::if_then(inside, run_at(copy, runs, place), zero_at(copy, runs, place));
+    if (runs.started) return start_at(copy, runs, place, unless_always(inside));
+    return ir::if_then(inside, run_at(copy, runs, place), zero_at(copy, runs, place));
+  }
+
+  /// The same by a copy that goes on by itself; `inside` is undefined where the run always is.
+  static Stmt start_at(const ir::Copy& copy, const Runs& runs, const std::vector<Expr>& place, Expr inside) {
     ir::Copy own = copy;
+    own.asynchronous = true;
     own.destination_begin = moved_by(copy.destination_begin, place);
     own.source_begin = moved_by(copy.source_begin, place);
     own.extents.assign(copy.extents.size(), ir::integer(1));
     if (!own.extents.empty()) own.extents.back() = ir::integer(runs.length);
-    own.inside = unless_always(inside);
+    own.inside = std::move(inside);
     return ir::copy(std::move(own));
   }
 
@@ -244,7 +266,10 @@ class CopyLowering {
       };
       const Expr inside = condition_inside(copy, in_slice(ir::integer(0)));
       const auto each = [&](const auto& moved) { return all_slices(copy, planes, slice, name, moved); };
-      const Stmt copied = each([&](const Expr& number) { return run_at(copy, runs, in_slice(number)); });
+      const Stmt copied = each([&](const Expr& number) {
+        const std::vector<Expr> place = in_slice(number);
+        return runs.started ? start_at(copy, runs, place, Expr()) : run_at(copy, runs, place);
+      });
       const Stmt cleared = each([&](const Expr& number) { return zero_at(copy, runs, in_slice(number)); });
       const std::int64_t left =
           planes.parts == 1 ? planes.at_once * planes.runs : planes.runs - part * threads_;
@@ -257,7 +282,7 @@ class CopyLowering {
   template <class Move>
   static Stmt all_slices(const ir::Copy& copy, const Planes& planes, const Expr& slice,
                          const std::string& name, const Move& moved) {
-    constexpr std::int64_t written_out = 16;
+    constexpr std::int64_t written_out = most_loads;
     const std::int64_t rounds = planes.slices / planes.at_once;
     const std::int64_t loops = rounds / written_out;
     const std::int64_t rest = planes.slices % planes.at_once;
@@ -327,14 +352,26 @@ class CopyLowering {
     Stmt body = planes ? by_planes(copy, runs, *planes, name) : in_rounds(copy, runs, name);
     body = ir::let("thread_index", ir::call("thread", DType::i64, {}), body);
     if (copy.asynchronous) return body;
+    if (runs.started) body = ir::block({body, ir::commit_copies(), ir::wait_for_copies(0)});
     // The first barrier keeps a tile that slower threads still read from being overwritten.
     return ir::block({ir::barrier(), body, ir::barrier()});
   }
 
   std::int64_t threads_;
+  bool starts_copies_;
   int count_ = 0;
   ir::Ranges ranges_;
 };
+
+/// Waiting for one tile would wait for those that run ahead too.
+bool has_copies_ahead(const ir::Program& program) {
+  bool found = false;
+  ir::visit(program.body, [&](const Stmt& s) {
+    const auto* copy = s.as<ir::Copy>();
+    found = found || (copy != nullptr && copy->asynchronous);
+  });
+  return found;
+}
 
 /// Of barriers that follow one another only one is needed.
 Stmt without_doubled_barriers(const Stmt& stmt) {
@@ -392,8 +429,9 @@ Stmt without_lets(const Stmt& stmt) {
 
 }  // namespace
 
-ir::Program lower_copies(ir::Program program, std::int64_t threads) {
-  program.body = without_doubled_barriers(CopyLowering(program, threads)(program.body));
+ir::Program lower_copies(ir::Program program, std::int64_t threads, bool starts_copies) {
+  const bool starts = starts_copies && !has_copies_ahead(program);
+  program.body = without_doubled_barriers(CopyLowering(program, threads, starts)(program.body));
   return program;
 }
 

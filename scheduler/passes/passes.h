@@ -37,8 +37,9 @@ ir::Program run_copies_ahead(ir::Program program);
 ir::Program write_out_choices(ir::Program program);
 
 /// Copies become loops that the threads of a block share (`threads` of them), between barriers; asynchronous
-/// ones become those that each thread starts. On the CPU (threads == 0) plain loops.
-ir::Program lower_copies(ir::Program program, std::int64_t threads);
+/// ones become those that each thread starts. On the CPU (threads == 0) plain loops. `starts_copies`: the
+/// target has copies that go on by themselves, so that all loads of a tile are under way together.
+ir::Program lower_copies(ir::Program program, std::int64_t threads, bool starts_copies);
 
 /// The threads of a block that the within-block loops ask for.
 std::int64_t threads_of(const ir::Program& program);

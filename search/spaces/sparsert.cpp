@@ -181,11 +181,7 @@ class Product {
   std::int64_t stored() const { return weights_.stored(); }
 
   void rows_in_order(Conditions& list) const {
-    Expr order = ir::integer(given);
-    for (const std::int64_t rows : row_values) {
-      if (rows > 0 && rows_are_uneven(weights_.row_begin, rows))
-        order = ir::select(ir::equal(v("rows"), rows), dealt, order);
-    }
+    const Expr order = expected_order(weights_, row_values);
     list.where(code());
     list.at_most("order", "rows dealt where blocks are uneven", {}, order, v("order"));
     list.at_most("order (2)", "rows as they come where blocks are even", {}, v("order"), order);
@@ -293,6 +289,15 @@ class Product {
 };
 
 }  // namespace
+
+Expr expected_order(const WeightMatrix& weights, std::span<const std::int64_t> rows) {
+  Expr order = ir::integer(given);
+  for (const std::int64_t each : rows) {
+    if (each > 0 && rows_are_uneven(weights.row_begin, each))
+      order = ir::select(ir::equal(v("rows"), each), dealt, order);
+  }
+  return order;
+}
 
 std::string why_no_sparsert(const SpaceProblem& problem, const Target& target) {
   if (!target.is_gpu()) return target.name + " is no GPU, whose code it writes";

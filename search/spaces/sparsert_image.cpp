@@ -3,9 +3,11 @@
 #include <weft/search/spaces/conditions.h>
 #include <weft/search/spaces/packed.h>
 #include <weft/search/spaces/recipe_knobs.h>
+#include <weft/search/spaces/sparsert.h>
 #include <weft/search/spaces/sparsert_image.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace weft {
 namespace {
@@ -13,6 +15,8 @@ namespace {
 using ir::Expr;
 
 constexpr std::int64_t staged = 1, clamped = 2;  ///< of SparseRtImage
+constexpr std::int64_t given = 1, dealt = 2;     ///< of SparseRtOrder
+const std::vector<std::int64_t> row_values{2, 4, 8, 16, 32, 64};
 
 Expr v(const char* knob) {
   return ir::variable(knob);
@@ -52,9 +56,10 @@ std::vector<Constraint> constraints_of(const SparseRtConvolution& image, const T
   return list.take();
 }
 
-std::vector<Constraint> preferences_of(const SparseRtConvolution& image, std::int64_t stored,
+std::vector<Constraint> preferences_of(const SparseRtConvolution& image, const WeightMatrix& weights,
                                        const Target& target, const SpaceOptions& options) {
   Conditions list;
+  const std::int64_t stored = weights.stored();
   const Expr row_blocks = ir::ceil_divide(image.filters(), v("rows"));
   const Expr blocks = row_blocks * ir::ceil_divide(image.lines(), v("lines"));
   const Expr entries = ir::integer(stored) / row_blocks / v("groups");
@@ -68,6 +73,11 @@ std::vector<Constraint> preferences_of(const SparseRtConvolution& image, std::in
                ir::minimum(v("groups") - 1, 1) * 24, entries);
   list.at_most("rows of a clamped image", "filters that share a read of it", "rows", (v("image") - 1) * 8,
                v("rows"));
+  if (!image.has_groups()) {
+    const Expr order = expected_order(weights, row_values);
+    list.at_most("order", "filters dealt where blocks are uneven", {}, order, v("order"));
+    list.at_most("order (2)", "filters as they come where blocks are even", {}, v("order"), order);
+  }
   fitting_registers(list, "expected registers", "32-bit registers of a thread, as far as can be foretold",
                     image, target, options, options.more_registers);
   return list.take();
@@ -95,12 +105,14 @@ Space sparsert_image_space(const SpaceProblem& problem, const Target& target, co
   return Space({.recipe = "sparsert",
                 .target = target.name,
                 .knobs = {{"image", {staged, clamped}},
-                          {"rows", {2, 4, 8, 16, 32, 64}},
+                          {"rows", row_values},
                           {"lines", {1, 2, 4, 8, 16}},
-                          {"groups", {1, 2, 4, 8, 16}}},
+                          {"groups", {1, 2, 4, 8, 16}},
+                          {"order", image.has_groups() ? std::vector<std::int64_t>{given}
+                                                       : std::vector<std::int64_t>{given, dealt}}},
                 .words = words_of(sparsert_knobs()),
                 .constraints = constraints_of(image, target, options),
-                .preferences = preferences_of(image, weights.stored(), target, options),
+                .preferences = preferences_of(image, weights, target, options),
                 .schedule = sparsert_points(problem, target)});
 }
 
