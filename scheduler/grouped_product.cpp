@@ -117,7 +117,7 @@ class Grouped {
     const Operand& dense = algorithm.operands[dense_operand(algorithm)];
     if (blocks_through_tiles() == 0 || !tiles_.two_of_four || algorithm.takes_any_weights()) return false;
     constexpr std::int64_t tall = 128;
-    if (schedule_.weights()->format().name == "v_n_m" && group_ >= tall) return false;
+    if (schedule_.weights()->has_array("column") && group_ >= tall) return false;
     const auto known = [](const Extent& extent) { return extent.is_static(); };
     if (!std::ranges::all_of(dense.shape, known)) return false;
     std::int64_t of_dense = 2;
@@ -348,8 +348,8 @@ std::shared_ptr<const SparseTensor> in_tiles(std::shared_ptr<const SparseTensor>
   const Format& format = weights->format();
   const GroupTiles tiles = group_tiles(*weights);
   const std::int64_t rows = knobs.tile_m.value_or(tiles.rows), deep = knobs.tile_k.value_or(tiles.places);
-  // 2:4 weights have no groups: their rows come as they are.
-  if (rows > tiles.rows && format.name != "n_m")
+  // These have no groups of their own: their rows come as they are.
+  if (rows > tiles.rows && format.name != "n_m" && format.name != "column_quads")
     throw UserError({"a tile has rows of one group", format.text(), fmt::format("tile_m = {}", rows),
                      fmt::format("at most V = {}", tiles.rows)});
   if (rows == tiles.rows && deep == tiles.places) return weights;

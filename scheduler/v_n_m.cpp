@@ -4,6 +4,8 @@
 #include <weft/scheduler/recipe_parts.h>
 #include <weft/scheduler/v_n_m.h>
 
+#include <algorithm>
+
 namespace weft {
 namespace {
 
@@ -28,6 +30,41 @@ ShflBwKnobs with_tall_tiles(const Algorithm& algorithm, const SparseTensor& weig
   return knobs;
 }
 
+/// Of the block with the most tiles, as grouped_product counts them for widths of tiles.
+double clocks_of(const SparseTensor& weights, std::int64_t rows, std::int64_t columns, std::int64_t width) {
+  constexpr double copied_a_clock = 40, stored_a_clock = 20, until_first = 1500;  // bytes; clocks
+  constexpr double element = 2, code_of_slot = 0.125, value_of_slot = 1;          // bytes of a row
+  const std::int64_t groups = std::max<std::int64_t>(1, pieces(weights.rows(), rows));
+  const auto slots = static_cast<double>(weights.array("column").size()) / static_cast<double>(groups);
+  const double of_slot =
+      static_cast<double>(rows) * (value_of_slot + code_of_slot) + element * static_cast<double>(width);
+  const double stored = element * static_cast<double>(rows * width) / stored_a_clock;
+  return static_cast<double>(pieces(groups * pieces(columns, width), processors)) *
+         (slots * of_slot / copied_a_clock + stored + until_first);
+}
+
+/// Rows that list their columns together, where nobody says how many: many read B less often, few have fewer
+/// columns to read, and more tiles.
+ShflBwKnobs with_rows_of_quads(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
+                               ShflBwKnobs knobs) {
+  constexpr std::int64_t sums = 32'768, fewest_columns = 64, widest = 512;
+  const Extent columns = columns_of(algorithm, gathered_product(algorithm));
+  if (weights.format() != Format{"column_quads", {}} || target.name != "sm_90a" || knobs.tile_m ||
+      knobs.tile_n || knobs.warp_m || !columns.is_static() || algorithm.takes_any_weights())
+    return knobs;
+  double best = 0;
+  for (const std::int64_t rows : {64, 128, 256}) {
+    const SparseTensor packed = repack(weights, {"column_quads", {{"V", rows}}});
+    for (std::int64_t width = fewest_columns; width <= std::min(widest, sums / rows); width *= 2) {
+      const double clocks = clocks_of(packed, rows, columns.value, width);
+      if (knobs.tile_m && clocks >= best) continue;
+      best = clocks;
+      knobs.tile_m = rows;
+    }
+  }
+  return knobs;
+}
+
 }  // namespace
 
 PairTiles tiles_of_pairs(std::int64_t m, std::int64_t n, const Target& target) {
@@ -37,14 +74,14 @@ PairTiles tiles_of_pairs(std::int64_t m, std::int64_t n, const Target& target) {
 
 Schedule v_n_m(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                const ShflBwKnobs& knobs) {
-  const std::string& format = weights->format().name;
-  const bool keeps_pairs = format == "n_m" || format == "v_n_m";
-  if (!keeps_pairs || !has_grouped_product(algorithm, *weights, target))
+  const auto kept = std::ranges::find(weights->levels(), LevelKind::n_of_m, &Level::kind);
+  if (kept == weights->levels().end() || !has_grouped_product(algorithm, *weights, target))
     return default_schedule(std::move(algorithm), std::move(weights), target);
   if (knobs.instruction == ShflBwInstruction::mma_m16n8k8)
     throw UserError({"sparse tensor cores have no such instruction", algorithm.name, "mma_m16n8k8",
                      "mma_m16n8k16, which stands for mma.sp.m16n8k32, or wgmma"});
-  const ShflBwKnobs chosen = with_tall_tiles(algorithm, *weights, target, knobs);
+  const ShflBwKnobs chosen =
+      with_rows_of_quads(algorithm, *weights, target, with_tall_tiles(algorithm, *weights, target, knobs));
   return grouped_product(std::move(algorithm), std::move(weights), target, chosen);
 }
 

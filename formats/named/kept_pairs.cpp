@@ -9,6 +9,8 @@
 #include <weft/formats/value_place.h>
 
 #include <algorithm>
+#include <numeric>
+#include <span>
 
 namespace weft::named {
 namespace {
@@ -21,15 +23,16 @@ constexpr std::uint32_t nothing_kept = 0xEEEEEEEE;
 /// Fills values and codes row by row.
 class Packer {
  public:
-  Packer(const WeightMatrix& weights, const PairShape& shape, std::int64_t blocks, std::int64_t of_quad)
+  Packer(const WeightMatrix& weights, const PairShape& shape, std::vector<std::int64_t> begins,
+         std::int64_t of_quad)
       : weights_(weights),
         shape_(shape),
-        blocks_(blocks),
+        begins_(std::move(begins)),
         of_quad_(of_quad),
         swizzle_(swizzle_of_line(kept() * static_cast<std::int64_t>(size_of(weights.values.dtype())))),
-        values_(weights.values.dtype(), {shape.groups_of(weights.rows) * blocks, shape.rows, kept()}),
-        codes_(DType::i32, {shape.groups_of(weights.rows) * blocks, shape.rows / rows_of_words,
-                            shape.slots / slots_of_words, lanes_of_words}) {
+        values_(weights.values.dtype(), {begins_.back(), shape.rows, kept()}),
+        codes_(DType::i32,
+               {begins_.back(), shape.rows / rows_of_words, shape.slots / slots_of_words, lanes_of_words}) {
     std::ranges::fill(codes_.as<std::int32_t>(), static_cast<std::int32_t>(nothing_kept));
   }
 
@@ -41,13 +44,18 @@ class Packer {
   void pack(std::int64_t row, const std::vector<std::int32_t>& slot_of) {
     const auto begin = weights_.row_begin[static_cast<std::size_t>(row)];
     const auto end = weights_.row_begin[static_cast<std::size_t>(row) + 1];
-    for (std::int64_t entry = begin; entry < end;) {
-      const std::int64_t quad = slot_of[column_of(entry)] / slots_of_quad;
-      std::int64_t last = entry;
-      while (last < end && slot_of[column_of(last)] / slots_of_quad == quad) ++last;
-      if (last - entry > kept_of_quad) refuse(row, entry, last - entry);
-      keep(row, quad, entry, slot_of, last - entry);
-      entry = last;
+    entries_.resize(static_cast<std::size_t>(end - begin));
+    std::iota(entries_.begin(), entries_.end(), begin);
+    const auto slot = [&](std::int64_t entry) { return slot_of[column_of(entry)]; };
+    if (!std::ranges::is_sorted(entries_, {}, slot)) std::ranges::sort(entries_, {}, slot);
+    for (std::size_t first = 0; first < entries_.size();) {
+      const std::int64_t quad = slot(entries_[first]) / slots_of_quad;
+      std::size_t last = first;
+      while (last < entries_.size() && slot(entries_[last]) / slots_of_quad == quad) ++last;
+      const std::span<const std::int64_t> together(entries_.data() + first, last - first);
+      if (std::ssize(together) > kept_of_quad) refuse(row, together);
+      keep(row, quad, together, slot_of);
+      first = last;
     }
   }
 
@@ -58,18 +66,18 @@ class Packer {
   }
 
   /// One or two entries.
-  void keep(std::int64_t row, std::int64_t quad, std::int64_t entry, const std::vector<std::int32_t>& slot_of,
-            std::int64_t count) {
-    const std::int64_t of_first = slot_of[column_of(entry)] % slots_of_quad;
+  void keep(std::int64_t row, std::int64_t quad, std::span<const std::int64_t> entries,
+            const std::vector<std::int32_t>& slot_of) {
+    const std::int64_t of_first = slot_of[column_of(entries.front())] % slots_of_quad;
     std::int64_t first = of_first;
     std::int64_t second = slots_of_quad - 1;
-    if (count == kept_of_quad) {
-      second = slot_of[column_of(entry + 1)] % slots_of_quad;
+    if (std::ssize(entries) == kept_of_quad) {
+      second = slot_of[column_of(entries.back())] % slots_of_quad;
     } else if (of_first == slots_of_quad - 1) {
       first = slots_of_quad - 2;
     }
     const std::int64_t quads = shape_.slots / slots_of_quad;
-    const std::int64_t block = row / shape_.rows * blocks_ + quad / quads;
+    const std::int64_t block = begins_[static_cast<std::size_t>(row / shape_.rows)] + quad / quads;
     const std::int64_t line = row % shape_.rows;
     const std::int64_t place = quad % quads * kept_of_quad;
     const auto at = code_place<std::int64_t>(line, place);
@@ -83,29 +91,31 @@ class Packer {
     codes = static_cast<std::int32_t>((static_cast<std::uint32_t>(codes) & ~(all_bits << shift)) |
                                       code_of(first, second) << shift);
     const std::int64_t value = (block * shape_.rows + line) * kept() + place;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const bool is_second = i > 0 || of_first != first;
+    for (const std::int64_t entry : entries) {
+      const bool is_second = entry != entries.front() || of_first != first;
       values_.copy_element(swizzled_place(value + (is_second ? 1 : 0), size_of(values_.dtype()), swizzle_),
-                           weights_.values, entry + i);
+                           weights_.values, entry);
     }
   }
 
-  [[noreturn]] void refuse(std::int64_t row, std::int64_t entry, std::int64_t count) const {
-    const auto first = static_cast<std::int64_t>(column_of(entry)) / of_quad_ * of_quad_;
+  [[noreturn]] void refuse(std::int64_t row, std::span<const std::int64_t> entries) const {
+    const auto first = static_cast<std::int64_t>(column_of(entries.front())) / of_quad_ * of_quad_;
     std::string columns;
-    for (std::int64_t i = 0; i < count; ++i)
-      columns += (i == 0 ? "" : ", ") + std::to_string(column_of(entry + i));
-    throw UserError({fmt::format("row {} has {} non-zeros in columns {}-{}, at most {} allowed", row, count,
-                                 first, std::min(first + of_quad_, weights_.columns) - 1, kept_of_quad),
-                     weights_.origin, "entries in columns " + columns,
-                     "weights pruned so, as weft prune does"});
+    for (const std::int64_t entry : entries)
+      columns += (columns.empty() ? "" : ", ") + std::to_string(column_of(entry));
+    throw UserError(
+        {fmt::format("row {} has {} non-zeros in columns {}-{}, at most {} allowed", row, entries.size(),
+                     first, std::min(first + of_quad_, weights_.columns) - 1, kept_of_quad),
+         weights_.origin, "entries in columns " + columns, "weights pruned so, as weft prune does"});
   }
 
   const WeightMatrix& weights_;
   PairShape shape_;
-  std::int64_t blocks_, of_quad_;
+  std::vector<std::int64_t> begins_;  ///< the first block of each group, and of one behind the last
+  std::int64_t of_quad_;
   int swizzle_;
   Array values_, codes_;
+  std::vector<std::int64_t> entries_;  ///< of a row, in the order of their slots
 };
 
 }  // namespace
@@ -127,10 +137,16 @@ SparseTensor pack_pairs(const WeightMatrix& weights, const Format& format, const
                         const std::vector<SlotColumns>& columns, std::int64_t of_quad,
                         std::vector<Level> levels, std::vector<SparseTensor::NamedArray> arrays) {
   constexpr int rows_level = 1, blocks_level = 2, kept_level = 3;
-  const std::int64_t blocks = levels.at(blocks_level).extent;
-  check_positions(weights, format, shape.groups_of(weights.rows) * blocks * shape.slots * shape.rows,
+  const std::int64_t groups = shape.groups_of(weights.rows);
+  std::vector<std::int64_t> begins{0};
+  for (std::int64_t group = 0; group < groups; ++group) {
+    const std::int64_t slots =
+        std::ssize(columns.size() > 1 ? columns[static_cast<std::size_t>(group)] : columns.front());
+    begins.push_back(begins.back() + (slots + shape.slots - 1) / shape.slots);
+  }
+  check_positions(weights, format, begins.back() * shape.slots * shape.rows,
                   "slots, all rows of a group having them");
-  Packer packer(weights, shape, blocks, of_quad);
+  Packer packer(weights, shape, std::move(begins), of_quad);
   std::vector<std::int32_t> slot_of(static_cast<std::size_t>(weights.columns), -1);
   for (std::int64_t row = 0; row < weights.rows; ++row) {
     const std::int64_t group = row / shape.rows;

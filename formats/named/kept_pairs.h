@@ -25,8 +25,8 @@ using SlotColumns = std::vector<std::int32_t>;
 
 /// Packs weights whose rows keep at most two of the columns of each quad. `columns` has the slots of each
 /// group, or of all groups together; `of_quad` says of how many columns a quad has four. UserError that names
-/// the first row that keeps more. `levels` are two for the rows, that of the blocks, that of what is kept,
-/// and those behind it; `arrays` are what they name.
+/// the first row that keeps more. `levels` are two for the rows, that of the blocks, of which a group has as
+/// many as hold its slots, that of what is kept, and those behind it; `arrays` are what they name.
 SparseTensor pack_pairs(const WeightMatrix& weights, const Format& format, const PairShape& shape,
                         const std::vector<SlotColumns>& columns, std::int64_t of_quad,
                         std::vector<Level> levels, std::vector<SparseTensor::NamedArray> arrays);

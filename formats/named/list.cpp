@@ -19,14 +19,15 @@ NamedFormat vector_wise();
 NamedFormat shfl_bw();
 NamedFormat n_m();
 NamedFormat v_n_m();
+NamedFormat column_quads();
 
 }  // namespace named
 
 std::span<const NamedFormat> named_formats() {
   static const std::array list{
-      named::dense(),      named::csr(),  named::csc(),         named::coo(),    named::ell(),
-      named::padded_csr(), named::bcsr(), named::blocked_ell(), named::hb_ell(), named::vector_wise(),
-      named::shfl_bw(),    named::n_m(),  named::v_n_m(),
+      named::dense(),      named::csr(),  named::csc(),         named::coo(),          named::ell(),
+      named::padded_csr(), named::bcsr(), named::blocked_ell(), named::hb_ell(),       named::vector_wise(),
+      named::shfl_bw(),    named::n_m(),  named::v_n_m(),       named::column_quads(),
   };
   return list;
 }

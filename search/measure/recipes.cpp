@@ -55,6 +55,18 @@ Schedule hb_ell_every_recipe(const Workload& workload, const Target& target) {
 /// Section IV of Shfl-BW: what a convolution gathers is then contiguous.
 constexpr ImageLayout gathered_layout = ImageLayout::chwn;
 
+/// Columns in fours of which each row has two, by sparse tensor cores.
+Schedule column_quads_recipe(const Workload& workload, const Target& target) {
+  const DType type = workload.matrix.values.dtype();
+  if (!target.is_gpu() || target.sm < 80 || (type != DType::f16 && type != DType::bf16))
+    throw InfeasibleError({"weights in column_quads do not fit",
+                           {},
+                           fmt::format("{} on {}", name_of(type), target.name),
+                           "f16 or bf16 for sparse tensor cores of a GPU"});
+  return v_n_m(algorithm_in(workload, gathered_layout), packed(workload, parse_format("column_quads")),
+               target);
+}
+
 Schedule shfl_bw_recipe(const Workload& workload, const Target& target) {
   const Format format = workload.groups ? format_of(workload) : formats::shfl_bw();
   return shfl_bw(algorithm_in(workload, gathered_layout), packed(workload, format), target);
@@ -82,6 +94,7 @@ const std::vector<Recipe>& recipes() {
       {"sparsert", sparsert_recipe, RecipeWeights::unstructured},
       {"hb_ell", hb_ell_recipe, RecipeWeights::unstructured, ImageLayout::nchw, true},
       {"hb_ell_every", hb_ell_every_recipe, RecipeWeights::unstructured, ImageLayout::nchw, true},
+      {"column_quads", column_quads_recipe, RecipeWeights::unstructured, gathered_layout, true},
       {"shfl_bw", shfl_bw_recipe, RecipeWeights::grouped, gathered_layout},
       {"v_n_m", v_n_m_recipe, RecipeWeights::patterned, gathered_layout}};
   return all;

@@ -131,6 +131,37 @@ TEST(SparseTensorCores, OddSizes) {
   }
 }
 
+/// Weights without any pattern, their columns in fours of which each row has two.
+TEST(SparseTensorCores, AnyWeightsInFoursOfColumns) {
+  int number = 0;
+  for (const std::int64_t rows : {16, 64, 128, 256}) {
+    for (const double density : {0.5, 0.1, 0.02}) {
+      const Format format{"column_quads", {{"V", rows}, {"k", number % 2 == 0 ? 64 : 128}}};
+      SCOPED_TRACE(format.text());
+      const Size size{2 * rows + number * 7 - 5, 90 + 31 * number, 8 + number % 7 * 9};
+      WeightMatrix matrix = random_matrix(size.rows, size.depth, density, 3, DType::f16);
+      matrix.values = random_array(DType::f16, {matrix.stored()}, 5, RandomValues::small_integers);
+      const std::string target = ++number % 2 == 0 ? "sm_90a" : "sm_80";
+      const Schedule schedule = v_n_m(spmm_algorithm(size.rows, size.depth, size.columns, DType::f16),
+                                      packed(matrix, format), target_named(target), {.tile_n = 64});
+      EXPECT_TRUE(uses(schedule, "sp_m")) << schedule.cpp();
+      expect_exact(schedule);
+    }
+  }
+}
+
+TEST(SparseTensorCores, FoursOfColumnsHaveTheRowsThatReadLeast) {
+  const auto rows_of = [](const Size& size, double density) {
+    WeightMatrix matrix = random_matrix(size.rows, size.depth, density, 3, DType::f16);
+    const Schedule schedule = v_n_m(spmm_algorithm(size.rows, size.depth, size.columns, DType::f16),
+                                    packed(matrix, parse_format("column_quads")), target_named("sm_90a"));
+    return schedule.weights()->array("values").shape().at(1);
+  };
+  EXPECT_EQ(rows_of({4096, 512, 4096}, 0.1), 256) << "all columns have entries in 64 rows already";
+  EXPECT_LT(rows_of({4096, 512, 4096}, 0.003), 256) << "few rows have few columns";
+  EXPECT_EQ(rows_of({512, 512, 128}, 0.1), 64) << "few tiles";
+}
+
 TEST(SparseTensorCores, OtherHalves) {
   for (const char* target : {"sm_80", "sm_90a"})
     expect_exact(product({70, 150, 72}, formats::v_n_m({.rows = 64}), target, {.tile_n = 64}, DType::bf16));

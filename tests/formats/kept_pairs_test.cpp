@@ -26,6 +26,7 @@ std::vector<Format> formats_of(std::int64_t rows) {
   std::vector<Format> formats;
   for (const std::int64_t places : {64, 128}) {
     formats.push_back(formats::n_m({.rows = rows, .places = places}));
+    formats.push_back({"column_quads", {{"V", rows}, {"k", places}}});
     for (const std::int64_t columns : blocks_of_columns)
       formats.push_back(formats::v_n_m({.rows = rows, .columns = columns, .places = places}));
   }
@@ -49,6 +50,41 @@ TEST(KeptPairs, GiveBackEveryOddShapeAtEverySize) {
       }
     }
   }
+}
+
+/// Fours of columns of which each row has two: a full row has half of them to itself, and of one weight in
+/// ten, at any places, nearly all columns find three others.
+TEST(ColumnQuads, HoldAnyWeightsInFewFours) {
+  const auto fours = [](const WeightMatrix& weights, std::int64_t rows) {
+    const SparseTensor tensor = pack(weights, {"column_quads", {{"V", rows}}});
+    EXPECT_TRUE(same_bits(tensor.to_dense(), to_dense(weights)));
+    std::int64_t listed = 0;
+    const Array& column = tensor.array("column");
+    for (std::int64_t i = 0; i < column.size(); i += slots_of_quad) {
+      bool any = false, ascend = true;
+      for (std::int64_t slot = 0; slot < slots_of_quad; ++slot) {
+        const std::int64_t number = column.get_integer(i + slot);
+        any = any || number >= 0;
+        ascend = ascend && (slot == 0 || number < 0 || number > column.get_integer(i + slot - 1));
+      }
+      EXPECT_TRUE(ascend) << i;
+      listed += any ? 1 : 0;
+    }
+    return listed;
+  };
+  const auto drawn = [](double density) { return random_matrix(256, 400, density, 7, DType::f16); };
+  EXPECT_EQ(fours(drawn(1.0), 64), 4 * 200);
+  EXPECT_LE(fours(drawn(0.1), 256), 120);
+  EXPECT_LE(fours(drawn(0.1), 64), 4 * 105);
+  EXPECT_LE(fours(drawn(0.02), 32), 8 * 55);
+  // Groups have as many fours as they need: one row that is full, and none.
+  std::vector<std::int64_t> rows(400, 3), columns(400);
+  for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = static_cast<std::int64_t>(i);
+  Array values(DType::f16, {400});
+  for (std::int64_t i = 0; i < 400; ++i) values.set(i, 1);
+  const WeightMatrix one_row = from_coordinates(128, 400, rows, columns, values, "one row");
+  EXPECT_EQ(fours(one_row, 64), 200);
+  EXPECT_EQ(pack(one_row, {"column_quads", {{"V", 64}}}).array("begin").get_integer(2), 13);
 }
 
 TEST(KeptPairs, GiveBackWhatHasNoRowsOrColumns) {

@@ -61,7 +61,7 @@ cat >"$work/suite.json" <<'J'
               {"id": 3, "M": 256, "K": 2304, "N": 128}, {"id": 4, "M": 512, "K": 512, "N": 128}]}
 J
 timeout "$timing" "$weft" bench --suite "$work/suite.json" --data "$data" --device "$device" \
-  --recipe hb_ell,hb_ell_every --rounds "${ROUNDS:-15}" --json "$work/lines" >"$work/table" 2>"$work/log"
+  --recipe hb_ell,hb_ell_every,column_quads --rounds "${ROUNDS:-15}" --json "$work/lines" >"$work/table" 2>"$work/log"
 tail -2 "$work/log"
 [ -s "$work/lines" ] || exit 1
 cp "$work/lines" "${LINES_TO:-$work/copy}"
@@ -70,7 +70,7 @@ cp "$work/lines" "${LINES_TO:-$work/copy}"
 # mma.sync needs at 600 TFLOP/s.
 python3 - "$work/lines" <<'P' || failed=1
 import json, sys
-print(f"{'M x K x N':>16} {'zero':>6} {'hb_ell':>8} {'every':>8} {'cuSPARSE':>9} {'cuBLAS':>8} {'over CSR':>9} {'over dense':>10} {'16 rows':>8} {'128 rows':>9} {'tensor':>7}")
+print(f"{'M x K x N':>16} {'zero':>6} {'hb_ell':>8} {'every':>8} {'quads':>8} {'cuSPARSE':>9} {'cuBLAS':>8} {'over CSR':>9} {'over dense':>10} {'16 rows':>8} {'128 rows':>9} {'tensor':>7}")
 worst = 0
 for line in open(sys.argv[1]):
     case = json.loads(line)
@@ -87,9 +87,10 @@ for line in open(sys.argv[1]):
         return min((t for name, t in times.items() for wanted in names if wanted in name), default=float("nan"))
     plain = times.get("weft hb_ell", float("nan"))
     every = times.get("weft hb_ell_every", float("nan"))
+    quads = times.get("weft column_quads", float("nan"))
     csr, dense = of("cuSPARSE csr"), of("cuBLAS")
-    ours = min(t for t in (plain, every, float("inf")) if t == t)
-    print(f"{m}x{k}x{n}".rjust(16), f"{100 * case['sparsity']['found']:5.1f}% {plain:8.2f} {every:8.2f} {csr:9.2f} {dense:8.2f} {csr / ours:9.2f} {dense / ours:10.2f} {m * k * n / 8 / 9.5e6:8.2f} {m * k * n * 2 / 128 / 9.5e6:9.2f} {2 * m * k * n / 600e6:7.2f}")
+    ours = min(t for t in (plain, every, quads, float("inf")) if t == t)
+    print(f"{m}x{k}x{n}".rjust(16), f"{100 * case['sparsity']['found']:5.1f}% {plain:8.2f} {every:8.2f} {quads:8.2f} {csr:9.2f} {dense:8.2f} {csr / ours:9.2f} {dense / ours:10.2f} {m * k * n / 8 / 9.5e6:8.2f} {m * k * n * 2 / 128 / 9.5e6:9.2f} {2 * m * k * n / 600e6:7.2f}")
 sys.exit(worst)
 P
 exit "$failed"
