@@ -34,7 +34,8 @@ bool fill_wide_blocks(std::int64_t rows, std::int64_t of_dense);
 struct BlockNeeds {
   std::int64_t threads, registers, shared_bytes;
 };
-/// Blocks that a processor is to hold at a time of so many in all: those that it gets, as far as there is room.
+/// Blocks that a processor is to hold at a time of so many in all: those that it gets, as far as there is
+/// room.
 std::int64_t resident_blocks(std::int64_t all, const BlockNeeds& each, const Target& target);
 /// Of a thread that keeps so many sums, so that loads of its code are under way together.
 std::int64_t registers_of_code(std::int64_t sums);

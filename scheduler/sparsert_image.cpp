@@ -1,23 +1,32 @@
 #include <weft/scheduler/sparsert_cut.h>
 #include <weft/scheduler/sparsert_image.h>
+#include <weft/scheduler/whole_runs.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace weft {
 namespace {
 
-// What a processor of an H200 does in a clock: the rate of code is measured, what a clamped read costs fits
-// three measured kernels, the others are assumed (docs/measurements.md). Only ratios matter.
-constexpr std::int64_t processors = 132;
-constexpr double loads_under_way = 16;  ///< of a thread
-constexpr double clocks_of_load = 800;  ///< from global memory
-constexpr double staged_bytes = 40;     ///< read into shared memory
-constexpr double code_rate = 6.8;       ///< of code that is run through once
-constexpr double instructions = 2.4;    ///< issued for all warps
-constexpr double instructions_of_warp = 0.5;
-constexpr double latency = 1500;  ///< clocks in which a block starts and ends
+constexpr std::int64_t processors = 132;  ///< of the GPU that the times below were measured on
 constexpr double bytes_of_instruction = 16;
-constexpr double instructions_of_staged_read = 1, instructions_of_clamped_read = 8;
+constexpr double near_bytes = 24'000;  ///< of code, which a processor has at hand
+
+// Microseconds on an H200, fitted to measured points of staged images (docs/measurements.md).
+constexpr double always = 2.03;               ///< a launch, the first loads, and the results
+constexpr double of_far_code = 0.919e-4;      ///< a byte of code of a processor beyond those at hand
+constexpr double of_all_code = 1.673e-6;      ///< a byte of code of all blocks of filters
+constexpr double of_unshared_code = 0.86e-6;  ///< more for one, where one block alone has those filters
+constexpr double of_tile = 0.034e-4;          ///< a byte that a processor copies into its tiles,
+constexpr double of_copy = 0.152e-4;          ///< or a copy of a few bytes: whichever takes longer
+constexpr double of_read = 0.468e-3;          ///< a read of the tile by a warp
+constexpr double of_instruction = 0.4e-3;     ///< one of a group
+constexpr double of_exchange = 0.487e-3;      ///< a row of sums of a warp through shared memory
+
+// Of reads of the image itself: the instructions fit three measured kernels, the others are assumed.
+constexpr double instructions_of_clamped_read = 8;
+constexpr double loads_under_way = 16;  ///< of a thread
+constexpr double of_load = 0.4;         ///< from global memory
 
 double real(std::int64_t number) {
   return static_cast<double>(number);
@@ -46,7 +55,21 @@ SparseRtConvolution::SparseRtConvolution(const Algorithm& algorithm, std::int64_
     bytes_of_element_ = static_cast<std::int64_t>(size_of(operand.dtype));
     bytes_of_sum_ = static_cast<std::int64_t>(size_of(algorithm.accumulator));
     for (const AffineIndex& index : factor.indices) add_dimension(algorithm, index, loops);
+    std::int64_t begin = factor.indices.back().constant;
+    for (const auto& [name, coefficient] : factor.indices.back().terms) {
+      if (algorithm.index(name).reduction)
+        begin += std::min<std::int64_t>(0, coefficient * (algorithm.index(name).extent.value - 1));
+    }
+    take_whole_runs(begin, operand.shape.back().value);
   }
+}
+
+void SparseRtConvolution::take_whole_runs(std::int64_t begin, std::int64_t whole) {
+  Dimension& last = dimensions_.back();
+  if (last.of_pixel <= 0 || last.of_line != 0 || last.of_group != 0) return;
+  run_ = whole % run_of_tile(bytes_of_element_) == 0 ? run_of_tile(bytes_of_element_) : 1;
+  const Stretch tile = in_whole_runs({begin, last.of_pixels + last.reach}, whole, bytes_of_element_);
+  last.of_pixels = tile.extent - last.reach;
 }
 
 void SparseRtConvolution::add_dimension(const Algorithm& algorithm, const AffineIndex& index,
@@ -65,6 +88,7 @@ void SparseRtConvolution::add_dimension(const Algorithm& algorithm, const Affine
     else if (name != loops.batch)
       d.of_group = coefficient;
   }
+  d.of_pixels = d.of_pixel * (columns_ * column_warps_ - 1);
   dimensions_.push_back(d);
 }
 
@@ -90,19 +114,22 @@ std::int64_t SparseRtConvolution::blocks(const ImageCut<std::int64_t>& cut) cons
 
 double SparseRtConvolution::cost(const ImageCut<std::int64_t>& cut) const {
   const bool staged = cut.staged != 0;
-  const std::int64_t row_blocks = pieces(filters_, cut.rows);
+  const double row_blocks = real(pieces(filters_, cut.rows)), line_blocks = real(pieces(lines_, cut.lines));
   const double density = real(stored_) / std::max(1.0, real(filters_ * sums_));
   const double reads = real(sums_) * (1 - std::pow(1 - density, real(cut.rows)));
-  const double of_read = staged ? instructions_of_staged_read : instructions_of_clamped_read;
-  const double written = real(stored_) / real(row_blocks) + reads * of_read;
-  const double asked = real(warps(cut) * cut.groups * lanes_of_warp * bytes_of_element_) * loads_under_way;
-  const double tile = staged ? real(bytes_of_tile(cut)) / std::min(staged_bytes, asked / clocks_of_load) : 0;
-  const double waited = staged ? 0 : reads / real(cut.groups) / loads_under_way * clocks_of_load;
-  const double code =
-      std::max({written * bytes_of_instruction / code_rate, written * real(warps(cut)) / instructions,
-                written / real(cut.groups) / instructions_of_warp, waited});
-  const double exchange = cut.groups > 1 ? real(2 * cut.groups * cut.rows * warps(cut)) : 0;
-  return real(pieces(blocks(cut), processors)) * (latency + tile + code + exchange);
+  const double written = real(stored_) / row_blocks + reads * (staged ? 1 : instructions_of_clamped_read);
+  const double code = written * bytes_of_instruction, all_code = row_blocks * code;
+  const double each = real(pieces(blocks(cut), processors)), share = real(cut.groups);
+  const double tile = real(bytes_of_tile(cut)), copies = tile / real(bytes_of_element_ * run_);
+  const double staging = std::max(of_tile * tile, of_copy * copies);
+  const double waiting = reads / share / loads_under_way * of_load;
+  const double exchanged = cut.groups > 1 ? 2 * share * real(cut.rows * warps(cut)) : 0;
+  const bool unshared = line_blocks * real(images_) == 1;
+  return always + of_far_code * std::max(0.0, each * code - near_bytes) +
+         (of_all_code + (unshared ? of_unshared_code : 0)) * all_code +
+         each *
+             ((staged ? staging : waiting) + of_read * reads * real(warps(cut)) + of_exchange * exchanged) +
+         of_instruction * written / share;
 }
 
 }  // namespace weft

@@ -50,8 +50,7 @@ class SparseRtConvolution {
     Number bytes(bytes_of_element_);
     for (const Dimension& d : dimensions_) {
       const Number channels = larger(Number(1), cut.rows / Number(filters_of_group_));
-      const Number extent = Number(d.of_line) * (cut.lines - Number(1)) +
-                            Number(d.of_pixel * (columns_ * column_warps_ - 1)) +
+      const Number extent = Number(d.of_line) * (cut.lines - Number(1)) + Number(d.of_pixels) +
                             Number(d.of_group) * (channels - Number(1)) + Number(d.reach);
       const bool channels_last = &d == &dimensions_.back() && d.of_line == 0 && d.of_pixel == 0;
       bytes = bytes * (channels_last ? extent / Number(2) * Number(2) + Number(1) : extent);
@@ -86,20 +85,19 @@ class SparseRtConvolution {
   /// Filters of several groups of channels stay as they are where the knob leaves it open: a block of filters
   /// of many groups would read all their channels.
   SparseRtOrder order(SparseRtOrder knob) const;
-  /// Clocks of a processor, roughly: blocks come in waves; each reads its tile, then runs through its code
-  /// once, and then adds up what the groups have. Code is an instruction for each entry and some for each
-  /// column of the weights with an entry in the block. The rate at which it is read, or at which all warps
-  /// together or one of them issue it, or the loads of a clamped image bound it.
+  /// Microseconds, roughly, fitted to measured points: what a launch always takes, code from afar, tiles,
+  /// reads of them, and what groups hand over. Code is an instruction for each entry and one for each column
+  /// of the weights with an entry in the block, or some where the image itself is read, clamped.
   double cost(const ImageCut<std::int64_t>& cut) const;
 
  private:
   static constexpr std::int64_t lanes_of_warp = 32;
 
-  /// One dimension of the image: how far apart neighbours of each output loop read, and how far filters
-  /// reach.
+  /// One dimension of the image: how far apart neighbours of each output loop read, how much the pixels of a
+  /// line take beyond the first, and how far filters reach.
   struct Dimension {
     std::int64_t of_line = 0, of_pixel = 0, of_group = 0;
-    std::int64_t reach = 1;
+    std::int64_t of_pixels = 0, reach = 1;
   };
 
   static std::int64_t larger(std::int64_t a, std::int64_t b) { return std::max(a, b); }
@@ -109,11 +107,14 @@ class SparseRtConvolution {
 
   std::int64_t blocks(const ImageCut<std::int64_t>& cut) const;
   void add_dimension(const Algorithm& algorithm, const AffineIndex& index, const ConvolutionLoops& loops);
+  /// The last dimension as `stage` takes it, of `whole` elements, the first pixel's first place given.
+  void take_whole_runs(std::int64_t begin, std::int64_t whole);
 
   std::int64_t lines_, pixels_, images_, filters_, sums_, stored_, column_warps_, columns_;
   std::int64_t filters_of_group_ = 1;
   bool has_groups_ = false;
   std::int64_t bytes_of_element_ = 4, bytes_of_sum_ = 4;
+  std::int64_t run_ = 1;  ///< elements of a tile that are copied together
   std::vector<Dimension> dimensions_;
   bool forward_ = true;
 };

@@ -120,9 +120,8 @@ ThreadProgram lower(const ir::Program& program, const Target& target, const Pass
     pipeline.run("order_exchanges", passes::order_exchanges);
     // Places of copies are then constants.
     pipeline.run("write_out_choices", passes::write_out_choices);
-    pipeline.run("lower_copies", [&](ir::Program p) {
-      return passes::lower_copies(std::move(p), threads, target.sm >= 80);
-    });
+    pipeline.run("lower_copies",
+                 [&](ir::Program p) { return passes::lower_copies(std::move(p), threads, target.sm >= 80); });
     pipeline.run("map_threads",
                  [&](ir::Program p) { return passes::map_threads(std::move(p), threads, result.launch); });
     // When the threads are those of one tile, and before loops that index registers are written out.

@@ -30,6 +30,9 @@ bool has_aligned_runs(const ir::Buffer& buffer, std::int64_t run) {
 
 /// Fewer bytes are loaded and stored where their copy would be started: that is early enough as well.
 constexpr std::int64_t least_asynchronous_bytes = 4;
+/// Copies of as many pass the first-level cache by; loads and stores of a tile are faster
+/// (docs/measurements.md).
+constexpr std::int64_t bytes_past_first_cache = 16;
 
 /// A copy in runs of elements of the last dimension that are moved together.
 struct Runs {
@@ -92,15 +95,16 @@ class CopyLowering {
       runs.extents.back() = copy.extents.back() / ir::integer(length);
       break;
     }
-    const bool whole = copy.asynchronous || goes_on_by_itself(copy, runs);
-    runs.started = whole && runs.length * size >= least_asynchronous_bytes;
+    const std::int64_t bytes = runs.length * size;
+    const bool by_itself = bytes < bytes_past_first_cache && goes_on_by_itself(copy, runs);
+    runs.started = (copy.asynchronous || by_itself) && bytes >= least_asynchronous_bytes;
     return runs;
   }
 
   /// Whether the threads start all of the copy before they wait for any of it, though nothing runs ahead: a
-  /// thread that loads more than a few runs has no registers to wait for all of them together.
+  /// thread that loads more than a few elements has no registers to wait for all of them together.
   bool goes_on_by_itself(const ir::Copy& copy, const Runs& runs) const {
-    std::int64_t all = 1;
+    std::int64_t all = runs.length;
     for (const Expr& extent : runs.extents) {
       const std::int64_t* number = ir::integer_value(extent);
       all *= number == nullptr ? most_loads * threads_ + 1 : *number;

@@ -10,6 +10,7 @@
 #include <weft/scheduler/steps/padding.h>
 #include <weft/scheduler/steps/staged_region.h>
 #include <weft/scheduler/steps/staging_request.h>
+#include <weft/scheduler/whole_runs.h>
 
 #include <algorithm>
 #include <set>
@@ -122,6 +123,17 @@ std::variant<std::vector<Span>, Reason> region_of(const Stmt& body, const ir::Bu
   return region;
 }
 
+/// The region in whole runs of its last dimension, which threads copy at once, as far as that is known.
+void widen_to_runs(std::vector<Span>& region, const ir::BufferRef& buffer) {
+  const std::int64_t* begin = ir::integer_value(region.back().begin);
+  const std::int64_t* extent = ir::integer_value(region.back().extent);
+  const std::int64_t* whole = ir::integer_value(buffer->shape.back());
+  if (begin == nullptr || extent == nullptr || whole == nullptr) return;
+  const auto bytes = static_cast<std::int64_t>(size_of(buffer->dtype));
+  const Stretch widened = in_whole_runs({*begin, *extent}, *whole, bytes);
+  region.back() = {ir::integer(widened.begin), ir::integer(widened.extent)};
+}
+
 /// Whether a tile of this shape is a multiple of what the swizzle repeats after: then it is the image of
 /// what is copied.
 bool holds_whole_lines(const std::vector<Expr>& shape, DType dtype, int swizzle) {
@@ -171,7 +183,12 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
                                         const Ring& ring) {
   auto found = region_of(body, buffer, program, context);
   if (auto* refused = std::get_if<Reason>(&found)) return *refused;
-  const auto& region = std::get<std::vector<Span>>(found);
+  auto& region = std::get<std::vector<Span>>(found);
+  // A ring takes one copy an iteration; there the conditions stay.
+  const std::vector<bool> marks =
+      ring.depth > 1 ? std::vector<bool>()
+                     : marks_padding(loads_of(body, buffer), inner_loops(body), region.size());
+  if (context.target.is_gpu() && !marks.empty() && !marks.back()) widen_to_runs(region, buffer);
   ir::Copy copy{nullptr, {}, buffer, {}, {}, context.step, ring.depth > 1, {}};
   if (ring.depth > 1) copy.destination_begin.push_back(ring.slot);
   for (const Span& span : region) {
@@ -188,10 +205,6 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
                        ir::Access::read_write, shape, buffer->non_negative));
   if (is_image) tile->swizzle = buffer->swizzle;
   copy.destination = tile;
-  // A ring takes one copy an iteration; there the conditions stay.
-  const std::vector<bool> marks =
-      ring.depth > 1 ? std::vector<bool>()
-                     : marks_padding(loads_of(body, buffer), inner_loops(body), region.size());
   const Stmt rest = with_loads(body, buffer, [&](const ir::Load& load) {
     std::vector<Expr> indices;
     if (ring.depth > 1) indices.push_back(ring.slot);
@@ -348,13 +361,13 @@ std::optional<Reason> check_place(const ir::Program& program, const StagingReque
 /// the iteration reads of T is copied; the reads become reads of the copy. Where an index comes from data (a
 /// column number), all places that it can take are copied, with zeros for those outside of T: the lines of a
 /// block of an image and those around them that a filter reaches; the whole dimension where nothing is known.
-/// Reads a constant apart become one region. With a depth beyond 1 the copies go to that many buffers in
-/// turn, and a GPU starts them depth - 1 iterations ahead. Preconditions: 1 the loop exists; 2 the scope is
-/// shared or registers; 3 the loop's body reads T and T is an input; 4 the region has a constant size; 5
-/// (shared) no warp, lane or thread loop stands around the copy; 6 the place depends on no tile made further
-/// inside; 7 a depth is 1 to 8, beyond 1 in shared memory and on sm_80 or newer; 8 beyond 1, the loop is
-/// serial or unrolled and its copies have one depth; 9 beyond 1, the place of the copy is known before the
-/// iteration.
+/// On a GPU a tile that reaches over the ends of the last dimension holds whole runs of it, of 8 bytes. Reads
+/// a constant apart become one region. With a depth beyond 1 the copies go to that many buffers in turn, and
+/// a GPU starts them depth - 1 iterations ahead. Preconditions: 1 the loop exists; 2 the scope is shared or
+/// registers; 3 the loop's body reads T and T is an input; 4 the region has a constant size; 5 (shared) no
+/// warp, lane or thread loop stands around the copy; 6 the place depends on no tile made further inside; 7 a
+/// depth is 1 to 8, beyond 1 in shared memory and on sm_80 or newer; 8 beyond 1, the loop is serial or
+/// unrolled and its copies have one depth; 9 beyond 1, the place of the copy is known before the iteration.
 StepResult apply_stage(const ir::Program& program, const Step& step, const StepContext& context) {
   const StagingRequest request = staging_request_of(step);
   if (auto refused = check_place(program, request)) return *refused;

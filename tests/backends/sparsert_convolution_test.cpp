@@ -169,6 +169,26 @@ TEST(SparseRtConvolution, GroupsOfChannels) {
 }
 
 /// The end of a residual block, of one image without a batch.
+/// The first filters keep everything, the others little.
+TEST(SparseRtConvolution, UnevenFiltersAreDealt) {
+  const Convolution c = padded_convolution(4, 16, {9, 7});
+  Array dense = random_array(DType::f32, {16, 4, 3, 3}, 5);
+  for (std::int64_t i = 4 * 36; i < dense.size(); ++i) {
+    if (i % 9 != 0) dense.set(i, 0);
+  }
+  const Algorithm algorithm = convolution_algorithm(c, DType::f32);
+  const SharedWeights weights = in_csr(from_dense(dense, "uneven"));
+  Array b = random_array(DType::f32, {1, 4, 9, 7}, 7);
+  Array out(DType::f32, {1, 16, 9, 7});
+  for (const auto& [order, dealt] :
+       {std::pair(SparseRtOrder::chosen, true), std::pair(SparseRtOrder::given, false)}) {
+    const Schedule schedule = sparsert(algorithm, weights, target_named("sm_80"),
+                                       {.rows = 4, .image = SparseRtImage::staged, .order = order});
+    EXPECT_EQ(schedule.weights()->format().text().find("dealt") != std::string::npos, dealt);
+    expect_right(schedule, Arguments{{{"B", &b}, {"C", &out}}, {}}, "C");
+  }
+}
+
 TEST(SparseRtConvolution, BiasResidualAndReluAreFused) {
   WEFT_INDEX(f);
   WEFT_INDEX(p);

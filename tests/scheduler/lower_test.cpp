@@ -81,6 +81,21 @@ TEST(Lower, CopiesOnTheCpuAreVectors) {
   EXPECT_THAT(text, testing::HasSubstr("B.shared.element0_1 in 0 .. 32  # vectorized"));
 }
 
+std::string lowered_with_tile(const char* target, std::int64_t columns) {
+  auto s = test::spmm_schedule(target, formats::csr(), columns);
+  s.split(n = 64).bind(n.outer, block_x).stage("B", shared, at = n.outer).bind(n.inner, thread);
+  return ir::print(lower(s.program(), s.target()).program);
+}
+
+/// A thread loads 20 elements, one at a time where lines are no multiple of four.
+TEST(Lower, TilesOfManyShortLoadsAreCopiesThatGoOnByThemselves) {
+  const std::string text = lowered_with_tile("sm_80", 99);
+  EXPECT_THAT(text, testing::HasSubstr("# asynchronous"));
+  EXPECT_THAT(text, testing::HasSubstr("wait for groups of copies but 0"));
+  EXPECT_THAT(lowered_with_tile("sm_80", 100), testing::Not(testing::HasSubstr("# asynchronous")));
+  EXPECT_THAT(lowered_with_tile("sm_75", 99), testing::Not(testing::HasSubstr("# asynchronous")));
+}
+
 TEST(Lower, SumsOfAGpuAskNothing) {
   auto columns = test::spmm_schedule("sm_80");  // 100 columns
   columns.split(n = 3).reorder(n.outer, k, n.inner).unroll(n.inner).bind(n.outer, block_x).bind(m, block_y);
