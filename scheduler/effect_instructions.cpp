@@ -125,6 +125,7 @@ void add_barriers(std::vector<Instruction>& rows) {
       effect("mbarrier_arrive_copies", 80, {i32}, "cp.async.mbarrier.arrive.noinc.shared.b64 [$0];"));
   rows.push_back(effect("fence_mbarrier_init", 90, {}, "fence.mbarrier_init.release.cluster;"));
   rows.push_back(effect("fence_async", 90, {}, "fence.proxy.async.shared::cta;"));
+  rows.push_back(effect("fence_of_block", 70, {}, "fence.acq_rel.cta;"));
   // To shared memory, from global memory, bytes, the barrier that counts them.
   rows.push_back(
       effect("bulk_copy", 90, {i32, i64, i32, i32},

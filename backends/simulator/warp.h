@@ -201,6 +201,7 @@ class Warp {
   }
   void give_vote(bool outcome, std::uint32_t count);
   std::uint64_t cluster_phase = 0;  ///< of the cluster's barrier when the warp last arrived there
+  bool loads_matrices = false;      ///< by ldmatrix, since its last fence or barrier
 
   /// Blocks until somebody calls wake(); stops a quantum after a fruitless look at a barrier.
   void block_here() { is_blocked_ = true; }

@@ -236,8 +236,12 @@ class Roles {
     const Stmt compute = with_pending(with_slot(rest_, ring_, slot()), 1);
     const Stmt finish = with_pending(with_slot(rest_, ring_, number(0)), -1);
     const Expr turn = ir::load(turn_, {});
+    // ptxas lets an arrival overtake loads of fragments; copies could then reach what they still read.
+    const bool by_loads = loads_fragments(rest_);
     const auto release = [&](const Expr& buffer) {
-      return by_one_lane(ir::execute("mbarrier_arrive", {ir::load(empty_, {buffer})}));
+      const Stmt arrive = by_one_lane(ir::execute("mbarrier_arrive", {ir::load(empty_, {buffer})}));
+      if (!by_loads) return arrive;
+      return ir::block({ir::execute("fence_of_block"), ir::execute("barrier_of_warp"), arrive});
     };
     const Expr before = (turn + (ring_.buffers - 1)) % number(ring_.buffers);
     const Expr is_first = ir::equal(ir::variable(loop.name), loop.begin);
@@ -250,6 +254,18 @@ class Roles {
     if (!overlaps) return ir::for_loop(std::move(changed));
     const Stmt last = ir::if_then(number(0) < loop.extent, release(before));
     return ir::block({ir::for_loop(std::move(changed)), finish, last});
+  }
+
+  /// Whether tiles are read by loads of the lanes, which nothing waits for, rather than by the instruction.
+  static bool loads_fragments(const Stmt& stmt) {
+    bool found = false;
+    ir::visit(stmt, [&](const Stmt& s) {
+      const auto* operation = s.as<ir::TensorOperation>();
+      if (operation == nullptr) return;
+      for (const TensorInstruction& row : tensor_instructions())
+        found = found || (row.executed == operation->instruction && row.place == TensorOperands::registers);
+    });
+    return found;
   }
 
   /// Whether the next iteration may begin beside it: codes are loaded into registers that the instruction

@@ -148,6 +148,12 @@ TEST(TensorKernels, WarpsTakeRolesOnHopper) {
                         128, 500, 400, 264);
 }
 
+/// What multiplies out of registers has to be done with its loads before a buffer is given back.
+TEST(TensorKernels, WarpsThatLoadFragmentsTakeRoles) {
+  expect_products_right({"sm_90a", {.columns = 128, .depth = 3, .roles = true, .persistent = true}}, 32, 70,
+                        400, 136);
+}
+
 TEST(TensorKernels, BlocksWithOneTileEach) {
   const Knobs knobs{.columns = 128,
                     .warp_rows = 64,

@@ -75,6 +75,7 @@ namespace {
 using ptx::Instruction;
 
 void gather(Warp& warp, NamedBarrier& barrier) {
+  warp.loads_matrices = false;
   barrier.gathered.join(warp.view());
   warp.tick();
 }
@@ -210,6 +211,7 @@ void fence(Warp& warp, const Operation&) {
   warp.heard() = View();
   view.fenced = view.seen;
   view.fenced_in_block = Knowledge();
+  warp.loads_matrices = false;
   warp.tick();
 }
 
@@ -217,6 +219,7 @@ void fence(Warp& warp, const Operation&) {
 void fence_in_block(Warp& warp, const Operation&) {
   warp.view().seen.join(warp.heard().fenced_in_block);
   warp.view().fenced_in_block = warp.view().seen;
+  warp.loads_matrices = false;
   warp.tick();
 }
 

@@ -36,6 +36,7 @@ void load(Warp& warp, const Operation& operation) {
   const auto addresses = warp.addresses(operation, static_cast<std::size_t>(count));
   const Pointers from =
       warp.reach(operation, operation.space, addresses.data(), address_lanes(count), row_bytes, Access::read);
+  warp.loads_matrices = true;
   for (int which = 0; which < count; ++which) {
     std::array<std::array<std::uint16_t, 8>, rows_of_matrix> values{};
     for (int row = 0; row < rows_of_matrix; ++row)

@@ -104,6 +104,12 @@ void run_arrive(Warp& warp, const Operation& operation) {
   for_each_active(warp, [&](int lane) {
     MemoryBarrier* barrier = find_barrier(warp, operation, addresses[static_cast<std::size_t>(lane)]);
     if (barrier == nullptr) return;
+    if (warp.loads_matrices)
+      warp.report(
+          operation, "early arrival",
+          "ldmatrix may still read what copies write after this: only a fence (fence.acq_rel.cta, then "
+          "bar.warp.sync) or a barrier waits for it",
+          lane);
     if (operation.results == 1 && !warp.is_sink(operation, 0))
       warp.result<std::uint64_t>(operation, 0)[lane] = barrier->phase;
     if ((operation.variant & relaxed) == 0) barrier->gathered.join(warp.view());

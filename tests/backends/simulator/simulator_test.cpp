@@ -107,6 +107,7 @@ std::vector<Case> meetings() {
       "@%p1 mbarrier.arrive.shared.b64 %l5, [%r5];\n";
   const std::string two_of_four =
       "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra first;\nsetp.ge.u32 %p2, %r1, 64;\n@%p2 bra done;\n";
+  const std::string load = fill_tile + "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r2}, [%r8];\n";
   const std::string wait =
       "again: // here\nmbarrier.try_wait.parity.shared.b64 %p2, [%r5], 0;  // here\n@!%p2 bra again;  // "
       "here\n";
@@ -133,6 +134,11 @@ std::vector<Case> meetings() {
       {"WaitsForAnArrivalThatNeverComes", "deadlock", init + wait,
        init + "@%p1 mbarrier.arrive.shared.b64 %l5, [%r5];\n" + wait,
        "waits for something that nobody will do", ""},
+      {"ArrivalBesideLdmatrix", "early arrival",
+       init + "bar.sync 0;\n" + load + "@%p1 mbarrier.arrive.shared.b64 %l5, [%r5];  // here\n" + wait,
+       init + "bar.sync 0;\n" + load + "fence.acq_rel.cta;\nbar.warp.sync 0xffffffff;\n" +
+           "@%p1 mbarrier.arrive.shared.b64 %l5, [%r5];\n" + wait,
+       "ldmatrix may still read", ""},
       {"Trap", "trap", "setp.eq.u32 %p1, %r1, 5;\n@%p1 trap;  // here",
        "setp.eq.u32 %p1, %r1, 50;\n@%p1 trap;", "gave up", ""},
       {"DivergedShuffle", "diverged",
