@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace weft {
 
@@ -19,6 +20,9 @@ RandomForest::RandomForest(const TrainingSet& set, const ForestOptions& options)
     trees_.push_back(fit_tree(set, tree, std::move(drawn)));
   }
 }
+
+RandomForest::RandomForest(std::vector<DecisionTree> trees, std::size_t classes, std::size_t width)
+    : classes_(classes), width_(width), trees_(std::move(trees)) {}
 
 std::vector<int> RandomForest::ranking(std::span<const double> features) const {
   std::vector<int> votes(classes_);

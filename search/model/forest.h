@@ -20,10 +20,13 @@ struct ForestOptions {
 class RandomForest {
  public:
   RandomForest(const TrainingSet& set, const ForestOptions& options);
+  /// A forest that was stored: trees over `width` features, leaves of `classes`.
+  RandomForest(std::vector<DecisionTree> trees, std::size_t classes, std::size_t width);
 
   /// The classes that have votes, those with the most first, of as many the lowest.
   std::vector<int> ranking(std::span<const double> features) const;
   int predict(std::span<const double> features) const { return ranking(features).front(); }
+  const std::vector<DecisionTree>& trees() const { return trees_; }
   /// Mean over the trees.
   std::vector<double> importance() const;
 

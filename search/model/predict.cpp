@@ -50,10 +50,12 @@ Prediction unasked(const SpaceProblem& problem, const Target& target) {
 }  // namespace
 
 Prediction predict(const Predictor& predictor, const SpaceProblem& problem, const Target& target,
-                   const DeviceNumbers& device) {
+                   const DeviceNumbers& device, RankedBy by) {
   const ProblemSummary summary = summary_of(problem.algorithm, *problem.matrix, problem.format, 4096);
   std::vector<Prediction::PassedOver> passed_over;
-  for (const Configuration* configuration : predictor.ranking(features_of(summary, device))) {
+  const FeatureValues values = features_of(summary, device);
+  const auto ranked = by == RankedBy::tree ? predictor.ranking(values) : predictor.ranking_by_forest(values);
+  for (const Configuration* configuration : ranked) {
     std::string reason;
     if (std::optional<Prediction> found = tried(*configuration, problem, target, reason)) {
       found->passed_over = std::move(passed_over);

@@ -4,6 +4,7 @@
 #include <weft/search/model/predictor.h>
 #include <weft/search/space.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,18 +15,21 @@ struct Prediction {
   /// What --recipe takes: "shfl_bw:tile_m=64,…"; the recipe alone where it chose for itself.
   std::string recipe;
   KnobValues point;        ///< empty where the recipe chose for itself
-  bool from_tree = false;  ///< else none of the leaf's configurations fits the problem and the target
+  bool from_tree = false;  ///< else none that the model ranks fits the problem and the target
   struct PassedOver {
     std::string configuration;
     std::string reason;
   };
-  std::vector<PassedOver> passed_over;  ///< configurations of the leaf before this one
+  std::vector<PassedOver> passed_over;  ///< configurations that were ranked before this one
 };
 
-/// The first configuration of the leaf's ranking that is feasible, and whose schedule its recipe makes; where
+/// Whose ranking is asked.
+enum class RankedBy : std::uint8_t { tree, forest };
+
+/// The first configuration of the ranking that is feasible, and whose schedule its recipe makes; where
 /// there is none, what the recipe for the format chooses for itself, at last the default schedule. There is
 /// always one. Throws as default_schedule() where not even that can be made.
 Prediction predict(const Predictor& predictor, const SpaceProblem& problem, const Target& target,
-                   const DeviceNumbers& device);
+                   const DeviceNumbers& device, RankedBy by = RankedBy::tree);
 
 }  // namespace weft

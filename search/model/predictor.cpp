@@ -67,6 +67,19 @@ Json json_of_node(const DecisionTree::Node& node) {
   return json;
 }
 
+Json json_of_nodes(const DecisionTree& tree) {
+  Json json = Json::array();
+  for (const DecisionTree::Node& node : tree.nodes()) json.push_back(json_of_node(node));
+  return json;
+}
+
+Json json_of_forest(const Predictor::Forest& forest) {
+  Json json{{"accuracy", forest.accuracy}, {"mean", forest.mean}, {"worst", forest.worst}};
+  json["trees"] = Json::array();
+  for (const DecisionTree& tree : forest.trees.trees()) json["trees"].push_back(json_of_nodes(tree));
+  return json;
+}
+
 Json json_of_training(const Predictor::Training& training) {
   const TreeOptions& options = training.options;
   Json json{{"problems", training.problems},
@@ -84,6 +97,13 @@ Json json_of_training(const Predictor::Training& training) {
   return json;
 }
 
+std::vector<const Configuration*> named(const std::vector<Configuration>& classes,
+                                        const std::vector<int>& numbers) {
+  std::vector<const Configuration*> ranked;
+  for (const int number : numbers) ranked.push_back(&classes[static_cast<std::size_t>(number)]);
+  return ranked;
+}
+
 /// Checks while it reads; every complaint names the file.
 class Reading {
  public:
@@ -97,17 +117,30 @@ class Reading {
     for (const Json& one : json_.at("classes"))
       predictor.classes.push_back({one.at("recipe").get<std::string>(), one.at("config").get<KnobValues>()});
     if (predictor.classes.empty()) refuse("no classes", "at least one");
-    std::vector<DecisionTree::Node> nodes;
-    for (const Json& one : json_.at("nodes")) nodes.push_back(node(one, predictor.classes.size()));
-    check(nodes);
-    predictor.tree = DecisionTree(std::move(nodes));
+    predictor.tree = tree(json_.at("nodes"), predictor.classes.size());
     read_training(json_.at("training"), predictor.training);
+    if (json_.contains("forest")) predictor.forest = forest(json_.at("forest"), predictor.classes.size());
     return predictor;
   }
 
  private:
   [[noreturn]] void refuse(std::string found, std::string accepted) const {
     throw UserError({"a decision tree cannot be read", origin_, std::move(found), std::move(accepted)});
+  }
+
+  DecisionTree tree(const Json& json, std::size_t classes) const {
+    std::vector<DecisionTree::Node> nodes;
+    for (const Json& one : json) nodes.push_back(node(one, classes));
+    check(nodes);
+    return DecisionTree(std::move(nodes));
+  }
+
+  Predictor::Forest forest(const Json& json, std::size_t classes) const {
+    std::vector<DecisionTree> trees;
+    for (const Json& one : json.at("trees")) trees.push_back(tree(one, classes));
+    if (trees.empty()) refuse("a forest without trees", "at least one");
+    return {RandomForest(std::move(trees), classes, feature_count), json.at("accuracy").get<double>(),
+            json.at("mean").get<double>(), json.at("worst").get<double>()};
   }
 
   DecisionTree::Node node(const Json& json, std::size_t classes) const {
@@ -167,13 +200,16 @@ class Reading {
 }  // namespace
 
 std::vector<const Configuration*> Predictor::ranking(const FeatureValues& values) const {
-  std::vector<const Configuration*> ranked;
-  for (const int number : tree.ranking(values)) ranked.push_back(&classes[static_cast<std::size_t>(number)]);
-  return ranked;
+  return named(classes, tree.ranking(values));
 }
 
-Predictor make_predictor(const TimingTable& table, const std::vector<int>& labels,
-                         const TreeOptions& options) {
+std::vector<const Configuration*> Predictor::ranking_by_forest(const FeatureValues& values) const {
+  internal_check(forest.has_value(), "a predictor without a forest is asked for its votes");
+  return named(classes, forest->trees.ranking(values));
+}
+
+Predictor make_predictor(const TimingTable& table, const std::vector<int>& labels, const TreeOptions& options,
+                         const ForestOptions* forest) {
   const std::vector<int> classes = distinct(labels);
   std::vector<std::size_t> problems;
   std::set<std::string> matrices, targets;
@@ -183,7 +219,9 @@ Predictor make_predictor(const TimingTable& table, const std::vector<int>& label
     targets.insert(table.problems[i].target);
   }
   Predictor predictor;
-  predictor.tree = fit_tree(training_set(table, problems, labels, classes), options);
+  const TrainingSet set = training_set(table, problems, labels, classes);
+  predictor.tree = fit_tree(set, options);
+  if (forest != nullptr) predictor.forest = {RandomForest(set, *forest), 0, 0, 0};
   for (const int number : classes)
     predictor.classes.push_back(table.configurations[static_cast<std::size_t>(number)]);
   predictor.training.problems = problems.size();
@@ -204,8 +242,8 @@ std::string json_of(const Predictor& predictor) {
   json["classes"] = Json::array();
   for (const Configuration& one : predictor.classes)
     json["classes"].push_back({{"recipe", one.recipe}, {"config", one.point}});
-  json["nodes"] = Json::array();
-  for (const DecisionTree::Node& node : predictor.tree.nodes()) json["nodes"].push_back(json_of_node(node));
+  json["nodes"] = json_of_nodes(predictor.tree);
+  if (predictor.forest) json["forest"] = json_of_forest(*predictor.forest);
   return json.dump(1) + "\n";
 }
 

@@ -1,10 +1,13 @@
 // A decision tree with the configurations that it chooses between: what `weft train` makes, `weft predict`
-// asks, and a program carries along as `if` statements.
+// asks, and a program carries along as `if` statements. A random forest over the same configurations may
+// stand beside it.
 #pragma once
 
 #include <weft/search/model/decision_tree.h>
+#include <weft/search/model/forest.h>
 #include <weft/search/model/timing_table.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,17 +26,27 @@ struct Predictor {
     double accuracy = 0, mean = 0, worst = 0;  ///< validation.h; 0 where it was not validated
   };
 
+  /// How a forest did, which stands beside the tree.
+  struct Forest {
+    RandomForest trees;  ///< over features_of()
+    double accuracy = 0, mean = 0, worst = 0;
+  };
+
   DecisionTree tree;  ///< over features_of()
+  std::optional<Forest> forest;
   std::vector<Configuration> classes;
   Training training;
 
-  /// Configurations for these features, the best first: at least one, at most eight.
+  /// Configurations for these features, the best first: at least one; of the tree at most eight.
   std::vector<const Configuration*> ranking(const FeatureValues& values) const;
+  /// The same by the forest, which there has to be.
+  std::vector<const Configuration*> ranking_by_forest(const FeatureValues& values) const;
 };
 
-/// Learns from all problems of the table. `labels` has a configuration for each of them.
-Predictor make_predictor(const TimingTable& table, const std::vector<int>& labels,
-                         const TreeOptions& options);
+/// Learns from all problems of the table. `labels` has a configuration for each of them. Without a forest
+/// where `forest` is null.
+Predictor make_predictor(const TimingTable& table, const std::vector<int>& labels, const TreeOptions& options,
+                         const ForestOptions* forest = nullptr);
 
 /// The tree for people: a line a comparison or leaf, with the samples of the leaf and how much slower than
 /// the best they are in the mean.

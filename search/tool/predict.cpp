@@ -23,6 +23,7 @@ struct PredictVerb {
   ProblemOptions problem;
   std::string tree;
   std::string target;
+  bool forest = false;
   bool json = false;
 };
 
@@ -34,15 +35,26 @@ Predictor read_predictor(const std::string& path) {
 }
 
 /// From the sizes of a problem to the number of a class, the mean of many.
-double decision_nanoseconds(const Predictor& predictor, const ProblemSummary& summary,
+double decision_nanoseconds(const Predictor& predictor, RankedBy by, const ProblemSummary& summary,
                             const DeviceNumbers& device) {
-  constexpr int times = 10'000;
+  const int times = by == RankedBy::tree ? 10'000 : 100;
   using Clock = std::chrono::steady_clock;
   [[maybe_unused]] volatile int kept = 0;
   const Clock::time_point begin = Clock::now();
-  for (int i = 0; i < times; ++i) kept = predictor.tree.predict(features_of(summary, device));
+  for (int i = 0; i < times; ++i) {
+    const FeatureValues values = features_of(summary, device);
+    kept = by == RankedBy::tree ? predictor.tree.predict(values) : predictor.forest->trees.predict(values);
+  }
   const std::chrono::duration<double, std::nano> spent = Clock::now() - begin;
   return spent.count() / times;
+}
+
+RankedBy model_of(const PredictVerb& options, const Predictor& predictor) {
+  if (!options.forest) return RankedBy::tree;
+  if (!predictor.forest)
+    throw UserError({"there is no forest to ask", "--forest", options.tree + " has a tree alone",
+                     "a file that weft train --keep-forest wrote"});
+  return RankedBy::forest;
 }
 
 void warn_of_target(const Predictor& predictor, const Target& target) {
@@ -58,8 +70,8 @@ void print_passed_over(const Prediction& found) {
   std::map<std::string, int> reasons;
   for (const Prediction::PassedOver& one : found.passed_over) ++reasons[one.reason];
   for (const auto& [reason, times] : reasons)
-    fmt::print(stderr, "passed over {} {} of the leaf: {}\n", times,
-               times == 1 ? "configuration" : "configurations", reason);
+    fmt::print(stderr, "passed over {} {}: {}\n", times, times == 1 ? "configuration" : "configurations",
+               reason);
 }
 
 nlohmann::ordered_json json_of_passed_over(const Prediction& found) {
@@ -71,6 +83,7 @@ nlohmann::ordered_json json_of_passed_over(const Prediction& found) {
 
 int run(const PredictVerb& options) {
   const Predictor predictor = read_predictor(options.tree);
+  const RankedBy by = model_of(options, predictor);
   const bool named = !options.target.empty() || predictor.training.targets.empty();
   const Target& target = target_named(named ? options.target : predictor.training.targets.front());
   warn_of_target(predictor, target);
@@ -78,17 +91,18 @@ int run(const PredictVerb& options) {
   const SpaceProblem what{problem.algorithm, std::make_shared<const WeightMatrix>(problem.matrix),
                           problem.weights->format()};
   const DeviceNumbers device = device_numbers(target);
-  const Prediction found = predict(predictor, what, target, device);
+  const Prediction found = predict(predictor, what, target, device, by);
   const ProblemSummary summary = summary_of(what.algorithm, *what.matrix, what.format);
   const DecisionTree::Node& leaf =
       predictor.tree.nodes()[predictor.tree.leaf_of(features_of(summary, device))];
-  const double nanoseconds = decision_nanoseconds(predictor, summary, device);
+  const double nanoseconds = decision_nanoseconds(predictor, by, summary, device);
   const std::string name = found.recipe.substr(0, found.recipe.find(':'));
   const Bound bound = bound_of(summary, name, found.point, target);
+  const char* model = by == RankedBy::tree ? "tree" : "forest";
   if (options.json) {
     const nlohmann::ordered_json json{{"recipe", found.recipe},
                                       {"config", found.point},
-                                      {"from", found.from_tree ? "tree" : "default"},
+                                      {"from", found.from_tree ? model : "default"},
                                       {"passed_over", json_of_passed_over(found)},
                                       {"target", target.name},
                                       {"leaf", {{"problems", leaf.samples}, {"slow_down", leaf.slow_down}}},
@@ -100,10 +114,14 @@ int run(const PredictVerb& options) {
   }
   print_passed_over(found);
   if (!found.from_tree)
-    fmt::print(stderr, "no configuration of the leaf fits: what the recipe chooses for itself\n");
+    fmt::print(stderr, "no configuration of the {} fits: what the recipe chooses for itself\n", model);
   fmt::print("{}\n", found.recipe);
-  fmt::print("decided in {:.0f} ns; leaf of {} {}, {:.3f} of the best time\n", nanoseconds, leaf.samples,
-             leaf.samples == 1 ? "problem" : "problems", leaf.slow_down);
+  if (by == RankedBy::tree) {
+    fmt::print("decided in {:.0f} ns; leaf of {} {}, {:.3f} of the best time\n", nanoseconds, leaf.samples,
+               leaf.samples == 1 ? "problem" : "problems", leaf.slow_down);
+  } else {
+    fmt::print("decided in {:.0f} ns by {} trees\n", nanoseconds, predictor.forest->trees.trees().size());
+  }
   if (target.is_gpu())
     fmt::print("about {} by the analytic bound, {} bounds it\n", text_of_microseconds(bound.microseconds),
                name_of(bound.by));
@@ -121,6 +139,7 @@ void add_predict(CLI::App& app, Action& action) {
       "does not, the next of its leaf is taken, and at last what the recipe chooses for itself.\n"
       "Example: weft predict --tree tree.json --weights ffn1.npy --dtype f16 --format shfl_bw:V=64 --n 196");
   verb->add_option("--tree", options->tree, "what weft train wrote")->required();
+  verb->add_flag("--forest", options->forest, "ask the random forest that is stored beside the tree");
   verb->add_option("--target", options->target, "sm_80, sm_90a, …; the first that the tree learnt from");
   add_problem_flags(*verb, options->problem);
   verb->add_flag("--json", options->json, "one JSON document");

@@ -30,6 +30,7 @@ struct TrainVerb {
   int trees = 100;
   std::uint64_t seed = 1;
   bool raw = false;
+  bool keep_forest = false;
   bool json = false;
 };
 
@@ -88,10 +89,21 @@ int run(const TrainVerb& options) {
       study(table, how, [](const std::string& text) { fmt::print(stderr, "judging: {}\n", text); });
   Labelling labelling = how.validation.labelling;
   labelling.normalised = !options.raw;
-  const auto line = std::ranges::find_if(found.lines, [&](const StudyLine& one) {
-    return one.model == "decision tree" && one.normalised == labelling.normalised;
-  });
-  Predictor predictor = make_predictor(table, labelling(table), line->tree);
+  const auto line_of = [&](const char* model) {
+    return std::ranges::find_if(found.lines, [&](const StudyLine& one) {
+      return one.model == model && one.normalised == labelling.normalised;
+    });
+  };
+  const auto line = line_of("decision tree");
+  const ForestOptions forest{.trees = options.trees};
+  Predictor predictor =
+      make_predictor(table, labelling(table), line->tree, options.keep_forest ? &forest : nullptr);
+  if (predictor.forest) {
+    const Score& score = line_of("random forest")->score;
+    predictor.forest->accuracy = score.accuracy;
+    predictor.forest->mean = score.mean;
+    predictor.forest->worst = score.worst;
+  }
   predictor.training.normalised = labelling.normalised;
   predictor.training.threshold = options.threshold;
   predictor.training.accuracy = line->score.accuracy;
@@ -145,6 +157,8 @@ void add_train(CLI::App& app, Action& action) {
   verb->add_option("--forest", options->trees, "trees of the random forest")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
+  verb->add_flag("--keep-forest", options->keep_forest,
+                 "store the forest beside the tree: weft predict --forest asks it");
   verb->add_option("--seed", options->seed, "of the forest's and the curve's drawings")
       ->capture_default_str();
   verb->add_option("--emit", options->emit, "c, cpp: the tree as if statements, beside -o")

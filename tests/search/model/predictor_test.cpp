@@ -38,6 +38,21 @@ TEST(Predictor, is_the_same_after_it_was_stored) {
   }
 }
 
+TEST(Predictor, a_forest_is_the_same_after_it_was_stored) {
+  const TimingTable table = made_times(80, 0.03, 21);
+  const ForestOptions options{.trees = 7};
+  const Predictor predictor = make_predictor(table, Labelling()(table), {}, &options);
+  const Predictor again = predictor_of(json_of(predictor), "tree.json");
+  EXPECT_EQ(json_of(again), json_of(predictor));
+  ASSERT_TRUE(again.forest);
+  EXPECT_EQ(again.forest->trees.trees().size(), 7U);
+  for (const TimingTable::Problem& problem : made_times(30, 0, 4).problems) {
+    EXPECT_EQ(again.ranking_by_forest(problem.features).front()->text(),
+              predictor.ranking_by_forest(problem.features).front()->text());
+  }
+  EXPECT_FALSE(predictor_of(json_of(made_predictor()), "tree.json").forest);
+}
+
 TEST(Predictor, prints_comparisons_and_leaves) {
   const std::string text = text_of(made_predictor({.max_height = 2}));
   EXPECT_THAT(text, HasSubstr(" <= "));
@@ -79,6 +94,13 @@ TEST(Predictor, refuses_files_that_are_no_trees) {
   EXPECT_TRUE(refused(broken.dump()));
   broken = good;
   broken["nodes"].back()["ranking"] = nlohmann::json::array();
+  EXPECT_TRUE(refused(broken.dump()));
+  broken = good;
+  broken["forest"] = {{"accuracy", 1}, {"mean", 1}, {"worst", 1}, {"trees", nlohmann::json::array()}};
+  EXPECT_TRUE(refused(broken.dump()));
+  broken["forest"]["trees"].push_back(good["nodes"]);
+  EXPECT_FALSE(refused(broken.dump()));
+  broken["forest"]["trees"][0][0]["left"] = 0;
   EXPECT_TRUE(refused(broken.dump()));
 }
 

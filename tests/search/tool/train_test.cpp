@@ -130,6 +130,24 @@ TEST_F(TrainVerb, refuses_what_it_cannot_learn_from) {
   EXPECT_THAT(answer.errors, HasSubstr("no right trial measured by model"));
 }
 
+TEST_F(TrainVerb, predict_asks_a_forest_that_was_kept) {
+  ASSERT_EQ(call_weft({"train", "--db", path("t.jsonl"), "--forest", "5", "-o", path("tree.json")}).code, 0);
+  make_weights();
+  const std::vector<std::string> ask{"predict",     "--tree",   path("tree.json"), "--weights",
+                                     path("w.npy"), "--format", "shfl_bw:V=64",    "--n",
+                                     "196",         "--forest", "--json"};
+  const Answer without = call_weft(ask);
+  EXPECT_EQ(without.code, 2);
+  EXPECT_THAT(without.errors, HasSubstr("--keep-forest"));
+  ASSERT_EQ(
+      call_weft({"train", "--db", path("t.jsonl"), "--forest", "5", "--keep-forest", "-o", path("tree.json")})
+          .code,
+      0);
+  const Answer answer = call_weft(ask);
+  ASSERT_EQ(answer.code, 0) << answer.errors;
+  EXPECT_THAT(nlohmann::json::parse(answer.out).at("from"), testing::AnyOf("forest", "default"));
+}
+
 TEST_F(TrainVerb, predict_answers_with_a_recipe_that_fits) {
   ASSERT_EQ(call_weft({"train", "--db", path("t.jsonl"), "--forest", "5", "-o", path("tree.json")}).code, 0);
   make_weights();
