@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace weft::report {
 namespace {
@@ -44,6 +45,10 @@ class Drawing {
     }
     x_ = scale_of(xs, chart.logarithmic_x);
     y_ = scale_of(ys, chart.logarithmic_y);
+    if (chart.most_x && x_.last > *chart.most_x) {
+      x_.last = *chart.most_x;
+      std::erase_if(x_.ticks, [this](double tick) { return tick > x_.last; });
+    }
   }
 
   std::string operator()() {
@@ -113,14 +118,14 @@ class Drawing {
 
   /// In the corner with the fewest points.
   void legend() {
-    std::vector<std::pair<std::string, std::size_t>> names;
+    std::vector<std::pair<const Series*, std::size_t>> names;
     for (std::size_t i = 0; i < chart_.series.size(); ++i) {
-      if (!chart_.series[i].name.empty()) names.emplace_back(chart_.series[i].name, i % colours);
+      if (!chart_.series[i].name.empty()) names.emplace_back(&chart_.series[i], i % colours);
     }
     if (names.size() < 2) return;
     std::size_t longest = 0;
-    for (const auto& [name, colour] : names) longest = std::max(longest, name.size());
-    const double wide = 26 + 6.4 * static_cast<double>(longest),
+    for (const auto& [series, colour] : names) longest = std::max(longest, series->name.size());
+    const double wide = 28 + 6.4 * static_cast<double>(longest),
                  tall = 8 + 16 * static_cast<double>(names.size());
     const auto [x, y] = corner(wide, tall);
     text_ +=
@@ -128,24 +133,47 @@ class Drawing {
                     x, y, wide, tall);
     for (std::size_t i = 0; i < names.size(); ++i) {
       const double line = y + 16 + 16 * static_cast<double>(i);
-      text_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" class=\"c{}\"/>", x + 12, line - 4,
-                           names[i].second);
-      text_ += text_at(x + 20, line, names[i].first, "tick", "start");
+      const auto [series, colour] = names[i];
+      if (series->kind == Series::Kind::points) {
+        text_ += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" class=\"c{}\"/>", x + 12, line - 4,
+                             colour);
+      } else {
+        text_ += fmt::format("<polyline points=\"{0:.1f},{2:.1f} {1:.1f},{2:.1f}\" class=\"l{3}\"/>", x + 5,
+                             x + 18, line - 4, colour);
+      }
+      text_ += text_at(x + 22, line, series->name, "tick", "start");
     }
   }
 
+  /// Where something is drawn: points, and lines at short distances.
+  std::vector<std::pair<double, double>> drawn_places() const {
+    constexpr int of_a_piece = 24;
+    std::vector<std::pair<double, double>> places;
+    for (const Series& series : chart_.series) {
+      for (std::size_t i = 0; i < series.points.size(); ++i) {
+        const double x = across(series.points[i].x), y = up(series.points[i].y);
+        places.emplace_back(x, y);
+        if (i == 0 || series.kind == Series::Kind::points) continue;
+        const double from_x = across(series.points[i - 1].x), from_y = up(series.points[i - 1].y);
+        for (int part = 1; part < of_a_piece; ++part) {
+          const double share = static_cast<double>(part) / of_a_piece;
+          places.emplace_back(from_x + share * (x - from_x), from_y + share * (y - from_y));
+        }
+      }
+    }
+    return places;
+  }
+
   std::pair<double, double> corner(double wide, double tall) const {
+    const std::vector<std::pair<double, double>> places = drawn_places();
     std::pair<double, double> best;
-    std::size_t fewest = static_cast<std::size_t>(-1);
+    std::ptrdiff_t fewest = std::numeric_limits<std::ptrdiff_t>::max();
     for (const double x : {left + 6, width - right - 6 - wide}) {
       for (const double y : {top + 6, height - bottom - 6 - tall}) {
-        std::size_t covered = 0;
-        for (const Series& series : chart_.series) {
-          for (const ChartPoint& point : series.points) {
-            const double px = across(point.x), py = up(point.y);
-            covered += px > x - 4 && px < x + wide + 4 && py > y - 4 && py < y + tall + 4 ? 1 : 0;
-          }
-        }
+        const auto covered = std::ranges::count_if(places, [&](const auto& place) {
+          return place.first > x - 4 && place.first < x + wide + 4 && place.second > y - 4 &&
+                 place.second < y + tall + 4;
+        });
         if (covered < fewest) {
           fewest = covered;
           best = {x, y};

@@ -50,7 +50,8 @@ struct Chart {
   bool logarithmic_x = false, logarithmic_y = false;
   std::vector<Series> series = {};
   std::vector<Mark> marks = {};
-  bool diagonal = false;  ///< where x equals y, with both axes the same
+  bool diagonal = false;              ///< where x equals y, with both axes the same
+  std::optional<double> most_x = {};  ///< where the axis ends at the latest: 100 of shares
 };
 
 struct Bars {

@@ -28,6 +28,14 @@ std::string config_of(const Record& record) {
   return Configuration{record.recipe, record.config}.text();
 }
 
+/// Escaped, with a place for a new line behind every comma.
+std::string breakable(std::string_view text) {
+  std::string out = escaped(text);
+  for (std::size_t at = out.find(','); at != std::string::npos; at = out.find(',', at + 1))
+    out.insert(at + 1, "<wbr>");
+  return out;
+}
+
 std::string cell(const std::optional<double>& value, const char* format = "{:.2f}") {
   return value ? fmt::format(fmt::runtime(format), *value) : "-";
 }
@@ -63,7 +71,7 @@ class Page {
                         problems_.size(), problems_.size() == 1 ? "problem" : "problems",
                         escaped(first.target.gpu.empty() ? first.target.name : first.target.gpu),
                         escaped(files()));
-    page += "<h2>Verdict</h2>\n<div class=\"verdict\">" + escaped(verdict()) + "</div>\n";
+    page += "<h2>Verdict</h2>\n<div class=\"verdict\">" + breakable(verdict()) + "</div>\n";
     page += charts();
     page += "<h2>The best of every problem</h2>\n" + problem_table(rows);
     page += fmt::format("<h2>Trials of {}</h2>\n", escaped(chosen_->name)) + trial_table(rows);
@@ -118,7 +126,7 @@ class Page {
           problem.dense > 0 ? fmt::format("{:.2f}", problem.dense) : "-",
           problem.dense > 0 && !problem.dense_measured ? "*" : "", cell(problem.speed_up()),
           problem.bound ? name_of(problem.bound->by) : "-",
-          problem.best != nullptr ? escaped(config_of(problem.best->record)) : "none was right");
+          problem.best != nullptr ? breakable(config_of(problem.best->record)) : "none was right");
     }
     text += "</tbody></table></div>\n";
     if (problems_.size() > rows)
@@ -151,7 +159,7 @@ class Page {
       text += fmt::format(
           "<tr><td class=\"n\">{}</td><td class=\"k\">{}</td><td>{}</td><td class=\"n\">{}</td><td "
           "class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td></tr>\n",
-          stored->line, escaped(config_of(record)), weft::name_of(record.status),
+          stored->line, breakable(config_of(record)), weft::name_of(record.status),
           cell(record.time_of_correct()), cell(record.predicted_microseconds),
           record.registers ? std::to_string(*record.registers) : "-",
           record.spill_bytes ? std::to_string(*record.spill_bytes) : "-",
@@ -174,7 +182,7 @@ class Page {
     const ChosenKernel& kernel = input_.kernel;
     std::string text;
     if (chosen_->best != nullptr)
-      text += "<p><code>" + escaped(config_of(chosen_->best->record)) + "</code></p>\n";
+      text += "<p><code>" + breakable(config_of(chosen_->best->record)) + "</code></p>\n";
     if (!kernel.note.empty()) text += "<p class=\"soft\">" + escaped(kernel.note) + "</p>\n";
     text += pane("Schedule", kernel.schedule, most);
     text += "<div class=\"panes\">\n" + pane("Program", kernel.program, most) +

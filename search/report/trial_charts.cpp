@@ -98,7 +98,8 @@ Chart speed_up_over_sparsity(const std::vector<ProblemTrials>& problems) {
               .x_label = "share of weights that are zero, %",
               .y_label = "dense time / best time",
               .logarithmic_y = true,
-              .marks = {{1, true, "dense is as fast"}}};
+              .marks = {{1, true, "dense is as fast"}},
+              .most_x = 100};
   bool measured = true;
   for (const ProblemTrials& problem : problems) {
     const std::optional<double> ratio = problem.speed_up();
@@ -137,6 +138,8 @@ Chart roofline(const std::vector<ProblemTrials>& problems) {
                            fmt::format("{}: {:.2f} us", problem.name, *problem.best_time())});
   }
   if (points.empty()) return chart;
+  const bool one_device = std::ranges::all_of(
+      roofs, [&](const auto& roof) { return roof.second.device == roofs.begin()->second.device; });
   // First, so that a family has the same colour in every chart.
   std::ranges::sort(points, {}, by_name);
   chart.series = std::move(points);
@@ -146,7 +149,8 @@ Chart roofline(const std::vector<ProblemTrials>& problems) {
     for (const auto& [from, bytes] :
          {std::pair("memory", ceilings.bytes_a_second), {"L2", ceilings.l2_bytes_a_second}}) {
       const double rate = bytes / 1e9, ridge = peak / rate;
-      Series roof{fmt::format("{}, {}", name, from),
+      const std::string of = one_device ? name.substr(name.rfind(' ') + 1) : name;
+      Series roof{fmt::format("{}, {}", of, from),
                   Series::Kind::line,
                   {{least, std::min(peak, rate * least), {}}, {ridge, peak, {}}}};
       if (most > ridge) roof.points.push_back({most, peak, {}});
