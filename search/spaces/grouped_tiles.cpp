@@ -116,12 +116,6 @@ class Tiles {
     list.at_most("registers of roles (2)", "both set or neither", {},
                  one_if(ir::equal(v("consumer_registers"), 0)),
                  one_if(ir::equal(v("producer_registers"), 0)));
-    // Warps that multiply 512 columns beside producers gave wrong results in a quarter of their launches
-    // (docs/measurements.md).
-    list.where(ir::integer(0) < v("producers") && v("instruction") < wgmma);
-    list.at_most("columns beside producers", "columns of a tile of warps, beside producers", "columns",
-                 v("tile_n"), 256);
-    list.everywhere();
     list.sum_at_most("expected registers", "32-bit registers of a thread, as far as can be foretold",
                      "registers", expected_registers(), registers_there());
     list.at_most("lines", "the longest that fit a warp's columns, or 32", {},
