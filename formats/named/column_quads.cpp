@@ -1,7 +1,8 @@
 // Unstructured weights on sparse tensor cores: the columns that a group of V rows has entries in are put
 // together in fours of which every row has at most two (see kept_pairs). The fours of a group are listed one
 // after the other, the columns of each in ascending order, -1 for those that it lacks; the list is filled up
-// to a multiple of k. Every matrix fits: a column that fits no four begins another.
+// to a multiple of k. Every matrix fits: a column that fits no four begins another. Entries that are +0 are
+// left out: those that fill up a row of a packed weight would count like others where it is packed anew.
 #include <weft/formats/kept_slots.h>
 #include <weft/formats/named/kept_pairs.h>
 #include <weft/formats/parallel.h>
@@ -106,7 +107,28 @@ SlotColumns quads_of(const WeightMatrix& weights, std::int64_t first, std::int64
   return slots;
 }
 
-SparseTensor pack_column_quads(const WeightMatrix& weights, const Format& format) {
+/// Of entries that are not +0.
+WeightMatrix without_zeros(const WeightMatrix& weights) {
+  std::vector<std::int64_t> kept;
+  WeightMatrix result = weights;
+  result.column.clear();
+  for (std::int64_t row = 0; row < weights.rows; ++row) {
+    const auto at = static_cast<std::size_t>(row);
+    for (std::int64_t i = weights.row_begin[at]; i < weights.row_begin[at + 1]; ++i) {
+      if (weights.values.is_zero_bits(i)) continue;
+      kept.push_back(i);
+      result.column.push_back(weights.column[static_cast<std::size_t>(i)]);
+    }
+    result.row_begin[at + 1] = std::ssize(kept);
+  }
+  result.values = Array(weights.values.dtype(), {std::ssize(kept)});
+  for (std::int64_t i = 0; i < std::ssize(kept); ++i)
+    result.values.copy_element(i, weights.values, kept[static_cast<std::size_t>(i)]);
+  return result;
+}
+
+SparseTensor pack_column_quads(const WeightMatrix& given, const Format& format) {
+  const WeightMatrix weights = without_zeros(given);
   check_parameters(format, {"V", "k"});
   const PairShape shape = pair_shape(format, default_rows);
   const std::int64_t groups = shape.groups_of(weights.rows);

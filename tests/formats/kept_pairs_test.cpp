@@ -77,6 +77,10 @@ TEST(ColumnQuads, HoldAnyWeightsInFewFours) {
   EXPECT_LE(fours(drawn(0.1), 256), 120);
   EXPECT_LE(fours(drawn(0.1), 64), 4 * 105);
   EXPECT_LE(fours(drawn(0.02), 32), 8 * 55);
+  // Places that fill up a row are no entries where the weights are packed anew.
+  const SparseTensor tensor = pack(drawn(0.02), {"column_quads", {{"V", 128}}});
+  EXPECT_EQ(repack(tensor, {"column_quads", {{"V", 32}}}).array("column").size(),
+            pack(drawn(0.02), {"column_quads", {{"V", 32}}}).array("column").size());
   // Groups have as many fours as they need: one row that is full, and none.
   std::vector<std::int64_t> rows(400, 3), columns(400);
   for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = static_cast<std::int64_t>(i);
