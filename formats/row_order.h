@@ -28,7 +28,7 @@ std::optional<RowOrder> row_order_named(std::string_view name);
 /// at least 1; only `dealt` and `similar` look at it. Takes time of entries times 64 at most.
 std::vector<std::int32_t> row_order(const WeightMatrix& weights, RowOrder order, std::int64_t rows);
 
-/// The weight with its rows in that order.
+/// The rows of the weight in that order, and only those that it names.
 WeightMatrix with_row_order(const WeightMatrix& weights, std::span<const std::int32_t> order);
 
 }  // namespace weft

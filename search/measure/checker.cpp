@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/formats/chosen_entries.h>
+#include <weft/formats/row_order.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/search/measure/checker.h>
 
@@ -10,7 +10,6 @@
 #include <future>
 #include <limits>
 #include <thread>
-#include <utility>
 
 namespace weft {
 namespace {
@@ -36,14 +35,7 @@ std::vector<std::int64_t> spread(std::int64_t rows, std::int64_t count) {
 }
 
 WeightMatrix rows_of(const WeightMatrix& matrix, const std::vector<std::int64_t>& rows) {
-  std::vector<std::int64_t> row_begin{0}, entries;
-  for (const std::int64_t row : rows) {
-    for (std::int64_t i = matrix.row_begin[static_cast<std::size_t>(row)];
-         i < matrix.row_begin[static_cast<std::size_t>(row) + 1]; ++i)
-      entries.push_back(i);
-    row_begin.push_back(static_cast<std::int64_t>(entries.size()));
-  }
-  return chosen_entries(matrix, std::move(row_begin), entries);
+  return with_row_order(matrix, std::vector<std::int32_t>(rows.begin(), rows.end()));
 }
 
 std::int64_t longest_row(const WeightMatrix& matrix) {
