@@ -31,6 +31,32 @@ std::size_t columns_of_terminal() {
   return static_cast<std::size_t>(size.ws_col) - 1;
 }
 
+constexpr int most_left_out = 3;
+
+/// Without the bar, and what is tuned, and the kinds of failures: so many of these, in this order.
+std::string progress_without(int left_out, const std::string& what, const TuneStatus& status) {
+  const double share =
+      status.limit > 0 ? static_cast<double>(status.trials) / static_cast<double>(status.limit) : 1;
+  std::string text;
+  if (left_out < 2) text += what + "  ";
+  if (left_out < 1) text += bar(share) + " ";
+  text += fmt::format("{}/{}", status.trials, status.limit);
+  if (status.best) {
+    text += fmt::format("  best {:.4g} us", *status.best);
+    if (status.dense) text += fmt::format(" ({:.2f}x dense)", *status.dense / *status.best);
+  }
+  std::int64_t failures = 0;
+  std::string kinds;
+  for (const auto& [kind, count] : status.failures) {
+    failures += count;
+    kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", name_of(kind), count);
+  }
+  text += fmt::format("  fail {}", failures);
+  if (failures > 0 && left_out < most_left_out) text += " (" + kinds + ")";
+  if (status.seconds_left) text += "  eta " + text_of_duration(*status.seconds_left);
+  return text;
+}
+
 }  // namespace
 
 ProgressStyle progress_style_named(const std::string& name) {
@@ -47,23 +73,11 @@ std::string text_of_duration(double seconds) {
   return fmt::format("{}h{:02}m", whole / 3600, whole % 3600 / 60);
 }
 
-std::string text_of_progress(const std::string& what, const TuneStatus& status) {
-  const double share =
-      status.limit > 0 ? static_cast<double>(status.trials) / static_cast<double>(status.limit) : 1;
-  std::string text = fmt::format("{}  {} {}/{}", what, bar(share), status.trials, status.limit);
-  if (status.best) {
-    text += fmt::format("  best {:.4g} us", *status.best);
-    if (status.dense) text += fmt::format(" ({:.2f}x dense)", *status.dense / *status.best);
+std::string text_of_progress(const std::string& what, const TuneStatus& status, std::size_t columns) {
+  for (int left_out = 0;; ++left_out) {
+    std::string text = progress_without(left_out, what, status);
+    if (text.size() <= columns || left_out == most_left_out) return text;
   }
-  std::int64_t failures = 0;
-  std::string kinds;
-  for (const auto& [kind, count] : status.failures) {
-    failures += count;
-    kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", name_of(kind), count);
-  }
-  text += failures == 0 ? "  fail 0" : fmt::format("  fail {} ({})", failures, kinds);
-  if (status.seconds_left) text += "  eta " + text_of_duration(*status.seconds_left);
-  return text;
 }
 
 ProgressLine::ProgressLine(std::string what, ProgressStyle style)
@@ -78,25 +92,33 @@ ProgressLine::~ProgressLine() {
 
 void ProgressLine::show(const TuneStatus& status) {
   if (style_ == ProgressStyle::none) return;
-  last_ = text_of_progress(what_, status);
+  last_ = status;
+  shown_ = true;
   const auto now = std::chrono::steady_clock::now();
   if (now < next_) return;
   if (terminal_) {
     next_ = now + between_redraws;
-    fmt::print(stderr, "\r{}\x1b[K", last_.substr(0, columns_of_terminal()));
-    std::fflush(stderr);
+    redraw();
     drawn_ = true;
   } else {
     next_ = now + between_lines;
-    fmt::print(stderr, "{}\n", last_);
+    fmt::print(stderr, "{}\n", text_of_progress(what_, last_));
   }
 }
 
+void ProgressLine::redraw() const {
+  const std::size_t columns = columns_of_terminal();
+  fmt::print(stderr, "\r{}\x1b[K", text_of_progress(what_, last_, columns).substr(0, columns));
+  std::fflush(stderr);
+}
+
 void ProgressLine::end() {
-  if (terminal_ && drawn_) fmt::print(stderr, "\r{}\x1b[K\n", last_.substr(0, columns_of_terminal()));
-  if (!terminal_ && !last_.empty()) fmt::print(stderr, "{}\n", last_);
-  drawn_ = false;
-  last_.clear();
+  if (terminal_ && drawn_) {
+    redraw();
+    fmt::print(stderr, "\n");
+  }
+  if (!terminal_ && shown_) fmt::print(stderr, "{}\n", text_of_progress(what_, last_));
+  drawn_ = shown_ = false;
 }
 
 }  // namespace weft::tool

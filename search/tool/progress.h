@@ -12,8 +12,10 @@ enum class ProgressStyle : std::uint8_t { automatic, plain, none };
 /// UserError that lists them when there is none of that name.
 ProgressStyle progress_style_named(const std::string& name);
 
-/// "tune spmm  [=====>    ] 212/400  best 41.3 us (2.14x dense)  fail 9 (compile 6, timeout 3)  eta 3m10s"
-std::string text_of_progress(const std::string& what, const TuneStatus& status);
+/// "tune spmm  [=====>    ] 212/400  best 41.3 us (2.14x dense)  fail 9 (compile 6, timeout 3)  eta 3m10s".
+/// In fewer columns than that takes the bar is left out, then what is tuned, then the kinds of failures.
+std::string text_of_progress(const std::string& what, const TuneStatus& status,
+                             std::size_t columns = std::string::npos);
 /// "3m10s", "12s", "2h05m"
 std::string text_of_duration(double seconds);
 
@@ -28,11 +30,14 @@ class ProgressLine {
   void end();
 
  private:
+  void redraw() const;
+
   std::string what_;
   ProgressStyle style_;
   bool terminal_ = false;
   bool drawn_ = false;
-  std::string last_;
+  TuneStatus last_;
+  bool shown_ = false;  ///< whether `last_` is one
   std::chrono::steady_clock::time_point next_;
 };
 
