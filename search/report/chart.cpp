@@ -88,7 +88,11 @@ class Drawing {
     for (const Mark& mark : chart_.marks) {
       if (mark.horizontal) {
         text_ += line_between(left, up(mark.value), width - right, up(mark.value), "mark");
-        text_ += text_at(width - right - 4, up(mark.value) - 5, mark.label, "tick", "end");
+        const double wide = 6.4 * static_cast<double>(mark.label.size()), x = width - right - 4;
+        const double above = up(mark.value) - 5, below = up(mark.value) + 14;
+        const bool is_free =
+            covered(x - wide, above - 10, wide, 13) <= covered(x - wide, below - 10, wide, 13);
+        text_ += text_at(x, is_free ? above : below, mark.label, "tick", "end");
       } else {
         text_ += line_between(across(mark.value), top, across(mark.value), height - bottom, "mark");
         text_ += text_at(across(mark.value) + 4, top + 12, mark.label, "tick", "start");
@@ -154,28 +158,34 @@ class Drawing {
         const double x = across(series.points[i].x), y = up(series.points[i].y);
         places.emplace_back(x, y);
         if (i == 0 || series.kind == Series::Kind::points) continue;
+        const bool step = series.kind == Series::Kind::steps;
         const double from_x = across(series.points[i - 1].x), from_y = up(series.points[i - 1].y);
         for (int part = 1; part < of_a_piece; ++part) {
           const double share = static_cast<double>(part) / of_a_piece;
-          places.emplace_back(from_x + share * (x - from_x), from_y + share * (y - from_y));
+          places.emplace_back(from_x + share * (x - from_x), step ? from_y : from_y + share * (y - from_y));
         }
       }
     }
     return places;
   }
 
+  /// Drawn places in a rectangle, or close to it.
+  std::ptrdiff_t covered(double x, double y, double wide, double tall) const {
+    constexpr double close = 4;
+    return std::ranges::count_if(drawn_places(), [&](const auto& place) {
+      return place.first > x - close && place.first < x + wide + close && place.second > y - close &&
+             place.second < y + tall + close;
+    });
+  }
+
   std::pair<double, double> corner(double wide, double tall) const {
-    const std::vector<std::pair<double, double>> places = drawn_places();
     std::pair<double, double> best;
     std::ptrdiff_t fewest = std::numeric_limits<std::ptrdiff_t>::max();
     for (const double x : {left + 6, width - right - 6 - wide}) {
       for (const double y : {top + 6, height - bottom - 6 - tall}) {
-        const auto covered = std::ranges::count_if(places, [&](const auto& place) {
-          return place.first > x - 4 && place.first < x + wide + 4 && place.second > y - 4 &&
-                 place.second < y + tall + 4;
-        });
-        if (covered < fewest) {
-          fewest = covered;
+        const std::ptrdiff_t here = covered(x, y, wide, tall);
+        if (here < fewest) {
+          fewest = here;
           best = {x, y};
         }
       }

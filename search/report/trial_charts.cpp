@@ -176,7 +176,9 @@ Chart best_so_far(const ProblemTrials& problem) {
     best.points.push_back({number, std::min(before, *time), {}});
   }
   chart.series = {thinned(std::move(trials)), thinned(std::move(best))};
-  if (problem.dense > 0) chart.marks.push_back({problem.dense, true, "dense: " + problem.dense_name});
+  const std::string& dense = problem.dense_name;
+  if (problem.dense > 0)
+    chart.marks.push_back({problem.dense, true, dense.starts_with("dense") ? dense : "dense: " + dense});
   return chart;
 }
 
