@@ -124,6 +124,8 @@ ThreadProgram lower(const ir::Program& program, const Target& target, const Pass
                  [&](ir::Program p) { return passes::lower_copies(std::move(p), threads, target.sm >= 80); });
     pipeline.run("map_threads",
                  [&](ir::Program p) { return passes::map_threads(std::move(p), threads, result.launch); });
+    // When warps and lanes are numbers, whose multiples are known.
+    pipeline.run("ask_whole_vectors", passes::ask_whole_vectors);
     // When the threads are those of one tile, and before loops that index registers are written out.
     pipeline.run("ask_before_sum", passes::ask_before_sum);
     pipeline.run("unroll_register_loops", passes::unroll_register_loops);

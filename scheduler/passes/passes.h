@@ -63,6 +63,9 @@ ir::Program unroll_register_loops(ir::Program program);
 /// without the condition. Where the number of iterations is known, the other one is of the last iteration.
 ir::Program split_tails(ir::Program program);
 
+/// Conditions of a vectorized loop to which all elements have one answer are asked once, outside.
+ir::Program ask_whole_vectors(ir::Program program);
+
 /// A vectorized loop whose first elements alone pass its condition is shortened to those, rounded up to what
 /// vector registers hold.
 ir::Program trim_vectors(ir::Program program);
