@@ -150,9 +150,11 @@ std::string Kernel::explain() const {
   }
   const Launch& launch = state_->lowered.launch;
   if (state_->target.is_gpu()) {
-    text += fmt::format("  launch    grid ({}, {}, {}), {} threads, {} bytes of shared memory\n",
+    const auto& cluster = state_->lowered.program.cluster;
+    text += fmt::format("  launch    grid ({}, {}, {}), {} threads, {} bytes of shared memory{}\n",
                         ir::print(launch.grid[0]), ir::print(launch.grid[1]), ir::print(launch.grid[2]),
-                        launch.threads, launch.shared_bytes);
+                        launch.threads, launch.shared_bytes,
+                        cluster ? fmt::format(", clusters of {} blocks", cluster->blocks) : "");
   }
   if (const auto balance = balance_of(schedule)) {
     text += fmt::format(

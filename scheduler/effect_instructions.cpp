@@ -130,6 +130,19 @@ void add_barriers(std::vector<Instruction>& rows) {
   rows.push_back(
       effect("bulk_copy", 90, {i32, i64, i32, i32},
              "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1], $2, [$3];"));
+  // The same to that place in each block of the cluster that has a bit, whose barrier there counts the bytes.
+  rows.push_back(
+      effect("bulk_copy_to_cluster", 90, {i32, i64, i32, i32, i32},
+             "{ .reg .b16 blocks; mov.b16 blocks, #4; "
+             "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+             "[$0], [$1], $2, [$3], blocks; }"));
+  // At the barrier in that place of the block of the cluster with that number. Not of the scope of the
+  // cluster: that is slow, and copies into what the block has read wait at the barrier (docs/decisions.md).
+  rows.push_back(effect("mbarrier_arrive_at", 90, {i32, i32},
+                        "{ .reg .b32 there; mapa.shared::cluster.u32 there, $0, $1; "
+                        "mbarrier.arrive.shared::cluster.b64 _, [there]; }"));
+  rows.push_back(effect("barrier_of_cluster", 90, {},
+                        "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;"));
   rows.push_back(effect("less_registers", 90, {i32}, "setmaxnreg.dec.sync.aligned.u32 #0;"));
   rows.push_back(effect("more_registers", 90, {i32}, "setmaxnreg.inc.sync.aligned.u32 #0;"));
   // What lane $2 of the warp has in $1.

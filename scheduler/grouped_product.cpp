@@ -60,15 +60,24 @@ class Grouped {
     const LoopName row(loops_.rows + ".row");
     const std::string all_columns = one_loop_over_columns();
     LoopName columns(all_columns + ".outer");
-    const LoopName column(all_columns + ".inner");
+    // Tiles of a cluster are parts of a larger one, whose last may lie outside.
+    const LoopName in_cluster(all_columns + ".inner.outer");
+    const LoopName column(all_columns + (in_clusters() ? ".inner.inner" : ".inner"));
     const LoopName blocks(loops_.sum + ".block"), place(loops_.sum + ".place");
     const LoopName row_warps(row.text() + ".outer"), warp_row(row.text() + ".inner");
     const LoopName column_warps(column.text() + ".outer"), warp_column(column.text() + ".inner");
-    schedule_.split(LoopFactor{LoopName(all_columns), cut.columns})
-        .split(LoopFactor{column, cut.columns_each}, LoopFactor{row, cut.rows_each})
-        .reorder(inner_tiles_are_columns() ? blocks_of_rows : columns,
-                 inner_tiles_are_columns() ? columns : blocks_of_rows, blocks, row_warps, column_warps,
-                 warp_row, warp_column, place);
+    schedule_.split(LoopFactor{LoopName(all_columns), cut.columns * blocks_of_cluster()});
+    if (in_clusters()) schedule_.split(LoopFactor{LoopName(all_columns + ".inner"), cut.columns});
+    schedule_.split(LoopFactor{column, cut.columns_each}, LoopFactor{row, cut.rows_each});
+    const LoopName& outer = inner_tiles_are_columns() ? blocks_of_rows : columns;
+    const LoopName& inner = inner_tiles_are_columns() ? columns : blocks_of_rows;
+    if (in_clusters()) {
+      schedule_
+          .reorder(in_cluster, outer, inner, blocks, row_warps, column_warps, warp_row, warp_column, place)
+          .bind(in_cluster, block_z);
+    } else {
+      schedule_.reorder(outer, inner, blocks, row_warps, column_warps, warp_row, warp_column, place);
+    }
     if (const std::int64_t side = columns_at_a_time(cut); side > 1)
       std::tie(columns, blocks_of_rows) = side_by_side(columns, blocks_of_rows, side);
     schedule_.bind(columns, block_y).bind(blocks_of_rows, block_x);
@@ -78,6 +87,7 @@ class Grouped {
     schedule_.reorder_writeback(output(), weft::columns = line_of(cut));
     go_through_tiles(columns, blocks_of_rows);
     part_roles();
+    if (in_clusters()) schedule_.multicast(schedule_.algorithm().sparse_operand()->name, in_cluster);
     return std::move(schedule_);
   }
 
@@ -106,7 +116,14 @@ class Grouped {
     return can_have_roles() && knobs_.groups.value_or(1) == 1 && knobs_.stages.value_or(most_stages) > 1;
   }
 
-  std::int64_t blocks_through_tiles() const { return knobs_.blocks.value_or(has_roles() ? processors : 0); }
+  std::int64_t blocks_of_cluster() const { return knobs_.cluster.value_or(1); }
+  bool in_clusters() const { return blocks_of_cluster() > 1; }
+
+  /// Of one number in its cluster.
+  std::int64_t blocks_through_tiles() const {
+    const std::int64_t all = knobs_.blocks.value_or(has_roles() ? processors : 0);
+    return all == 0 ? 0 : std::max<std::int64_t>(1, all / blocks_of_cluster());
+  }
 
   /// Blocks that go through tiles at the same time share what they read of the operand whose tiles run
   /// inside; the other one is read from memory again and again, unless it stays in L2: the smaller one. Tall
@@ -155,10 +172,11 @@ class Grouped {
     if (stays || tiles_.two_of_four || blocks_through_tiles() == 0 ||
         schedule_.algorithm().takes_any_weights() || !extent_.is_static() || loops_.columns.size() != 1)
       return 1;
-    const std::int64_t tiles = pieces(extent_.value, cut.columns);
+    const std::int64_t width = cut.columns * blocks_of_cluster();
+    const std::int64_t tiles = pieces(extent_.value, width);
     std::int64_t side = 1;
-    while (tiles % (2 * side) == 0 && group_ * little > side * (group_ + cut.columns) &&
-           2 * side * 2 * cut.columns * weights.columns() <= kept_of_dense)
+    while (tiles % (2 * side) == 0 && group_ * little > side * (group_ + width) &&
+           2 * side * 2 * width * weights.columns() <= kept_of_dense)
       side *= 2;
     return side;
   }
@@ -232,8 +250,8 @@ class Grouped {
     constexpr double copied_a_clock = 40, stored_a_clock = 20, until_first = 1500;  // bytes; clocks
     const Array& values = schedule_.weights()->array("values");
     const auto groups = std::max<std::int64_t>(1, pieces(schedule_.weights()->rows(), group_));
-    const std::int64_t tiles = groups * pieces(extent_.value, width);
-    const std::int64_t turns = pieces(tiles, knobs_.blocks.value_or(processors));
+    const std::int64_t tiles = groups * pieces(extent_.value, width * blocks_of_cluster());
+    const std::int64_t turns = pieces(tiles, blocks_through_tiles());
     const double kept = static_cast<double>(values.size()) / static_cast<double>(group_ * groups);
     const double of_weights = static_cast<double>(bytes_of_weights()) / static_cast<double>(tiles_.kept());
     const double of_dense =

@@ -149,6 +149,11 @@ class Schedule {
   Schedule& specialize_warps(Placed<Argument> first, const Rest&... rest) {
     return apply({"specialize_warps", {first.value, rest...}, first.place});
   }
+  /// `.multicast("A.values", n.outer)`: the blocks of the loop are a cluster, each of which copies a part of
+  /// a tile of A to all of them (sm_90 and newer).
+  Schedule& multicast(Placed<std::string> tensor, const LoopName& loop) {
+    return apply({"multicast", {{{}, tensor.value}, argument(loop)}, tensor.place});
+  }
   /// `.resident(blocks = 1)`: a multiprocessor is to hold that many thread blocks at a time. Their threads
   /// get the registers that it has, so that many loads are under way at once where few blocks are.
   Schedule& resident(Placed<Argument> number) { return apply({"resident", {number.value}, number.place}); }

@@ -34,6 +34,8 @@ struct ShflBwKnobs {
   std::optional<std::int64_t> producer_registers = {};  ///< of a thread; 0: as they come
   std::optional<std::int64_t> consumer_registers = {};
   std::optional<std::int64_t> blocks = {};  ///< that go through the tiles; 0: each tile has one
+  std::optional<std::int64_t> cluster =
+      {};  ///< blocks with neighbouring columns that copy the values for one another (sm_90a); 1: none
 };
 
 /// The rows of B that a group of rows keeps are stitched together in shared memory while they are copied, and

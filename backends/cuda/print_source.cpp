@@ -82,8 +82,11 @@ class SourcePrinter {
     }
     std::string bounds = std::to_string(program_.launch.threads);
     if (program_.program.resident_blocks > 0) bounds += fmt::format(", {}", program_.program.resident_blocks);
-    std::string result =
-        fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(", bounds, program_.program.name);
+    const auto& cluster = program_.launch.cluster;
+    const std::string together =
+        program_.program.cluster ? fmt::format("__cluster_dims__({}) ", fmt::join(cluster, ", ")) : "";
+    std::string result = fmt::format("extern \"C\" __global__ void {}__launch_bounds__({}) {}(", together,
+                                     bounds, program_.program.name);
     for (std::size_t i = 0; i < parameters.size(); ++i)
       result += (i == 0 ? "\n    " : ",\n    ") + parameters[i];
     return result + ") {\n";

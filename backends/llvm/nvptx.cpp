@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
@@ -82,6 +83,15 @@ std::unique_ptr<llvm::TargetMachine> machine_for(const Target& target, const std
   return machine;
 }
 
+/// LLVM 19 has no way to ask for clusters.
+std::string with_cluster(std::string ptx, const ThreadProgram& program) {
+  if (!program.program.cluster) return ptx;
+  const std::string_view before = ".maxntid";
+  const std::size_t place = ptx.find(before);
+  internal_check(place != std::string::npos, "a kernel without a number of threads");
+  return ptx.insert(place, fmt::format(".reqnctapercluster {}\n", fmt::join(program.launch.cluster, ", ")));
+}
+
 /// Statements inside loops, as far as they are not written out.
 std::int64_t size_in_loops(const ir::Stmt& stmt) {
   std::int64_t size = 0;
@@ -157,7 +167,8 @@ std::string emit_ptx(const ThreadProgram& program, const Target& target, const S
     optimize(module, *machine, huge ? 1 : 2);
   }
   finished("optimize");
-  std::string ptx = assembly_of(module, *machine, straight_line ? Code::straight_line : Code::any);
+  std::string ptx =
+      with_cluster(assembly_of(module, *machine, straight_line ? Code::straight_line : Code::any), program);
   finished("generate");
   return ptx;
 }

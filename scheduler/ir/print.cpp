@@ -236,6 +236,9 @@ std::string print(const Program& program, const std::string& marked) {
     printer.line(1, fmt::format("roles: {} warps copy ({} registers), the others compute ({})",
                                 program.roles->producers, program.roles->producer_registers,
                                 program.roles->consumer_registers));
+  if (program.cluster)
+    printer.line(1, fmt::format("cluster: the {} blocks of {} share copies of {}", program.cluster->blocks,
+                                program.cluster->loop, fmt::join(program.cluster->arrays, ", ")));
   if (program.resident_blocks > 0)
     printer.line(1, fmt::format("resident: {} blocks a multiprocessor", program.resident_blocks));
   printer.print(program.body, 1);

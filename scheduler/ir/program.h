@@ -28,6 +28,13 @@ struct WarpRoles {
   int consumer_registers = 0;
 };
 
+/// Of a kernel whose thread blocks work in clusters, which copy to one another.
+struct Cluster {
+  std::string loop;                 ///< bound to an axis of blocks: those of its iterations are a cluster
+  std::int64_t blocks = 1;          ///< its iterations
+  std::vector<std::string> arrays;  ///< whose tiles are copied once for all blocks of a cluster
+};
+
 /// The only IR, one kernel. Back ends pass arguments in this order: buffers, scalars, extents.
 struct Program {
   std::string name;  ///< an identifier
@@ -40,6 +47,7 @@ struct Program {
   std::vector<Variable> extents;          ///< i64 sizes known only at launch; each is at least 1
   std::vector<Knob> knobs;                ///< open knobs; none may be left when the program is compiled
   std::optional<WarpRoles> roles;         ///< a promise of specialize_warps, kept by the pass of that name
+  std::optional<Cluster> cluster;         ///< a promise of multicast, kept by the pass specialize_warps
   /// Blocks that a multiprocessor is to hold at a time, among which its registers are shared out; 0: the
   /// assembler chooses.
   std::int64_t resident_blocks = 0;

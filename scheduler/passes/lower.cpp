@@ -4,6 +4,7 @@
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/verify.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/cluster_copies.h>
 #include <weft/scheduler/passes/passes.h>
 #include <weft/scheduler/passes/roles.h>
 #include <weft/scheduler/passes/shared_arrays.h>
@@ -60,6 +61,15 @@ void require_roles(const ir::Program& program, std::int64_t consumers, const Tar
        program.name, refused->found, refused->accepted});
 }
 
+void require_cluster(const ir::Program& program, const Target& target) {
+  const auto refused = passes::why_no_cluster(program, target);
+  if (!refused) return;
+  throw UserError(
+      {fmt::format("blocks of a cluster cannot copy for one another (precondition {} of multicast)",
+                   refused->precondition),
+       program.name, refused->found, refused->accepted});
+}
+
 /// Generated code indexes with 32 bits unless a buffer is known to be too large for that.
 int index_bits_of(const ir::Program& program) {
   for (const auto* list : {&program.buffers, &program.workspaces}) {
@@ -97,6 +107,7 @@ ThreadProgram lower(const ir::Program& program, const Target& target, const Pass
   // While a loop of one iteration is a loop.
   if (target.is_gpu() && program.roles) {
     require_roles(program, threads, target);
+    if (program.cluster) require_cluster(program, target);
     pipeline.run("specialize_warps",
                  [&](ir::Program p) { return passes::specialize_warps(std::move(p), threads); });
   }

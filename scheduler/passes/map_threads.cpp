@@ -199,6 +199,12 @@ ir::Program map_threads(ir::Program program, std::int64_t threads, Launch& launc
   launch.grid = {grid_extent(program, LoopKind::block_x), grid_extent(program, LoopKind::block_y),
                  grid_extent(program, LoopKind::block_z)};
   launch.threads = threads;
+  ir::visit(program.body, [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop == nullptr || !program.cluster || loop->name != program.cluster->loop) return;
+    launch.cluster.at(static_cast<std::size_t>(loop->kind) - static_cast<std::size_t>(LoopKind::block_x)) =
+        program.cluster->blocks;
+  });
   program.body = Mapping{}(program.body, Teams::of_block(threads));
   return program;
 }

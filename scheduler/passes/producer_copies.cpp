@@ -3,6 +3,7 @@
 #include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/cluster_copies.h>
 #include <weft/scheduler/passes/gather.h>
 #include <weft/scheduler/passes/producer_copies.h>
 
@@ -126,9 +127,9 @@ bool has_bulk_copy(const Ring& ring) {
                      [](const ir::Copy& copy) { return copy.coordinates.empty(); });
 }
 
-ProducerCopies::ProducerCopies(const Ring& ring, const ir::For& loop, Expr thread, std::int64_t threads,
-                               ir::BufferRef full)
-    : loop_(loop), thread_(std::move(thread)), threads_(threads), full_(std::move(full)) {
+ProducerCopies::ProducerCopies(const ir::Program& program, const Ring& ring, const ir::For& loop, Expr thread,
+                               std::int64_t threads, ir::BufferRef full)
+    : program_(program), loop_(loop), thread_(std::move(thread)), threads_(threads), full_(std::move(full)) {
   for (const ir::Copy& copy : ring.copies) {
     if (!copy.coordinates.empty()) {
       gathers_.push_back(gathered(copy));
@@ -272,10 +273,15 @@ Stmt ProducerCopies::copy_rows(const Gathered& gather, const Expr& slot, const E
 }
 
 Stmt ProducerCopies::bulk(const ir::Copy& copy, const Expr& slot) const {
-  std::vector<Expr> to = copy.destination_begin;
+  const bool to_cluster = goes_to_cluster(program_, copy);
+  const std::optional<ir::Copy> share = to_cluster ? share_of(copy, *program_.cluster) : copy;
+  internal_check(share.has_value(), "a tile that blocks of a cluster cannot share out");
+  std::vector<Expr> to = share->destination_begin;
   to.front() = slot;
-  return ir::execute("bulk_copy", {ir::load(copy.destination, to), ir::load(copy.source, copy.source_begin),
-                                   number(bytes_of(copy)), ir::load(full_, {slot})});
+  std::vector<Expr> operands{ir::load(copy.destination, to), ir::load(copy.source, share->source_begin),
+                             number(bytes_of(*share)), ir::load(full_, {slot})};
+  if (to_cluster) operands.push_back(number(mask_of(*program_.cluster)));
+  return ir::execute(to_cluster ? "bulk_copy_to_cluster" : "bulk_copy", std::move(operands));
 }
 
 Stmt ProducerCopies::of_iteration(const Expr& slot, const Expr& turn) const {

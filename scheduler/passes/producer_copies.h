@@ -1,6 +1,7 @@
 // The copies that producer warps start in each iteration of a ring's loop.
 #pragma once
 
+#include <weft/scheduler/ir/program.h>
 #include <weft/scheduler/passes/ring.h>
 
 #include <cstdint>
@@ -20,9 +21,10 @@ ir::Expr data_of(const ir::Copy& copy);
 /// waits for its load: so the loop is written out in turns, each of which has a register of its own.
 class ProducerCopies {
  public:
-  /// `thread` counts from 0 among `threads`; `full` are the barriers that count what has arrived.
-  ProducerCopies(const Ring& ring, const ir::For& loop, ir::Expr thread, std::int64_t threads,
-                 ir::BufferRef full);
+  /// `thread` counts from 0 among `threads`; `full` are the barriers that count what has arrived. What goes
+  /// to the program's cluster arrives from all of its blocks.
+  ProducerCopies(const ir::Program& program, const Ring& ring, const ir::For& loop, ir::Expr thread,
+                 std::int64_t threads, ir::BufferRef full);
 
   static constexpr std::int64_t turns = 4;  ///< of the loop, written out
 
@@ -61,6 +63,7 @@ class ProducerCopies {
   ir::Stmt copy_rows(const Gathered& gather, const ir::Expr& slot, const ir::Expr& turn) const;
   ir::Stmt bulk(const ir::Copy& copy, const ir::Expr& slot) const;
 
+  const ir::Program& program_;
   const ir::For& loop_;
   ir::Expr thread_;
   std::int64_t threads_;

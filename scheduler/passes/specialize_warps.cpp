@@ -135,7 +135,10 @@ class Lists {
 class Roles {
  public:
   Roles(const ir::Program& program, std::int64_t consumers)
-      : roles_(*program.roles), consumers_(consumers), producers_(roles_.producers * warp_size) {}
+      : program_(program),
+        roles_(*program.roles),
+        consumers_(consumers),
+        producers_(roles_.producers * warp_size) {}
 
   Stmt operator()(const Stmt& body) {
     if (const auto* loop = body.as<ir::For>(); loop != nullptr && ir::is_block(loop->kind)) {
@@ -160,7 +163,8 @@ class Roles {
     const Stmt consumer = in_turns(role(body, true), roles_.consumer_registers, "more_registers");
     turn_ = turn("producer.turn");
     const Stmt producer = in_turns(role(body, false), roles_.producer_registers, "less_registers");
-    Stmt result = ir::block({prepared(), ir::if_then(thread() < number(consumers_), consumer, producer)});
+    Stmt result =
+        ir::block({prepared(), ir::if_then(thread() < number(consumers_), consumer, producer), left()});
     for (const ir::BufferRef& buffer : {full_, empty_}) result = ir::allocate(buffer, result);
     for (auto tile = ring_.tiles.rbegin(); tile != ring_.tiles.rend(); ++tile)
       result = ir::allocate(*tile, result);
@@ -179,12 +183,27 @@ class Roles {
     std::vector<Stmt> inits;
     for (std::int64_t i = 0; i < ring_.buffers; ++i) {
       inits.push_back(ir::execute("mbarrier_init", {ir::load(full_, {number(i)}), number(arrivals)}));
-      inits.push_back(
-          ir::execute("mbarrier_init", {ir::load(empty_, {number(i)}), number(consumers_ / warp_size)}));
+      inits.push_back(ir::execute(
+          "mbarrier_init", {ir::load(empty_, {number(i)}), number(consumers_ / warp_size * blocks())}));
     }
     inits.push_back(ir::execute("fence_mbarrier_init"));
-    return ir::block(
-        {ir::if_then(ir::equal(thread(), number(0)), ir::block(std::move(inits))), ir::barrier()});
+    return ir::block({ir::if_then(ir::equal(thread(), number(0)), ir::block(std::move(inits))),
+                      program_.cluster ? ir::execute("barrier_of_cluster") : ir::barrier()});
+  }
+
+  /// Blocks of a cluster stay until nobody arrives at their barriers any more.
+  Stmt left() const { return program_.cluster ? ir::execute("barrier_of_cluster") : Stmt(); }
+
+  /// Whose consumers read what a block copies.
+  std::int64_t blocks() const { return program_.cluster ? program_.cluster->blocks : 1; }
+
+  /// The warp has read a buffer: that is told to all who copy into it, by a lane each.
+  Stmt released(const Expr& buffer) const {
+    const Expr lane = thread() % number(warp_size);
+    const Expr barrier = ir::load(empty_, {buffer});
+    if (!program_.cluster)
+      return ir::if_then(ir::equal(lane, number(0)), ir::execute("mbarrier_arrive", {barrier}));
+    return ir::if_then(lane < number(blocks()), ir::execute("mbarrier_arrive_at", {barrier, lane}));
   }
 
   /// What a role does of the program. Producers only walk to the ring.
@@ -213,10 +232,6 @@ class Roles {
   static Expr slot() { return ir::variable("ring.slot"); }
   static Expr phase() { return ir::variable("ring.phase"); }
 
-  static Stmt by_one_lane(const Stmt& stmt) {
-    return ir::if_then(ir::equal(thread() % number(warp_size), number(0)), stmt);
-  }
-
   /// Waits for the copies, computes, and says that the buffer can be filled again: at once, or, where the
   /// computation goes on while the next one is prepared, an iteration later.
   Stmt consume(const ir::For& loop) const {
@@ -236,24 +251,25 @@ class Roles {
     const Stmt compute = with_pending(with_slot(rest_, ring_, slot()), 1);
     const Stmt finish = with_pending(with_slot(rest_, ring_, number(0)), -1);
     const Expr turn = ir::load(turn_, {});
-    // ptxas lets an arrival overtake loads of fragments; copies could then reach what they still read.
-    const bool by_loads = loads_fragments(rest_);
-    const auto release = [&](const Expr& buffer) {
-      const Stmt arrive = by_one_lane(ir::execute("mbarrier_arrive", {ir::load(empty_, {buffer})}));
-      if (!by_loads) return arrive;
-      return ir::block({ir::execute("fence_of_block"), ir::execute("barrier_of_warp"), arrive});
-    };
     const Expr before = (turn + (ring_.buffers - 1)) % number(ring_.buffers);
     const Expr is_first = ir::equal(ir::variable(loop.name), loop.begin);
-    const Stmt released = overlaps ? ir::if_then(is_first, {}, release(before)) : release(slot());
+    const Stmt release = overlaps ? ir::if_then(is_first, {}, released(before))
+                                  : ir::block({loads_are_done(), released(slot())});
     ir::For changed = loop;
     changed.body =
         ir::block({with_turn(ir::block({ir::execute("mbarrier_wait", {ir::load(full_, {slot()}), phase()}),
-                                        compute, released})),
+                                        compute, release})),
                    next_turn()});
     if (!overlaps) return ir::for_loop(std::move(changed));
-    const Stmt last = ir::if_then(number(0) < loop.extent, release(before));
+    const Stmt last = ir::if_then(number(0) < loop.extent, released(before));
     return ir::block({ir::for_loop(std::move(changed)), finish, last});
+  }
+
+  /// Before one lane speaks for the loads of its warp. ptxas lets an arrival overtake loads of fragments;
+  /// copies could then reach what they still read.
+  Stmt loads_are_done() const {
+    const Stmt together = ir::execute("barrier_of_warp");
+    return loads_fragments(rest_) ? ir::block({ir::execute("fence_of_block"), together}) : together;
   }
 
   /// Whether tiles are read by loads of the lanes, which nothing waits for, rather than by the instruction.
@@ -278,7 +294,7 @@ class Roles {
   }
 
   Stmt produce(const ir::For& loop) const {
-    const ProducerCopies copies(ring_, loop, thread() - number(consumers_), producers_, full_);
+    const ProducerCopies copies(program_, ring_, loop, thread() - number(consumers_), producers_, full_);
     return copies.around(ir::block({copies.before_first_iteration(), written_out(loop, copies)}));
   }
 
@@ -286,7 +302,7 @@ class Roles {
   Stmt produce(const Tiles& tiles) const {
     const Lists lists(tiles);
     const ir::For own = lists.ring();
-    const ProducerCopies copies(ring_, own, thread() - number(consumers_), producers_, full_);
+    const ProducerCopies copies(program_, ring_, own, thread() - number(consumers_), producers_, full_);
     const auto first_numbers = [&](const Expr& iteration) {
       const auto at = [&](const Expr& expr) { return tiles.at(expr, iteration); };
       return ir::if_then(lists.exists(iteration), copies.load_coming(at, lists.begin(1), lists.extent(1)));
@@ -318,6 +334,7 @@ class Roles {
                          ir::LoopKind::serial, loop.step, body});
   }
 
+  const ir::Program& program_;
   ir::WarpRoles roles_;
   std::int64_t consumers_, producers_;
   Ring ring_;

@@ -22,6 +22,7 @@ const std::vector<StepKind>& rows() {
       steps::reorder_writeback,
       steps::persist,
       steps::specialize_warps,
+      steps::multicast,
       steps::resident,
       steps::balance,
       steps::split_k,

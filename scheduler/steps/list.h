@@ -21,6 +21,7 @@ extern const StepKind tensorize;
 extern const StepKind reorder_writeback;
 extern const StepKind persist;
 extern const StepKind specialize_warps;
+extern const StepKind multicast;
 extern const StepKind resident;
 extern const StepKind balance;
 extern const StepKind split_k;

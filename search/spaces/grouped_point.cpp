@@ -39,6 +39,7 @@ std::optional<KnobValues> grouped_point(const Schedule& schedule) {
   const Step* warps = find(schedule, "split", 1);
   const Step* tensorize = find(schedule, "tensorize");
   if (tile == nullptr || warps == nullptr || tensorize == nullptr) return std::nullopt;
+  if (find(schedule, "multicast") != nullptr) return std::nullopt;  // no point of the space has clusters
   const GroupTiles tiles = group_tiles(*schedule.weights());
   const auto factor = [](const Argument& argument) { return std::get<std::int64_t>(argument.value); };
   const std::int64_t columns_of_warp = factor(warps->arguments.front());

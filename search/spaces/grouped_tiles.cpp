@@ -338,8 +338,10 @@ Space grouped_tiles_space(const SpaceProblem& problem, const Target& target, con
   const auto packed = std::make_shared<PackedWeights>(problem.matrix);
   const auto make = [packed, problem, target, schedule](const KnobValues& values) {
     ShflBwKnobs knobs;
-    for (const RecipeKnob<ShflBwKnobs>& knob : shfl_bw_knobs())
-      knob.set(knobs, values.at(std::string(knob.name)));
+    for (const RecipeKnob<ShflBwKnobs>& knob : shfl_bw_knobs()) {
+      const auto value = values.find(std::string(knob.name));
+      if (value != values.end()) knob.set(knobs, value->second);  // what the space leaves to the recipe
+    }
     Format format = problem.format;
     format.parameters["V"] = std::min(values.at("tile_m"), group_of(problem.format));
     format.parameters["k"] = values.at("tile_k");

@@ -66,6 +66,7 @@ constexpr std::array shfl_bw_list{
     shfl_bw_knob<&ShflBwKnobs::producer_registers>("producer_registers", 0),
     shfl_bw_knob<&ShflBwKnobs::consumer_registers>("consumer_registers", 0),
     shfl_bw_knob<&ShflBwKnobs::blocks>("blocks", 0),
+    shfl_bw_knob<&ShflBwKnobs::cluster>("cluster"),
 };
 static_assert(sizeof(ShflBwKnobs) ==
                   (shfl_bw_list.size() - 1) * sizeof(std::optional<std::int64_t>) + sizeof(std::int64_t),

@@ -118,13 +118,13 @@ TEST(Recipe, EveryKnobOfRowGroups) {
   EXPECT_FALSE(plain.has_knobs);
   const RecipeChoice choice = parse_recipe(
       "shfl_bw:tile_m=1,tile_n=2,tile_k=3,stages=4,instruction=wgmma,warp_m=5,warp_n=6,groups=7,line=8,"
-      "producers=0,producer_registers=9,consumer_registers=10,blocks=0");
+      "producers=0,producer_registers=9,consumer_registers=10,blocks=0,cluster=11");
   EXPECT_TRUE(choice.has_knobs);
   const ShflBwKnobs& k = choice.grouped;
   EXPECT_EQ(k.instruction, ShflBwInstruction::wgmma);
   EXPECT_THAT((std::array{k.tile_m, k.tile_n, k.tile_k, k.stages, k.warp_m, k.warp_n, k.groups, k.line,
-                          k.producers, k.producer_registers, k.consumer_registers, k.blocks}),
-              testing::ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 0, 9, 10, 0));
+                          k.producers, k.producer_registers, k.consumer_registers, k.blocks, k.cluster}),
+              testing::ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 0, 9, 10, 0, 11));
   const ShflBwKnobs& left = plain.grouped;
   EXPECT_EQ(left.instruction, ShflBwInstruction::chosen);
   EXPECT_FALSE(left.tile_n || left.stages || left.producers || left.blocks);

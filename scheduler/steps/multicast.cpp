@@ -1,0 +1,63 @@
+// multicast: one copy feeds a cluster of thread blocks.
+#include <fmt/format.h>
+#include <weft/scheduler/passes/cluster_copies.h>
+#include <weft/scheduler/passes/ring.h>
+#include <weft/scheduler/steps/list.h>
+#include <weft/scheduler/steps/loops.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace weft::steps {
+namespace {
+
+/// The arrays of the tensor whose tiles are copied ahead, or the name itself where there is none.
+std::vector<std::string> arrays_of(const ir::Program& program, const std::string& tensor) {
+  std::vector<std::string> arrays;
+  for (const ir::For* loop : passes::ring_loops(program.body)) {
+    passes::Ring ring;
+    passes::ring_of(loop->body, ring);
+    for (const ir::Copy& copy : ring.copies) {
+      const std::string& name = copy.source->name;
+      if (name == tensor || name.starts_with(tensor + ".")) arrays.push_back(name);
+    }
+  }
+  return arrays.empty() ? std::vector{tensor} : arrays;
+}
+
+/// multicast(T, loop): the thread blocks that the iterations of the loop are bound to form a cluster. Of each
+/// tile of T that is staged, each of them copies a part to all, once all have read what was there before. T
+/// is an array, or the operand whose staged arrays are meant. Preconditions: 1 the loop exists; 2 the target
+/// is sm_90 or newer; 3 the loop is bound to blocks, as many as a cluster may have, two or more; 4 warps have
+/// roles; 5 T is staged in the loop that they go through, as one piece; 6 a tile is the same for all blocks
+/// of the cluster; 7 these go through the same tiles and iterations; 8 each copies as many rows, in whole
+/// lines; 9 all steps multicast have one loop, and each another array. Steps behind it may break 3 and 5 to
+/// 8: then compiling throws UserError.
+StepResult apply_multicast(const ir::Program& program, const Step& step, const StepContext& context) {
+  const std::string& name = word_of(step.arguments[1]);
+  if (auto missing = require_loop(program, name)) return *missing;
+  if (!context.target.is_gpu() || context.target.cluster_blocks < 2)
+    return Reason{2, context.target.name + " has no clusters of thread blocks", "sm_90 or newer", {}};
+  ir::Program result = program;
+  if (!result.cluster) result.cluster = ir::Cluster{name, 0, {}};
+  if (result.cluster->loop != name)
+    return Reason{9, fmt::format("blocks of {} are a cluster already", result.cluster->loop), "one loop",
+                  name};
+  const std::int64_t* blocks = ir::integer_value(find_loop(program.body, name)->extent);
+  result.cluster->blocks = blocks == nullptr ? 0 : *blocks;
+  std::vector<std::string>& arrays = result.cluster->arrays;
+  for (const std::string& array : arrays_of(program, word_of(step.arguments[0]))) {
+    if (std::ranges::find(arrays, array) != arrays.end())
+      return Reason{9, array + " goes to the cluster already", "one multicast of each array", {}};
+    arrays.push_back(array);
+  }
+  if (auto refused = passes::why_no_cluster(result, context.target)) return *refused;
+  return result;
+}
+
+}  // namespace
+
+const StepKind multicast{"multicast", ".multicast(A, n.inner.outer)", 2, 2, apply_multicast};
+
+}  // namespace weft::steps
