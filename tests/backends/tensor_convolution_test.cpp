@@ -250,6 +250,19 @@ TEST(TensorConvolution, QuotientsOfPixelsAreNotAddedToRows) {
   for (const auto& [name, count] : sums) EXPECT_LE(count, 2) << name;
 }
 
+/// The last tile of pixels is not full: no result of a run asks for itself whether it lies inside.
+TEST(TensorConvolution, TailsOfTilesLeaveInWholeRuns) {
+  Convolution c = padded(64);
+  c.filters = 64;
+  c.image = {14, 14};  // 24 tiles of 512 and a half
+  KernelOptions options;
+  options.assemble = false;
+  const Kernel kernel = compile(
+      shfl_bw(convolution_algorithm(c, DType::f16), filters_of(c, 64), target_named("sm_90a")), options);
+  EXPECT_NE(kernel.ptx().find("st.global.v4.b32"), std::string::npos);
+  EXPECT_EQ(kernel.ptx().find("st.global.u16"), std::string::npos);
+}
+
 /// Images and results move in whole runs of 16 bytes.
 TEST(TensorConvolution, MovesRunsOfSixteenBytes) {
   const Convolution c = padded(16);
