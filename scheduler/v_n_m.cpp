@@ -44,23 +44,24 @@ double clocks_of(const SparseTensor& weights, std::int64_t rows, std::int64_t co
 }
 
 /// Rows that list their columns together, where nobody says how many: many read B less often, few have fewer
-/// columns to read, and more tiles. Not more than 128: tiles of 256 rows have 128 columns, whose rows of 256
-/// bytes are gathered slowly (docs/measurements.md).
+/// columns to read, and more tiles.
 ShflBwKnobs with_rows_of_quads(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
                                ShflBwKnobs knobs) {
   constexpr std::int64_t sums = 32'768, fewest_columns = 64, widest = 512;
   const Extent columns = columns_of(algorithm, gathered_product(algorithm));
   if (weights.format() != Format{"column_quads", {}} || target.name != "sm_90a" || knobs.tile_m ||
-      knobs.tile_n || knobs.warp_m || !columns.is_static() || algorithm.takes_any_weights())
+      knobs.tile_n || knobs.tile_k || knobs.warp_m || !columns.is_static() || algorithm.takes_any_weights())
     return knobs;
   double best = 0;
-  for (const std::int64_t rows : {64, 128}) {
-    const SparseTensor packed = repack(weights, {"column_quads", {{"V", rows}}});
+  for (const PairTiles& tile : {PairTiles{64, 64}, usual, tall}) {
+    const auto [rows, places] = tile;
+    const SparseTensor packed = repack(weights, {"column_quads", {{"V", rows}, {"k", places}}});
     for (std::int64_t width = fewest_columns; width <= std::min(widest, sums / rows); width *= 2) {
       const double clocks = clocks_of(packed, rows, columns.value, width);
       if (knobs.tile_m && clocks >= best) continue;
       best = clocks;
       knobs.tile_m = rows;
+      knobs.tile_k = places;
     }
   }
   return knobs;

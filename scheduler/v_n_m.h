@@ -19,7 +19,7 @@ namespace weft {
 /// instructions: mma_m16n8k16 stands for mma.sp.m16n8k32, wgmma for wgmma.sp; tile_k is 64 or 128, places
 /// before two of four are kept. 2:4 weights in the format's own tiles get tall ones (256 rows, 128 places) on
 /// sm_90a where those are enough for every processor. Weights in column_quads, which names no V, get on
-/// sm_90a the 64 or 128 rows with which the block that has most tiles is done first. UserError for knobs
+/// sm_90a the 64, 128 or 256 rows with which the block that has most tiles is done first. UserError for knobs
 /// that do not fit.
 Schedule v_n_m(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                const ShflBwKnobs& knobs = {});

@@ -44,7 +44,8 @@ std::int64_t ProblemSummary::kept_columns() const {
 }
 
 std::int64_t ProblemSummary::gathered_columns() const {
-  return kept_of > 0 ? std::min(k, 2 * kept_columns()) : kept_columns();
+  if (kept_of > 0) return of_group > 0 ? std::min(k, 2 * kept_columns()) : k;
+  return kept_columns();
 }
 
 double ProblemSummary::operations() const {
@@ -60,8 +61,9 @@ double ProblemSummary::bytes() const {
 void add_format(ProblemSummary& summary, const Format& format) {
   summary.group_rows = parameter(format, "V");
   summary.block = parameter(format, "b");
-  if (format.name != "n_m" && format.name != "v_n_m") return;
+  if (format.name != "n_m" && format.name != "v_n_m" && format.name != "column_quads") return;
   summary.kept_of = 2;
+  if (format.name == "column_quads") return;
   summary.of_group = format.name == "n_m" ? 4 : parameter(format, "M", formats::PairOptions{}.columns);
 }
 

@@ -39,14 +39,14 @@ bool runs_of(const Algorithm& algorithm) {
 }
 
 bool keeps_pairs(const Format& format) {
-  return format.name == "n_m" || format.name == "v_n_m";
+  return format.name == "n_m" || format.name == "v_n_m" || format.name == "column_quads";
 }
 
 /// Rows of a group; 0 where the format has no number of them.
 std::int64_t group_of(const Format& format) {
   const auto given = format.parameters.find("V");
   if (given != format.parameters.end()) return given->second;
-  return format.name == "n_m" ? tallest : 0;
+  return format.name == "n_m" || format.name == "column_quads" ? tallest : 0;
 }
 
 /// What the knobs of a point come to.

@@ -34,6 +34,14 @@ inline SpaceProblem pair_problem(std::int64_t rows, std::int64_t inner, std::int
           pattern.format()};
 }
 
+/// Weights without a pattern for sparse tensor cores.
+inline SpaceProblem quad_problem(std::int64_t rows, std::int64_t inner, std::int64_t width,
+                                 DType dtype = DType::f16) {
+  SpaceProblem problem = unstructured_problem(rows, inner, width, dtype);
+  problem.format = Format{"column_quads", {}};
+  return problem;
+}
+
 /// Blocks in ELL; `every` block rows and columns together, 0: blocks with entries alone.
 inline SpaceProblem block_problem(std::int64_t rows, std::int64_t inner, std::int64_t width,
                                   std::int64_t every, double sparsity = 0.9, DType dtype = DType::f16) {

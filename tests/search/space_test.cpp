@@ -85,6 +85,16 @@ TEST(Space, TheUsualPointMakesWhatTheRecipeMakesUnasked) {
                 ir::print(v_n_m(problem.algorithm, weights, target).program()));
     }
   }
+  for (const char* name : {"sm_80", "sm_90a"}) {
+    const Target& target = target_named(name);
+    const SpaceProblem problem = quad_problem(2048, 512, 2048);
+    const Space space = space_of("v_n_m", problem, target);
+    const std::optional<KnobValues> usual = space.usual();
+    ASSERT_TRUE(usual) << name;
+    const auto weights = std::make_shared<const SparseTensor>(pack(*problem.matrix, problem.format));
+    EXPECT_EQ(ir::print(space.schedule(*usual).program()),
+              ir::print(v_n_m(problem.algorithm, weights, target).program()));
+  }
   for (const char* name : {"sm_75", "sm_80", "sm_90a"}) {
     for (const SpaceProblem& problem :
          {block_problem(2048, 512, 4096, 8), block_problem(512, 1024, 1024, 8), block_problem(96, 64, 40, 4),
