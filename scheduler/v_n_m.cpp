@@ -44,10 +44,10 @@ double clocks_of(const SparseTensor& weights, std::int64_t rows, std::int64_t co
 }
 
 /// Rows that list their columns together, where nobody says how many: many read B less often, few have fewer
-/// columns to read, and more tiles.
+/// columns to read, and more tiles. Tall ones where every processor has several (docs/measurements.md).
 ShflBwKnobs with_rows_of_quads(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
                                ShflBwKnobs knobs) {
-  constexpr std::int64_t sums = 32'768, fewest_columns = 64, widest = 512;
+  constexpr std::int64_t sums = 32'768, fewest_columns = 64, widest = 512, tall_tiles = 4 * processors;
   const Extent columns = columns_of(algorithm, gathered_product(algorithm));
   if (weights.format() != Format{"column_quads", {}} || target.name != "sm_90a" || knobs.tile_m ||
       knobs.tile_n || knobs.tile_k || knobs.warp_m || !columns.is_static() || algorithm.takes_any_weights())
@@ -55,6 +55,8 @@ ShflBwKnobs with_rows_of_quads(const Algorithm& algorithm, const SparseTensor& w
   double best = 0;
   for (const PairTiles& tile : {PairTiles{64, 64}, usual, tall}) {
     const auto [rows, places] = tile;
+    const std::int64_t tiles = pieces(weights.rows(), rows) * pieces(columns.value, sums / rows);
+    if (rows == tall.rows && tiles < tall_tiles) continue;
     const SparseTensor packed = repack(weights, {"column_quads", {{"V", rows}, {"k", places}}});
     for (std::int64_t width = fewest_columns; width <= std::min(widest, sums / rows); width *= 2) {
       const double clocks = clocks_of(packed, rows, columns.value, width);
