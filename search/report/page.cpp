@@ -171,11 +171,11 @@ class Page {
     return text;
   }
 
-  static std::string pane(const char* name, const std::string& text, std::size_t most) {
+  static std::string pane(const std::string& name, const std::string& text, std::size_t most) {
     if (text.empty()) return {};
     const bool cut = text.size() > most;
-    return fmt::format("<div><details open><summary>{}</summary><pre>{}{}</pre></details></div>\n", name,
-                       escaped(text.substr(0, most)), cut ? "\n… (cut here)" : "");
+    return fmt::format("<div><details open><summary>{}</summary><pre>{}{}</pre></details></div>\n",
+                       escaped(name), escaped(text.substr(0, most)), cut ? "\n… (cut here)" : "");
   }
 
   std::string kernel(std::size_t most) const {
@@ -186,7 +186,7 @@ class Page {
     if (!kernel.note.empty()) text += "<p class=\"soft\">" + escaped(kernel.note) + "</p>\n";
     text += pane("Schedule", kernel.schedule, most);
     text += "<div class=\"panes\">\n" + pane("Program", kernel.program, most) +
-            pane("CUDA", kernel.source, most) + "</div>\n";
+            pane(kernel.language, kernel.source, most) + "</div>\n";
     return text;
   }
 

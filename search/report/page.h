@@ -12,8 +12,9 @@ namespace weft::report {
 struct ChosenKernel {
   std::string schedule;  ///< steps as C++
   std::string program;
-  std::string source;  ///< CUDA C++, or PTX
-  std::string note;    ///< why something is missing
+  std::string source;
+  std::string language = "CUDA";  ///< of `source`
+  std::string note;               ///< why something is missing
 };
 
 struct PageInput {

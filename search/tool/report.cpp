@@ -31,6 +31,16 @@ TuneResult result_of(const report::ProblemTrials& problem) {
   return result;
 }
 
+/// Its CUDA C++; PTX where it is too long for that.
+void add_source(report::ChosenKernel& shown, const Kernel& kernel) {
+  try {
+    shown.source = kernel.cuda_source();
+  } catch (const UserError&) {
+    shown.source = kernel.ptx();
+    shown.language = "PTX";
+  }
+}
+
 /// Makes the kernel of the fastest record again, where its weights are still there.
 void add_kernel(report::PageInput& page, const report::ProblemTrials& problem) {
   const Record& best = problem.best->record;
@@ -49,7 +59,7 @@ void add_kernel(report::PageInput& page, const report::ProblemTrials& problem) {
     page.kernel.schedule = schedule.cpp();
     const Kernel kernel = compile(schedule, {.assemble = false});
     page.kernel.program = kernel.program_text();
-    if (target.is_gpu()) page.kernel.source = kernel.cuda_source();
+    if (target.is_gpu()) add_source(page.kernel, kernel);
   } catch (const std::exception& error) {
     page.kernel.note += fmt::format("The kernel could not be made again in full: {}", error.what());
   }

@@ -166,7 +166,11 @@ TEST(Page, is_self_contained_and_its_data_reads_back) {
   PageInput input;
   input.records = trials();
   input.files = {"t<1>.jsonl"};
-  input.kernel = {"schedule.tile(m = 4)", "for m < 4", "if (a < b && c > d) {}", {}};
+  input.kernel = {.schedule = "schedule.tile(m = 4)",
+                  .program = "for m < 4",
+                  .source = "if (a < b && c > d) {}",
+                  .language = "PTX",
+                  .note = {}};
   const std::string page = page_of(input);
   EXPECT_LT(page.size(), 100'000U);
   EXPECT_THAT(page, Not(HasSubstr("http:")));
