@@ -18,11 +18,8 @@ constexpr double worth_smaller_tiles = 0.88;
 /// sooner.
 constexpr double short_list = 224;
 constexpr std::int64_t short_places = 32;
-/// Of the smallest tiles, for each processor: so few of them are the fastest (docs/measurements.md).
-constexpr std::int64_t few = 3;
-/// Of a tile that has a processor for itself, where nothing else hides its copies; of several with short
-/// lists.
-constexpr std::int64_t stages_of_one = 8, stages_of_short = 3;
+/// Of a tile that has a processor for itself, where nothing else hides its copies (docs/measurements.md).
+constexpr std::int64_t stages_of_one = 8;
 /// Of small tiles, for each processor: of more, large ones store while they copy.
 constexpr std::int64_t most_turns_of_small = 8;
 
@@ -73,9 +70,9 @@ class Tiles {
         places_(static_cast<double>(weights.array("values").size()) /
                 static_cast<double>(group_ * std::max<std::int64_t>(1, pieces(rows_, group_)))) {}
 
-  /// Of those that take about the same time, the largest; the smallest where there are few.
+  /// Of those that take about the same time, the largest; the smallest where each has a processor for itself.
   Tile cheapest() const {
-    if (turns(smallest) <= few) return smallest;
+    if (turns(smallest) <= 1) return smallest;
     Tile best;
     for (std::int64_t rows = group_; rows >= rows_of_warpgroup; rows /= 2) {
       const std::int64_t least = rows == rows_of_warpgroup ? least_columns : columns_of_small;
@@ -109,22 +106,6 @@ class Tiles {
   double places_;  ///< of a group's list, the mean
 };
 
-/// A block for each: several on a processor copy for one another, and where lists are short they need no
-/// warps that do nothing else (those of clusters have to).
-ShflBwKnobs with_few_tiles(ShflBwKnobs knobs, const SparseTensor& weights, std::int64_t turns) {
-  knobs.warp_n = smallest.columns;
-  knobs.blocks = 0;
-  if (turns == 1) {
-    knobs.stages = stages_of_one;
-  } else if (kept_columns(weights) <= short_list && !knobs.cluster) {
-    knobs.stages = stages_of_short;
-    knobs.producers = 0;
-  } else {
-    knobs.producer_registers = knobs.consumer_registers = 0;
-  }
-  return knobs;
-}
-
 }  // namespace
 
 ShflBwKnobs shfl_bw_tiles(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
@@ -139,7 +120,12 @@ ShflBwKnobs shfl_bw_tiles(const Algorithm& algorithm, const SparseTensor& weight
   ShflBwKnobs chosen = knobs;
   chosen.tile_m = tile.rows;
   chosen.tile_n = tile.columns;
-  if (tiles.turns(smallest) <= few) return with_few_tiles(chosen, weights, tiles.turns(smallest));
+  if (tiles.turns(smallest) <= 1) {
+    chosen.warp_n = tile.columns;
+    chosen.stages = stages_of_one;
+    chosen.blocks = 0;
+    return chosen;
+  }
   if (kept_columns(weights) <= short_list && group_tiles(weights).places > short_places)
     chosen.tile_k = short_places;
   // A block goes through several tiles where its copies of the next then run ahead.
