@@ -3,13 +3,14 @@
 // after the other, the columns of each in ascending order, -1 for those that it lacks; the list is filled up
 // to a multiple of k. Every matrix fits: a column that fits no four begins another. Entries that are +0 are
 // left out: those that fill up a row of a packed weight would count like others where it is packed anew.
+#include <weft/formats/chosen_entries.h>
 #include <weft/formats/kept_slots.h>
 #include <weft/formats/named/kept_pairs.h>
 #include <weft/formats/parallel.h>
 
 #include <algorithm>
 #include <array>
-#include <numeric>
+#include <utility>
 
 namespace weft::named {
 
@@ -109,22 +110,15 @@ SlotColumns quads_of(const WeightMatrix& weights, std::int64_t first, std::int64
 
 /// Of entries that are not +0.
 WeightMatrix without_zeros(const WeightMatrix& weights) {
-  std::vector<std::int64_t> kept;
-  WeightMatrix result = weights;
-  result.column.clear();
+  std::vector<std::int64_t> row_begin{0}, kept;
   for (std::int64_t row = 0; row < weights.rows; ++row) {
     const auto at = static_cast<std::size_t>(row);
     for (std::int64_t i = weights.row_begin[at]; i < weights.row_begin[at + 1]; ++i) {
-      if (weights.values.is_zero_bits(i)) continue;
-      kept.push_back(i);
-      result.column.push_back(weights.column[static_cast<std::size_t>(i)]);
+      if (!weights.values.is_zero_bits(i)) kept.push_back(i);
     }
-    result.row_begin[at + 1] = std::ssize(kept);
+    row_begin.push_back(std::ssize(kept));
   }
-  result.values = Array(weights.values.dtype(), {std::ssize(kept)});
-  for (std::int64_t i = 0; i < std::ssize(kept); ++i)
-    result.values.copy_element(i, weights.values, kept[static_cast<std::size_t>(i)]);
-  return result;
+  return chosen_entries(weights, std::move(row_begin), kept);
 }
 
 SparseTensor pack_column_quads(const WeightMatrix& given, const Format& format) {
