@@ -18,8 +18,6 @@ constexpr double worth_smaller_tiles = 0.88;
 /// sooner.
 constexpr double short_list = 224;
 constexpr std::int64_t short_places = 32;
-/// Of a tile that has a processor for itself, where nothing else hides its copies (docs/measurements.md).
-constexpr std::int64_t stages_of_one = 8;
 /// Of small tiles, for each processor: of more, large ones store while they copy.
 constexpr std::int64_t most_turns_of_small = 8;
 
@@ -59,8 +57,6 @@ struct Tile {
   std::int64_t resident() const { return !is_small() ? 1 : columns < columns_of_small ? 3 : 2; }
 };
 
-constexpr Tile smallest{rows_of_warpgroup, least_columns};
-
 class Tiles {
  public:
   Tiles(const SparseTensor& weights, std::int64_t columns)
@@ -70,9 +66,8 @@ class Tiles {
         places_(static_cast<double>(weights.array("values").size()) /
                 static_cast<double>(group_ * std::max<std::int64_t>(1, pieces(rows_, group_)))) {}
 
-  /// Of those that take about the same time, the largest; the smallest where each has a processor for itself.
+  /// Of those that take about the same time, the largest.
   Tile cheapest() const {
-    if (turns(smallest) <= 1) return smallest;
     Tile best;
     for (std::int64_t rows = group_; rows >= rows_of_warpgroup; rows /= 2) {
       const std::int64_t least = rows == rows_of_warpgroup ? least_columns : columns_of_small;
@@ -89,9 +84,10 @@ class Tiles {
   std::int64_t count(const Tile& tile) const {
     return pieces(rows_, tile.rows) * pieces(columns_, tile.columns);
   }
-  std::int64_t turns(const Tile& tile) const { return pieces(count(tile), processors); }
 
  private:
+  std::int64_t turns(const Tile& tile) const { return pieces(count(tile), processors); }
+
   /// Of the processor with the most tiles: it copies for all of them, and waits for the first copies and for
   /// the results of those that are not there at the same time.
   double clocks(const Tile& tile) const {
@@ -120,12 +116,6 @@ ShflBwKnobs shfl_bw_tiles(const Algorithm& algorithm, const SparseTensor& weight
   ShflBwKnobs chosen = knobs;
   chosen.tile_m = tile.rows;
   chosen.tile_n = tile.columns;
-  if (tiles.turns(smallest) <= 1) {
-    chosen.warp_n = tile.columns;
-    chosen.stages = stages_of_one;
-    chosen.blocks = 0;
-    return chosen;
-  }
   if (kept_columns(weights) <= short_list && group_tiles(weights).places > short_places)
     chosen.tile_k = short_places;
   // A block goes through several tiles where its copies of the next then run ahead.

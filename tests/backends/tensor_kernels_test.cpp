@@ -184,21 +184,6 @@ TEST(TensorKernels, AsCudaSource) {
       64, 300, 200, 72, DType::f16, Emitter::cuda);
 }
 
-/// Tiles that have a processor for themselves: a block for each, and copies far ahead.
-TEST(TensorKernels, FewTilesHaveABlockEach) {
-  const auto steps = [](std::int64_t columns) {
-    const WeightMatrix matrix =
-        synthetic_layer({.rows = 1024, .columns = 512, .sparsity = 0.5, .dtype = DType::f16});
-    return shfl_bw(spmm_algorithm(1024, 512, Extent(columns), DType::f16),
-                   packed(matrix, formats::vector_wise({.rows = 64})), target_named("sm_90a"))
-        .cpp();
-  };
-  const auto has = [](const std::string& text, const char* word) { return text.find(word) != text.npos; };
-  const std::string few = steps(512), many = steps(16384);
-  EXPECT_TRUE(has(few, "depth = 8") && has(few, "specialize_warps") && !has(few, "persist")) << few;
-  EXPECT_TRUE(has(many, "persist") && !has(many, "depth = 8")) << many;
-}
-
 /// The recipe itself, at sizes that nothing divides.
 TEST(TensorKernels, RecipeAtOddSizes) {
   int number = 0;

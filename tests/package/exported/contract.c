@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "plain.h"
+#include "read_file.h"
 #include "split.h"
 
 driver device;
@@ -65,19 +66,6 @@ static void load_driver(void) {
     }
     memcpy(targets[i], &symbol, sizeof symbol);
   }
-}
-
-static void* read_file(const char* path, size_t* bytes) {
-  FILE* file = fopen(path, "rb");
-  void* data;
-  if (file == NULL) exit(2);
-  fseek(file, 0, SEEK_END);
-  *bytes = (size_t)ftell(file);
-  rewind(file);
-  data = malloc(*bytes);
-  if (data == NULL || fread(data, 1, *bytes, file) != *bytes) exit(2);
-  fclose(file);
-  return data;
 }
 
 /* --- open ------------------------------------------------------------------------------------------------

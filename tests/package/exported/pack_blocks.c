@@ -1,10 +1,11 @@
-/* Packing of blocks that are as wide as each asks for: the package makes the file that weft made, puts new values
- * into its places, and refuses an entry that has none. */
+/* Packing of blocks that are as wide as each asks for: the package makes the file that weft made, puts new
+ * values into its places, and refuses an entry that has none. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "blocks.h"
+#include "read_file.h"
 
 enum { rows = BLOCKS_ROWS, columns = BLOCKS_COLUMNS, one = 0x3c00 /* as f16 */ };
 
@@ -12,19 +13,6 @@ static void expect(const char* what, long long wanted, long long found) {
   if (wanted == found) return;
   printf("%s: %lld, and not %lld\n", what, found, wanted);
   exit(1);
-}
-
-static void* read_file(const char* path, size_t* bytes) {
-  FILE* file = fopen(path, "rb");
-  void* data;
-  if (file == NULL) exit(2);
-  fseek(file, 0, SEEK_END);
-  *bytes = (size_t)ftell(file);
-  rewind(file);
-  data = malloc(*bytes);
-  if (data == NULL || fread(data, 1, *bytes, file) != *bytes) exit(2);
-  fclose(file);
-  return data;
 }
 
 static uint16_t* halves(size_t count) {

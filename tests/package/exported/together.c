@@ -6,21 +6,9 @@
 
 #include "image.h"
 #include "plain.h"
+#include "read_file.h"
 
 enum { n = 33 };
-
-static void* read_file(const char* path, size_t* bytes) {
-  FILE* file = fopen(path, "rb");
-  void* data;
-  if (file == NULL) exit(2);
-  fseek(file, 0, SEEK_END);
-  *bytes = (size_t)ftell(file);
-  rewind(file);
-  data = malloc(*bytes);
-  if (data == NULL || fread(data, 1, *bytes, file) != *bytes) exit(2);
-  fclose(file);
-  return data;
-}
 
 static float* numbers(size_t count) {
   float* data = (float*)aligned_alloc(64, (count * sizeof(float) + 63) / 64 * 64);
