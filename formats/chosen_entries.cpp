@@ -10,7 +10,9 @@ WeightMatrix chosen_entries(const WeightMatrix& weights, std::vector<std::int64_
   chosen.rows = static_cast<std::int64_t>(row_begin.size()) - 1;
   chosen.columns = weights.columns;
   chosen.shape = weights.shape;
-  chosen.shape.front() = chosen.rows;
+  // A vector's shape has no rows: it stays one as long as it is one row.
+  if (chosen.shape.size() == 1 && chosen.rows != weights.rows) chosen.shape.insert(chosen.shape.begin(), 1);
+  if (chosen.shape.size() > 1) chosen.shape.front() = chosen.rows;
   chosen.pattern_only = weights.pattern_only;
   chosen.origin = weights.origin;
   chosen.row_begin = std::move(row_begin);

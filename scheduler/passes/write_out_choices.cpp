@@ -52,6 +52,20 @@ Stmt with_value(const Stmt& stmt, const ir::Substitution& value) {
   return ir::substitute(stmt, value);
 }
 
+/// The statement without the arrays in shared memory that it allocates, which are taken out. Those inside a
+/// parallel loop stay: every thread has its own.
+Stmt without_shared_arrays(const Stmt& stmt, std::vector<ir::BufferRef>& taken) {
+  if (!stmt.defined()) return stmt;
+  const auto* loop = stmt.as<ir::For>();
+  if (loop != nullptr && loop->kind == ir::LoopKind::parallel) return stmt;
+  const auto inner = [&](const Stmt& child) { return without_shared_arrays(child, taken); };
+  const auto* allocation = stmt.as<ir::Allocate>();
+  if (allocation == nullptr || allocation->buffer->scope != ir::Scope::shared)
+    return with_children(stmt, inner);
+  taken.push_back(allocation->buffer);
+  return inner(allocation->body);
+}
+
 Stmt written_out(const Stmt& stmt) {
   const auto* loop = stmt.as<ir::For>();
   const bool whole = loop != nullptr && loop->kind == ir::LoopKind::unrolled &&
@@ -59,14 +73,7 @@ Stmt written_out(const Stmt& stmt) {
   if (!whole || !chooses(*loop)) return stmt;
   // An array in shared memory has one place, however often the iterations are written.
   std::vector<ir::BufferRef> shared;
-  ir::Rewriter hoist;
-  hoist.on_stmt = [&](const Stmt& s) {
-    const auto* allocation = s.as<ir::Allocate>();
-    if (allocation == nullptr || allocation->buffer->scope != ir::Scope::shared) return s;
-    shared.push_back(allocation->buffer);
-    return allocation->body;
-  };
-  const Stmt body = hoist(loop->body);
+  const Stmt body = without_shared_arrays(loop->body, shared);
   std::vector<Stmt> iterations;
   const std::int64_t begin = *ir::integer_value(loop->begin);
   for (std::int64_t i = 0; i < *ir::integer_value(loop->extent); ++i)

@@ -299,5 +299,22 @@ TEST(SplitK, OnTheCpu) {
   }
 }
 
+// Parts of a sum that an unrolled loop around the parallel one writes out: each thread has its own.
+TEST(SplitK, ThreadsShareNoPartsOnTheCpu) {
+  const Shape shape{2048, 200, 3};
+  Schedule s = schedule(spmm_algorithm(shape.rows, shape.inner, shape.columns, DType::f32),
+                        weights_of(shape, 0.5, formats::csr()), target_named("cpu"));
+  s.split(n = 4).reorder(n.inner, m, k).unroll(n.inner).parallel(m).split_k(k, groups = 40);
+  KernelOptions options;
+  options.threads = 8;
+  const Kernel kernel = compile(s, options);
+  Array b = random_array(DType::f32, {shape.inner, shape.columns}, 3),
+        c(DType::f32, {shape.rows, shape.columns});
+  for (int i = 0; i < 20; ++i) {
+    const Verification verification = verify(kernel, Device::cpu(), Arguments{{{"B", &b}, {"C", &c}}, {}});
+    ASSERT_TRUE(verification.passed) << verification.text();
+  }
+}
+
 }  // namespace
 }  // namespace weft

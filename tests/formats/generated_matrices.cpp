@@ -90,6 +90,7 @@ std::vector<GeneratedMatrix> generated_matrices() {
   filter.set(5, 1);
   filter.set(40, 2);
   result.push_back({"filter", from_dense(filter, "filter")});
+  result.push_back({"vector", from_dense(Array::of(std::vector<float>{0, 3, 0, 1, 2}), "vector")});
   return result;
 }
 
