@@ -5,11 +5,11 @@
 set(WEFT_INCLUDE_DIR ${CMAKE_CURRENT_BINARY_DIR}/include)
 file(MAKE_DIRECTORY ${WEFT_INCLUDE_DIR}/weft)
 
-# weft_room(<name> SOURCES <files> USES <rooms and libraries> PRIVATELY <libraries>)
+# weft_room(<name> SOURCES <files> USES <rooms and libraries> PRIVATELY <libraries> [PRECOMPILE <headers>])
 # Beside the packages of the distribution, PRIVATELY may name weft::llvm_library (backends/llvm only), weft::z3_library
 # (scheduler only, where WEFT_Z3 is on) and libzip::zip.
 function(weft_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;USES;PRIVATELY" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "SOURCES;USES;PRIVATELY;PRECOMPILE" ${ARGN})
   add_library(weft_${name} STATIC ${ROOM_SOURCES})
   add_library(weft::${name} ALIAS weft_${name})
   set_target_properties(weft_${name} PROPERTIES EXPORT_NAME ${name})
@@ -18,6 +18,13 @@ function(weft_room name)
                                                  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(weft_${name} PUBLIC ${ROOM_USES} PRIVATE ${ROOM_PRIVATELY})
   weft_warnings(weft_${name})
+  if(ROOM_PRECOMPILE)
+    weft_precompile(weft_${name} KIND ${name} HEADERS ${ROOM_PRECOMPILE})
+  elseif(fmt::fmt IN_LIST ROOM_PRIVATELY)
+    weft_precompile(weft_${name} KIND room HEADERS <fmt/format.h>)
+  else()
+    weft_precompile(weft_${name} KIND room_without_fmt)
+  endif()
   set_property(GLOBAL APPEND PROPERTY WEFT_ROOMS weft_${name})
 endfunction()
 

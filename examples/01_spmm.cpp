@@ -13,7 +13,7 @@ int main() {
   // A pruned layer. `read("ffn1.safetensors")` gives one from a file; this one is generated, with the uneven
   // row lengths of a real pruned network.
   const WeightMatrix weights = synthetic_layer({.rows = 64, .columns = 147, .sparsity = 0.9, .seed = 1});
-  std::cout << report(statistics(weights)) << "\n";
+  std::cout << report_text(statistics(weights)) << "\n";
 
   // The algorithm: C[m, n] = sum over k of A[m, k] * B[k, n]. The number of columns is given at launch.
   WEFT_INDEX(m);

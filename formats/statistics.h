@@ -60,6 +60,6 @@ Statistics statistics(const WeightMatrix& weights);
 std::string json_text(const Statistics& statistics);
 
 /// A table for people, some twenty lines.
-std::string report(const Statistics& statistics);
+std::string report_text(const Statistics& statistics);
 
 }  // namespace weft

@@ -103,7 +103,7 @@ std::string json_text(const Statistics& statistics) {
   return json.dump(2);
 }
 
-std::string report(const Statistics& statistics) {
+std::string report_text(const Statistics& statistics) {
   std::string text;
   const auto line = [&](std::string_view name, const std::string& value) {
     fmt::format_to(std::back_inserter(text), "  {:<22}{}\n", name, value);

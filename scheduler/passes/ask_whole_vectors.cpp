@@ -3,6 +3,7 @@
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/gather.h>
+#include <weft/scheduler/passes/guarded_vector.h>
 #include <weft/scheduler/passes/passes.h>
 
 #include <string>
@@ -33,20 +34,15 @@ Expr of_all(const Expr& condition, const std::string& element, std::int64_t coun
 ir::Program ask_whole_vectors(ir::Program program) {
   ir::Rewriter rewriter;
   rewriter.on_stmt = [](const Stmt& s) -> Stmt {
-    const auto* loop = s.as<ir::For>();
-    if (loop == nullptr || loop->kind != ir::LoopKind::vectorized) return s;
-    const auto* condition = loop->body.as<ir::If>();
-    const std::int64_t* begin = ir::integer_value(loop->begin);
-    const std::int64_t* extent = ir::integer_value(loop->extent);
-    const bool known = begin != nullptr && *begin == 0 && extent != nullptr;
-    if (condition == nullptr || condition->otherwise.defined() || !known) return s;
+    const auto vector = guarded_vector(s);
+    if (!vector) return s;
     Expr once = ir::boolean(true), each = ir::boolean(true);
-    for (const Expr& asked : ir::conjuncts_of(condition->condition)) {
-      const Expr all = of_all(asked, loop->name, *extent);
+    for (const Expr& asked : ir::conjuncts_of(vector->guard->condition)) {
+      const Expr all = of_all(asked, vector->loop->name, vector->elements);
       (all.defined() ? once : each) = all.defined() ? once && all : each && asked;
     }
-    ir::For whole = *loop;
-    whole.body = ir::if_then(each, condition->then);
+    ir::For whole = *vector->loop;
+    whole.body = ir::if_then(each, vector->guard->then);
     return ir::if_then(once, ir::for_loop(std::move(whole)));
   };
   program.body = rewriter(program.body);

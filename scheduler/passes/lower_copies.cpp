@@ -5,6 +5,7 @@
 #include <weft/scheduler/passes/children.h>
 #include <weft/scheduler/passes/gather.h>
 #include <weft/scheduler/passes/passes.h>
+#include <weft/scheduler/passes/ring.h>
 
 #include <algorithm>
 #include <optional>
@@ -367,16 +368,6 @@ class CopyLowering {
   ir::Ranges ranges_;
 };
 
-/// Waiting for one tile would wait for those that run ahead too.
-bool has_copies_ahead(const ir::Program& program) {
-  bool found = false;
-  ir::visit(program.body, [&](const Stmt& s) {
-    const auto* copy = s.as<ir::Copy>();
-    found = found || (copy != nullptr && copy->asynchronous);
-  });
-  return found;
-}
-
 /// Of barriers that follow one another only one is needed.
 Stmt without_doubled_barriers(const Stmt& stmt) {
   ir::Rewriter rewriter;
@@ -434,7 +425,8 @@ Stmt without_lets(const Stmt& stmt) {
 }  // namespace
 
 ir::Program lower_copies(ir::Program program, std::int64_t threads, bool starts_copies) {
-  const bool starts = starts_copies && !has_copies_ahead(program);
+  // Waiting for one tile would wait for those that run ahead too.
+  const bool starts = starts_copies && !has_ring(program.body);
   program.body = without_doubled_barriers(CopyLowering(program, threads, starts)(program.body));
   return program;
 }

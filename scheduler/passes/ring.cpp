@@ -46,6 +46,16 @@ Stmt without_ring(const Stmt& stmt, Ring& ring) {
 
 }  // namespace
 
+bool has_ring(const Stmt& stmt) {
+  bool found = false;
+  if (stmt.defined())
+    ir::visit(stmt, [&](const Stmt& s) {
+      const auto* copy = s.as<ir::Copy>();
+      found = found || (copy != nullptr && copy->asynchronous);
+    });
+  return found;
+}
+
 Stmt ring_of(const Stmt& body, Ring& ring) {
   return without_ring(body, ring);
 }

@@ -17,6 +17,9 @@ struct Ring {
   std::int64_t buffers = 0;                          ///< of each tile
 };
 
+/// Whether copies run ahead somewhere inside. Undefined statements have none.
+bool has_ring(const ir::Stmt& stmt);
+
 /// What is left of a loop's body without its copies, which are added to `ring`.
 ir::Stmt ring_of(const ir::Stmt& body, Ring& ring);
 

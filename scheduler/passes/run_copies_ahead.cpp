@@ -84,12 +84,7 @@ Stmt run_ahead(const Stmt& stmt, bool repeats) {
 }  // namespace
 
 ir::Program run_copies_ahead(ir::Program program) {
-  bool has_ring = false;
-  ir::visit(program.body, [&](const Stmt& s) {
-    const auto* copy = s.as<ir::Copy>();
-    has_ring = has_ring || (copy != nullptr && copy->asynchronous);
-  });
-  if (has_ring) program.body = run_ahead(program.body, false);
+  if (has_ring(program.body)) program.body = run_ahead(program.body, false);
   return program;
 }
 

@@ -25,16 +25,6 @@ Expr thread() {
   return ir::call("thread", DType::i64, {});
 }
 
-bool has_ring(const Stmt& stmt) {
-  bool found = false;
-  if (stmt.defined())
-    ir::visit(stmt, [&](const Stmt& s) {
-      const auto* copy = s.as<ir::Copy>();
-      found = found || (copy != nullptr && copy->asynchronous);
-    });
-  return found;
-}
-
 /// A loop through whose iterations producers go from ring to ring: the ring's loop and the variables between
 /// the two, outermost first.
 struct Tiles {

@@ -1,6 +1,7 @@
 // trim_vectors.
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/guarded_vector.h>
 #include <weft/scheduler/passes/passes.h>
 
 #include <algorithm>
@@ -40,16 +41,11 @@ std::int64_t rounded(std::int64_t elements) {
 ir::Program trim_vectors(ir::Program program) {
   ir::Rewriter rewriter;
   rewriter.on_stmt = [](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    if (loop == nullptr || loop->kind != ir::LoopKind::vectorized) return s;
-    const auto* condition = loop->body.as<ir::If>();
-    const std::int64_t* begin = ir::integer_value(loop->begin);
-    const std::int64_t* extent = ir::integer_value(loop->extent);
-    const bool known = begin != nullptr && *begin == 0 && extent != nullptr;
-    if (condition == nullptr || condition->otherwise.defined() || !known) return s;
-    const std::int64_t count = passing(condition->condition, loop->name, *extent);
-    if (count < 1 || rounded(count) >= *extent) return s;
-    ir::For shorter = *loop;
+    const auto vector = guarded_vector(s);
+    if (!vector) return s;
+    const std::int64_t count = passing(vector->guard->condition, vector->loop->name, vector->elements);
+    if (count < 1 || rounded(count) >= vector->elements) return s;
+    ir::For shorter = *vector->loop;
     shorter.extent = ir::integer(rounded(count));
     return ir::for_loop(std::move(shorter));
   };

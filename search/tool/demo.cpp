@@ -79,7 +79,7 @@ int run(const DemoVerb& options) {
   problem_options.n = options.n;
   const Problem problem = make_problem(problem_options);
   for (const std::string& note : problem.notes) fmt::print("note: {}\n", note);
-  fmt::print("{}\n{}", problem.matrix.origin, report(statistics(problem.matrix)));
+  fmt::print("{}\n{}", problem.matrix.origin, report_text(statistics(problem.matrix)));
   fmt::print("\n{}\nformat: {}\n", problem.algorithm.text(), problem.weights->format().text());
   write_kernels(options, problem);
   const Device device = best_device();

@@ -26,7 +26,7 @@ std::string json_of(const Statistics& found, const std::vector<FoundStructure>& 
 }
 
 std::string text_of(const Statistics& found, const std::vector<FoundStructure>& structures) {
-  std::string text = report(found);
+  std::string text = report_text(found);
   std::string_view name = "structure";
   for (const FoundStructure& structure : structures) {
     text += fmt::format("  {:<22}{}\n", name, weft::text_of(structure));

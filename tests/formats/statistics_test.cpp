@@ -194,7 +194,7 @@ TEST(Statistics, FindVectorNMWhereItHolds) {
       bool seen = false;
       for (const auto& best : tallest_blocks(found.rules)) seen = seen || (best.v == v && best.m == m);
       EXPECT_TRUE(seen) << v << ":2:" << m;
-      EXPECT_THAT(report(found), HasSubstr(std::to_string(v) + ":2:" + std::to_string(m)));
+      EXPECT_THAT(report_text(found), HasSubstr(std::to_string(v) + ":2:" + std::to_string(m)));
     }
   }
 }
@@ -204,7 +204,7 @@ TEST(Statistics, NameTheFirstBreakOfTwoFour) {
   for (const std::int64_t column : {8, 9, 11}) dense.set(37 * 12 + column, 1);
   const Statistics found = statistics(from_dense(dense, "broken"));
   ASSERT_FALSE(found.two_four().holds());
-  EXPECT_THAT(report(found), HasSubstr("row 37 has 3 in columns 8 to 11, at most 2 allowed"));
+  EXPECT_THAT(report_text(found), HasSubstr("row 37 has 3 in columns 8 to 11, at most 2 allowed"));
 }
 
 TEST(Statistics, NameTheRulesOfRowsThatNoOtherImplies) {

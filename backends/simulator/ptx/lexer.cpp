@@ -46,7 +46,7 @@ std::string Token::shown() const {
     case Kind::end:
       return "the end of the text";
     case Kind::dot_word:
-      return quoted(fmt::format(".{}", text.substr(0, longest_shown + 1)));
+      return ptx::quoted(fmt::format(".{}", text.substr(0, longest_shown + 1)));
     case Kind::string:
       return "the string " + quoted(text);
     default:

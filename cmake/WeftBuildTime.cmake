@@ -1,0 +1,35 @@
+# What makes a fresh build quick on few cores. Behind a compiler cache, as developers have it, every file is compiled by
+# itself: the cache keeps whole objects, and files that forget a header are found there.
+if(CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
+endif()
+
+set(weft_standard_headers
+  <algorithm> <array> <bit> <cmath> <cstdint> <filesystem> <functional> <map> <memory> <optional> <set> <span> <string>
+  <string_view> <tuple> <utility> <variant> <vector>)
+
+# weft_precompile(<target> KIND <kind> [HEADERS <headers>]): headers from outside weft are read once. The first target of a
+# kind precompiles them; the others of that kind, which are compiled with the same options, take them from it.
+function(weft_precompile target)
+  cmake_parse_arguments(GIVEN "" "KIND" "HEADERS" ${ARGN})
+  get_property(first GLOBAL PROPERTY WEFT_PRECOMPILED_${GIVEN_KIND})
+  if(first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  else()
+    target_precompile_headers(${target} PRIVATE ${weft_standard_headers} ${GIVEN_HEADERS})
+    set_property(GLOBAL PROPERTY WEFT_PRECOMPILED_${GIVEN_KIND} ${target})
+  endif()
+endfunction()
+
+# weft_compile_together(<target> FILES <number>): so many files at a time are one for the compiler.
+function(weft_compile_together target)
+  cmake_parse_arguments(GIVEN "" "FILES" "" ${ARGN})
+  if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${GIVEN_FILES})
+  endif()
+endfunction()
+
+# For targets whose own code does little: what they call is in the rooms.
+function(weft_optimize_little target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
