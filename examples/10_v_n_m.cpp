@@ -5,7 +5,8 @@
 // half of the weights gone, and any two of four may stay. Castro et al. (VENOM, SC 2023) go further with the
 // same instruction: V rows keep four columns of every M, and each row two of these. Four of M columns are
 // gathered as lesson 6 gathers kept columns, two of four are what the hardware leaves out. This lesson prunes
-// a layer both ways, makes the kernel step by step, and compares what is kept with what is won.
+// a layer both ways, makes the kernel step by step, and compares what is kept with what is won. At the end
+// the same instruction multiplies weights that were pruned without any pattern.
 
 #include <weft/search/model/bound.h>
 #include <weft/weft.h>
@@ -154,6 +155,23 @@ void compare(const WeightMatrix& layer) {
   // row groups move less, and V:2:M keeps more of the score. 2:4 moves everything, and keeps the most.
 }
 
+/// Any weights can be had as 2:4: a group of rows puts the columns that it has entries in together in fours
+/// of which no row has more than two. What is stored beyond the entries are zeros that fill fours up, fewer
+/// the more alike the rows are; columns without an entry are not read. Nothing is lost, and pruning
+/// may keep the largest weights wherever they stand.
+Weights in_fours(const WeightMatrix& layer) {
+  const Pruning pruning = choose_weights(layer, formats::csr(), {.sparsity = 0.9});
+  const WeightMatrix kept = pruned(layer, pruning);
+  const Weights weights =
+      std::make_shared<const SparseTensor>(pack(kept, formats::column_quads({.rows = 64})));
+  const auto stored = static_cast<double>(weights->array("values").size());
+  std::cout << "single weights at 90 %: " << 100 * pruning.kept_score
+            << " % of the score; in fours of columns " << stored / static_cast<double>(kept.stored())
+            << " values are stored for an entry, and " << 100 * stored / static_cast<double>(outputs * inputs)
+            << " % of a dense layer's\n\n";
+  return weights;
+}
+
 }  // namespace
 
 int main() {
@@ -173,5 +191,12 @@ int main() {
   // The recipe takes the same steps; on sm_90a warpgroups multiply by wgmma.sp.
   const Schedule chosen = v_n_m(linear(width), pairs, target_named("sm_90a"));
   std::cout << "---- the recipe for sm_90a\n" << chosen.cpp() << "\n" << compile(chosen).explain() << "\n";
-  return is_right(chosen, width) ? 0 : 1;
+  if (!is_right(chosen, width)) return 1;
+
+  // The list of columns is a row group's, the two of four are 2:4's: the same kernel takes it.
+  const Weights any = in_fours(layer);
+  answer_three_questions(*any);
+  const bool all_right = is_right(by_hand(any, width), width) &&
+                         is_right(v_n_m(linear(width), any, target_named("sm_90a")), width);
+  return all_right ? 0 : 1;
 }

@@ -75,4 +75,8 @@ Format parse_format(std::string_view text) {
   }
 }
 
+bool formats::keeps_two_of_four(const Format& format) {
+  return format.name == "n_m" || format.name == "v_n_m" || format.name == "column_quads";
+}
+
 }  // namespace weft

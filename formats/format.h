@@ -98,8 +98,8 @@ struct GroupOptions {
 Format vector_wise(const GroupOptions& options = {});  ///< groups of rows as they come
 Format shfl_bw(const GroupOptions& options = {});      ///< groups of any rows, found when packed; `row_order`
 
-/// How n_m and v_n_m are cut, 2:4 sparsity in the order of sparse tensor cores: `v_n_m({.columns = 16})`,
-/// written "v_n_m:M=16,V=64".
+/// How n_m, v_n_m and column_quads are cut, 2:4 sparsity in the order of sparse tensor cores:
+/// `v_n_m({.columns = 16})`, written "v_n_m:M=16,V=64".
 struct PairOptions {
   std::int64_t rows = 64;    ///< V, of a group: a power of two from 16 to 256
   std::int64_t columns = 8;  ///< M, of v_n_m: 4, 8, 10, 16, 20, 32, 40 or 100
@@ -111,6 +111,12 @@ Format n_m(const PairOptions& options = {.rows = 128});
 /// al., "VENOM: A Vectorized N:M Format for Unleashing the Power of Sparse Tensor Cores" (SC 2023), N = 2.
 /// Only weights that keep no more can be packed. K need not be a multiple of M.
 Format v_n_m(const PairOptions& options = {});
+/// Any weights: the columns of a group of V rows are put together in fours of which every row has at most two
+/// entries. M has no meaning.
+Format column_quads(const PairOptions& options = {.rows = 128});
+
+/// Whether sparse tensor cores take it: n_m, v_n_m and column_quads.
+bool keeps_two_of_four(const Format& format);
 
 }  // namespace formats
 

@@ -57,7 +57,7 @@ ShflBwKnobs with_rows_of_quads(const Algorithm& algorithm, const SparseTensor& w
     const auto [rows, places] = tile;
     const std::int64_t tiles = pieces(weights.rows(), rows) * pieces(columns.value, sums / rows);
     if (rows == tall.rows && tiles < tall_tiles) continue;
-    const SparseTensor packed = repack(weights, {"column_quads", {{"V", rows}, {"k", places}}});
+    const SparseTensor packed = repack(weights, formats::column_quads({.rows = rows, .places = places}));
     for (std::int64_t width = fewest_columns; width <= std::min(widest, sums / rows); width *= 2) {
       const double clocks = clocks_of(packed, rows, columns.value, width);
       if (knobs.tile_m && clocks >= best) continue;

@@ -12,7 +12,8 @@
 #include <array>
 #include <utility>
 
-namespace weft::named {
+namespace weft {
+namespace named {
 
 NamedFormat column_quads();
 
@@ -165,4 +166,10 @@ NamedFormat column_quads() {
           pack_column_quads};
 }
 
-}  // namespace weft::named
+}  // namespace named
+
+Format formats::column_quads(const PairOptions& options) {
+  return named::with_places({"column_quads", {{"V", options.rows}}}, options.places);
+}
+
+}  // namespace weft

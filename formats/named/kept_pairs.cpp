@@ -133,6 +133,11 @@ PairShape pair_shape(const Format& format, std::int64_t rows) {
           power_of_two(format, "k", fewest_slots, fewest_slots, most_slots)};
 }
 
+Format with_places(Format format, std::int64_t places) {
+  if (places != formats::PairOptions{}.places) format.parameters["k"] = places;
+  return format;
+}
+
 SparseTensor pack_pairs(const WeightMatrix& weights, const Format& format, const PairShape& shape,
                         const std::vector<SlotColumns>& columns, std::int64_t of_quad,
                         std::vector<Level> levels, std::vector<SparseTensor::NamedArray> arrays) {

@@ -1,4 +1,4 @@
-// Weights that keep two of four: n_m and v_n_m.
+// Weights that keep two of four: n_m, v_n_m and column_quads.
 #pragma once
 
 #include <weft/formats/named/common.h>
@@ -19,6 +19,8 @@ struct PairShape {
 };
 /// `rows` where the format names none.
 PairShape pair_shape(const Format& format, std::int64_t rows);
+/// The format, with a parameter "k" where it is not the usual one.
+Format with_places(Format format, std::int64_t places);
 
 /// The columns that the slots of a group stand for, four for each quad; -1 where a slot has none.
 using SlotColumns = std::vector<std::int32_t>;

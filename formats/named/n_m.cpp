@@ -44,9 +44,7 @@ NamedFormat n_m() {
 }  // namespace named
 
 Format formats::n_m(const PairOptions& options) {
-  Format format{"n_m", {{"V", options.rows}}};
-  if (options.places != PairOptions{}.places) format.parameters["k"] = options.places;
-  return format;
+  return named::with_places({"n_m", {{"V", options.rows}}}, options.places);
 }
 
 }  // namespace weft

@@ -110,9 +110,7 @@ NamedFormat v_n_m() {
 }  // namespace named
 
 Format formats::v_n_m(const PairOptions& options) {
-  Format format{"v_n_m", {{"V", options.rows}, {"M", options.columns}}};
-  if (options.places != PairOptions{}.places) format.parameters["k"] = options.places;
-  return format;
+  return named::with_places({"v_n_m", {{"V", options.rows}, {"M", options.columns}}}, options.places);
 }
 
 }  // namespace weft

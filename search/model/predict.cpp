@@ -38,7 +38,7 @@ Prediction unasked(const SpaceProblem& problem, const Target& target) {
   try {
     if (format == "shfl_bw" || format == "vector_wise")
       return {shfl_bw(problem.algorithm, weights, target), "shfl_bw", {}, false, {}};
-    if (format == "n_m" || format == "v_n_m" || format == "column_quads")
+    if (formats::keeps_two_of_four(problem.format))
       return {v_n_m(problem.algorithm, weights, target), "v_n_m", {}, false, {}};
     if (format == "hb_ell") return {hb_ell(problem.algorithm, weights, target), "hb_ell", {}, false, {}};
     return {sparsert(problem.algorithm, weights, target), "sparsert", {}, false, {}};

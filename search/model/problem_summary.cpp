@@ -61,7 +61,7 @@ double ProblemSummary::bytes() const {
 void add_format(ProblemSummary& summary, const Format& format) {
   summary.group_rows = parameter(format, "V");
   summary.block = parameter(format, "b");
-  if (format.name != "n_m" && format.name != "v_n_m" && format.name != "column_quads") return;
+  if (!formats::keeps_two_of_four(format)) return;
   summary.kept_of = 2;
   if (format.name == "column_quads") return;
   summary.of_group = format.name == "n_m" ? 4 : parameter(format, "M", formats::PairOptions{}.columns);

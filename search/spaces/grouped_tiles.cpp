@@ -38,10 +38,6 @@ bool runs_of(const Algorithm& algorithm) {
   return false;
 }
 
-bool keeps_pairs(const Format& format) {
-  return format.name == "n_m" || format.name == "v_n_m" || format.name == "column_quads";
-}
-
 /// Rows of a group; 0 where the format has no number of them.
 std::int64_t group_of(const Format& format) {
   const auto given = format.parameters.find("V");
@@ -55,7 +51,7 @@ class Tiles {
   Tiles(const SpaceProblem& problem, const Target& target, const SpaceOptions& options)
       : target_(target),
         options_(options),
-        pairs_(keeps_pairs(problem.format)),
+        pairs_(formats::keeps_two_of_four(problem.format)),
         group_(group_of(problem.format)),
         weights_(*problem.matrix),
         columns_(columns_of(problem.algorithm, gathered_product(problem.algorithm))),

@@ -5,10 +5,9 @@
 namespace weft {
 
 std::string why_no_v_n_m(const SpaceProblem& problem, const Target& target) {
-  const Format& format = problem.format;
   if (!target.is_gpu() || target.sm < 80) return target.name + " has no sparse tensor cores";
-  if (format.name != "n_m" && format.name != "v_n_m" && format.name != "column_quads")
-    return format.text() + " does not keep two of four";
+  if (!formats::keeps_two_of_four(problem.format))
+    return problem.format.text() + " does not keep two of four";
   return why_no_grouped_tiles(problem, target);
 }
 

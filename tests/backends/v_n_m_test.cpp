@@ -136,7 +136,7 @@ TEST(SparseTensorCores, AnyWeightsInFoursOfColumns) {
   int number = 0;
   for (const std::int64_t rows : {16, 64, 128, 256}) {
     for (const double density : {0.5, 0.1, 0.02}) {
-      const Format format{"column_quads", {{"V", rows}, {"k", number % 2 == 0 ? 64 : 128}}};
+      const Format format = formats::column_quads({.rows = rows, .places = number % 2 == 0 ? 64 : 128});
       SCOPED_TRACE(format.text());
       const Size size{2 * rows + number * 7 - 5, 90 + 31 * number, 8 + number % 7 * 9};
       WeightMatrix matrix = random_matrix(size.rows, size.depth, density, 3, DType::f16);

@@ -26,7 +26,7 @@ std::vector<Format> formats_of(std::int64_t rows) {
   std::vector<Format> formats;
   for (const std::int64_t places : {64, 128}) {
     formats.push_back(formats::n_m({.rows = rows, .places = places}));
-    formats.push_back({"column_quads", {{"V", rows}, {"k", places}}});
+    formats.push_back(formats::column_quads({.rows = rows, .places = places}));
     for (const std::int64_t columns : blocks_of_columns)
       formats.push_back(formats::v_n_m({.rows = rows, .columns = columns, .places = places}));
   }
@@ -56,7 +56,7 @@ TEST(KeptPairs, GiveBackEveryOddShapeAtEverySize) {
 /// ten, at any places, nearly all columns find three others.
 TEST(ColumnQuads, HoldAnyWeightsInFewFours) {
   const auto fours = [](const WeightMatrix& weights, std::int64_t rows) {
-    const SparseTensor tensor = pack(weights, {"column_quads", {{"V", rows}}});
+    const SparseTensor tensor = pack(weights, formats::column_quads({.rows = rows}));
     EXPECT_TRUE(same_bits(tensor.to_dense(), to_dense(weights)));
     std::int64_t listed = 0;
     const Array& column = tensor.array("column");
@@ -78,9 +78,9 @@ TEST(ColumnQuads, HoldAnyWeightsInFewFours) {
   EXPECT_LE(fours(drawn(0.1), 64), 4 * 105);
   EXPECT_LE(fours(drawn(0.02), 32), 8 * 55);
   // Places that fill up a row are no entries where the weights are packed anew.
-  const SparseTensor tensor = pack(drawn(0.02), {"column_quads", {{"V", 128}}});
-  EXPECT_EQ(repack(tensor, {"column_quads", {{"V", 32}}}).array("column").size(),
-            pack(drawn(0.02), {"column_quads", {{"V", 32}}}).array("column").size());
+  const SparseTensor tensor = pack(drawn(0.02), formats::column_quads({.rows = 128}));
+  EXPECT_EQ(repack(tensor, formats::column_quads({.rows = 32})).array("column").size(),
+            pack(drawn(0.02), formats::column_quads({.rows = 32})).array("column").size());
   // Groups have as many fours as they need: one row that is full, and none.
   std::vector<std::int64_t> rows(400, 3), columns(400);
   for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = static_cast<std::int64_t>(i);
@@ -88,7 +88,7 @@ TEST(ColumnQuads, HoldAnyWeightsInFewFours) {
   for (std::int64_t i = 0; i < 400; ++i) values.set(i, 1);
   const WeightMatrix one_row = from_coordinates(128, 400, rows, columns, values, "one row");
   EXPECT_EQ(fours(one_row, 64), 200);
-  EXPECT_EQ(pack(one_row, {"column_quads", {{"V", 64}}}).array("begin").get_integer(2), 13);
+  EXPECT_EQ(pack(one_row, formats::column_quads({.rows = 64})).array("begin").get_integer(2), 13);
 }
 
 TEST(KeptPairs, GiveBackWhatHasNoRowsOrColumns) {

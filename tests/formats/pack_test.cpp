@@ -33,7 +33,7 @@ std::vector<float> floats(const SparseTensor& tensor) {
 
 bool fills_blocks(std::string_view format) {
   return format == "bcsr" || format == "blocked_ell" || format == "vector_wise" || format == "shfl_bw" ||
-         format == "n_m" || format == "v_n_m" || format == "column_quads";
+         formats::keeps_two_of_four(parse_format(format));
 }
 
 TEST(Pack, EveryFormatGivesBackEveryGeneratedMatrix) {
