@@ -8,11 +8,13 @@
 #include <weft/scheduler/default_schedule.h>
 #include <weft/search/problems.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <limits>
+#include <vector>
 
 namespace weft {
 namespace {
@@ -25,9 +27,9 @@ Array first_columns(const Array& from, std::int64_t n) {
   const std::int64_t rows = from.shape()[0];
   const std::int64_t width = from.shape()[1];
   Array result(from.dtype(), {rows, n});
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t c = 0; c < n; ++c) result.set(r * n + c, from.get(r * width + c));
-  }
+  const auto to = result.as<float>();
+  for (std::int64_t r = 0; r < rows; ++r)
+    std::ranges::copy_n(from.as<float>().begin() + r * width, n, to.begin() + r * n);
   return result;
 }
 
@@ -36,11 +38,13 @@ Array first_columns(const Array& from, std::int64_t n) {
 double error_of(const Array& c, const Array& expected) {
   const std::int64_t n = c.shape()[1];
   const std::int64_t width = expected.shape()[1];
+  const auto found = c.as<float>();
+  const auto right = expected.as<double>();
   double difference = 0;
   double norm = 0;
   for (std::int64_t i = 0; i < c.size(); ++i) {
-    const double x = c.get(i);
-    const double y = expected.get(i / n * width + i % n);
+    const double x = found[static_cast<std::size_t>(i)];
+    const double y = right[static_cast<std::size_t>(i / n * width + i % n)];
     if (!std::isfinite(x)) return std::numeric_limits<double>::infinity();
     difference += (x - y) * (x - y);
     norm += y * y;
@@ -57,6 +61,8 @@ void check_matrix(const WeightMatrix& given, int threads) {
   const auto csr = std::make_shared<const SparseTensor>(pack(matrix, formats::csr()));
   const Algorithm algorithm = spmm_algorithm(matrix.rows, matrix.columns, Extent::any("N"), DType::f32);
   const Reference expected = reference(algorithm, csr.get(), {{{"B", &b}, {"C", &wide}}, {}});
+  std::vector<Array> narrow;
+  for (const std::int64_t n : widths) narrow.push_back(first_columns(b, n));
   for (const Format& format : {formats::csr(), formats::csc(), formats::coo(), formats::ell(),
                                formats::bcsr(8), formats::blocked_ell(4), formats::vector_wise({.rows = 8}),
                                formats::shfl_bw({.rows = 16, .places = 16})}) {
@@ -64,8 +70,8 @@ void check_matrix(const WeightMatrix& given, int threads) {
     KernelOptions options;
     options.threads = threads;
     const Kernel kernel = compile(default_schedule(algorithm, weights, target_named("cpu")), options);
-    for (const std::int64_t n : widths) {
-      Array columns = first_columns(b, n);
+    for (Array& columns : narrow) {
+      const std::int64_t n = columns.shape()[1];
       Array c(DType::f32, {matrix.rows, n});
       const BoundKernel bound = kernel.bind(Device::cpu(), {{{"B", &columns}, {"C", &c}}, {}});
       bound.poison_output();
