@@ -58,8 +58,8 @@ std::vector<std::int64_t> values(std::int64_t knob, const std::array<std::int64_
 
 }  // namespace
 
-bool fill_wide_blocks(std::int64_t rows, std::int64_t of_dense) {
-  return pieces(rows, rows_of_chunks) * pieces(of_dense, wide_threads) >= enough_blocks;
+bool fill_wide_blocks(std::int64_t rows, std::int64_t dense_columns) {
+  return pieces(rows, rows_of_chunks) * pieces(dense_columns, wide_threads) >= enough_blocks;
 }
 
 ChunkedCut chunked_cut(const BakedSize& size, const Target& target, const SparseRtKnobs& knobs) {

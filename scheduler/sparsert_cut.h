@@ -28,7 +28,7 @@ struct ChunkedCut {
 /// For many columns, with the knobs' numbers where they are given.
 ChunkedCut chunked_cut(const BakedSize& size, const Target& target, const SparseRtKnobs& knobs);
 /// Whether there is a block of 64 rows and 512 columns for nearly every processor.
-bool fill_wide_blocks(std::int64_t rows, std::int64_t of_dense);
+bool fill_wide_blocks(std::int64_t rows, std::int64_t dense_columns);
 
 /// What a block takes of a processor: its threads, the registers that each needs, shared memory.
 struct BlockNeeds {

@@ -19,10 +19,9 @@ namespace {
 
 /// Programs beyond this are compiled with less effort.
 constexpr std::int64_t huge_program = 20'000;
-/// So are those beyond this with next to nothing in loops, such as a copy into a tile: there is nothing to
-/// find in a straight line.
+/// So are those beyond this of which a quarter at most stands in loops, such as a copy into a tile: there is
+/// nothing to find in a straight line.
 constexpr std::int64_t long_straight_line = 4'000;
-constexpr std::int64_t little_in_loops = 1'000;
 
 void initialize() {
   static std::once_flag once;
