@@ -76,7 +76,9 @@ Format parse_format(std::string_view text) {
 }
 
 bool formats::keeps_two_of_four(const Format& format) {
-  return format.name == "n_m" || format.name == "v_n_m" || format.name == "column_quads";
+  const auto pairs = format.parameters.find("pairs");
+  return format.name == "n_m" || format.name == "v_n_m" || format.name == "column_quads" ||
+         (format.name == "hb_ell" && pairs != format.parameters.end() && pairs->second == 1);
 }
 
 }  // namespace weft

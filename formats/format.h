@@ -83,8 +83,8 @@ struct HbEllOptions {
   std::int64_t step = 1;
   bool uniform = false;  ///< all blocks, even empty ones, as wide as the widest; with a step in pieces of it
 };
-/// Blocks with entries by block row, each in ELL of its own width, or dense where less than a quarter of it
-/// is zero. After Wu et al., "Generic, Sparse Tensor Core for Neural Networks", section III-A.
+/// Blocks with entries by block row, each in ELL of its own width, or dense (Wu et al., "Generic, Sparse
+/// Tensor Core for Neural Networks", III-A). "hb_ell:pairs=1" has two of four, for sparse tensor cores.
 Format hb_ell(const HbEllOptions& options = {});
 
 /// Groups of rows that keep the same columns: `shfl_bw({.rows = 128})`, written "shfl_bw:V=128,k=32".
@@ -115,7 +115,7 @@ Format v_n_m(const PairOptions& options = {});
 /// entries. M has no meaning.
 Format column_quads(const PairOptions& options = {.rows = 128});
 
-/// Whether sparse tensor cores take it: n_m, v_n_m and column_quads.
+/// Whether sparse tensor cores take it: n_m, v_n_m, column_quads and hb_ell:pairs=1.
 bool keeps_two_of_four(const Format& format);
 
 }  // namespace formats

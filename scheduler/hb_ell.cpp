@@ -5,6 +5,7 @@
 #include <weft/scheduler/hb_ell_swmma.h>
 #include <weft/scheduler/recipe_parts.h>
 #include <weft/scheduler/simulated_target.h>
+#include <weft/scheduler/v_n_m.h>
 
 #include <algorithm>
 #include <bit>
@@ -274,6 +275,16 @@ bool has_blocks_of_16(const SparseTensor& weights) {
 
 Schedule hb_ell(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                 const HbEllKnobs& knobs) {
+  if (formats::keeps_two_of_four(weights->format())) {
+    return v_n_m(std::move(algorithm), std::move(weights), target,
+                 {.tile_m = knobs.tile_m,
+                  .tile_n = knobs.tile_n,
+                  .tile_k = knobs.tile_k,
+                  .stages = knobs.stages,
+                  .warp_m = knobs.warp_m,
+                  .warp_n = knobs.warp_n,
+                  .groups = knobs.groups});
+  }
   const ProductLoops loops = product_loops(algorithm);
   const bool halves = weights->dtype() == DType::f16 || (weights->dtype() == DType::bf16 && target.sm >= 80);
   const bool fits = target.is_gpu() && !loops.rows.empty() && halves && has_blocks_of_16(*weights) &&

@@ -30,12 +30,15 @@ struct HbEllKnobs {
 /// warpgroups multiply (wgmma) where a tile has 64 rows and 64 columns of A. Where there are few thread
 /// blocks, several share a sum.
 ///
+/// Weights in hb_ell:pairs=1 are multiplied two of four by sparse tensor cores, as v_n_m does.
+///
 /// Where B is infinite or not a number, so is the sum of every row that has an entry in the same block: zeros
 /// of a stored block are multiplied like those of a dense matrix.
 ///
 /// `weights` are in hb_ell with blocks of 16, f16 or bf16, and the algorithm is a product C[m, n] of A[m, k]
-/// and B[k, n] with any epilogue. What is anything else (f32, bf16 on sm_75, a convolution, a CPU) gets its
-/// default schedule. UserError for knobs that do not fit, from the step that would follow them.
+/// and B[k, n] with any epilogue, or, of hb_ell:pairs=1, a convolution. What is anything else (f32, bf16 on
+/// sm_75, a CPU) gets its default schedule. UserError for knobs that do not fit, from the step that would
+/// follow them.
 Schedule hb_ell(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                 const HbEllKnobs& knobs = {});
 

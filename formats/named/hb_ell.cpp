@@ -246,6 +246,7 @@ SparseTensor pack_on_all_cores(const WeightMatrix& weights, const Format& format
 
 SparseTensor pack_hb_ell(const WeightMatrix& weights, const Format& format, std::int64_t threads) {
   const HbEllShape shape = hb_ell_shape(format);
+  if (shape.pairs) return pack_hb_ell_pairs(weights, format, threads);
   const HbEllBlocks blocks = hb_ell_blocks(weights, shape, threads);
   const std::vector<std::int64_t> begins = begins_of(blocks);
   check_positions(weights, format, begins.back(), "places, rows of a block being as long as its longest");
@@ -272,7 +273,10 @@ SparseTensor pack_hb_ell(const WeightMatrix& weights, const Format& format, std:
 
 NamedFormat hb_ell() {
   return {"hb_ell", "blocks of 16 x 16, each in ELL of its own width, or dense", pack_on_all_cores,
-          [](const SparseTensor& tensor) { Rules(tensor).check(); }};
+          [](const SparseTensor& tensor) {
+            if (hb_ell_shape(tensor.format()).pairs) return check_hb_ell_pairs(tensor);
+            Rules(tensor).check();
+          }};
 }
 
 }  // namespace named

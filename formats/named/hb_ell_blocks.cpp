@@ -99,24 +99,35 @@ void make_uniform(std::vector<std::vector<Content>>& rows, std::int64_t columns,
   }
 }
 
+/// A parameter that is 0 or 1, and 0 where it is not there.
+bool flag(const Format& format, const char* name) {
+  const auto found = format.parameters.find(name);
+  if (found == format.parameters.end()) return false;
+  if (found->second != 0 && found->second != 1)
+    throw UserError({"a format has a parameter out of range", format.text(),
+                     fmt::format("{}={}", name, found->second), "0 or 1"});
+  return found->second == 1;
+}
+
 }  // namespace
 
 HbEllShape hb_ell_shape(const Format& format) {
-  check_parameters(format, {"b", "every", "offset", "step", "uniform"});
   const formats::HbEllOptions usual;
   HbEllShape shape;
+  shape.pairs = flag(format, "pairs");
+  if (shape.pairs) {
+    check_parameters(format, {"V", "k", "pairs"});
+    power_of_two(format, "V", usual.size, usual.size, usual.size);
+    return shape;
+  }
+  check_parameters(format, {"b", "every", "offset", "pairs", "step", "uniform"});
   shape.size = power_of_two(format, "b", usual.size, 2, 16);
   shape.offset = power_of_two(format, "offset", usual.offset, 4, 8);
   shape.step = power_of_two(format, "step", usual.step, 1, 4);
   if (const auto every = format.parameters.find("every");
       every != format.parameters.end() && every->second != 0)
     shape.every = power_of_two(format, "every", 1, 1, 64);
-  const auto uniform = format.parameters.find("uniform");
-  if (uniform == format.parameters.end()) return shape;
-  if (uniform->second != 0 && uniform->second != 1)
-    throw UserError({"a format has a parameter out of range", format.text(),
-                     fmt::format("uniform={}", uniform->second), "0 or 1"});
-  shape.uniform = uniform->second == 1;
+  shape.uniform = flag(format, "uniform");
   if (shape.uniform && shape.every > 0)
     throw UserError({"a format has parameters that exclude one another", format.text(), "uniform and every",
                      "one of them: one width for all has every block already"});

@@ -15,6 +15,9 @@ struct HbEllShape : formats::HbEllOptions {
   /// rows can be gone through together; block rows and block columns are filled up to multiples of it, a
   /// power of two.
   std::int64_t every = 0;
+  /// "hb_ell:pairs=1": blocks as sparse tensor cores take them (hb_ell_pairs.cpp), with none of the other
+  /// parameters but k, 64 or 128 slots that are stored together; V, the rows of a block row, is 16.
+  bool pairs = false;
 };
 /// UserError for values that a parameter cannot have.
 HbEllShape hb_ell_shape(const Format& format);
@@ -40,5 +43,10 @@ std::int64_t hb_ell_bytes(const WeightMatrix& weights, const HbEllShape& shape);
 
 /// As pack, but on that many threads and unchecked.
 SparseTensor pack_hb_ell(const WeightMatrix& weights, const Format& format, std::int64_t threads);
+
+/// The same for "hb_ell:pairs=1", whose shape has been checked.
+SparseTensor pack_hb_ell_pairs(const WeightMatrix& weights, const Format& format, std::int64_t threads);
+/// UserError where a four has columns of several blocks.
+void check_hb_ell_pairs(const SparseTensor& tensor);
 
 }  // namespace weft::named

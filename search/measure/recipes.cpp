@@ -56,15 +56,23 @@ Schedule hb_ell_every_recipe(const Workload& workload, const Target& target) {
 constexpr ImageLayout gathered_layout = ImageLayout::chwn;
 
 /// Columns in fours of which each row has two, by sparse tensor cores.
-Schedule column_quads_recipe(const Workload& workload, const Target& target) {
+Schedule with_fours(const Workload& workload, const Target& target, const Format& format) {
   const DType type = workload.matrix.values.dtype();
   if (!target.is_gpu() || target.sm < 80 || (type != DType::f16 && type != DType::bf16))
-    throw InfeasibleError({"weights in column_quads do not fit",
+    throw InfeasibleError({fmt::format("weights in {} do not fit", format.text()),
                            {},
                            fmt::format("{} on {}", name_of(type), target.name),
                            "f16 or bf16 for sparse tensor cores of a GPU"});
-  return v_n_m(algorithm_in(workload, gathered_layout), packed(workload, parse_format("column_quads")),
-               target);
+  return v_n_m(algorithm_in(workload, gathered_layout), packed(workload, format), target);
+}
+
+Schedule column_quads_recipe(const Workload& workload, const Target& target) {
+  return with_fours(workload, target, parse_format("column_quads"));
+}
+
+/// In blocks of 16 x 16, each in an order of its own.
+Schedule hb_ell_pairs_recipe(const Workload& workload, const Target& target) {
+  return with_fours(workload, target, parse_format("hb_ell:pairs=1"));
 }
 
 Schedule shfl_bw_recipe(const Workload& workload, const Target& target) {
@@ -94,6 +102,7 @@ const std::vector<Recipe>& recipes() {
       {"sparsert", sparsert_recipe, RecipeWeights::unstructured},
       {"hb_ell", hb_ell_recipe, RecipeWeights::unstructured, ImageLayout::nchw, true},
       {"hb_ell_every", hb_ell_every_recipe, RecipeWeights::unstructured, ImageLayout::nchw, true},
+      {"hb_ell_pairs", hb_ell_pairs_recipe, RecipeWeights::unstructured, gathered_layout, true},
       {"column_quads", column_quads_recipe, RecipeWeights::unstructured, gathered_layout, true},
       {"shfl_bw", shfl_bw_recipe, RecipeWeights::grouped, gathered_layout},
       {"v_n_m", v_n_m_recipe, RecipeWeights::patterned, gathered_layout}};

@@ -64,6 +64,11 @@ void add_format(ProblemSummary& summary, const Format& format) {
   if (!formats::keeps_two_of_four(format)) return;
   summary.kept_of = 2;
   if (format.name == "column_quads") return;
+  if (format.name == "hb_ell") {
+    constexpr std::int64_t rows_of_block = 16;
+    summary.group_rows = rows_of_block;
+    return;
+  }
   summary.of_group = format.name == "n_m" ? 4 : parameter(format, "M", formats::PairOptions{}.columns);
 }
 

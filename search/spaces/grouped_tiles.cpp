@@ -42,6 +42,7 @@ bool runs_of(const Algorithm& algorithm) {
 std::int64_t group_of(const Format& format) {
   const auto given = format.parameters.find("V");
   if (given != format.parameters.end()) return given->second;
+  if (format.name == "hb_ell" && formats::keeps_two_of_four(format)) return rows_of_warp;
   return format.name == "n_m" || format.name == "column_quads" ? tallest : 0;
 }
 

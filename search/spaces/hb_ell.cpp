@@ -225,6 +225,7 @@ std::string why_no_hb_ell(const SpaceProblem& problem, const Target& target) {
   if (is_simulated_only(target)) return target.name + " multiplies blocks as they are stored";
   if (format.name != "hb_ell" || parameter(format, "b", block) != block)
     return format.text() + " has no blocks of 16 x 16 that are as wide as each asks for";
+  if (formats::keeps_two_of_four(format)) return format.text() + " has blocks for sparse tensor cores: v_n_m";
   const DType dtype = problem.matrix->values.dtype();
   if (dtype != DType::f16 && (dtype != DType::bf16 || target.sm < 80))
     return fmt::format("tensor cores of {} multiply no {} with sums in f32", target.name, name_of(dtype));

@@ -149,7 +149,7 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
          "weights pruned in groups of rows or in blocks as shfl_bw:V=64, vector_wise:V=64, bcsr:b=32 "
          "or blocked_ell:b=32; two of each four as n_m, or of the four that V rows keep of M as "
          "v_n_m:M=16,V=64; hb_ell, or hb_ell:every=8 with every block stored; any weights for sparse "
-         "tensor cores as column_quads")
+         "tensor cores as column_quads, or in blocks as hb_ell:pairs=1")
       ->capture_default_str();
   app.add_option("--filter", options.filter, "convolution: height x width of the filter, as 3x3");
   app.add_option("--image", options.image, "convolution: height x width of the image, as 56x56");
@@ -173,8 +173,8 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
          "default; sparsert: weights compiled into the code of a GPU, with knobs as "
          "sparsert:form=baked,rows=32,groups=4; shfl_bw: f16 or bf16 weights in shfl_bw or "
          "vector_wise on tensor cores, with knobs as shfl_bw:tile_n=256,stages=3; hb_ell: the same for "
-         "weights in hb_ell; v_n_m: those in n_m, v_n_m or column_quads on sparse tensor cores, with the "
-         "knobs of shfl_bw")
+         "weights in hb_ell; v_n_m: those in n_m, v_n_m, column_quads or hb_ell:pairs=1 on sparse tensor "
+         "cores, with the knobs of shfl_bw")
       ->capture_default_str();
   app.add_option("--schedule", options.schedule,
                  "a schedule.json, or what weft tune found (best.weft.json), in place of the default");

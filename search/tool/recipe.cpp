@@ -108,7 +108,7 @@ Schedule schedule_by_recipe(const RecipeChoice& recipe, const Algorithm& algorit
            fmt::format("{}, for a GPU with such tensor cores",
                        recipe.name == "hb_ell" ? "a product of f16 or bf16 weights in hb_ell with b=16"
                        : recipe.name == "v_n_m"
-                           ? "f16 or bf16 weights in n_m, v_n_m or column_quads"
+                           ? "f16 or bf16 weights in n_m, v_n_m, column_quads or hb_ell:pairs=1"
                            : "f16 or bf16 weights in shfl_bw or vector_wise with V=16 or more")});
     return chosen;
   }

@@ -234,6 +234,62 @@ TEST(HbEllKernels, WarpsMeetOutsideOfConditions) {
   EXPECT_EQ(ptx.find(barrier, first + 1), std::string::npos) << ptx;
 }
 
+/// Blocks of every density: those that fit two of four, and those that take more fours.
+TEST(HbEllKernels, SparseTensorCoresTakeBlocksInPairs) {
+  KernelOptions options;
+  options.assemble = false;
+  int number = 0;
+  for (const Case& problem : cases()) {
+    for (const char* target : {"sm_75", "sm_80", "sm_90a"}) {
+      const Format format = parse_format(++number % 2 == 0 ? "hb_ell:pairs=1" : "hb_ell:k=128,pairs=1");
+      SCOPED_TRACE(std::string(target) + " " + format.text());
+      const Schedule schedule = scheduled(problem, format, target);
+      EXPECT_EQ(schedule.cpp().find("mma_sp_m16n8k32") != std::string::npos, target_named(target).sm >= 80);
+      expect_right(schedule, problem, Device::simulator(target), options);
+    }
+  }
+  const Case large{100, 700, 136};
+  const Format pairs = parse_format("hb_ell:pairs=1");
+  for (const HbEllKnobs& knobs :
+       {HbEllKnobs{.tile_n = 64, .tile_k = 128, .stages = 2}, {.warp_n = 16, .groups = 3}})
+    expect_right(scheduled(large, pairs, "sm_80", knobs), large, Device::simulator("sm_80"), options);
+  EXPECT_THROW(scheduled(large, pairs, "sm_80", {.tile_m = 32}), UserError);
+  EXPECT_THROW(scheduled(large, pairs, "sm_80", {.tile_m = 8}), UserError);
+}
+
+TEST(HbEllKernels, SparseTensorCoresTakeConvolutionsInPairs) {
+  Convolution c;
+  c.batch = 8;
+  c.channels = 7;
+  c.filters = 40;
+  c.image = {9, 7};
+  c.filter = {3, 3};
+  c.pad = {1, 1};
+  c.layout = ImageLayout::chwn;
+  WeightMatrix matrix = weights_of(40, 63, DType::f16, 3);
+  matrix.shape = {40, 7, 3, 3};
+  const Algorithm algorithm = convolution_algorithm(c, DType::f16);
+  for (const char* target : {"sm_80", "sm_90a"}) {
+    const Schedule schedule =
+        hb_ell(algorithm, std::make_shared<const SparseTensor>(pack(matrix, parse_format("hb_ell:pairs=1"))),
+               target_named(target));
+    EXPECT_THAT(schedule.cpp(), HasSubstr("mma_sp_m16n8k32"));
+    std::map<std::string, Array> operands;
+    Arguments arguments;
+    for (const Operand& operand : algorithm.operands) {
+      if (operand.storage == Storage::sparse) continue;
+      std::vector<std::int64_t> shape;
+      for (const Extent& extent : operand.shape) shape.push_back(extent.value);
+      operands.emplace(operand.name, random_array(DType::f16, shape, 7, RandomValues::small_integers));
+    }
+    for (auto& [name, array] : operands) arguments.tensors[name] = &array;
+    KernelOptions options;
+    options.assemble = false;
+    const Verification found = verify(compile(schedule, options), Device::simulator(target), arguments);
+    EXPECT_TRUE(found.passed) << found.text();
+  }
+}
+
 TEST(HbEllKernels, LeaveOthersToTheDefaultSchedule) {
   EXPECT_FALSE(has_step(scheduled({17, 33, 65}, formats::hb_ell(), "cpu"), "tensorize"));
   EXPECT_FALSE(has_step(scheduled({17, 33, 65}, formats::hb_ell({.size = 8}), "sm_80"), "tensorize"));

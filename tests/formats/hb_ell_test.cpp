@@ -256,8 +256,10 @@ TEST(HbEll, CheckNamesWhatIsDamaged) {
 }
 
 TEST(HbEll, RefusesParametersThatItDoesNotHave) {
-  for (const char* text : {"hb_ell:b=32", "hb_ell:offset=2", "hb_ell:step=8", "hb_ell:uniform=2",
-                           "hb_ell:every=3", "hb_ell:every=4,uniform=1"})
+  for (const char* text :
+       {"hb_ell:b=32", "hb_ell:offset=2", "hb_ell:step=8", "hb_ell:uniform=2", "hb_ell:every=3",
+        "hb_ell:every=4,uniform=1", "hb_ell:pairs=2", "hb_ell:pairs=1,every=8", "hb_ell:pairs=1,b=8",
+        "hb_ell:pairs=1,V=32", "hb_ell:pairs=1,k=32", "hb_ell:k=64", "hb_ell:V=16"})
     EXPECT_THROW(pack(small(), parse_format(text)), UserError) << text;
   EXPECT_EQ(formats::hb_ell({.offset = 4, .uniform = true}).text(), "hb_ell:offset=4,uniform=1");
 }

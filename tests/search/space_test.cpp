@@ -87,13 +87,16 @@ TEST(Space, TheUsualPointMakesWhatTheRecipeMakesUnasked) {
   }
   for (const char* name : {"sm_80", "sm_90a"}) {
     const Target& target = target_named(name);
-    const SpaceProblem problem = quad_problem(2048, 512, 2048);
-    const Space space = space_of("v_n_m", problem, target);
-    const std::optional<KnobValues> usual = space.usual();
-    ASSERT_TRUE(usual) << name;
-    const auto weights = std::make_shared<const SparseTensor>(pack(*problem.matrix, problem.format));
-    EXPECT_EQ(ir::print(space.schedule(*usual).program()),
-              ir::print(v_n_m(problem.algorithm, weights, target).program()));
+    SpaceProblem blocks = block_problem(2048, 512, 2048, 0);
+    blocks.format = parse_format("hb_ell:pairs=1");
+    for (const SpaceProblem& problem : {quad_problem(2048, 512, 2048), blocks}) {
+      const Space space = space_of("v_n_m", problem, target);
+      const std::optional<KnobValues> usual = space.usual();
+      ASSERT_TRUE(usual) << name;
+      const auto weights = std::make_shared<const SparseTensor>(pack(*problem.matrix, problem.format));
+      EXPECT_EQ(ir::print(space.schedule(*usual).program()),
+                ir::print(v_n_m(problem.algorithm, weights, target).program()));
+    }
   }
   for (const char* name : {"sm_75", "sm_80", "sm_90a"}) {
     for (const SpaceProblem& problem :

@@ -93,7 +93,7 @@ RandomProblem random_problem(std::mt19937_64& random) {
       random, {formats::csr(), formats::csr(), formats::csc(), formats::coo(), formats::ell(),
                formats::dense(), formats::bcsr(4), formats::blocked_ell(8),
                formats::vector_wise({.rows = 8, .places = 16}), formats::shfl_bw({.rows = 8, .places = 32}),
-               formats::n_m({.rows = 16}), formats::v_n_m({.rows = 16})});
+               formats::n_m({.rows = 16}), formats::v_n_m({.rows = 16}), parse_format("hb_ell:pairs=1")});
   problem.weights = std::make_shared<const SparseTensor>(pack(fitted(matrix, format), format));
   const std::int64_t size = between(random, 1, 70);
   for (const Operand& operand : problem.algorithm.operands) {

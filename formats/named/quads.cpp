@@ -1,0 +1,145 @@
+// Each column that a group has joins the first open four in which no row then has three; where none takes it,
+// it begins another. Entries that are +0 are left out: those that fill up a row of a packed weight would
+// count like others where it is packed anew.
+#include <weft/formats/chosen_entries.h>
+#include <weft/formats/kept_slots.h>
+#include <weft/formats/named/quads.h>
+#include <weft/formats/parallel.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::named {
+namespace {
+
+/// Fours that a column is tried with, the oldest first; those before them stay as they are.
+constexpr std::size_t most_open = 64;
+
+/// Up to four columns.
+struct Quad {
+  std::vector<std::int32_t> columns;
+  GroupRows once{}, twice{};  ///< rows with an entry, and with two
+
+  bool takes(const GroupColumn& column) const {
+    for (std::size_t i = 0; i < twice.size(); ++i) {
+      if ((twice[i] & column.rows[i]) != 0) return false;
+    }
+    return true;
+  }
+  void add(const GroupColumn& column) {
+    columns.push_back(column.number);
+    for (std::size_t i = 0; i < twice.size(); ++i) {
+      twice[i] |= once[i] & column.rows[i];
+      once[i] |= column.rows[i];
+    }
+  }
+  bool is_full() const { return std::ssize(columns) == slots_of_quad; }
+};
+
+/// The columns of a group with entries, in the order in which rows name them.
+std::vector<GroupColumn> columns_of(const WeightMatrix& weights, std::int64_t first, std::int64_t rows) {
+  std::vector<std::int32_t> place(static_cast<std::size_t>(weights.columns), -1);
+  std::vector<GroupColumn> columns;
+  const std::int64_t end = std::min(first + rows, weights.rows);
+  for (std::int64_t row = first; row < end; ++row) {
+    const auto at = static_cast<std::size_t>(row);
+    for (std::int64_t i = weights.row_begin[at]; i < weights.row_begin[at + 1]; ++i) {
+      const std::int32_t number = weights.column[static_cast<std::size_t>(i)];
+      std::int32_t& known = place[static_cast<std::size_t>(number)];
+      if (known < 0) {
+        known = static_cast<std::int32_t>(columns.size());
+        columns.push_back({.number = number});
+      }
+      GroupColumn& column = columns[static_cast<std::size_t>(known)];
+      ++column.entries;
+      const auto bit = static_cast<std::size_t>(row - first);
+      column.rows[bit / 64] |= std::uint64_t{1} << (bit % 64);
+    }
+  }
+  return columns;
+}
+
+/// Of entries that are not +0.
+WeightMatrix without_zeros(const WeightMatrix& weights) {
+  std::vector<std::int64_t> row_begin{0}, kept;
+  for (std::int64_t row = 0; row < weights.rows; ++row) {
+    const auto at = static_cast<std::size_t>(row);
+    for (std::int64_t i = weights.row_begin[at]; i < weights.row_begin[at + 1]; ++i) {
+      if (!weights.values.is_zero_bits(i)) kept.push_back(i);
+    }
+    row_begin.push_back(std::ssize(kept));
+  }
+  return chosen_entries(weights, std::move(row_begin), kept);
+}
+
+}  // namespace
+
+SlotColumns in_quads(std::span<GroupColumn> columns) {
+  // Those with the most entries first, because they fit the fewest fours.
+  std::ranges::sort(columns, [](const GroupColumn& a, const GroupColumn& b) {
+    return a.entries != b.entries ? a.entries > b.entries : a.number < b.number;
+  });
+  std::vector<Quad> done;
+  std::vector<Quad> open;
+  for (const GroupColumn& column : columns) {
+    auto taker = std::ranges::find_if(open, [&](const Quad& quad) { return quad.takes(column); });
+    if (taker == open.end()) {
+      if (open.size() == most_open) {
+        done.push_back(std::move(open.front()));
+        open.erase(open.begin());
+      }
+      taker = open.emplace(open.end());
+    }
+    taker->add(column);
+    if (!taker->is_full()) continue;
+    done.push_back(std::move(*taker));
+    open.erase(taker);
+  }
+  std::ranges::move(open, std::back_inserter(done));
+  for (Quad& quad : done) std::ranges::sort(quad.columns);
+  std::ranges::sort(done, {}, [](const Quad& quad) { return quad.columns.front(); });
+  SlotColumns slots;
+  for (Quad& quad : done) {
+    quad.columns.resize(slots_of_quad, -1);
+    slots.insert(slots.end(), quad.columns.begin(), quad.columns.end());
+  }
+  return slots;
+}
+
+SparseTensor pack_quads(const WeightMatrix& given, const Format& format, const PairShape& shape,
+                        SlotColumns (*slots_of)(std::span<GroupColumn>), std::int64_t threads) {
+  const WeightMatrix weights = without_zeros(given);
+  const std::int64_t groups = shape.groups_of(weights.rows);
+  std::vector<SlotColumns> columns(static_cast<std::size_t>(groups));
+  parallel_for_on(threads, groups, [&](std::int64_t group) {
+    std::vector<GroupColumn> of_group = columns_of(weights, group * shape.rows, shape.rows);
+    columns[static_cast<std::size_t>(group)] = slots_of(of_group);
+  });
+  std::vector<std::int32_t> begin{0}, listed;
+  for (SlotColumns& of_group : columns) {
+    const std::int64_t blocks = shape.blocks_of(std::ssize(of_group) / slots_of_quad);
+    check_positions(weights, format, (begin.back() + blocks) * shape.slots, "listed columns");
+    of_group.resize(static_cast<std::size_t>(blocks * shape.slots), -1);
+    listed.insert(listed.end(), of_group.begin(), of_group.end());
+    begin.push_back(begin.back() + static_cast<std::int32_t>(blocks));
+  }
+  std::vector<Level> levels{
+      {.dimension = Dimension::row, .extent = groups, .stride = shape.rows, .loop = "block"},
+      {.dimension = Dimension::row, .extent = shape.rows, .loop = "row"},
+      {.kind = LevelKind::compressed,
+       .dimension = Dimension::none,
+       .begin = "begin",
+       .parent = 0,
+       .loop = "block"},
+      {.kind = LevelKind::n_of_m,
+       .dimension = Dimension::none,
+       .extent = shape.slots / 2,
+       .index = "metadata",
+       .loop = "place"},
+      {.kind = LevelKind::singleton, .dimension = Dimension::column, .index = "column", .padded = true},
+  };
+  return pack_pairs(weights, format, shape, columns, weights.columns, std::move(levels),
+                    {{"begin", Array::of(begin)}, {"column", Array::of(listed)}});
+}
+
+}  // namespace weft::named
