@@ -14,10 +14,16 @@ constexpr std::int64_t columns_of_small = 128;  ///< of one warpgroup, beside wh
 constexpr std::int64_t run = 8;                 ///< columns of one copy
 constexpr std::int64_t processors = 132;
 constexpr double worth_smaller_tiles = 0.88;
-/// Columns of a list up to which tiles of 32 places pay: fewer are padding, and the first product begins
-/// sooner.
+/// Columns of a list up to which large tiles of 32 places pay: fewer are padding, and the first product
+/// begins sooner.
 constexpr double short_list = 224;
 constexpr std::int64_t short_places = 32;
+/// The widest tiles have room for three buffers of 64 places: where a block goes through several of them,
+/// five of 32 are ahead by more of a list of up to so many columns.
+constexpr double list_of_widest = 512;
+constexpr std::int64_t stages_of_widest = 5;
+/// Of a small tile that has a processor for itself, where nothing else hides its copies.
+constexpr std::int64_t stages_of_one = 8;
 /// Of small tiles, for each processor: of more, large ones store while they copy.
 constexpr std::int64_t most_turns_of_small = 8;
 
@@ -52,6 +58,7 @@ bool has_plain_columns(const Algorithm& algorithm, const GatheredProduct& loops)
 struct Tile {
   std::int64_t rows = 0, columns = 0;
 
+  bool is_widest() const { return rows == rows_of_warpgroup && rows * columns == most_sums; }
   bool is_small() const { return rows == rows_of_warpgroup && columns <= columns_of_small; }
   /// Blocks that a processor has room for.
   std::int64_t resident() const { return !is_small() ? 1 : columns < columns_of_small ? 3 : 2; }
@@ -116,13 +123,21 @@ ShflBwKnobs shfl_bw_tiles(const Algorithm& algorithm, const SparseTensor& weight
   ShflBwKnobs chosen = knobs;
   chosen.tile_m = tile.rows;
   chosen.tile_n = tile.columns;
-  if (kept_columns(weights) <= short_list && group_tiles(weights).places > short_places)
-    chosen.tile_k = short_places;
+  const double kept = kept_columns(weights);
+  if (group_tiles(weights).places > short_places && !tile.is_small()) {
+    const bool is_list_of_widest = tile.is_widest() && count > processors && kept <= list_of_widest;
+    if (kept <= short_list || is_list_of_widest) chosen.tile_k = short_places;
+    if (kept > short_list && is_list_of_widest) chosen.stages = stages_of_widest;
+  }
   // A block goes through several tiles where its copies of the next then run ahead.
   const std::int64_t waves = tile.is_small() ? 2 : 1;
   chosen.blocks = count <= waves * processors ? 0 : waves * processors;
   if (!tile.is_small()) return chosen;
   chosen.warp_n = tile.columns;
+  if (count <= processors) {
+    chosen.stages = stages_of_one;
+    return chosen;
+  }
   // Registers that are handed over are kept from the other blocks of the processor.
   if (count <= 3 * processors) chosen.producer_registers = chosen.consumer_registers = 0;
   return chosen;

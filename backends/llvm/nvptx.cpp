@@ -91,6 +91,16 @@ std::string with_cluster(std::string ptx, const ThreadProgram& program) {
   return ptx.insert(place, fmt::format(".reqnctapercluster {}\n", fmt::join(program.launch.cluster, ", ")));
 }
 
+/// What warps with roles store is their results, once: it goes to memory before what other tiles read again
+/// (docs/measurements/row_groups.md). LLVM 19 has no way to say that either.
+std::string with_streamed_results(std::string ptx, const ThreadProgram& program) {
+  if (!program.program.roles) return ptx;
+  const std::string_view stores = "st.global.v4", streams = "st.global.cs.v4";
+  for (std::size_t place = 0; (place = ptx.find(stores, place)) != std::string::npos; place += streams.size())
+    ptx.replace(place, stores.size(), streams);
+  return ptx;
+}
+
 /// Statements inside loops, as far as they are not written out.
 std::int64_t size_in_loops(const ir::Stmt& stmt) {
   std::int64_t size = 0;
@@ -166,8 +176,8 @@ std::string emit_ptx(const ThreadProgram& program, const Target& target, const S
     optimize(module, *machine, huge ? 1 : 2);
   }
   finished("optimize");
-  std::string ptx =
-      with_cluster(assembly_of(module, *machine, straight_line ? Code::straight_line : Code::any), program);
+  std::string ptx = assembly_of(module, *machine, straight_line ? Code::straight_line : Code::any);
+  ptx = with_streamed_results(with_cluster(std::move(ptx), program), program);
   finished("generate");
   return ptx;
 }

@@ -230,20 +230,49 @@ TEST(TensorKernels, ColumnsOfTilesSideBySide) {
   expect_right(s, 248, DType::f16);
 }
 
-/// Values that do not stay in L2 are read once for four columns of tiles; short lists have short tiles.
+/// Values that do not stay in L2 are read once for four columns of tiles; short lists have short tiles, but
+/// small tiles: one that has a processor for itself has all of its copies under way.
 TEST(TensorKernels, TheRecipeKnowsSizes) {
-  const auto chosen = [](std::int64_t rows, std::int64_t depth, double sparsity) {
+  const auto chosen = [](std::int64_t rows, std::int64_t depth, double sparsity, std::int64_t columns = 4096,
+                         std::int64_t group = 128) {
     return shfl_bw(
-        spmm_algorithm(rows, depth, Extent(4096), DType::f16),
+        spmm_algorithm(rows, depth, Extent(columns), DType::f16),
         packed(synthetic_layer({.rows = rows, .columns = depth, .sparsity = sparsity, .dtype = DType::f16}),
-               parse_format("vector_wise:V=128")),
+               formats::vector_wise({.rows = group})),
         target_named("sm_90a"));
   };
-  const Schedule large = chosen(2048, 4224, 0), small = chosen(256, 96, 0.5);
+  const Schedule large = chosen(2048, 4224, 0), small = chosen(2048, 192, 0.5);
   EXPECT_NE(large.cpp().find(".split(n.outer = 4)"), std::string::npos) << large.cpp();
   EXPECT_EQ(small.cpp().find("fuse"), std::string::npos) << small.cpp();
   EXPECT_EQ(large.weights()->array("values").shape().back(), 64);
   EXPECT_EQ(small.weights()->array("values").shape().back(), 32);
+  const Schedule wide = chosen(2304, 300, 0.5, 4096, 64);
+  EXPECT_NE(wide.cpp().find("depth = 5)"), std::string::npos) << wide.cpp();
+  EXPECT_EQ(wide.weights()->array("values").shape().back(), 32);
+  const Schedule few = chosen(256, 512, 0.75, 72);
+  EXPECT_NE(few.cpp().find(".stage(A.values, shared, at = k.block, depth = 8)"), std::string::npos)
+      << few.cpp();
+  EXPECT_EQ(few.cpp().find("persist"), std::string::npos) << few.cpp();
+  EXPECT_EQ(few.weights()->array("values").shape().back(), 64);
+  expect_right(few, 72, DType::f16);
+}
+
+/// Results of warps with roles leave L2 before what is read again; where all warps copy, a sum's parts are
+/// stored too.
+TEST(TensorKernels, ResultsStream) {
+  const auto stores = [](const char* target, const char* store) {
+    KernelOptions options;
+    options.assemble = false;
+    const SharedWeights weights =
+        packed(synthetic_layer({.rows = 128, .columns = 64, .sparsity = 0.5, .dtype = DType::f16}),
+               parse_format("shfl_bw:V=64"));
+    const Kernel kernel = compile(
+        shfl_bw(spmm_algorithm(128, 64, Extent(64), DType::f16), weights, target_named(target)), options);
+    return kernel.ptx().find(store) != std::string::npos;
+  };
+  EXPECT_TRUE(stores("sm_90a", "st.global.cs.v4.b32"));
+  EXPECT_FALSE(stores("sm_90a", "st.global.v4.b32"));
+  EXPECT_TRUE(stores("sm_80", "st.global.v4.b32"));
 }
 
 TEST(TensorKernels, UnequalLists) {
