@@ -17,19 +17,10 @@ namespace weft {
 /// `weights` are in n_m, v_n_m, column_quads or hb_ell:pairs=1, f16 or bf16. What has no such form (f32,
 /// sm_75, another format or algorithm, a CPU) gets its default schedule. The knobs are those of shfl_bw, with
 /// their sparse instructions: mma_m16n8k16 stands for mma.sp.m16n8k32, wgmma for wgmma.sp; tile_k is 64 or
-/// 128, places before two of four are kept. 2:4 weights in the format's own tiles get tall ones (256 rows,
-/// 128 places) on sm_90a where those are enough for every processor. Weights in column_quads, which names no
-/// V, get on sm_90a the 64, 128 or 256 rows with which the block that has most tiles is done first. UserError
-/// for knobs that do not fit.
+/// 128, places before two of four are kept. Weights in column_quads, which names no V, get on sm_90a the 64,
+/// 128 or 256 rows with which the block that has most tiles is done first. UserError for knobs that do not
+/// fit.
 Schedule v_n_m(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                const ShflBwKnobs& knobs = {});
-
-/// Rows and places of a tile.
-struct PairTiles {
-  std::int64_t rows = 0, places = 0;
-};
-/// The tiles of 2:4 weights whose format names none, where no knob asks for others: those of a product of
-/// `m` rows and `n` columns.
-PairTiles tiles_of_pairs(std::int64_t m, std::int64_t n, const Target& target);
 
 }  // namespace weft

@@ -225,13 +225,17 @@ class Roles {
   /// Waits for the copies, computes, and says that the buffer can be filled again: at once, or, where the
   /// computation goes on while the next one is prepared, an iteration later.
   Stmt consume(const ir::For& loop) const {
-    bool overlaps = false;
+    bool overlaps = false, has_codes = false;
     const auto with_pending = [&](const Stmt& stmt, int pending) {
       ir::Rewriter rewriter;
       rewriter.on_stmt = [&](const Stmt& s) -> Stmt {
         const auto* operation = s.as<ir::TensorOperation>();
-        if (operation == nullptr || !may_overlap(operation->instruction)) return s;
+        const TensorInstruction* row = operation == nullptr ? nullptr : row_of(operation->instruction);
+        if (row == nullptr || row->place != TensorOperands::shared) return s;
+        // Beside the buffers that two iterations read, producers need two to fill.
+        if (row->two_of_four && ring_.buffers < 4) return s;
         overlaps = true;
+        has_codes = row->two_of_four;
         ir::TensorOperation changed = *operation;
         changed.pending = pending;
         return ir::tensor_operation(std::move(changed));
@@ -252,7 +256,26 @@ class Roles {
                    next_turn()});
     if (!overlaps) return ir::for_loop(std::move(changed));
     const Stmt last = ir::if_then(number(0) < loop.extent, released(before));
-    return ir::block({ir::for_loop(std::move(changed)), finish, last});
+    if (!has_codes) return ir::block({ir::for_loop(std::move(changed)), finish, last});
+    // Sums have their first values in front of the first fence, which a compiler that knows how many pairs
+    // there are would give them behind it.
+    return ir::block({finish, in_pairs(changed), finish, last});
+  }
+
+  /// Two iterations written out: codes are loaded into registers that the instruction reads until it is done,
+  /// so that the next iteration, which begins beside it, needs others.
+  static Stmt in_pairs(const ir::For& loop) {
+    const auto iteration = [&](const Expr& behind_first) {
+      return ir::let(loop.name, loop.begin + behind_first, loop.body);
+    };
+    ir::For pairs = loop;
+    pairs.name = loop.name + ".pair";
+    pairs.begin = number(0);
+    pairs.extent = loop.extent / number(2);
+    const Expr first = ir::variable(pairs.name) * number(2);
+    pairs.body = ir::block({iteration(first), iteration(first + 1)});
+    return ir::block({ir::for_loop(std::move(pairs)),
+                      ir::if_then(number(0) < loop.extent % number(2), iteration(loop.extent - 1))});
   }
 
   /// Before one lane speaks for the loads of its warp. ptxas lets an arrival overtake loads of fragments;
@@ -267,20 +290,16 @@ class Roles {
     bool found = false;
     ir::visit(stmt, [&](const Stmt& s) {
       const auto* operation = s.as<ir::TensorOperation>();
-      if (operation == nullptr) return;
-      for (const TensorInstruction& row : tensor_instructions())
-        found = found || (row.executed == operation->instruction && row.place == TensorOperands::registers);
+      const TensorInstruction* row = operation == nullptr ? nullptr : row_of(operation->instruction);
+      found = found || (row != nullptr && row->place == TensorOperands::registers);
     });
     return found;
   }
 
-  /// Whether the next iteration may begin beside it: codes are loaded into registers that the instruction
-  /// reads until it is done.
-  static bool may_overlap(const std::string& executed) {
-    for (const TensorInstruction& row : tensor_instructions()) {
-      if (row.executed == executed) return row.place == TensorOperands::shared && !row.two_of_four;
-    }
-    return false;
+  static const TensorInstruction* row_of(const std::string& executed) {
+    const auto rows = tensor_instructions();
+    const auto found = std::ranges::find(rows, executed, &TensorInstruction::executed);
+    return found == rows.end() ? nullptr : &*found;
   }
 
   Stmt produce(const ir::For& loop) const {

@@ -1,5 +1,4 @@
 // Kernels of row groups on tensor cores, dense and sparse ones (scheduler/shfl_bw.h, v_n_m.h).
-#include <weft/scheduler/v_n_m.h>
 #include <weft/search/model/bound_parts.h>
 
 #include <algorithm>
@@ -44,16 +43,6 @@ struct Cut {
   }
 };
 
-/// What a tile has where the point does not say it. 2:4 weights have no groups; the recipe gives them tall
-/// tiles where nothing is said.
-PairTiles usual_tile(const ProblemSummary& problem, const KnobValues& point, const Target& target) {
-  constexpr PairTiles packed{128, 64};
-  if (problem.group_rows > 0) return {problem.group_rows, packed.places};
-  const bool asked = point.contains("tile_m") || point.contains("tile_n") || point.contains("tile_k") ||
-                     point.contains("warp_m");
-  return asked ? packed : tiles_of_pairs(problem.m, problem.n, target);
-}
-
 /// A knob that the point has; 0 says that there is none of what it counts.
 std::int64_t given(const KnobValues& point, const char* name, std::int64_t fallback) {
   const auto found = point.find(name);
@@ -62,16 +51,17 @@ std::int64_t given(const KnobValues& point, const char* name, std::int64_t fallb
 
 Cut cut_of(const ProblemSummary& problem, const KnobValues& point, const Target& target) {
   constexpr std::int64_t wgmma = 3;  // ShflBwInstruction
-  const PairTiles usual = usual_tile(problem, point, target);
-  const bool may = target.name == "sm_90a" && usual.rows >= rows_of_warpgroup;
+  constexpr std::int64_t rows_without_groups = 128, usual_places = 64;
+  const std::int64_t usual_rows = problem.group_rows > 0 ? problem.group_rows : rows_without_groups;
+  const bool may = target.name == "sm_90a" && usual_rows >= rows_of_warpgroup;
   Cut cut;
   cut.pairs = problem.kept_of > 0;
   cut.warpgroups = knob(point, {"instruction"}, may ? wgmma : 1) == wgmma;
-  cut.rows = knob(point, {"tile_m"}, usual.rows);
+  cut.rows = knob(point, {"tile_m"}, usual_rows);
   if (problem.group_rows > 0) cut.rows = std::min(cut.rows, problem.group_rows);
   const std::int64_t most = cut.warpgroups ? std::max<std::int64_t>(64, 32'768 / cut.rows) : 256;
   cut.columns = knob(point, {"tile_n"}, std::clamp<std::int64_t>(power_of_two_from(problem.n), 64, most));
-  cut.places = knob(point, {"tile_k"}, usual.places);
+  cut.places = knob(point, {"tile_k"}, usual_places);
   const auto room = static_cast<double>(target.shared_bytes_per_block);
   const auto stages = static_cast<std::int64_t>(room / cut.bytes_of_stage());
   cut.stages = target.sm < 80 ? 1 : knob(point, {"stages"}, std::clamp<std::int64_t>(stages, 1, 4));

@@ -47,18 +47,29 @@ bool uses(const Schedule& schedule, const std::string& text) {
   return schedule.cpp().find(text) != std::string::npos;
 }
 
-TEST(SparseTensorCores, TwoOfFourGetTallTilesWhereThereAreEnough) {
-  const auto shape_of_values = [](const Size& size, const std::string& format, const ShflBwKnobs& knobs) {
-    const Schedule s = product(size, parse_format(format), "sm_90a", knobs);
-    return s.weights()->array("values").shape();
-  };
-  using testing::ElementsAre;
-  const Size large{2048, 256, 4096}, small{512, 256, 256};
-  EXPECT_THAT(shape_of_values(large, "n_m", {}), ElementsAre(16, 256, 64));
-  EXPECT_THAT(shape_of_values(small, "n_m", {}), ElementsAre(16, 128, 32));
-  EXPECT_THAT(shape_of_values(large, "n_m", {.tile_m = 64}), ElementsAre(128, 64, 32));
-  EXPECT_THAT(shape_of_values(large, "n_m:V=64,k=64", {}), ElementsAre(128, 64, 32));
+/// Codes of an iteration are in registers that the one before it does not read: sums of one, two, three and
+/// more iterations, of which the last may be without a partner; and lists of which groups have as many as
+/// their columns ask for.
+TEST(SparseTensorCores, IterationsOverlap) {
+  for (const std::int64_t depth : {1, 64, 130, 200, 330}) {
+    for (const std::int64_t stages :
+         depth == 200 ? std::vector<std::int64_t>{3, 4, 5} : std::vector<std::int64_t>{4}) {
+      SCOPED_TRACE(testing::Message() << depth << " columns in " << stages << " stages");
+      expect_exact(
+          product({150, depth, 72}, parse_format("n_m"), "sm_90a", {.tile_n = 64, .stages = stages}));
+    }
+  }
   expect_exact(product({300, 200, 72}, parse_format("n_m"), "sm_90a", {.tile_m = 256, .tile_k = 128}));
+  Array dense(DType::f16, {260, 330});
+  for (std::int64_t row = 0; row < 260; ++row) {
+    for (std::int64_t column = 0; column < 330; column += 3) {
+      if (row / 64 != 1 && column < 130 * (row / 64))
+        dense.set(row * 330 + column, static_cast<double>(1 + row % 3));
+    }
+  }
+  const Format quads = formats::column_quads({.rows = 64});
+  expect_exact(v_n_m(spmm_algorithm(260, 330, 72, DType::f16), packed(from_dense(dense, "uneven"), quads),
+                     target_named("sm_90a"), {.tile_n = 64, .stages = 4, .blocks = 2}));
 }
 
 TEST(SparseTensorCores, WarpsMultiplyOnAmpere) {
