@@ -232,8 +232,7 @@ class Roles {
         const auto* operation = s.as<ir::TensorOperation>();
         const TensorInstruction* row = operation == nullptr ? nullptr : row_of(operation->instruction);
         if (row == nullptr || row->place != TensorOperands::shared) return s;
-        // Beside the buffers that two iterations read, producers need two to fill.
-        if (row->two_of_four && ring_.buffers < 4) return s;
+        if (row->two_of_four && !may_overlap(*operation)) return s;
         overlaps = true;
         has_codes = row->two_of_four;
         ir::TensorOperation changed = *operation;
@@ -260,6 +259,20 @@ class Roles {
     // Sums have their first values in front of the first fence, which a compiler that knows how many pairs
     // there are would give them behind it.
     return ir::block({finish, in_pairs(changed), finish, last});
+  }
+
+  /// Beside the buffers that two iterations read, producers need two to fill; one where iterations are so
+  /// short that pauses between them cost more (docs/measurements/two_of_four.md).
+  bool may_overlap(const ir::TensorOperation& operation) const {
+    constexpr std::int64_t short_iteration = 32;  // places that are kept
+    std::int64_t places = 0;
+    ir::visit(operation.meaning, [&](const Stmt& s) {
+      const auto* loop = s.as<ir::For>();
+      const std::int64_t* extent = loop == nullptr ? nullptr : ir::integer_value(loop->extent);
+      const bool sums = extent != nullptr && loop->body.as<ir::Store>() != nullptr;
+      if (sums) places = *extent;
+    });
+    return ring_.buffers >= (places <= short_iteration ? 3 : 4);
   }
 
   /// Two iterations written out: codes are loaded into registers that the instruction reads until it is done,
