@@ -64,6 +64,10 @@ struct PaddedOptions {
   std::int64_t pad = 4;    ///< every list begins at a multiple of so many places, 1 to 1024
   std::int64_t block = 0;  ///< a row has a list for every so many columns; 0: one for all
   RowOptions rows = {};
+  /// Blocks of rows have exactly so many lists' pieces of `pad` places: rows are put into few blocks, and
+  /// what is left over in a block belongs to its last row, empty. 0: there are no such blocks; not beside the
+  /// others.
+  std::int64_t fill = 0;
 };
 /// csr whose lists are filled up, column -1 in the padding.
 Format padded_csr(const PaddedOptions& options = {});

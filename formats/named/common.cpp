@@ -56,6 +56,9 @@ RowLayout::RowLayout(const WeightMatrix& weights, const Format& format) : given_
   ordered_ = with_row_order(weights, order_);
 }
 
+RowLayout::RowLayout(const WeightMatrix& weights, std::vector<std::int32_t> order)
+    : given_(weights), order_(std::move(order)), ordered_(with_row_order(weights, order_)) {}
+
 std::vector<Level> RowLayout::levels() const {
   if (!ordered_) return {{.kind = LevelKind::dense, .dimension = Dimension::row, .extent = given_.rows}};
   return {{.kind = LevelKind::dense, .dimension = Dimension::none, .extent = given_.rows},

@@ -28,6 +28,8 @@ class RowLayout {
  public:
   /// UserError when a parameter has a value that it cannot have.
   RowLayout(const WeightMatrix& weights, const Format& format);
+  /// In an order that the format has found itself.
+  RowLayout(const WeightMatrix& weights, std::vector<std::int32_t> order);
   RowLayout(const RowLayout&) = delete;
   RowLayout& operator=(const RowLayout&) = delete;
 

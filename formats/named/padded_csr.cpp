@@ -1,9 +1,11 @@
 // padded CSR: every row begins at a multiple of `pad` places, and is filled up to one. Offsets count groups
 // of `pad` places; in those left over the column is -1 and the value +0. A group is read by one vector load
 // each of columns and values. With `block`, the columns are cut into blocks of that many: every row has a
-// list for each block, columns counted from the begin of the block.
+// list for each block, columns counted from the begin of the block. With `fill`, rows are put into blocks of
+// exactly that many groups; what is left over in a block are empty groups of its last row.
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/filled_blocks.h>
 #include <weft/formats/named/common.h>
 
 #include <algorithm>
@@ -17,6 +19,7 @@ NamedFormat padded_csr();
 namespace {
 
 constexpr std::int64_t longest_group = 1024;
+constexpr std::int64_t largest_fill = 65'536;
 constexpr std::int64_t most_columns = std::numeric_limits<std::int32_t>::max();
 
 std::int64_t parameter_of(const Format& format, const std::string& name, std::int64_t otherwise,
@@ -31,14 +34,23 @@ std::int64_t parameter_of(const Format& format, const std::string& name, std::in
 /// The entries of one weight as lists: those of each row, or of each row and block of columns.
 class Lists {
  public:
-  Lists(const WeightMatrix& weights, std::int64_t pad, std::int64_t block)
+  /// `ends`: the rows before the end of each block, which is filled up to `fill` groups.
+  Lists(const WeightMatrix& weights, std::int64_t pad, std::int64_t block,
+        std::span<const std::int64_t> ends = {}, std::int64_t fill = 0)
       : weights_(weights),
         pad_(pad),
         block_(block),
         blocks_(std::max<std::int64_t>(1, (weights.columns + block - 1) / block)) {
     std::vector<std::int64_t> lengths(static_cast<std::size_t>(weights.rows * blocks_));
+    std::int64_t filled = 0;
     each_entry([&](std::int64_t list, std::int64_t) { ++lengths[static_cast<std::size_t>(list)]; });
-    for (const std::int64_t length : lengths) groups_.push_back(groups_.back() + (length + pad - 1) / pad);
+    for (const std::int64_t length : lengths) {
+      groups_.push_back(groups_.back() + (length + pad - 1) / pad);
+      if (ends.empty() || std::ssize(groups_) - 1 != ends.front()) continue;
+      filled += fill;
+      groups_.back() = filled;
+      ends = ends.subspan(1);
+    }
   }
 
   std::int64_t blocks() const { return blocks_; }
@@ -85,14 +97,47 @@ class Lists {
   std::vector<std::int64_t> groups_{0};  ///< before each list, and of all
 };
 
+/// Rows in blocks of `fill` groups, and where each block ends.
+struct Filling {
+  std::vector<std::int32_t> order;
+  std::vector<std::int64_t> ends;
+};
+
+Filling filling_of(const WeightMatrix& weights, const Format& format, std::int64_t pad, std::int64_t fill) {
+  std::vector<std::int64_t> needs;
+  for (std::size_t row = 1; row < weights.row_begin.size(); ++row)
+    needs.push_back((weights.row_begin[row] - weights.row_begin[row - 1] + pad - 1) / pad);
+  const auto blocks = filled_blocks(needs, fill);
+  if (blocks.empty())
+    throw UserError({"a row does not fit a block of " + format.text(), weights.origin,
+                     fmt::format("a row of {} groups of {} places", std::ranges::max(needs), pad),
+                     fmt::format("at most fill = {}", fill)});
+  Filling filling;
+  for (const std::vector<std::int32_t>& block : blocks) {
+    filling.order.insert(filling.order.end(), block.begin(), block.end());
+    filling.ends.push_back(std::ssize(filling.order));
+  }
+  return filling;
+}
+
 SparseTensor pack_padded_csr(const WeightMatrix& given, const Format& format) {
-  check_parameters(format, {"pad", "block", "order", "rows"});
+  check_parameters(format, {"pad", "block", "order", "rows", "fill"});
   const std::int64_t pad = parameter_of(format, "pad", 4, longest_group);
   const bool blocked = format.parameters.count("block") != 0;
   const std::int64_t block =
       parameter_of(format, "block", std::max<std::int64_t>(1, given.columns), most_columns);
-  const RowLayout rows(given, format);
-  const Lists lists(rows.weights(), pad, block);
+  const bool filled = format.parameters.count("fill") != 0;
+  for (const char* const other : {"block", "order", "rows"}) {
+    if (filled && format.parameters.count(other) != 0)
+      throw UserError({"parameters of a format contradict one another", format.text(),
+                       fmt::format("{} beside fill", other),
+                       "one of them: fill says which rows make up a block"});
+  }
+  const std::int64_t fill = parameter_of(format, "fill", 1, largest_fill);
+  Filling filling;
+  if (filled) filling = filling_of(given, format, pad, fill);
+  const RowLayout rows = filled ? RowLayout(given, std::move(filling.order)) : RowLayout(given, format);
+  const Lists lists(rows.weights(), pad, block, filling.ends, fill);
   check_positions(given, format, lists.places(), "places, rows being filled up");
   std::vector<Level> levels = rows.levels();
   if (blocked)
@@ -123,6 +168,7 @@ Format formats::padded_csr(const PaddedOptions& options) {
   Format format = named::with_row_options("padded_csr", options.rows);
   format.parameters["pad"] = options.pad;
   if (options.block > 0) format.parameters["block"] = options.block;
+  if (options.fill > 0) format.parameters["fill"] = options.fill;
   return format;
 }
 

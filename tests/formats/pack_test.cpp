@@ -119,6 +119,20 @@ TEST(Pack, PaddedCsrFillsRowsUpToGroups) {
   EXPECT_THAT(message_of([] { pack(small(), formats::padded_csr({.pad = 0})); }), HasSubstr("1 to 1024"));
 }
 
+TEST(Pack, PaddedCsrFillsBlocksOfRows) {
+  // Rows of 2, 0, 3 and 1 entries need 1, 0, 2 and 1 groups of two places.
+  const SparseTensor tensor = pack(small(), formats::padded_csr({.pad = 2, .fill = 3}));
+  EXPECT_THAT(integers(tensor, "row_order"), ElementsAre(1, 2, 0, 3));
+  EXPECT_THAT(integers(tensor, "begin"), ElementsAre(0, 0, 3, 4, 6));
+  EXPECT_THAT(integers(tensor, "column"), ElementsAre(1, 3, 4, -1, -1, -1, 0, 2, 0, -1, -1, -1));
+  EXPECT_THAT(floats(tensor), ElementsAre(3, 4, 5, 0, 0, 0, 1, 2, 6, 0, 0, 0));
+  EXPECT_EQ(pack(small(), parse_format("padded_csr:pad=1,fill=100")).array("values").size(), 100);
+  EXPECT_THAT(message_of([] { pack(small(), formats::padded_csr({.pad = 2, .fill = 1})); }),
+              HasSubstr("a row of 2 groups of 2 places"));
+  EXPECT_THAT(message_of([] { pack(small(), formats::padded_csr({.pad = 2, .block = 3, .fill = 4})); }),
+              HasSubstr("block beside fill"));
+}
+
 TEST(Pack, RepackingKeepsEntries) {
   for (const NamedFormat& format : named_formats()) {
     const SparseTensor tensor = pack(fitted(small(), parse_format(format.name)), parse_format(format.name));
