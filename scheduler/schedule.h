@@ -37,7 +37,8 @@ struct ArgumentName {
 };
 inline constexpr ArgumentName at{"at"}, chunk{"chunk"}, code_bytes{"code_bytes"}, depth{"depth"},
     blocks{"blocks"}, columns{"columns"}, consumer_registers{"consumer_registers"}, groups{"groups"},
-    parts{"parts"}, producer_registers{"producer_registers"}, producers{"producers"}, reduce{"reduce"};
+    parts{"parts"}, producer_registers{"producer_registers"}, producers{"producers"}, reduce{"reduce"},
+    workers{"workers"};
 
 /// A first argument that remembers where the user wrote it.
 template <class T>
@@ -103,6 +104,11 @@ class Schedule {
   /// to parts of about the same number of entries: m.outer over the parts, m.inner over the rows of one.
   Schedule& balance(Placed<LoopName> loop, const Argument& number) {
     return apply({"balance", {argument(loop.value), number}, loop.place});
+  }
+  /// `.pool(m, k, workers = 27)`: the groups of places of a block's rows (padded_csr with fill) shared out to
+  /// workers, k.group.inner, whichever rows they belong to; m.row.inner then adds up those of its row.
+  Schedule& pool(Placed<LoopName> rows, const LoopName& sum, const Argument& number) {
+    return apply({"pool", {argument(rows.value), argument(sum), number}, rows.place});
   }
   /// `.stage(B, shared, at = "k.chunk", depth = 4)`: into four buffers in turn, three iterations ahead, by
   /// copies that go on while the threads compute (sm_80 and newer). The loop is serial or unrolled.

@@ -6,10 +6,10 @@
 #include <weft/scheduler/sparsert_convolution.h>
 #include <weft/scheduler/sparsert_cut.h>
 #include <weft/scheduler/sparsert_order.h>
+#include <weft/scheduler/sparsert_pieces.h>
 #include <weft/scheduler/sparsert_streaming.h>
 
 #include <algorithm>
-#include <bit>
 
 namespace weft {
 namespace {
@@ -19,11 +19,8 @@ namespace {
 constexpr std::int64_t entries_in_caches = 60'000;
 constexpr std::int64_t few_columns = 512;  ///< read so seldom that it does not matter
 constexpr std::int64_t lanes_of_warp = 32, columns_of_lane = 2;
-constexpr std::int64_t entries_of_row_group = 12, places_of_row = 4, threads_of_rows = 512;
-constexpr std::int64_t longest_of_warps = 4;    ///< entries of a row that warps read, over the mean
 constexpr std::int64_t many_columns = 100'000;  ///< a number that a launch gives is taken for that
 constexpr std::int64_t wide_columns = 1'024, much_work = 32'000'000;  ///< multiply-adds, for blocks of chunks
-constexpr std::int64_t most_groups = 16;
 
 class Baking {
  public:
@@ -126,43 +123,36 @@ bool fit_a_warp(std::int64_t columns) {
   return lanes_of_warp < columns && columns <= lanes_of_warp * columns_of_lane;
 }
 
-/// Whether warps that share the longest row go on long after the others are done.
-bool has_long_rows(const SparseTensor& weights) {
-  const auto begin = weights.array("begin").as<std::int32_t>();
-  std::int64_t longest = 0;
-  for (std::size_t row = 1; row < begin.size(); ++row)
-    longest = std::max<std::int64_t>(longest, begin[row] - begin[row - 1]);
-  return longest * weights.rows() > longest_of_warps * weights.array("values").size();
+/// Of few columns: whether warps that read equal pieces of rows are expected to be faster than code.
+bool pieces_are_faster(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
+                       std::int64_t columns) {
+  if (!fit_a_warp(columns)) return false;
+  const std::int64_t stored = weights.array("values").size();
+  const BakedProduct code({weights.rows(), weights.columns(), stored, columns,
+                           static_cast<std::int64_t>(size_of(algorithm.accumulator))},
+                          target);
+  return pieces_microseconds(stored) < code.microseconds(code.cheapest({})) &&
+         pieces_cut(weights, target,
+                    {.tile = lanes_of_warp * columns_of_lane, .tiles = 1, .loads = columns_of_lane}, {});
 }
 
-SparseRtForm chosen_form(const Algorithm& algorithm, const SparseTensor& weights, const ProductLoops& loops) {
+SparseRtForm chosen_form(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
+                         const ProductLoops& loops) {
   const Extent columns = extent_of(algorithm, loops.columns);
   const bool few = columns.is_static() && columns.value <= few_columns;
   const std::int64_t stored = weights.array("values").size();
-  const bool baked_faster = few ? !fit_a_warp(columns.value) || has_long_rows(weights)
-                                : columns.is_static() && fill_wide_blocks(weights.rows(), columns.value);
+  if (few && pieces_are_faster(algorithm, weights, target, columns.value)) return SparseRtForm::pieces;
+  const bool baked_faster = few || (columns.is_static() && fill_wide_blocks(weights.rows(), columns.value));
   if (stored <= entries_in_caches || (baked_faster && stored <= most_baked_entries))
     return SparseRtForm::baked;
   return few ? SparseRtForm::row_per_warp : SparseRtForm::streaming;
-}
-
-/// Of rows whose columns fit a warp: so many groups share one that each reads its entries at a time or two.
-void share_rows(SparseRtKnobs& knobs, const SparseTensor& weights, std::int64_t columns) {
-  const bool given = knobs.columns > 0 || knobs.places > 0 || knobs.groups > 0 || knobs.threads > 0 ||
-                     knobs.lanes > 0 || knobs.rows > 0;
-  if (given || !fit_a_warp(columns)) return;
-  const std::int64_t of_row = weights.array("values").size() / std::max<std::int64_t>(1, weights.rows());
-  const auto wanted = static_cast<std::uint64_t>(std::max<std::int64_t>(1, of_row / entries_of_row_group));
-  knobs.columns = columns_of_lane;
-  knobs.places = places_of_row;
-  knobs.groups = std::min<std::int64_t>(static_cast<std::int64_t>(std::bit_floor(wanted)), most_groups);
-  knobs.threads = std::clamp(2 * lanes_of_warp * knobs.groups, 4 * lanes_of_warp, threads_of_rows);
 }
 
 /// Throws where a knob was given that the form does not have.
 void refuse_idle(const SparseRtKnobs& knobs, SparseRtForm form, const std::string& algorithm) {
   const IdleKnobs idle(algorithm, form == SparseRtForm::baked       ? "the form baked"
                                   : form == SparseRtForm::streaming ? "the form streaming"
+                                  : form == SparseRtForm::pieces    ? "the form pieces"
                                                                     : "the form row_per_warp");
   const char* const of_image = "a convolution";
   idle.refuse(knobs.lines, "lines", of_image);
@@ -177,8 +167,13 @@ void refuse_idle(const SparseRtKnobs& knobs, SparseRtForm form, const std::strin
     idle.refuse(static_cast<std::int64_t>(knobs.order), "order", "form = baked");
   }
   if (form != SparseRtForm::streaming) {
-    idle.refuse(knobs.parts, "parts", "form = streaming");
+    if (form != SparseRtForm::pieces) idle.refuse(knobs.parts, "parts", "form = streaming or pieces");
     idle.refuse(knobs.panel_rows, "panel_rows", "form = streaming");
+  }
+  if (form == SparseRtForm::pieces) {
+    idle.refuse(knobs.lanes, "lanes", "form = row_per_warp; pieces have whole warps");
+    idle.refuse(knobs.rows, "rows", "parts: rows of a block follow from their lengths");
+    if (knobs.groups > 1) idle.refuse(knobs.groups, "groups", "groups = 1: pieces share rows already");
   }
   if (knobs.chunk > 0 && knobs.groups > 1) idle.refuse(knobs.groups, "groups beside chunks", "groups = 1");
   if (knobs.chunk == 0) idle.refuse(knobs.depth, "depth", "a chunk beside it");
@@ -205,11 +200,11 @@ Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weigh
   if (loops.columns.empty()) return default_schedule(std::move(algorithm), std::move(weights), target);
   SparseRtKnobs chosen = knobs;
   if (knobs.form == SparseRtForm::chosen) {
-    chosen.form = chosen_form(algorithm, *weights, loops);
-    if (chosen.form == SparseRtForm::row_per_warp)
-      share_rows(chosen, *weights, extent_of(algorithm, loops.columns).value);
+    chosen.form = chosen_form(algorithm, *weights, target, loops);
   }
   refuse_idle(knobs, chosen.form, algorithm.name);
+  if (chosen.form == SparseRtForm::pieces)
+    return sparsert_pieces(std::move(algorithm), *weights, target, loops, chosen);
   return chosen.form == SparseRtForm::baked
              ? Baking(std::move(algorithm), std::move(weights), target, loops, chosen)()
              : sparsert_streaming(std::move(algorithm), *weights, target, loops, chosen);

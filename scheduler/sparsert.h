@@ -16,6 +16,7 @@ enum class SparseRtForm : std::uint8_t {
   baked,         ///< constants of the code
   streaming,     ///< read from memory; the rows of B that a block needs lie in shared memory
   row_per_warp,  ///< read from memory, and B too
+  pieces,        ///< the same; warps have equal pieces of rows, whichever rows they belong to
 };
 
 /// Where baked code reads the image of a convolution.
@@ -42,7 +43,7 @@ struct SparseRtKnobs {
   std::int64_t columns = 0;  ///< of a lane where not baked; baked code has one column a thread
   std::int64_t lanes = 0;    ///< of a row where not baked: a warp has 32 / lanes rows at a time
   std::int64_t places = 0;   ///< of a row, read at a time where not baked
-  std::int64_t parts = 0;    ///< blocks that share the rows where streaming; not beside `rows`
+  std::int64_t parts = 0;    ///< blocks that share the rows where streaming, not beside `rows`, or in pieces
   /// Rows of B in shared memory at a time where streaming; 0: all of them if they fit.
   std::int64_t panel_rows = 0;
   std::int64_t lines = 0;  ///< of the output of a convolution in a block
@@ -62,17 +63,18 @@ struct SparseRtKnobs {
 /// its registers for loads under way. Where there are more than 1,024 columns and 32 million multiply-adds,
 /// blocks are wide, and B comes through a ring of chunks in shared memory, which keeps the warps of a block
 /// at the same instructions; blocks that read the same columns start beside one another. Beyond 60,000
-/// entries, those for 33 to 64 columns, which groups of warps have whole, and for more than 512 columns that
-/// do not give nearly every processor a wide block, are read from memory (sparsert_streaming.h). A
-/// convolution has one pixel a lane (section 4): coordinates of the filter are constants too. The lines of
-/// the image that a block needs lie in shared memory, with zeros around the image, so that a read is one
-/// instruction; filters, lines and groups of a block are those of least cost (sparsert_convolution.cpp), and
-/// where no tile fits, or reading one costs more, reads go to the image itself, clamped at its border.
-/// Filters may be in groups of channels, W[g, f, c, r, s], of an image I[…, g, c, …]. For GPUs, weights in
-/// csr, and a product with one row and one column index (SpMM, linear layers) or a convolution of up to
-/// 250,000 stored entries, with or without a batch, channels first or last; everything else gets
-/// default_schedule. UserError for groups of threads that are no whole warps; InfeasibleError where knobs of
-/// a convolution ask for more warps or shared memory than there are.
+/// entries, those for more than 512 columns that do not give nearly every processor a wide block are read
+/// from memory (sparsert_streaming.h), and those for 33 to 64 columns, which a warp has whole, in equal
+/// pieces of rows where these are expected to be faster than code (sparsert_pieces.h). A convolution has one
+/// pixel a lane (section 4): coordinates of the filter are constants too. The lines of the image that a block
+/// needs lie in shared memory, with zeros around the image, so that a read is one instruction; filters, lines
+/// and groups of a block are those of least cost (sparsert_convolution.cpp), and where no tile fits, or
+/// reading one costs more, reads go to the image itself, clamped at its border. Filters may be in groups of
+/// channels, W[g, f, c, r, s], of an image I[…, g, c, …]. For GPUs, weights in csr, and a product with one
+/// row and one column index (SpMM, linear layers) or a convolution of up to 250,000 stored entries, with or
+/// without a batch, channels first or last; everything else gets default_schedule. UserError for groups of
+/// threads that are no whole warps; InfeasibleError where knobs of a convolution ask for more warps or shared
+/// memory than there are.
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const SparseRtKnobs& knobs = {});
 

@@ -20,8 +20,21 @@ namespace {
 /// Programs beyond this are compiled with less effort.
 constexpr std::int64_t huge_program = 20'000;
 /// So are those beyond this of which a quarter at most stands in loops, such as a copy into a tile: there is
-/// nothing to find in a straight line.
+/// nothing to find in a straight line whose addresses are a base and a constant.
 constexpr std::int64_t long_straight_line = 4'000;
+
+/// Whether places of elements are numbers that were read before, such as the columns of entries.
+bool reads_addresses(const ir::Stmt& body) {
+  bool found = false;
+  ir::visit(body, {}, [&](const ir::Expr& e) {
+    const auto* load = e.as<ir::Load>();
+    if (load == nullptr || found) return;
+    for (const ir::Expr& index : load->indices) {
+      ir::visit(index, [&](const ir::Expr& part) { found = found || part.as<ir::Load>() != nullptr; });
+    }
+  });
+  return found;
+}
 
 void initialize() {
   static std::once_flag once;
@@ -150,7 +163,8 @@ std::string emit_ptx(const ThreadProgram& program, const Target& target, const S
   check_target(program, target);
   initialize();
   const std::int64_t size = emitted_size(program.program.body);
-  const bool straight_line = size > long_straight_line && size_in_loops(program.program.body) * 4 <= size;
+  const bool straight_line = size > long_straight_line && size_in_loops(program.program.body) * 4 <= size &&
+                             !reads_addresses(program.program.body);
   const bool huge = straight_line || size > huge_program;
   // Never None: moves would appear between instructions that ptxas wants to see side by side.
   const auto machine = machine_for(target, ptx_version_for(program, target),

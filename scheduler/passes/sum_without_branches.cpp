@@ -84,6 +84,7 @@ class Removal {
     note_results(body, {});
     ir::Rewriter rewriter;
     rewriter.on_stmt = [&](const Stmt& s) {
+      if (repeats_a_sum(s)) return leave_parts(s);
       const auto* condition = s.as<ir::If>();
       if (condition == nullptr || condition->otherwise.defined()) return s;
       const Stmt sums = without(condition->then, ir::conjuncts_of(condition->condition));
@@ -169,12 +170,42 @@ class Removal {
     return without(*store, *product, conditions);
   }
 
+  static bool repeats_a_sum(const Stmt& stmt) {
+    const auto* loop = stmt.as<ir::For>();
+    bool found = false;
+    if (loop != nullptr && loop->kind == ir::LoopKind::unrolled)
+      ir::visit(loop->body, [&](const Stmt& s) { found = found || s.as<ir::Allocate>() != nullptr; });
+    return found;
+  }
+
+  /// Parts of sums go to shared memory whether or not somebody reads them there: a branch around the store
+  /// would take the sum along, and its loads would wait for those of the sum before.
+  Stmt leave_parts(const Stmt& stmt) const {
+    ir::Rewriter rewriter;
+    rewriter.on_stmt = [&](const Stmt& s) {
+      const auto* condition = s.as<ir::If>();
+      if (condition == nullptr || condition->otherwise.defined()) return s;
+      const std::vector<Expr> conditions = ir::conjuncts_of(condition->condition);
+      const auto* store = condition->then.as<ir::Store>();
+      const auto* value = store == nullptr ? nullptr : store->value.as<ir::Load>();
+      const bool part = value != nullptr && value->buffer->scope == ir::Scope::registers &&
+                        store->buffer->scope == ir::Scope::shared && !store->accumulate;
+      return part && nobody_asks(*store, conditions) ? condition->then : s;
+    };
+    return rewriter(stmt);
+  }
+
   /// Whether the first value of a sum may be set where the conditions do not hold, as additions to it are
   /// made there.
   bool begins_for_nothing(const ir::Store& store, const std::vector<Expr>& conditions) const {
     if (store.accumulate || store.buffer->scope != ir::Scope::registers ||
         store.value.as<ir::Constant>() == nullptr)
       return false;
+    return nobody_asks(store, conditions);
+  }
+
+  /// Whether the place exists, and nobody reads it, where the conditions do not hold.
+  bool nobody_asks(const ir::Store& store, const std::vector<Expr>& conditions) const {
     return std::ranges::all_of(conditions, [&](const Expr& condition) {
       return guards_result(store.buffer, condition) && keeps_place(condition, store);
     });

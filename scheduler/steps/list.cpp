@@ -25,6 +25,7 @@ const std::vector<StepKind>& rows() {
       steps::multicast,
       steps::resident,
       steps::balance,
+      steps::pool,
       steps::split_k,
       steps::bake_values,
   };

@@ -24,6 +24,7 @@ extern const StepKind specialize_warps;
 extern const StepKind multicast;
 extern const StepKind resident;
 extern const StepKind balance;
+extern const StepKind pool;
 extern const StepKind split_k;
 extern const StepKind bake_values;
 

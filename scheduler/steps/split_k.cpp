@@ -6,6 +6,7 @@
 #include <weft/scheduler/steps/grouped_sum.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
+#include <weft/scheduler/steps/register_sum.h>
 
 #include <algorithm>
 #include <set>
@@ -26,13 +27,6 @@ enum class Reduction : std::uint8_t {
   atomic,       ///< added together in a workspace, in the order in which they come
 };
 
-/// first values, the sum, results: what stands inside the allocation of the sum's registers.
-struct Sum {
-  ir::BufferRef buffer;
-  std::vector<Stmt> first, last;
-  Stmt update;
-};
-
 class Splitting {
  public:
   Splitting(const ir::Program& program, std::string loop, Expr groups, Reduction reduction, int step)
@@ -43,7 +37,9 @@ class Splitting {
         step_(step) {}
 
   StepResult operator()() {
-    if (auto refused = find_sum()) return *refused;
+    auto found = find_register_sum(program_.body, loop_, 4);
+    if (auto* refused = std::get_if<Reason>(&found)) return *refused;
+    sum_ = std::get<RegisterSum>(std::move(found));
     if (auto refused = find_around()) return *refused;
     if (auto refused = require_common_conditions()) return *refused;
     if (auto refused = require_launch_sizes()) return *refused;
@@ -69,53 +65,6 @@ class Splitting {
   bool is_sum(const Stmt& stmt) const {
     const auto* allocation = stmt.as<ir::Allocate>();
     return allocation != nullptr && allocation->buffer == sum_.buffer;
-  }
-
-  /// Precondition 4.
-  std::optional<Reason> find_sum() {
-    const auto refuse = [&](const std::string& found) {
-      return Reason{4, found,
-                    fmt::format("registers that receive zero, a sum over {}, and then results", loop_),
-                    loop_};
-    };
-    std::optional<Reason> refused;
-    ir::visit(program_.body, [&](const Stmt& s) {
-      const auto* allocation = s.as<ir::Allocate>();
-      if (allocation == nullptr || allocation->buffer->scope != ir::Scope::registers) return;
-      const auto* block = allocation->body.as<ir::Block>();
-      if (block == nullptr || !adds_to(allocation->body, allocation->buffer)) return;
-      Sum sum{allocation->buffer, {}, {}, {}};
-      for (const Stmt& child : block->statements) {
-        if (find_loop(child, loop_) != nullptr) {
-          sum.update = child;
-        } else {
-          (sum.update.defined() ? sum.last : sum.first).push_back(child);
-        }
-      }
-      sum_ = std::move(sum);
-    });
-    if (sum_.buffer == nullptr || sum_.first.empty() || sum_.last.empty())
-      return refuse(fmt::format("{} adds to no sum in registers", loop_));
-    for (const Stmt& stmt : sum_.first) {
-      ir::visit(stmt, [&](const Stmt& s) {
-        const auto* store = s.as<ir::Store>();
-        const auto* value = store == nullptr ? nullptr : store->value.as<ir::Constant>();
-        if (store != nullptr && (store->buffer != sum_.buffer || value == nullptr || value->real != 0))
-          refused = refuse(fmt::format("{} before the sum", ir::print(s)));
-      });
-    }
-    return refused;
-  }
-
-  bool adds_to(const Stmt& body, const ir::BufferRef& buffer) const {
-    bool found = false;
-    for (const ir::For* loop : find_loops(body, loop_)) {
-      ir::visit(loop->body, [&](const Stmt& s) {
-        const auto* store = s.as<ir::Store>();
-        found = found || (store != nullptr && store->buffer == buffer && store->accumulate);
-      });
-    }
-    return found;
   }
 
   /// Which loops stand around the sum, and the outermost of those that hold nothing else. Preconditions 5, 6.
@@ -255,18 +204,6 @@ class Splitting {
     return result;
   }
 
-  /// The statements of the first values, with another statement for each element of the sum.
-  std::vector<Stmt> each_element(const std::function<Stmt(const std::vector<Expr>&)>& make) const {
-    ir::Rewriter rewriter;
-    rewriter.on_stmt = [&](const Stmt& s) {
-      const auto* store = s.as<ir::Store>();
-      return store == nullptr ? s : make(store->indices);
-    };
-    std::vector<Stmt> statements;
-    for (const Stmt& stmt : sum_.first) statements.push_back(rewriter(stmt));
-    return statements;
-  }
-
   Stmt own_sum(const GroupedSum& grouped) const {
     const Expr group = ir::variable(grouped.group.name);
     std::vector<Stmt> statements = sum_.first;
@@ -279,7 +216,7 @@ class Splitting {
       part.extent = ir::minimum(share, loop.extent - skipped);
       return ir::for_loop(std::move(part));
     }));
-    for (Stmt& stmt : each_element([&](const std::vector<Expr>& indices) {
+    for (Stmt& stmt : each_element(sum_, [&](const std::vector<Expr>& indices) {
            return ir::store(parts_of(grouped), place(group, indices), ir::load(sum_.buffer, indices),
                             reduction_ == Reduction::atomic);
          }))
@@ -296,7 +233,7 @@ class Splitting {
     const auto kind =
         count != nullptr && *count <= few_groups ? ir::LoopKind::unrolled : ir::LoopKind::serial;
     const ir::BufferRef& parts = parts_of(grouped);
-    std::vector<Stmt> statements = each_element([&](const std::vector<Expr>& indices) {
+    std::vector<Stmt> statements = each_element(sum_, [&](const std::vector<Expr>& indices) {
       const Expr of_part = ir::load(parts, place(ir::variable(part), indices));
       if (reduction_ == Reduction::atomic) return ir::store(all, indices, of_part);
       const Stmt add = ir::store(all, indices, of_part, true);
@@ -304,7 +241,7 @@ class Splitting {
                         ir::for_loop({part, ir::integer(0), groups_, kind, step_, add})});
     });
     if (reduction_ == Reduction::atomic) {
-      for (Stmt& stmt : each_element([&](const std::vector<Expr>& indices) {
+      for (Stmt& stmt : each_element(sum_, [&](const std::vector<Expr>& indices) {
              return ir::store(parts, place({}, indices), ir::constant(parts->dtype, 0));
            }))
         statements.push_back(std::move(stmt));
@@ -322,7 +259,7 @@ class Splitting {
   Expr groups_;
   Reduction reduction_;
   int step_;
-  Sum sum_;
+  RegisterSum sum_;
   std::string outermost_;         ///< loop of the chain that ends in the sum; empty: no loop
   std::vector<ir::For> threads_;  ///< warp, lane and thread loops around the sum, innermost first
   std::vector<ir::For> others_;   ///< the other loops around it

@@ -17,6 +17,7 @@ constexpr double many_streams = 8;
 /// One round of loads from the L2, which every block waits for before it computes.
 constexpr double load_microseconds = 0.6;
 constexpr std::int64_t entries_in_code = 60'000, most_entries_in_code = 250'000, few_columns = 512;
+constexpr std::int64_t entries_beside_pieces = 52'000, least_of_warp = 33, most_of_warp = 64;  ///< columns
 
 double rate_of_code(double bytes_on_chip, double streams) {
   if (bytes_on_chip <= own_bytes) return own_rate;
@@ -29,6 +30,8 @@ SparseRtForm form_of(const ProblemSummary& problem, const KnobValues& point) {
   const auto form = static_cast<SparseRtForm>(knob(point, {"form"}, 0));
   if (form != SparseRtForm::chosen) return form;
   const bool few = problem.n <= few_columns;
+  if (problem.n >= least_of_warp && problem.n <= most_of_warp && problem.stored > entries_beside_pieces)
+    return SparseRtForm::pieces;
   if (problem.stored <= entries_in_code || (few && problem.stored <= most_entries_in_code))
     return SparseRtForm::baked;
   return few ? SparseRtForm::row_per_warp : SparseRtForm::streaming;
@@ -77,14 +80,14 @@ Bound of_baked(const ProblemSummary& problem, const KnobValues& point, const Cei
 /// the first cache, which is the same memory.
 Bound of_lists(const ProblemSummary& problem, const KnobValues& point, SparseRtForm form,
                const Ceilings& ceilings) {
-  const bool panel = form == SparseRtForm::streaming;
+  const bool panel = form == SparseRtForm::streaming, in_pieces = form == SparseRtForm::pieces;
   const std::int64_t lanes = knob(point, {"lanes"}, panel ? 8 : 32);
-  const std::int64_t columns = knob(point, {"columns"}, panel ? 8 : 4);
-  const std::int64_t threads = knob(point, {"threads"}, panel ? 1024 : 128);
+  const std::int64_t columns = knob(point, {"columns"}, panel ? 8 : in_pieces ? 2 : 4);
+  const std::int64_t threads = knob(point, {"threads"}, panel || in_pieces ? 1024 : 128);
   const std::int64_t groups = knob(point, {"groups"}, 1);
   const std::int64_t together = std::max<std::int64_t>(1, threads / lanes / groups);
   const std::int64_t usual = panel ? pieces(problem.m, together * 4) : 1;
-  const std::int64_t wanted = knob(point, {"parts"}, 0);
+  const std::int64_t wanted = knob(point, {"parts"}, in_pieces ? ceilings.multiprocessors : 0);
   const std::int64_t rows = wanted > 0 ? pieces(problem.m, wanted) : knob(point, {"rows"}, usual) * together;
   const std::int64_t row_blocks = pieces(problem.m, rows);
   const std::int64_t blocks = row_blocks * pieces(problem.n, lanes * columns);

@@ -5,7 +5,7 @@
 namespace weft {
 namespace {
 
-constexpr std::array<std::string_view, 3> forms{"baked", "streaming", "row_per_warp"};
+constexpr std::array<std::string_view, 4> forms{"baked", "streaming", "row_per_warp", "pieces"};
 constexpr std::array<std::string_view, 2> images{"staged", "clamped"};
 constexpr std::array<std::string_view, 2> orders{"given", "dealt"};
 constexpr std::array<std::string_view, 3> instructions{"mma_m16n8k8", "mma_m16n8k16", "wgmma"};

@@ -17,8 +17,8 @@ namespace {
 using ir::Expr;
 
 constexpr std::int64_t warp_size = 32;
-constexpr std::int64_t baked = 1, streaming = 2, row_per_warp = 3;  ///< of SparseRtForm
-constexpr std::int64_t given = 1, dealt = 2;                        ///< of SparseRtOrder
+constexpr std::int64_t baked = 1, streaming = 2, row_per_warp = 3, in_pieces = 4;  ///< of SparseRtForm
+constexpr std::int64_t given = 1, dealt = 2;                                       ///< of SparseRtOrder
 
 Expr v(const char* knob) {
   return ir::variable(knob);
@@ -41,10 +41,10 @@ class Product {
   std::vector<ir::Knob> knobs() const {
     std::vector<std::int64_t> buffers{0, 1};
     if (target_.sm >= 80) buffers = {0, 1, 2, 3, 4};
-    return {{"form", {baked, streaming, row_per_warp}},
+    return {{"form", {baked, streaming, row_per_warp, in_pieces}},
             {"chunk", {0, 16, 32, 64}},
             {"depth", buffers},
-            {"parts", {0, 1, 2, 4}},
+            {"parts", {0, 1, 2, 4, 132, 264}},
             {"places", {0, 4, 8, 16}},
             {"lanes", {0, 8, 16, 32}},
             {"columns", {0, 1, 2, 4, 8, 16}},
@@ -90,6 +90,10 @@ class Product {
   Expr code() const { return is(baked); }
   Expr chunked() const { return code() && ir::integer(0) < v("chunk"); }
   Expr unchunked() const { return code() && ir::equal(v("chunk"), 0); }
+  /// Blocks are so many that share the rows, in place of so many rows.
+  static Expr shares_rows() {
+    return ir::integer(baked) < v("form") && unary(ir::UnaryOperator::logical_not, is(row_per_warp));
+  }
   Expr together() const { return ir::integer(warp_size) / ir::maximum(v("lanes"), 1); }
 
   void choices(Conditions& list) const {
@@ -104,14 +108,15 @@ class Product {
     list.nothing("chunk without effect", "rows of B at a time, where B comes in chunks to baked code",
                  v("chunk"));
     only("depth", chunked(), "buffers for chunks of B");
-    only("parts", is(streaming), "blocks that share the rows, where entries stream");
+    only("parts", shares_rows(), "blocks that share the rows, where entries stream or rows are in pieces");
     only("order", code(), "an order of rows, which baked code has");
     const Expr from_memory = ir::integer(baked) < v("form");
     only("places", from_memory, "entries read at a time, where they are read");
-    only("lanes", from_memory, "lanes of a row, where entries are read");
+    only("lanes", from_memory && v("form") < ir::integer(in_pieces),
+         "lanes of a row, where entries are read and pieces have no whole warps");
     only("columns", from_memory, "columns of a lane, of which baked code has one");
-    only("rows", unary(ir::UnaryOperator::logical_not, is(streaming)),
-         "rows of a block or warp; where entries stream, they follow from the parts");
+    only("rows", unary(ir::UnaryOperator::logical_not, shares_rows()),
+         "rows of a block or warp; where entries stream or rows are in pieces, they follow from the parts");
   }
 
   void warps(Conditions& list) const {
@@ -127,6 +132,9 @@ class Product {
                  "groups", groups, 1);
     list.where(is(streaming));
     list.at_most("groups of streams", "groups that share a sum, where B takes the shared memory", "groups",
+                 groups, 1);
+    list.where(is(in_pieces));
+    list.at_most("groups of pieces", "groups that share a sum, where rows are in pieces already", "groups",
                  groups, 1);
     list.where(is(row_per_warp));
     list.at_most("warps of groups", "threads of the groups that share a row", "threads",
@@ -144,6 +152,11 @@ class Product {
     list.where(chunked());
     list.at_most("shared memory of chunks", "bytes of the chunks of B", "B",
                  v("chunk") * v("threads") * bytes_ * v("depth"), target_.shared_bytes_per_block);
+    list.where(is(in_pieces));
+    list.at_most("shared sums of pieces", "bytes of the sums of a block's pieces, at least", "B",
+                 ir::ceil_divide(stored(), ir::maximum(v("places") * v("parts"), 1)) * warp_size *
+                     v("columns") * bytes_of_sum_,
+                 target_.shared_bytes_per_block);
     list.everywhere();
   }
 
@@ -264,6 +277,13 @@ class Product {
     list.at_most("panel (2)", "columns of a block", "columns", columns_of_block, 128);
     list.at_most("panel (3)", "columns of a lane, which are read at a time", "columns", 4, v("columns"));
     list.at_most("places", "entries read at a time", "entries", v("places"), 8);
+    list.where(is(in_pieces));
+    list.at_most("columns of pieces", "columns of B, which blocks have few of", "columns", columns(), 512);
+    list.at_most("idle lanes of pieces", "columns of a block", "columns", warp_size * v("columns"),
+                 std::max<std::int64_t>(64, 2 * columns() - 1));
+    list.at_most("columns of a lane in pieces", "columns", "columns", v("columns"), 4);
+    list.at_most("pieces for every processor", "blocks that share the rows", "blocks", 132, v("parts"));
+    list.at_most("threads of pieces", "threads of a block", "threads", 512, v("threads"));
     list.where(is(row_per_warp));
     list.at_most("idle lanes", "columns of a warp", "columns", columns_of_block,
                  std::max<std::int64_t>(64, 2 * columns() - 1));

@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <iostream>
 #include <limits>
+#include <numeric>
 
 namespace weft {
 namespace {
@@ -24,6 +25,12 @@ using SharedWeights = std::shared_ptr<const SparseTensor>;
 
 SharedWeights in_csr(const WeightMatrix& matrix) {
   return std::make_shared<const SparseTensor>(pack(matrix, formats::csr()));
+}
+
+std::vector<std::int64_t> counted(std::int64_t count) {
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
 }
 
 Kernel compiled(const Algorithm& algorithm, const SharedWeights& weights, const SparseRtKnobs& knobs) {
@@ -57,6 +64,7 @@ TEST(SparseRt, RealMatrices) {
     const WeightMatrix matrix = with_random_values(pattern, DType::f32, 5);
     expect_right(matrix, widths[count % widths.size()], {});
     expect_right(matrix, widths[(count + 3) % widths.size()], {.form = SparseRtForm::row_per_warp});
+    expect_right(matrix, widths[(count + 5) % widths.size()], {.form = SparseRtForm::pieces});
     ++count;
   }
   std::cout << count << " matrices\n";
@@ -144,6 +152,37 @@ TEST(SparseRt, EntriesInMemory) {
   }
 }
 
+TEST(SparseRt, PiecesOfRows) {
+  const WeightMatrix matrix = synthetic_layer({.rows = 37, .columns = 153, .sparsity = 0.6, .seed = 8});
+  const WeightMatrix uneven = from_coordinates(9, 140, std::vector<std::int64_t>(140, 4), counted(140),
+                                               random_array(DType::f32, {140}, 5), "one row");
+  const WeightMatrix empty = from_coordinates(3, 4, {}, {}, Array(DType::f32, {0}), "empty");
+  std::size_t turn = 0;
+  constexpr std::array<std::int64_t, 7> widths{1, 31, 33, 49, 64, 100, 260};
+  for (const std::int64_t places : {1, 4, 16}) {
+    for (const std::int64_t of_lane : {1, 2, 4}) {
+      for (const std::int64_t blocks_of_rows : {0, 5}) {
+        const SparseRtKnobs knobs{.form = SparseRtForm::pieces,
+                                  .threads = of_lane == 2 ? 0 : 64,
+                                  .columns = of_lane,
+                                  .places = places,
+                                  .parts = places > 1 ? blocks_of_rows : 0};
+        for (const WeightMatrix* each : {&matrix, &uneven, &empty})
+          expect_right(*each, widths[turn++ % widths.size()], knobs);
+      }
+    }
+  }
+}
+
+TEST(SparseRt, RowsLongerThanABlockOfPiecesAreRefused) {
+  const WeightMatrix uneven =
+      from_coordinates(1, 30'000, std::vector<std::int64_t>(30'000, 0), counted(30'000),
+                       random_array(DType::f32, {30'000}, 5), "one row");
+  EXPECT_THROW(
+      compiled(spmm_algorithm(1, 30'000, 49, DType::f32), in_csr(uneven), {.form = SparseRtForm::pieces}),
+      InfeasibleError);
+}
+
 /// Columns of the weights without an entry: what lies there in B is nobody's business.
 TEST(SparseRt, WhatIsPrunedIsNotUsed) {
   const WeightMatrix matrix = from_coordinates(6, 8, {0, 0, 1, 3, 5, 5}, {1, 4, 4, 6, 1, 6},
@@ -158,7 +197,8 @@ TEST(SparseRt, WhatIsPrunedIsNotUsed) {
        {SparseRtKnobs{.rows = 4, .groups = 1}, SparseRtKnobs{.rows = 4, .groups = 3},
         SparseRtKnobs{.rows = 4, .chunk = 4}, SparseRtKnobs{.form = SparseRtForm::streaming, .threads = 64},
         SparseRtKnobs{.form = SparseRtForm::streaming, .threads = 64, .panel_rows = 3},
-        SparseRtKnobs{.form = SparseRtForm::row_per_warp, .threads = 64}}) {
+        SparseRtKnobs{.form = SparseRtForm::row_per_warp, .threads = 64},
+        SparseRtKnobs{.form = SparseRtForm::pieces, .threads = 64, .places = 4}}) {
     const Kernel kernel = compiled(spmm_algorithm(6, 8, columns, DType::f32), in_csr(matrix), knobs);
     Array c(DType::f32, {6, columns});
     for (std::int64_t i = 0; i < c.size(); ++i) c.set(i, std::nan(""));

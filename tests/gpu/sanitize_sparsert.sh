@@ -16,7 +16,8 @@ trap 'rm -rf "$work"' EXIT
 
 {
   for form in baked,groups=1 baked,groups=4,threads=64 baked,chunk=16,depth=3 baked,chunk=8,depth=1,rows=16 \
-    streaming streaming,columns=1,threads=256 row_per_warp row_per_warp,columns=4,rows=2; do
+    streaming streaming,columns=1,threads=256 row_per_warp row_per_warp,columns=4,rows=2 \
+    pieces pieces,columns=4,threads=128,parts=3; do
     echo "--weights $product --n 97 --recipe sparsert:form=$form"
   done
   echo "--weights $product --n 49 --recipe sparsert --alpha 2 --beta -1 --c random:3 --bias random:4 --activation relu"

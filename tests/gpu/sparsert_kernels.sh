@@ -29,6 +29,7 @@ forms=(
   "form=row_per_warp,columns=1,rows=3,threads=256" "form=row_per_warp,columns=4,threads=64"
   "form=streaming,lanes=16,panel_rows=100" "form=streaming,lanes=32,columns=4,places=8"
   "form=row_per_warp,lanes=8,places=16,columns=2" "form=row_per_warp,groups=4,columns=2,threads=128"
+  "form=pieces" "form=pieces,columns=4,places=4" "form=pieces,columns=1,threads=256,places=16"
 )
 image_forms=(
   "image=staged" "image=clamped" "image=staged,rows=4,groups=3" "image=clamped,rows=8,groups=4" "image=staged,lines=1"

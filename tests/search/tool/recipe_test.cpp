@@ -91,7 +91,7 @@ TEST(Recipe, RefusalsSayWhatThereIs) {
   EXPECT_THAT(message_of("default:rows=3"), HasSubstr("no knobs"));
   EXPECT_THAT(message_of("sparsert:colums=2"), HasSubstr("form, rows, threads, groups"));
   EXPECT_THAT(message_of("sparsert:colums=2"), HasSubstr("did you mean columns?"));
-  EXPECT_THAT(message_of("sparsert:form=cooked"), HasSubstr("baked, streaming, row_per_warp"));
+  EXPECT_THAT(message_of("sparsert:form=cooked"), HasSubstr("baked, streaming, row_per_warp, pieces"));
   EXPECT_THAT(message_of("sparsert:image=none"), HasSubstr("staged, clamped"));
   EXPECT_THAT(message_of("sparsert:rows=2,rows=4"), HasSubstr("twice"));
   for (const char* wrong : {"0", "-1", "4x", "", "1e3", "1000001", "99999999999999999999"})
@@ -107,7 +107,8 @@ TEST(Recipe, KnobsThatAFormLacksAreRefused) {
        {"form=baked,columns=2", "form=baked,lanes=32", "form=baked,places=4", "form=baked,parts=2",
         "form=baked,chunk=16,groups=2", "form=baked,depth=2", "form=streaming,chunk=16",
         "form=streaming,order=dealt", "form=streaming,rows=2,parts=2", "form=row_per_warp,parts=2",
-        "form=baked,lines=2", "image=staged"})
+        "form=pieces,rows=2", "form=pieces,groups=2", "form=pieces,lanes=8", "form=baked,lines=2",
+        "image=staged"})
     EXPECT_THROW(of(std::string("sparsert:") + wrong), UserError) << wrong;
   EXPECT_NO_THROW(of("sparsert:form=streaming,parts=2,threads=64"));
 }
