@@ -77,20 +77,21 @@ TEST(SparseRt, EveryCountOfGroups) {
     expect_right(matrix, 33, {.form = SparseRtForm::baked, .rows = 4, .threads = 32, .groups = count});
 }
 
-TEST(SparseRt, ManyEntriesOfFewColumnsAreCodeWhereOneRowIsLong) {
-  const auto is_code = [](std::int64_t entries_of_first) {
-    constexpr std::int64_t rows = 1024, columns = 256, entries = 60;
+TEST(SparseRt, ManyEntriesOfFewColumnsAreReadInPieces) {
+  const auto has = [](std::int64_t entries, std::int64_t of_first, const char* step) {
+    constexpr std::int64_t rows = 1024, columns = 1024;
     Array dense(DType::f32, {rows, columns});
     for (std::int64_t row = 0; row < rows; ++row) {
-      const std::int64_t kept = row == 0 ? entries_of_first : entries;
-      for (std::int64_t column = 0; column < kept; ++column) dense.set(row * columns + column, 1);
+      for (std::int64_t column = 0; column < (row == 0 ? of_first : entries); ++column)
+        dense.set(row * columns + column, 1);
     }
     const Schedule chosen = sparsert(spmm_algorithm(rows, columns, Extent(49), DType::f32),
                                      in_csr(from_dense(dense, "rows")), target_named("sm_90a"));
-    return chosen.cpp().find(".bake_values(") != std::string::npos;
+    return chosen.cpp().find(step) != std::string::npos;
   };
-  EXPECT_FALSE(is_code(60));
-  EXPECT_TRUE(is_code(256)) << "warps that share it would go on when the others are done";
+  EXPECT_TRUE(has(100, 100, ".pool("));
+  EXPECT_TRUE(has(100, 1000, ".pool(")) << "however long a row is";
+  EXPECT_TRUE(has(10, 10, ".bake_values("));
 }
 
 TEST(SparseRt, RowsDealtByTheirEntries) {
