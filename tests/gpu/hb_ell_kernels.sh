@@ -57,7 +57,12 @@ if [ "${SANITIZE:-yes}" = yes ] && command -v compute-sanitizer >/dev/null; then
       echo "--op spmm --weights $weights --n 72 --format hb_ell:pairs=1 --recipe hb_ell --dtype f16 --target $target"
     done
   done >"$work/small"
-  for tool in memcheck racecheck; do verify_cases "$work/small" "$jobs" "compute-sanitizer --error-exitcode 9 --tool $tool"; done >"$work/said"
+  # racecheck does not follow a lane that arrives for its warp, as those with roles do on sm_90a (docs/simulator.md).
+  grep sm_80 "$work/small" >"$work/small_80"
+  {
+    verify_cases "$work/small" "$jobs" "compute-sanitizer --error-exitcode 9 --tool memcheck"
+    verify_cases "$work/small_80" "$jobs" "compute-sanitizer --error-exitcode 9 --tool racecheck"
+  } >"$work/said"
 fi
 verify_cases "$work/cases" "$jobs" >>"$work/said"
 failed=0
