@@ -27,6 +27,7 @@ Assembled assemble_with(const std::filesystem::path& ptxas, const std::string& p
   if (options.most_registers > 0)
     command.push_back("-maxrregcount=" + std::to_string(options.most_registers));
   if (options.line_information) command.push_back("-lineinfo");
+  if (options.relocatable) command.push_back("-c");
   command.insert(command.end(), {"kernel.ptx", "-o", "kernel.cubin"});
 
   ProcessOptions process;
@@ -45,6 +46,33 @@ Assembled assemble_with(const std::filesystem::path& ptxas, const std::string& p
 
 bool can_assemble() {
   return toolkit().ptxas.found();
+}
+
+bool can_link() {
+  return can_assemble() && toolkit().nvlink.found();
+}
+
+Assembled link(std::span<const std::string> parts, const AssembleOptions& options) {
+  check_architecture(options.architecture);
+  const Tool& nvlink = toolkit().nvlink;
+  if (!nvlink.found()) throw RuntimeError("parts of a kernel cannot be linked: " + nvlink.reason);
+  const TemporaryFolder folder;
+  std::vector<std::string> command{nvlink.path.string(), "-v", "-arch=" + options.architecture, "-o",
+                                   "kernel.cubin"};
+  for (const std::string& part : parts) {
+    command.push_back("part" + std::to_string(command.size()) + ".o");
+    write_bytes(folder.path() / command.back(), part);
+  }
+  ProcessOptions process;
+  process.limit_seconds = options.limit_seconds;
+  process.folder = folder.path();
+  const ProcessResult result = run_process(command, process);
+  const std::string said = result.error + result.output;
+  if (!result.succeeded()) {
+    throw RuntimeError("nvlink refuses the parts of a kernel for " + options.architecture + " (" +
+                       text_of_end(result, process) + "):\n" + said);
+  }
+  return {read_bytes(folder.path() / "kernel.cubin"), read_ptxas_report(said), result.seconds};
 }
 
 Assembled assemble(const std::string& ptx, const AssembleOptions& options) {

@@ -98,11 +98,15 @@ PtxasReport read_ptxas_report(std::string_view text) {
     } else if (const auto name = text_after(line, "Compiling entry function '", "'")) {
       kernel = current = *name;
       entry_of(report, kernel);
+    } else if (const auto linked = text_after(line, "Function properties for '", "'")) {
+      kernel = current = *linked;
     } else if (const auto function = text_after(line, "Function properties for ", "")) {
       current = *function;
     } else if (line.find(" bytes stack frame") != std::string_view::npos && !current.empty()) {
       read_properties(line, entry_of(report, current));
-    } else if (line.find(": Used ") != std::string_view::npos && !kernel.empty()) {
+    } else if ((line.find(": Used ") != std::string_view::npos ||
+                line.find(": used ") != std::string_view::npos) &&
+               !kernel.empty()) {
       read_usage(line, entry_of(report, kernel));
     } else if (const auto warning = text_after(line, "warning ", "")) {
       report.warnings.emplace_back(

@@ -41,8 +41,8 @@ struct PtxasReport {
   bool serialises_wgmma() const;
 };
 
-/// Reads what ptxas -v prints, as nvcc -Xptxas -v and NVRTC with --ptxas-options=-v pass it on. Lines that it
-/// does not know are passed over.
+/// Reads what ptxas -v prints, as nvcc -Xptxas -v and NVRTC with --ptxas-options=-v pass it on, and what
+/// nvlink -v prints of kernels. Lines that it does not know are passed over.
 PtxasReport read_ptxas_report(std::string_view text);
 
 /// The errors in what ptxas prints, each followed by the line of `ptx` that it names; the whole of `text`

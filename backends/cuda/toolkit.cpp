@@ -14,9 +14,11 @@ namespace fs = std::filesystem;
 
 constexpr bool with_cuda = WEFT_WITH_CUDA != 0;
 
-Tool find_tool(const std::string& name) {
+Tool find_tool(const std::string& name, const fs::path& beside = {}) {
   Tool tool;
-  tool.path = find_program(name);
+  std::error_code missing;
+  tool.path = beside.parent_path() / name;
+  if (beside.empty() || !fs::exists(tool.path, missing)) tool.path = find_program(name);
   if (!tool.found()) {
     tool.reason = name + " is neither on PATH nor in a CUDA toolkit (CUDA_HOME, /usr/local/cuda)";
     return tool;
@@ -78,11 +80,12 @@ Toolkit look() {
   Toolkit found;
   if constexpr (with_cuda) {
     found.ptxas = find_tool("ptxas");
+    found.nvlink = find_tool("nvlink", found.ptxas.path);
     found.nvcc = find_tool("nvcc");
     found.nvrtc = find_nvrtc();
     found.includes = find_includes(found.nvrtc.path);
   } else {
-    for (Tool* tool : {&found.ptxas, &found.nvcc, &found.nvrtc})
+    for (Tool* tool : {&found.ptxas, &found.nvlink, &found.nvcc, &found.nvrtc})
       tool->reason = "weft was built with WEFT_CUDA=OFF";
   }
   return found;
@@ -102,7 +105,8 @@ const Toolkit& toolkit() {
 }
 
 std::string text_of(const Toolkit& toolkit) {
-  return line_of("ptxas", toolkit.ptxas) + line_of("nvcc", toolkit.nvcc) + line_of("NVRTC", toolkit.nvrtc);
+  return line_of("ptxas", toolkit.ptxas) + line_of("nvlink", toolkit.nvlink) + line_of("nvcc", toolkit.nvcc) +
+         line_of("NVRTC", toolkit.nvrtc);
 }
 
 void check_architecture(const std::string& architecture) {

@@ -17,7 +17,8 @@ struct Tool {
 };
 
 struct Toolkit {
-  Tool ptxas;  ///< PTX to cubin, with the registers and spills
+  Tool ptxas;   ///< PTX to cubin, with the registers and spills
+  Tool nvlink;  ///< joins parts of a kernel that ptxas assembled apart; the one beside ptxas
   Tool nvcc;
   Tool nvrtc;                                   ///< CUDA C++ to cubin or PTX, in this process
   std::vector<std::filesystem::path> includes;  ///< folders with cuda_fp16.h and its neighbours, best first

@@ -62,6 +62,35 @@ TEST_F(Ptxas, MakesACubinAndReportsIt) {
   EXPECT_GT(assembled.seconds, 0);
 }
 
+const std::string head = ".version 8.0\n.target sm_90a\n.address_size 64\n";
+const std::string doubling = "func (.param .b32 r) twice (.param .b32 a)";
+const std::string caller = head + ".extern ." + doubling +
+                           ";\n.visible .entry calls(.param .u64 p)\n{\n"
+                           "  .reg .b64 %rd; .reg .b32 %v; .param .b32 x; .param .b32 y;\n"
+                           "  ld.param.u64 %rd, [p]; ld.global.u32 %v, [%rd]; st.param.b32 [x], %v;\n"
+                           "  call (y), twice, (x);\n"
+                           "  ld.param.b32 %v, [y]; st.global.u32 [%rd], %v; ret;\n}\n";
+
+TEST_F(Ptxas, PartsAreLinked) {
+  if (!can_link()) GTEST_SKIP() << "[SKIP] " << toolkit().nvlink.reason;
+  AssembleOptions options;
+  options.relocatable = true;
+  const std::string callee = head + ".visible ." + doubling +
+                             "\n{\n  .reg .b32 %v; ld.param.b32 %v, [a]; add.u32 %v, %v, %v;\n"
+                             "  st.param.b32 [r], %v; ret;\n}\n";
+  const std::string parts[] = {assemble(caller, options).cubin, assemble(callee, options).cubin};
+  const Assembled linked = link(parts);
+  EXPECT_TRUE(linked.cubin.starts_with("\177ELF"));
+  ASSERT_NE(linked.report.find("calls"), nullptr);
+  EXPECT_GT(linked.report.find("calls")->registers, 0);
+  try {
+    link({parts, 1});
+    ADD_FAILURE() << "what is called is missing";
+  } catch (const RuntimeError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("twice"));
+  }
+}
+
 TEST_F(Ptxas, ReportsSpills) {
   AssembleOptions options;
   options.most_registers = 32;
