@@ -19,6 +19,7 @@ class Dump {
   /// Writes `text` as `name` and returns it, unless the file of an earlier compile of the same text was
   /// edited since: then the edited text.
   std::string edited(const std::string& name, std::string text) const;
+  bool is_on() const { return !folder_.empty(); }
 
  private:
   std::filesystem::path folder_;

@@ -2,10 +2,12 @@
 #include <weft/backends/cuda/assemble.h>
 #include <weft/backends/cuda/compile.h>
 #include <weft/backends/cuda/print_source.h>
+#include <weft/backends/cuda/toolkit.h>
 #include <weft/backends/dump.h>
 #include <weft/backends/kernel.h>
 #include <weft/backends/kernel_state.h>
 #include <weft/backends/llvm/nvptx.h>
+#include <weft/backends/pieced_kernel.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/statistics.h>
 #include <weft/scheduler/balance.h>
@@ -40,8 +42,25 @@ std::string source_of(const Kernel::State& state) {
   return print_cuda_source(state.lowered, state.target, state.schedule.algorithm().text());
 }
 
+void take(Kernel::State& state, const cuda::Assembled& assembled) {
+  state.cubin = assembled.cubin;
+  state.resources = resources_of(assembled.report);
+}
+
+/// Whether the machine code of a long kernel could be made by all processors. Its pieces' PTX is not kept:
+/// for those who ask, and for drivers, the kernel is one text (Kernel::ptx).
+bool was_assembled_in_pieces(Kernel::State& state, const Dump& dump) {
+  const bool wanted = state.options.emitter == Emitter::llvm && state.options.assemble && !dump.is_on() &&
+                      !is_simulated_only(state.target) && cuda::can_link();
+  if (!wanted) return false;
+  const auto assembled = assemble_in_pieces(state.lowered, state.target);
+  if (assembled) take(state, *assembled);
+  return assembled.has_value();
+}
+
 void make_gpu_code(Kernel::State& state, const Dump& dump) {
   const Target& target = state.target;
+  if (was_assembled_in_pieces(state, dump)) return;
   if (is_simulated_only(target) && state.options.emitter == Emitter::cuda)
     throw UserError({"CUDA's compilers do not know a target that no hardware has", state.lowered.program.name,
                      target.name, "Emitter::llvm, and the simulator"});
@@ -57,9 +76,10 @@ void make_gpu_code(Kernel::State& state, const Dump& dump) {
   if (!state.options.assemble || is_simulated_only(target) || !cuda::can_assemble()) return;
   cuda::AssembleOptions options;
   options.architecture = target.name;
-  const cuda::Assembled assembled = cuda::assemble(state.ptx, options);
-  state.cubin = assembled.cubin;
-  state.resources = resources_of(assembled.report);
+  take(state, cuda::assemble(state.ptx, options));
+  if (!cuda::can_link() && llvm_backend::cut_into_pieces(state.lowered))
+    state.resources->notes.push_back("assembled as one function, which takes long: " +
+                                     cuda::toolkit().nvlink.reason);
 }
 
 }  // namespace
@@ -109,7 +129,8 @@ std::string Kernel::program_text() const {
   return ir::print(state_->schedule.program());
 }
 std::string Kernel::ptx() const {
-  return state_->ptx;
+  if (!state_->ptx.empty() || !state_->target.is_gpu()) return state_->ptx;
+  return llvm_backend::emit_ptx(state_->lowered, state_->target);
 }
 std::string Kernel::assembly() const {
   return state_->cpu ? state_->cpu->assembly() : std::string();

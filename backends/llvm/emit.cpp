@@ -182,11 +182,15 @@ void Emitter::add_shared_arrays() {
   }
 }
 
-void Emitter::add_constants() {
+unsigned Emitter::constants_space() const {
   std::size_t bytes = 0;
   for (const ir::ConstantBuffer& constant : program_.constants)
     bytes += (constant.numbers.size() + 3) / 4 * 4 * sizeof(std::int32_t);
-  const unsigned space = !capabilities_.gpu ? 0 : bytes <= bytes_of_constant_space ? constant_space : 1;
+  return !capabilities_.gpu ? 0 : bytes <= bytes_of_constant_space ? constant_space : 1;
+}
+
+void Emitter::add_constants() {
+  const unsigned space = constants_space();
   for (const ir::ConstantBuffer& constant : program_.constants) {
     auto* numbers = llvm::ConstantDataArray::get(
         context_, llvm::ArrayRef(reinterpret_cast<const std::uint32_t*>(constant.numbers.data()),
@@ -205,6 +209,7 @@ llvm::BasicBlock* Emitter::new_block(const char* name) {
 
 void Emitter::statement(const ir::Stmt& stmt) {
   if (!stmt.defined()) return;
+  if (const Piece* piece = pieced_ != nullptr ? pieced_->find(stmt) : nullptr) return call_piece(*piece);
   std::visit([this](const auto& node) { of(node); }, stmt.node().kind());
 }
 

@@ -5,6 +5,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 #include <weft/backends/llvm/analysis.h>
+#include <weft/backends/llvm/pieces.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/passes/lower.h>
 
@@ -55,6 +56,11 @@ class Emitter {
   Emitter(llvm::Module& module, const ThreadProgram& thread_program, const Capabilities& capabilities);
   Emitted emit();
 
+  /// For a GPU: the kernel with calls in place of the pieces, which are functions of other modules.
+  Emitted emit_around(const PiecedProgram& pieced);
+  /// One of these functions. Any number of them can go into a module, the kernel into none of theirs.
+  void emit_piece(const Piece& piece);
+
  private:
   struct Storage {
     llvm::Value* pointer = nullptr;
@@ -91,6 +97,7 @@ class Emitter {
   llvm::Function* emit_kernel();
   llvm::Function* emit_cpu_entry(llvm::Function* kernel);
   void describe_arguments(llvm::Function* function);
+  unsigned constants_space() const;
   void add_constants();
   void add_shared_arrays();
   void statement(const ir::Stmt& stmt);
@@ -116,6 +123,13 @@ class Emitter {
   void masked_if(llvm::Value* condition, const ir::If& s);
   void each_lane_if(llvm::Value* condition, const ir::If& s);
   llvm::BasicBlock* new_block(const char* name);
+
+  // emit_piece.cpp
+  llvm::Function* piece_function(const Piece& piece);
+  void call_piece(const Piece& piece);
+  void inside(const std::vector<ir::Let>& around, std::size_t next, const std::function<void()>& body);
+  unsigned space_of(const ir::Buffer& buffer) const;
+  bool never_changes(const ir::Buffer& buffer) const;
 
   // emit_loops.cpp
   void serial_loop(const ir::For& loop, bool unroll);
@@ -160,6 +174,7 @@ class Emitter {
   llvm::Value* pointer_from_base(const ir::Buffer& buffer, const ir::Expr& offset);
   llvm::Value* pointer_to(const ir::Buffer& buffer, const ir::Expr& logical);
   std::optional<std::uint64_t> place_in_registers(const ir::Buffer& buffer, const ir::Expr& offset) const;
+  llvm::Value* load(llvm::Type* type, llvm::Value* pointer, const ir::Buffer& buffer, std::int64_t elements);
   llvm::Value* read_element(const ir::Buffer& buffer, std::uint64_t place);
   void write_element(const ir::Buffer& buffer, std::uint64_t place, llvm::Value* stored);
   llvm::Value* read(const ir::Buffer& buffer, const ir::Expr& offset);
@@ -217,6 +232,8 @@ class Emitter {
   /// Values of shared nodes while the meaning of an instruction is expanded, else null.
   std::map<const ir::ExprNode*, llvm::Value*>* expansion_ = nullptr;
   Emitted emitted_;
+  const PiecedProgram* pieced_ = nullptr;  ///< whose pieces are called
+  bool in_piece_ = false;
   int names_ = 0;
 };
 

@@ -140,23 +140,28 @@ void Emitter::write_element(const ir::Buffer& buffer, std::uint64_t place, llvm:
   known = {builder_.GetInsertBlock(), stored, store};
 }
 
+/// Of what a kernel only reads LLVM knows by the kernel's arguments, but has to be told in other functions.
+llvm::Value* Emitter::load(llvm::Type* type, llvm::Value* pointer, const ir::Buffer& buffer,
+                           std::int64_t elements) {
+  llvm::LoadInst* loaded = builder_.CreateAlignedLoad(type, pointer, alignment_of(buffer, elements));
+  if (in_piece_ && never_changes(buffer))
+    loaded->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+  return loaded;
+}
+
 llvm::Value* Emitter::read(const ir::Buffer& buffer, const ir::Expr& offset) {
   if (const auto place = place_in_registers(buffer, offset)) return read_element(buffer, *place);
   llvm::Type* element = storage_type(buffer.dtype);
-  if (!lanes_)
-    return builder_.CreateAlignedLoad(element, pointer_to(buffer, offset), alignment_of(buffer, 1));
+  if (!lanes_) return load(element, pointer_to(buffer, offset), buffer, 1);
   const Access access = access_of(buffer, offset);
-  if (access.pattern == Pattern::uniform) {
-    return builder_.CreateAlignedLoad(element, pointer_to(buffer, in_first_lane(offset)),
-                                      alignment_of(buffer, 1));
-  }
+  if (access.pattern == Pattern::uniform)
+    return load(element, pointer_to(buffer, in_first_lane(offset)), buffer, 1);
   auto* type = llvm::FixedVectorType::get(element, lanes_->count);
   if (access.pattern == Pattern::contiguous) {
     llvm::Value* pointer = pointer_to(buffer, in_first_lane(offset));
     const llvm::Align alignment = alignment_of(buffer, access.alignment);
-    if (lanes_->mask == nullptr || may_touch_all_lanes(buffer, offset)) {
-      return builder_.CreateAlignedLoad(type, pointer, alignment);
-    }
+    if (lanes_->mask == nullptr || may_touch_all_lanes(buffer, offset))
+      return load(type, pointer, buffer, access.alignment);
     return builder_.CreateMaskedLoad(type, pointer, alignment, lanes_->mask,
                                      llvm::Constant::getNullValue(type));
   }

@@ -52,25 +52,23 @@ void initialize() {
   });
 }
 
-void check_target(const ThreadProgram& program, const Target& target) {
-  if (!target.is_gpu())
-    throw UserError({"PTX is for GPUs", program.program.name, target.name, "sm_75 to sm_90a"});
+void check_target(const std::string& name, const ir::Stmt& body, const Target& target) {
+  if (!target.is_gpu()) throw UserError({"PTX is for GPUs", name, target.name, "sm_75 to sm_90a"});
   // LLVM ends the process where an instruction does not exist, so it is asked for here.
-  ir::visit(program.program.body, {}, [&](const ir::Expr& e) {
+  ir::visit(body, {}, [&](const ir::Expr& e) {
     const auto* call = e.as<ir::Call>();
     if (call == nullptr) return;
     const Instruction& row = instruction(call->instruction);
     if (row.lowest_sm >= 0 && row.lowest_sm <= target.sm) return;
-    throw UserError({fmt::format("{} has no instruction {}", target.name, row.name), program.program.name,
-                     target.name,
+    throw UserError({fmt::format("{} has no instruction {}", target.name, row.name), name, target.name,
                      row.lowest_sm < 0 ? std::string("cpu") : fmt::format("sm_{} or newer", row.lowest_sm)});
   });
 }
 
-/// The target's version of PTX, or that of what the program executes: a newer one asks for a newer driver.
-std::string ptx_version_for(const ThreadProgram& program, const Target& target) {
+/// The target's version of PTX, or that of what is executed: a newer one asks for a newer driver.
+std::string ptx_version_for(const ir::Stmt& body, const Target& target) {
   std::string version = target.ptx_version;
-  ir::visit(program.program.body, [&](const ir::Stmt& s) {
+  ir::visit(body, [&](const ir::Stmt& s) {
     const auto* execute = s.as<ir::Execute>();
     const bool ordered =
         execute != nullptr &&
@@ -156,44 +154,122 @@ SharedMemory shared_memory_of(const ThreadProgram& program) {
   return bytes > most_static_shared_bytes ? SharedMemory{0, bytes} : SharedMemory{bytes, 0};
 }
 
-std::string emit_ptx(const ThreadProgram& program, const Target& target, const StageObserver& observer) {
-  const auto finished = [&](std::string_view stage) {
-    if (observer) observer(stage);
-  };
-  check_target(program, target);
-  initialize();
+namespace {
+
+/// How much is to be spent on a program.
+struct Effort {
+  bool straight_line = false;
+  bool huge = false;
+};
+
+Effort effort_for(const ThreadProgram& program) {
   const std::int64_t size = emitted_size(program.program.body);
   const bool straight_line = size > long_straight_line && size_in_loops(program.program.body) * 4 <= size &&
                              !reads_addresses(program.program.body);
-  const bool huge = straight_line || size > huge_program;
-  // Never None: moves would appear between instructions that ptxas wants to see side by side.
-  const auto machine = machine_for(target, ptx_version_for(program, target),
-                                   huge ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Default);
-  llvm::LLVMContext context;
-  llvm::Module module(program.program.name, context);
-  module.setTargetTriple(machine->getTargetTriple().str());
-  module.setDataLayout(machine->createDataLayout());
-  Capabilities capabilities;
-  capabilities.gpu = true;
-  capabilities.sm = target.sm;
-  capabilities.bfloat_conversions = target.sm >= 80;
-  capabilities.most_lanes = 8;
-  capabilities.constants_apart = straight_line;
-  capabilities.follow_registers = straight_line;
-  const Emitted emitted = Emitter(module, program, capabilities).emit();
-  annotate(module, *emitted.entry, program, target);
-  check_module(module);
-  finished("emit");
-  if (straight_line) {
-    optimize_straight_line(module, *machine);
-  } else {
-    optimize(module, *machine, huge ? 1 : 2);
+  return {straight_line, straight_line || size > huge_program};
+}
+
+/// One module on its way to text. `body` is what is emitted into it, of `program`.
+class Generation {
+ public:
+  Generation(const ThreadProgram& program, const ir::Stmt& body, const Target& target, const Effort& effort)
+      : effort_(effort), sm_(target.sm), module_(program.program.name, context_) {
+    check_target(program.program.name, body, target);
+    initialize();
+    // Never None: moves would appear between instructions that ptxas wants to see side by side.
+    machine_ = machine_for(target, ptx_version_for(body, target),
+                           effort.huge ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Default);
+    module_.setTargetTriple(machine_->getTargetTriple().str());
+    module_.setDataLayout(machine_->createDataLayout());
   }
-  finished("optimize");
-  std::string ptx = assembly_of(module, *machine, straight_line ? Code::straight_line : Code::any);
-  ptx = with_streamed_results(with_cluster(std::move(ptx), program), program);
-  finished("generate");
-  return ptx;
+
+  llvm::Module& module() { return module_; }
+
+  Capabilities capabilities() const {
+    Capabilities capabilities;
+    capabilities.gpu = true;
+    capabilities.sm = sm_;
+    capabilities.bfloat_conversions = sm_ >= 80;
+    capabilities.most_lanes = 8;
+    capabilities.constants_apart = effort_.straight_line;
+    capabilities.follow_registers = effort_.straight_line;
+    return capabilities;
+  }
+
+  std::string text(const StageObserver& observer = {}) {
+    const auto finished = [&](std::string_view stage) {
+      if (observer) observer(stage);
+    };
+    check_module(module_);
+    finished("emit");
+    if (effort_.straight_line) {
+      optimize_straight_line(module_, *machine_);
+    } else {
+      optimize(module_, *machine_, effort_.huge ? 1 : 2);
+    }
+    finished("optimize");
+    std::string ptx =
+        assembly_of(module_, *machine_, effort_.straight_line ? Code::straight_line : Code::any);
+    finished("generate");
+    return ptx;
+  }
+
+ private:
+  Effort effort_;
+  int sm_;
+  llvm::LLVMContext context_;
+  llvm::Module module_;
+  std::unique_ptr<llvm::TargetMachine> machine_;
+};
+
+/// Says of every conditional branch that the threads of a warp take it together. Where it does not know that,
+/// the assembler keeps addresses of memory out of the registers of the warp, and brings them there anew
+/// for every load.
+std::string with_branches_of_warps(const std::string& ptx) {
+  constexpr std::string_view guarded = "\t@%p", branch = " bra \t";
+  std::string text;
+  text.reserve(ptx.size() + ptx.size() / 64);
+  for (std::size_t begin = 0; begin < ptx.size();) {
+    const std::size_t end = std::min(ptx.find('\n', begin), ptx.size() - 1) + 1;
+    const std::string_view line = std::string_view(ptx).substr(begin, end - begin);
+    const std::size_t place = line.starts_with(guarded) ? line.find(branch) : std::string_view::npos;
+    if (place == std::string_view::npos) {
+      text += line;
+    } else {
+      text += fmt::format("{} bra.uni \t{}", line.substr(0, place), line.substr(place + branch.size()));
+    }
+    begin = end;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string emit_ptx(const ThreadProgram& program, const Target& target, const StageObserver& observer) {
+  Generation generation(program, program.program.body, target, effort_for(program));
+  const Emitted emitted = Emitter(generation.module(), program, generation.capabilities()).emit();
+  annotate(generation.module(), *emitted.entry, program, target);
+  return with_streamed_results(with_cluster(generation.text(observer), program), program);
+}
+
+std::string emit_entry_ptx(const PiecedProgram& pieced, const Target& target) {
+  Generation generation(pieced.whole, pieced.whole.program.body, target,
+                        {.straight_line = true, .huge = true});
+  Emitter emitter(generation.module(), pieced.whole, generation.capabilities());
+  annotate(generation.module(), *emitter.emit_around(pieced).entry, pieced.whole, target);
+  return generation.text();
+}
+
+std::string emit_pieces_ptx(const PiecedProgram& pieced, std::span<const Piece> pieces,
+                            const Target& target) {
+  std::vector<ir::Stmt> bodies;
+  for (const Piece& piece : pieces) bodies.push_back(piece.body);
+  Generation generation(pieced.whole, ir::block(std::move(bodies)), target,
+                        {.straight_line = true, .huge = true});
+  Emitter emitter(generation.module(), pieced.whole, generation.capabilities());
+  for (const Piece& piece : pieces) emitter.emit_piece(piece);
+  const std::string ptx = generation.text();
+  return std::ranges::all_of(pieces, &Piece::in_step) ? with_branches_of_warps(ptx) : ptx;
 }
 
 }  // namespace weft::llvm_backend

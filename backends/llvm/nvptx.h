@@ -1,11 +1,13 @@
 // Thread-level programs as PTX, without any toolkit.
 #pragma once
 
+#include <weft/backends/llvm/pieces.h>
 #include <weft/scheduler/passes/lower.h>
 #include <weft/scheduler/target.h>
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -19,6 +21,11 @@ using StageObserver = std::function<void(std::string_view stage)>;
 /// of 16. The text depends on nothing but the arguments. UserError when the target is no GPU or lacks an
 /// instruction that the program calls.
 std::string emit_ptx(const ThreadProgram& program, const Target& target, const StageObserver& observer = {});
+
+/// The same kernel as several modules that are to be linked: the entry, which calls the pieces, and any share
+/// of the pieces. May be called from several threads at a time.
+std::string emit_entry_ptx(const PiecedProgram& pieced, const Target& target);
+std::string emit_pieces_ptx(const PiecedProgram& pieced, std::span<const Piece> pieces, const Target& target);
 
 /// How the shared memory of the kernel is asked for.
 struct SharedMemory {

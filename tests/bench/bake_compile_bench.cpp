@@ -1,13 +1,15 @@
 // Seconds of each stage between pruned weights and machine code when the weights are baked into the code:
 //   bake_compile_bench [--sparsity 0.9] [--rows 32] [--threads 32] [--repeat 3] [--passes] [--cpu]
-//                      [--ptx-only] [--keep folder] [MxK …]
-// The machine code is made where there is a ptxas. Best of the repeats, and what the PTX consists of. With
-// --cpu, the processor's time of all threads and processes in place of the clock's, for a busy machine. The
-// folder receives PTX and cubin.
+//                      [--ptx-only] [--whole] [--keep folder] [MxK …]
+// The machine code is made where there is a ptxas. Best of the repeats, and what the PTX consists of. Long
+// kernels are made in pieces, as a compile does: then all from "emit" on counts as ptxas, and no PTX of the
+// whole is there to be looked at; with --whole they are one function. With --cpu, the processor's time of all
+// threads and processes in place of the clock's, for a busy machine. The folder receives PTX and cubin.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <weft/backends/cuda/assemble.h>
 #include <weft/backends/llvm/nvptx.h>
+#include <weft/backends/pieced_kernel.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/formats/synthetic.h>
@@ -38,6 +40,7 @@ struct Options {
   bool passes = false;  ///< each pass on its own line
   bool cpu = false;     ///< the processor's time
   bool ptx_only = false;
+  bool whole = false;
   std::string folder;  ///< for PTX and cubin; empty for none
   std::vector<Shape> shapes;
 };
@@ -109,6 +112,13 @@ Result compile_once(const std::shared_ptr<const SparseTensor>& weights, const Sh
     stages.end(result.passes.back());
   });
   stages.end("passes");
+  if (!options.whole && !options.ptx_only && cuda::can_link()) {
+    if (auto pieced = assemble_in_pieces(lowered, target)) {
+      result.assembled = *std::move(pieced);
+      stages.end("ptxas");
+      return result;
+    }
+  }
   result.ptx = llvm_backend::emit_ptx(lowered, target,
                                       [&](std::string_view stage) { stages.end(std::string(stage)); });
   if (!options.ptx_only && cuda::can_assemble()) {
@@ -224,6 +234,8 @@ Options options_of(const std::vector<std::string>& words) {
       options.folder = next();
     } else if (word == "--ptx-only") {
       options.ptx_only = true;
+    } else if (word == "--whole") {
+      options.whole = true;
     } else if (word == "--cpu") {
       options.cpu = true;
     } else {

@@ -1,0 +1,262 @@
+#include <fmt/format.h>
+#include <weft/backends/llvm/analysis.h>
+#include <weft/backends/llvm/pieces.h>
+#include <weft/scheduler/ir/visit.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <utility>
+
+namespace weft::llvm_backend {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+/// Whether the threads of a warp agree on the value, given the variables on which they do.
+bool is_of_warp(const Expr& expr, const std::set<std::string>& agreed) {
+  constexpr std::int64_t warp = 32;
+  const auto rest = [&](const auto&... operands) { return (is_of_warp(operands, agreed) && ...); };
+  if (expr.as<ir::Constant>() != nullptr) return true;
+  if (const auto* e = expr.as<ir::Variable>()) return agreed.count(e->name) != 0;
+  if (const auto* e = expr.as<ir::Cast>()) return rest(e->operand);
+  if (const auto* e = expr.as<ir::Unary>()) return rest(e->operand);
+  if (const auto* e = expr.as<ir::Call>()) return e->instruction.starts_with("block_");
+  const auto* e = expr.as<ir::Binary>();
+  if (e == nullptr) return false;
+  const auto* call = e->left.as<ir::Call>();
+  const std::int64_t* divisor = ir::integer_value(e->right);
+  const bool is_warp_number = e->op == ir::BinaryOperator::divide && call != nullptr &&
+                              call->instruction == "thread" && divisor != nullptr && *divisor > 0 &&
+                              *divisor % warp == 0;
+  return is_warp_number || rest(e->left, e->right);
+}
+
+/// Whether no thread of a warp takes another way through the statement than its neighbours.
+bool is_in_step(const Stmt& body, std::set<std::string> agreed) {
+  bool agree = true;
+  const auto on_statement = [&](const Stmt& s) {
+    if (const auto* bound = s.as<ir::Let>()) {
+      const bool together = is_of_warp(bound->value, agreed);
+      agreed.erase(bound->name);
+      if (together) agreed.insert(bound->name);
+    } else if (const auto* condition = s.as<ir::If>()) {
+      agree = agree && is_of_warp(condition->condition, agreed);
+    } else if (const auto* loop = s.as<ir::For>()) {
+      const bool together = is_of_warp(loop->begin, agreed) && is_of_warp(loop->extent, agreed);
+      if (together) agreed.insert(loop->name);
+      agree = agree && together;
+    }
+  };
+  // A selection becomes a branch where one of its values may not be asked for.
+  const auto on_expression = [&](const Expr& e) {
+    if (const auto* select = e.as<ir::Select>()) agree = agree && is_of_warp(select->condition, agreed);
+    if (const auto* binary = e.as<ir::Binary>(); binary != nullptr && e.dtype() == DType::boolean)
+      agree = agree && is_of_warp(e, agreed);
+  };
+  ir::visit(body, on_statement, on_expression);
+  return agree;
+}
+
+/// What a piece uses.
+class Uses {
+ public:
+  explicit Uses(const Stmt& body) {
+    ir::visit(body, [this](const Stmt& s) { statement(s); }, [this](const Expr& e) { expression(e); });
+    for (const ir::BufferRef& buffer : std::vector(buffers_)) {
+      for (const Expr& stride : buffer->strides) ir::visit(stride, [this](const Expr& e) { expression(e); });
+    }
+  }
+
+  bool variable(const std::string& name) const { return variables_.count(name) != 0; }
+
+  /// Without the registers of its own.
+  std::vector<ir::BufferRef> buffers() const {
+    std::vector<ir::BufferRef> given;
+    for (const ir::BufferRef& buffer : buffers_) {
+      if (own_.count(buffer.get()) == 0) given.push_back(buffer);
+    }
+    return given;
+  }
+
+ private:
+  void add(const ir::BufferRef& buffer) {
+    if (seen_.insert(buffer.get()).second) buffers_.push_back(buffer);
+  }
+  void statement(const Stmt& s) {
+    if (const auto* store = s.as<ir::Store>()) {
+      add(store->buffer);
+    } else if (const auto* copy = s.as<ir::Copy>()) {
+      add(copy->destination);
+      add(copy->source);
+    } else if (const auto* execute = s.as<ir::Execute>()) {
+      for (const auto* ranges : {&execute->results, &execute->inputs}) {
+        for (const ir::RegisterRange& range : *ranges) add(range.buffer);
+      }
+    } else if (const auto* allocation = s.as<ir::Allocate>()) {
+      if (allocation->buffer->scope == ir::Scope::registers) own_.insert(allocation->buffer.get());
+    }
+  }
+  void expression(const Expr& e) {
+    if (const auto* load = e.as<ir::Load>()) add(load->buffer);
+    if (const auto* variable = e.as<ir::Variable>()) variables_.insert(variable->name);
+  }
+
+  std::set<std::string> variables_;
+  std::vector<ir::BufferRef> buffers_;  ///< in the order in which they are met
+  std::set<const ir::Buffer*> seen_, own_;
+};
+
+class Cutter {
+ public:
+  Cutter(const ThreadProgram& program, const PieceLimits& limits) : program_(program), limits_(limits) {}
+
+  /// The body with a choice whose branches are pieces, or nothing.
+  std::optional<Stmt> operator()() {
+    Stmt body = walk(program_.program.body);
+    if (pieces.size() < 2 || failed_) return std::nullopt;
+    return body;
+  }
+
+  std::vector<Piece> pieces;
+  std::vector<Stmt> statements;  ///< of the pieces
+
+ private:
+  /// Whether all threads of a block agree on the value.
+  bool is_of_block(const Expr& expr) const {
+    bool agree = true;
+    ir::visit(expr, [&](const Expr& e) {
+      const auto* variable = e.as<ir::Variable>();
+      const auto* call = e.as<ir::Call>();
+      if (variable != nullptr) agree = agree && of_block_.count(variable->name) != 0;
+      if (call != nullptr) agree = agree && call->instruction.starts_with("block_");
+      agree = agree && e.as<ir::Load>() == nullptr;
+    });
+    return agree;
+  }
+  const ir::If* choice(const Stmt& s) const {
+    const auto* condition = s.as<ir::If>();
+    const bool both = condition != nullptr && condition->otherwise.defined();
+    return both && is_of_block(condition->condition) ? condition : nullptr;
+  }
+
+  Stmt walk(const Stmt& s) {
+    if (choice(s) != nullptr) return cut(s);
+    if (const auto* bound = s.as<ir::Let>()) {
+      if (is_of_block(bound->value)) of_block_.insert(bound->name);
+      if (is_of_warp(bound->value, of_warp_)) of_warp_.insert(bound->name);
+      around_.push_back({bound->name, bound->value, {}});
+      Stmt body = walk(bound->body);
+      around_.pop_back();
+      return ir::let(bound->name, bound->value, std::move(body));
+    }
+    if (const auto* allocation = s.as<ir::Allocate>()) {
+      if (allocation->buffer->scope == ir::Scope::shared)
+        return ir::allocate(allocation->buffer, walk(allocation->body));
+      const std::optional<Stmt> chosen = with_choice_outside(s);
+      return chosen ? cut(*chosen) : s;
+    }
+    if (const auto* condition = s.as<ir::If>(); condition != nullptr && !condition->otherwise.defined())
+      return ir::if_then(condition->condition, walk(condition->then));
+    if (const auto* block = s.as<ir::Block>()) {
+      std::vector<Stmt> children = block->statements;
+      const auto largest =
+          std::ranges::max_element(children, {}, [](const Stmt& child) { return emitted_size(child); });
+      *largest = walk(*largest);
+      return ir::block(std::move(children));
+    }
+    return s;
+  }
+
+  /// The statement as a choice: what stands around the choice in it moves into the branches.
+  std::optional<Stmt> with_choice_outside(const Stmt& s) const {
+    if (choice(s) != nullptr) return s;
+    if (const auto* allocation = s.as<ir::Allocate>()) {
+      const auto inner = with_choice_outside(allocation->body);
+      if (!inner || allocation->buffer->scope != ir::Scope::registers) return std::nullopt;
+      return each_branch(*inner,
+                         [&](const Stmt& branch) { return ir::allocate(allocation->buffer, branch); });
+    }
+    const auto* block = s.as<ir::Block>();
+    if (block == nullptr) return std::nullopt;
+    const std::vector<Stmt>& children = block->statements;
+    const auto is_choice = [&](const Stmt& child) { return with_choice_outside(child).has_value(); };
+    const auto found = std::ranges::find_if(children, is_choice);
+    if (found == children.end() || std::find_if(found + 1, children.end(), is_choice) != children.end())
+      return std::nullopt;
+    return each_branch(*with_choice_outside(*found), [&](const Stmt& branch) {
+      std::vector<Stmt> all(children.begin(), found);
+      all.push_back(branch);
+      all.insert(all.end(), found + 1, children.end());
+      return ir::block(std::move(all));
+    });
+  }
+  Stmt each_branch(const Stmt& s, const std::function<Stmt(const Stmt&)>& change) const {
+    const ir::If* chosen = choice(s);
+    if (chosen == nullptr) return change(s);
+    return ir::if_then(chosen->condition, each_branch(chosen->then, change),
+                       each_branch(chosen->otherwise, change));
+  }
+
+  Stmt cut(const Stmt& s) {
+    const std::int64_t size = emitted_size(s);
+    const ir::If* chosen = choice(s);
+    if (chosen != nullptr && size > limits_.smallest_piece)
+      return ir::if_then(chosen->condition, cut(chosen->then), cut(chosen->otherwise));
+    Piece piece;
+    piece.name = fmt::format("{}_piece_{}", program_.program.name, pieces.size());
+    piece.body = s;
+    piece.size = size;
+    piece.around = around_;
+    piece.in_step = is_in_step(s, of_warp_);
+    const Uses uses(s);
+    piece.buffers = uses.buffers();
+    failed_ = failed_ || std::ranges::any_of(piece.buffers, [](const ir::BufferRef& buffer) {
+                return buffer->scope == ir::Scope::registers;
+              });
+    for (const auto* list : {&program_.program.scalars, &program_.program.extents}) {
+      for (const ir::Variable& variable : *list) {
+        if (uses.variable(variable.name)) piece.variables.push_back(variable);
+      }
+    }
+    for (const ir::Let& bound : around_) {
+      const bool known = std::ranges::any_of(
+          piece.variables, [&](const ir::Variable& variable) { return variable.name == bound.name; });
+      if (!known && uses.variable(bound.name)) piece.variables.push_back({bound.name, bound.value.dtype()});
+    }
+    pieces.push_back(std::move(piece));
+    statements.push_back(s);
+    return s;
+  }
+
+  const ThreadProgram& program_;
+  const PieceLimits& limits_;
+  std::set<std::string> of_block_, of_warp_;  ///< variables that are the same in all its threads
+  std::vector<ir::Let> around_;
+  bool failed_ = false;
+};
+
+}  // namespace
+
+const Piece* PiecedProgram::find(const ir::Stmt& stmt) const {
+  const auto found = by_statement_.find(stmt.identity());
+  return found == by_statement_.end() ? nullptr : &pieces[found->second];
+}
+
+std::optional<PiecedProgram> cut_into_pieces(const ThreadProgram& program, const PieceLimits& limits) {
+  const ir::Program& whole = program.program;
+  if (whole.roles || whole.cluster || emitted_size(whole.body) < limits.smallest_program) return std::nullopt;
+  Cutter cutter(program, limits);
+  std::optional<Stmt> body = cutter();
+  if (!body) return std::nullopt;
+  PiecedProgram result;
+  result.whole = program;
+  result.whole.program.body = *std::move(body);
+  result.pieces = std::move(cutter.pieces);
+  for (std::size_t i = 0; i < cutter.statements.size(); ++i)
+    result.by_statement_[cutter.statements[i].identity()] = i;
+  return result;
+}
+
+}  // namespace weft::llvm_backend
