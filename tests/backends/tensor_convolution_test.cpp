@@ -259,7 +259,7 @@ TEST(TensorConvolution, TailsOfTilesLeaveInWholeRuns) {
   options.assemble = false;
   const Kernel kernel = compile(
       shfl_bw(convolution_algorithm(c, DType::f16), filters_of(c, 64), target_named("sm_90a")), options);
-  EXPECT_NE(kernel.ptx().find("st.global.v4.b32"), std::string::npos);
+  EXPECT_NE(kernel.ptx().find("st.global.cs.v4.b32"), std::string::npos);
   EXPECT_EQ(kernel.ptx().find("st.global.u16"), std::string::npos);
 }
 
@@ -273,7 +273,7 @@ TEST(TensorConvolution, MovesRunsOfSixteenBytes) {
   const std::string& ptx = kernel.ptx();
   EXPECT_NE(ptx.find("cp.async.cg.shared.global"), std::string::npos);
   EXPECT_EQ(ptx.find("cp.async.ca"), std::string::npos);
-  EXPECT_NE(ptx.find("st.global.v4.b32"), std::string::npos);
+  EXPECT_NE(ptx.find("st.global.cs.v4.b32"), std::string::npos);
 }
 
 }  // namespace
