@@ -55,9 +55,8 @@ class Baking {
 
   /// Wide blocks of one instruction stream: B comes through shared memory, and a barrier at every chunk keeps
   /// the warps at instructions that the caches have just read.
-  void bake_in_chunks() {
-    const ChunkedCut cut = chunked_cut(size(), schedule_.target(), knobs_);
-    const auto [rows, threads, in_chunk, buffers, rows_fit_first] = cut;
+  void bake_in_chunks(const ChunkedCut& cut) {
+    const auto [rows, threads, in_chunk, buffers, keeps_busy, rows_fit_first] = cut;
     // How many columns there are a launch may say, and blocks along y are few.
     const bool rows_first = rows_fit_first && columns_.is_static();
     const LoopName row_blocks(loops_.rows + ".outer"), row(loops_.rows + ".inner");
@@ -79,7 +78,9 @@ class Baking {
     const bool plenty =
         !columns_.is_static() || (columns_.value >= wide_columns && stored() * columns_.value >= much_work);
     const bool left_to_recipe = knobs_.rows == 0 && knobs_.threads == 0 && knobs_.groups == 0;
-    if (stored() > 0 && (knobs_.chunk > 0 || (plenty && left_to_recipe))) return bake_in_chunks();
+    const ChunkedCut wide = chunked_cut(size(), schedule_.target(), knobs_);
+    if (stored() > 0 && (knobs_.chunk > 0 || (plenty && left_to_recipe && wide.keeps_busy)))
+      return bake_in_chunks(wide);
     const BakedProduct product(size(), schedule_.target());
     const BakedCut cut = product.cheapest(knobs_);
     const auto [rows, threads, share] = cut;

@@ -61,20 +61,20 @@ struct SparseRtKnobs {
 /// block by a sum of what they cost, fitted to measured points: bytes of code and of B, results, and what
 /// groups hand over (sparsert_cut.h), and says how many blocks a processor gets, so that their threads have
 /// its registers for loads under way. Where there are more than 1,024 columns and 32 million multiply-adds,
-/// blocks are wide, and B comes through a ring of chunks in shared memory, which keeps the warps of a block
-/// at the same instructions; blocks that read the same columns start beside one another. Beyond 60,000
-/// entries, those for more than 512 columns that do not give nearly every processor a wide block are read
-/// from memory (sparsert_streaming.h), and those for 33 to 64 columns, which a warp has whole, in equal
-/// pieces of rows where these are expected to be faster than code (sparsert_pieces.h). A convolution has one
-/// pixel a lane (section 4): coordinates of the filter are constants too. The lines of the image that a block
-/// needs lie in shared memory, with zeros around the image, so that a read is one instruction; filters, lines
-/// and groups of a block are those of least cost (sparsert_convolution.cpp), and where no tile fits, or
-/// reading one costs more, reads go to the image itself, clamped at its border. Filters may be in groups of
-/// channels, W[g, f, c, r, s], of an image I[…, g, c, …]. For GPUs, weights in csr, and a product with one
-/// row and one column index (SpMM, linear layers) or a convolution of up to 250,000 stored entries, with or
-/// without a batch, channels first or last; everything else gets default_schedule. UserError for groups of
-/// threads that are no whole warps; InfeasibleError where knobs of a convolution ask for more warps or shared
-/// memory than there are.
+/// and a wide block for nearly every processor, blocks are wide, and B comes through a ring of chunks in
+/// shared memory, which keeps the warps of a block at the same instructions; blocks that read the same
+/// columns start beside one another. Beyond 60,000 entries, those for more than 512 columns that do not give
+/// nearly every processor a wide block are read from memory (sparsert_streaming.h), and those for 33 to 64
+/// columns, which a warp has whole, in equal pieces of rows where these are expected to be faster than code
+/// (sparsert_pieces.h). A convolution has one pixel a lane (section 4): coordinates of the filter are
+/// constants too. The lines of the image that a block needs lie in shared memory, with zeros around the
+/// image, so that a read is one instruction; filters, lines and groups of a block are those of least cost
+/// (sparsert_convolution.cpp), and where no tile fits, or reading one costs more, reads go to the image
+/// itself, clamped at its border. Filters may be in groups of channels, W[g, f, c, r, s], of an image I[…, g,
+/// c, …]. For GPUs, weights in csr, and a product with one row and one column index (SpMM, linear layers) or
+/// a convolution of up to 250,000 stored entries, with or without a batch, channels first or last; everything
+/// else gets default_schedule. UserError for groups of threads that are no whole warps; InfeasibleError where
+/// knobs of a convolution ask for more warps or shared memory than there are.
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const SparseRtKnobs& knobs = {});
 

@@ -81,8 +81,8 @@ ChunkedCut chunked_cut(const BakedSize& size, const Target& target, const Sparse
   while (knobs.depth == 0 && cut.depth > 2 && !fits()) --cut.depth;
   while (knobs.threads == 0 && cut.threads > 64 && !fits()) cut.threads /= 2;
   const std::int64_t columns_of_blocks = pieces(size.columns, cut.threads);
-  cut.rows_first = columns_of_blocks <= most_blocks_along_y &&
-                   pieces(size.rows, cut.rows) * columns_of_blocks >= enough_blocks;
+  cut.keeps_busy = pieces(size.rows, cut.rows) * columns_of_blocks >= enough_blocks;
+  cut.rows_first = columns_of_blocks <= most_blocks_along_y && cut.keeps_busy;
   return cut;
 }
 

@@ -98,5 +98,11 @@ TEST(SparseRtCut, RegistersAreSharedByTheBlocksThatAProcessorGets) {
   EXPECT_EQ(product.resident({64, 32, 16}), 1);  // as many as there are registers for
 }
 
+TEST(SparseRtCut, RingsWantABlockForNearlyEveryProcessor) {
+  const Target& target = target_named("sm_90a");
+  EXPECT_FALSE(chunked_cut({512, 2048, 52429, 1568, 4}, target, {}).keeps_busy);
+  EXPECT_TRUE(chunked_cut({1024, 1024, 52429, 1568, 4}, target, {}).keeps_busy);
+}
+
 }  // namespace
 }  // namespace weft
