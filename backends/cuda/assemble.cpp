@@ -18,6 +18,23 @@ std::filesystem::path program_for(const AssembleOptions& options) {
   return found.path;
 }
 
+/// Runs a tool that writes kernel.cubin into the folder. RuntimeError that begins with `refuses` and ends
+/// with what `explained` makes of the tool's words.
+template <class Explained>
+Assembled cubin_by(const std::vector<std::string>& command, const TemporaryFolder& folder,
+                   const AssembleOptions& options, const std::string& refuses, const Explained& explained) {
+  ProcessOptions process;
+  process.limit_seconds = options.limit_seconds;
+  process.folder = folder.path();
+  const ProcessResult result = run_process(command, process);
+  const std::string said = result.error + result.output;
+  if (!result.succeeded()) {
+    throw RuntimeError(refuses + " for " + options.architecture + " (" + text_of_end(result, process) +
+                       "):\n" + explained(said));
+  }
+  return {read_bytes(folder.path() / "kernel.cubin"), read_ptxas_report(said), result.seconds};
+}
+
 Assembled assemble_with(const std::filesystem::path& ptxas, const std::string& ptx,
                         const AssembleOptions& options) {
   const TemporaryFolder folder;
@@ -29,17 +46,8 @@ Assembled assemble_with(const std::filesystem::path& ptxas, const std::string& p
   if (options.line_information) command.push_back("-lineinfo");
   if (options.relocatable) command.push_back("-c");
   command.insert(command.end(), {"kernel.ptx", "-o", "kernel.cubin"});
-
-  ProcessOptions process;
-  process.limit_seconds = options.limit_seconds;
-  process.folder = folder.path();
-  const ProcessResult result = run_process(command, process);
-  const std::string said = result.error + result.output;
-  if (!result.succeeded()) {
-    throw RuntimeError("ptxas refuses the PTX for " + options.architecture + " (" +
-                       text_of_end(result, process) + "):\n" + explain_ptxas_errors(said, ptx));
-  }
-  return {read_bytes(folder.path() / "kernel.cubin"), read_ptxas_report(said), result.seconds};
+  return cubin_by(command, folder, options, "ptxas refuses the PTX",
+                  [&](const std::string& said) { return explain_ptxas_errors(said, ptx); });
 }
 
 }  // namespace
@@ -63,16 +71,8 @@ Assembled link(std::span<const std::string> parts, const AssembleOptions& option
     command.push_back("part" + std::to_string(command.size()) + ".o");
     write_bytes(folder.path() / command.back(), part);
   }
-  ProcessOptions process;
-  process.limit_seconds = options.limit_seconds;
-  process.folder = folder.path();
-  const ProcessResult result = run_process(command, process);
-  const std::string said = result.error + result.output;
-  if (!result.succeeded()) {
-    throw RuntimeError("nvlink refuses the parts of a kernel for " + options.architecture + " (" +
-                       text_of_end(result, process) + "):\n" + said);
-  }
-  return {read_bytes(folder.path() / "kernel.cubin"), read_ptxas_report(said), result.seconds};
+  return cubin_by(command, folder, options, "nvlink refuses the parts of a kernel",
+                  [](const std::string& said) { return said; });
 }
 
 Assembled assemble(const std::string& ptx, const AssembleOptions& options) {

@@ -10,9 +10,6 @@ set -u
 weft=$1
 jobs=${2:-8}
 device=${3:-cuda}
-sanitizer=${COMPUTE_SANITIZER:-compute-sanitizer}
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
 
 product() { # V, columns, recipe [target]
   echo "--op spmm --weights made:M=$((3 * $1 + 128)),K=520,sparsity=0.75,V=$1 --n $2 --format shfl_bw:V=$1 --recipe $3 --target ${4:-sm_90a}"
@@ -38,31 +35,11 @@ two_of_four() { # weights, format, columns, recipe [target]
   two_of_four of=8,V=64 v_n_m:V=64,M=8 520 v_n_m:blocks=3
   two_of_four of=4,V=128 n_m 264 v_n_m sm_80
   two_of_four of=8,V=64 v_n_m:V=64,M=8 264 v_n_m sm_80
-} >"$work/list"
-
-export weft device sanitizer
-# Of races, those that are no mere warnings.
-# shellcheck disable=SC2016
-xargs -P "$jobs" -d '\n' -n 1 bash -c '
-  line="" verdict=clean tools="memcheck racecheck initcheck synccheck"
-  case $1 in
+} | while read -r arguments; do
+  tools="memcheck racecheck initcheck synccheck"
+  case $arguments in
     *sm_80*) ;;
     *V=32* | *v_n_m:*) tools="memcheck initcheck synccheck" ;;
   esac
-  for tool in $tools; do
-    said=$(timeout 120 "$sanitizer" --tool "$tool" --print-limit 3 \
-      "$weft" verify --dtype f16 --b ints:5 --device "$device" $1 2>&1)
-    code=$?
-    errors=$(printf "%s\n" "$said" | sed -n -e "s/.*RACECHECK SUMMARY: .*(\([0-9]*\) error.*/\1/p" \
-      -e "s/.*ERROR SUMMARY: \([0-9]*\) error.*/\1/p" | tail -n 1)
-    line="$line $tool ${errors:-?}"
-    if [ "$code" -eq 0 ] && [ "${errors:-?}" = 0 ]; then continue; fi
-    [ "$verdict" = "NOT CLEAN" ] || printf "%s, exit code %s, %s:\n%s\n" "$tool" "$code" "$1" "$(printf "%s\n" "$said" | head -n 30)"
-    verdict="NOT CLEAN"
-  done
-  printf "%s |%s | %s\n" "$1" "$line" "$verdict"' _ <"$work/list" | tee "$work/out"
-
-clean=$(grep -c '| clean$' "$work/out")
-all=$(wc -l <"$work/list")
-echo "$clean clean, $((all - clean)) not"
-[ "$clean" -eq "$all" ]
+  printf "%s\t--dtype f16 --b ints:5 --device %s %s\n" "$tools" "$device" "$arguments"
+done | "$(dirname "$0")/sanitize_cases.sh" "$weft" "$jobs"
