@@ -1,5 +1,6 @@
 #include <weft/backends/llvm/nvptx.h>
 #include <weft/backends/pieced_kernel.h>
+#include <weft/formats/parallel.h>
 
 #include <algorithm>
 #include <atomic>
@@ -46,27 +47,23 @@ int most_registers(const ThreadProgram& program, const Target& target) {
   return static_cast<int>(std::min(most, target.registers_per_thread));
 }
 
-/// Runs `work` for 0 … count - 1 on all processors; the first error is thrown once all have ended.
+/// Runs `work` for 0 … count - 1 on all processors; the first error is thrown once all have ended, and after
+/// one nothing more begins.
 template <class Work>
 void for_each_in_parallel(std::size_t count, const Work& work) {
-  std::atomic<std::size_t> next{0};
+  std::atomic<bool> failed = false;
   std::vector<std::exception_ptr> errors(count);
-  const auto run = [&] {
-    for (std::size_t i = next++; i < count; i = next++) {
-      try {
-        work(i);
-      } catch (...) {
-        errors[i] = std::current_exception();
-        next = count;
-      }
+  const std::int64_t processors = std::max(1U, std::thread::hardware_concurrency());
+  parallel_for_on(processors, static_cast<std::int64_t>(count), [&](std::int64_t number) {
+    const auto i = static_cast<std::size_t>(number);
+    if (failed) return;
+    try {
+      work(i);
+    } catch (...) {
+      errors[i] = std::current_exception();
+      failed = true;
     }
-  };
-  {
-    const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-    std::vector<std::jthread> workers;
-    for (std::size_t i = 1; i < std::min(count, cores); ++i) workers.emplace_back(run);
-    run();
-  }
+  });
   for (const std::exception_ptr& error : errors) {
     if (error) std::rethrow_exception(error);
   }

@@ -2,9 +2,9 @@
 #include <weft/backends/cuda/toolkit.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/parallel.h>
 
 #include <algorithm>
-#include <atomic>
 #include <thread>
 
 namespace weft::cuda {
@@ -83,22 +83,15 @@ std::vector<AssembleOutcome> assemble_all(std::span<const std::string> ptx, cons
                                           unsigned threads) {
   const std::filesystem::path program = program_for(options);
   std::vector<AssembleOutcome> outcomes(ptx.size());
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < ptx.size(); i = next++) {
-      try {
-        outcomes[i].assembled = assemble_with(program, ptx[i], options);
-      } catch (const std::exception& error) {
-        outcomes[i].error = error.what();
-      }
+  const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
+  parallel_for_on(threads == 0 ? cores : threads, std::ssize(ptx), [&](std::int64_t number) {
+    const auto i = static_cast<std::size_t>(number);
+    try {
+      outcomes[i].assembled = assemble_with(program, ptx[i], options);
+    } catch (const std::exception& error) {
+      outcomes[i].error = error.what();
     }
-  };
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  const std::size_t count = std::min(ptx.size(), threads == 0 ? cores : std::size_t{threads});
-  std::vector<std::jthread> workers;
-  for (std::size_t i = 1; i < count; ++i) workers.emplace_back(work);
-  work();
-  workers.clear();
+  });
   return outcomes;
 }
 

@@ -138,6 +138,20 @@ Format with_places(Format format, std::int64_t places) {
   return format;
 }
 
+std::vector<Level> levels_of_listed_slots(const PairShape& shape, std::int64_t groups, Level blocks) {
+  return {
+      {.dimension = Dimension::row, .extent = groups, .stride = shape.rows, .loop = "block"},
+      {.dimension = Dimension::row, .extent = shape.rows, .loop = "row"},
+      std::move(blocks),
+      {.kind = LevelKind::n_of_m,
+       .dimension = Dimension::none,
+       .extent = shape.slots / 2,
+       .index = "metadata",
+       .loop = "place"},
+      {.kind = LevelKind::singleton, .dimension = Dimension::column, .index = "column", .padded = true},
+  };
+}
+
 SparseTensor pack_pairs(const WeightMatrix& weights, const Format& format, const PairShape& shape,
                         const std::vector<SlotColumns>& columns, std::int64_t of_quad,
                         std::vector<Level> levels, std::vector<SparseTensor::NamedArray> arrays) {

@@ -25,6 +25,9 @@ Format with_places(Format format, std::int64_t places);
 /// The columns that the slots of a group stand for, four for each quad; -1 where a slot has none.
 using SlotColumns = std::vector<std::int32_t>;
 
+/// Levels of groups whose slots are listed: rows, `blocks`, what is kept, and the array "column".
+std::vector<Level> levels_of_listed_slots(const PairShape& shape, std::int64_t groups, Level blocks);
+
 /// Packs weights whose rows keep at most two of the columns of each quad. `columns` has the slots of each
 /// group, or of all groups together; `of_quad` says of how many columns a quad has four. UserError that names
 /// the first row that keeps more. `levels` are two for the rows, that of the blocks, of which a group has as

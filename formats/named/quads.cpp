@@ -123,22 +123,13 @@ SparseTensor pack_quads(const WeightMatrix& given, const Format& format, const P
     listed.insert(listed.end(), of_group.begin(), of_group.end());
     begin.push_back(begin.back() + static_cast<std::int32_t>(blocks));
   }
-  std::vector<Level> levels{
-      {.dimension = Dimension::row, .extent = groups, .stride = shape.rows, .loop = "block"},
-      {.dimension = Dimension::row, .extent = shape.rows, .loop = "row"},
-      {.kind = LevelKind::compressed,
-       .dimension = Dimension::none,
-       .begin = "begin",
-       .parent = 0,
-       .loop = "block"},
-      {.kind = LevelKind::n_of_m,
-       .dimension = Dimension::none,
-       .extent = shape.slots / 2,
-       .index = "metadata",
-       .loop = "place"},
-      {.kind = LevelKind::singleton, .dimension = Dimension::column, .index = "column", .padded = true},
-  };
-  return pack_pairs(weights, format, shape, columns, weights.columns, std::move(levels),
+  const Level blocks{.kind = LevelKind::compressed,
+                     .dimension = Dimension::none,
+                     .begin = "begin",
+                     .parent = 0,
+                     .loop = "block"};
+  return pack_pairs(weights, format, shape, columns, weights.columns,
+                    levels_of_listed_slots(shape, groups, blocks),
                     {{"begin", Array::of(begin)}, {"column", Array::of(listed)}});
 }
 

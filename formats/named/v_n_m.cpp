@@ -85,18 +85,8 @@ SparseTensor pack_v_n_m(const WeightMatrix& weights, const Format& format) {
   const std::vector<SlotColumns> columns = KeptColumns(weights, shape.rows, of_block, blocks * shape.slots)();
   std::vector<std::int32_t> listed;
   for (const SlotColumns& of_group : columns) listed.insert(listed.end(), of_group.begin(), of_group.end());
-  std::vector<Level> levels{
-      {.dimension = Dimension::row, .extent = groups, .stride = shape.rows, .loop = "block"},
-      {.dimension = Dimension::row, .extent = shape.rows, .loop = "row"},
-      {.dimension = Dimension::none, .extent = blocks, .parent = 0, .loop = "block"},
-      {.kind = LevelKind::n_of_m,
-       .dimension = Dimension::none,
-       .extent = shape.slots / 2,
-       .index = "metadata",
-       .loop = "place"},
-      {.kind = LevelKind::singleton, .dimension = Dimension::column, .index = "column", .padded = true},
-  };
-  return pack_pairs(weights, format, shape, columns, of_block, std::move(levels),
+  const Level level{.dimension = Dimension::none, .extent = blocks, .parent = 0, .loop = "block"};
+  return pack_pairs(weights, format, shape, columns, of_block, levels_of_listed_slots(shape, groups, level),
                     {{"column", Array::of(listed)}});
 }
 

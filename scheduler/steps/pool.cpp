@@ -11,6 +11,7 @@
 #include <weft/scheduler/steps/register_sum.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace weft::steps {
 namespace {
@@ -273,6 +274,14 @@ class Pooling {
   Expr begin_, end_;  ///< the groups of places of a row
 };
 
+/// Groups of places of each block of known weights, where they are in such blocks.
+std::optional<std::int64_t> fill_of(const StepContext& context) {
+  if (context.weights == nullptr || context.algorithm.takes_any_weights()) return std::nullopt;
+  const auto& parameters = context.weights->format().parameters;
+  const auto found = parameters.find("fill");
+  return found == parameters.end() ? std::nullopt : std::optional(found->second);
+}
+
 /// pool(m, k, workers = 27): the rows of a block pool their groups of places, so that workers get equal
 /// numbers of them, whichever rows they belong to. m.block goes over the blocks; in each, k.group.outer and
 /// k.group.inner, which is the worker, over the `fill` groups of places that the format gives every block,
@@ -291,11 +300,8 @@ StepResult apply_pool(const ir::Program& program, const Step& step, const StepCo
     if (auto missing = require_loop(program, name)) return *missing;
   }
   const SparseTensor* weights = context.weights;
-  const auto fill = weights == nullptr || context.algorithm.takes_any_weights()
-                        ? std::map<std::string, std::int64_t>::const_iterator{}
-                        : weights->format().parameters.find("fill");
-  if (weights == nullptr || context.algorithm.takes_any_weights() ||
-      fill == weights->format().parameters.end())
+  const std::optional<std::int64_t> fill = fill_of(context);
+  if (!fill)
     return Reason{
         3,
         weights == nullptr ? std::string("no operand is sparse") : "weights in " + weights->format().text(),
@@ -310,19 +316,18 @@ StepResult apply_pool(const ir::Program& program, const Step& step, const StepCo
                   fmt::format("{} before it is split or bound: the loop over the stored rows",
                               row_loop_name(context.algorithm)),
                   row};
-  const std::vector<std::int32_t> first = first_rows(*weights, fill->second);
+  const std::vector<std::int32_t> first = first_rows(*weights, *fill);
   const std::int64_t groups = weights->array("begin").as<std::int32_t>().back();
-  if ((std::ssize(first) - 1) * fill->second != groups)
+  if ((std::ssize(first) - 1) * *fill != groups)
     return Reason{3, fmt::format("{} groups in {} blocks", groups, first.size() - 1),
-                  fmt::format("blocks of {} groups each", fill->second), row};
+                  fmt::format("blocks of {} groups each", *fill), row};
   const Argument& number = step.arguments.at(2);
   const auto* workers = std::get_if<std::int64_t>(&number.value);
   if (number.name != "workers" || workers == nullptr || *workers < 1 || *workers > most_workers ||
-      fill->second % *workers != 0)
+      *fill % *workers != 0)
     return Reason{7, step.cpp(),
-                  fmt::format("workers = a number from 1 to {} that divides {}", most_workers, fill->second),
-                  row};
-  return Pooling(program, context, row, sum, *workers, fill->second, first)(program);
+                  fmt::format("workers = a number from 1 to {} that divides {}", most_workers, *fill), row};
+  return Pooling(program, context, row, sum, *workers, *fill, first)(program);
 }
 
 }  // namespace
