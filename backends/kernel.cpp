@@ -47,23 +47,23 @@ void take(Kernel::State& state, const cuda::Assembled& assembled) {
   state.resources = resources_of(assembled.report);
 }
 
-/// Whether the machine code of a long kernel could be made by all processors. Its pieces' PTX is not kept:
-/// for those who ask, and for drivers, the kernel is one text (Kernel::ptx).
-bool was_assembled_in_pieces(Kernel::State& state, const Dump& dump) {
-  const bool wanted = state.options.emitter == Emitter::llvm && state.options.assemble && !dump.is_on() &&
-                      !is_simulated_only(state.target) && cuda::can_link();
-  if (!wanted) return false;
-  const auto assembled = assemble_in_pieces(state.lowered, state.target);
-  if (assembled) take(state, *assembled);
-  return assembled.has_value();
+/// The PTX and, where the parts of a long kernel can be linked, its machine code; not while programs are dumped,
+/// because an edited text is assembled as it stands. Gives whether the kernel was cut into pieces.
+bool emit_by_llvm(Kernel::State& state, const Dump& dump) {
+  const bool assembles = state.options.assemble && !dump.is_on() && !is_simulated_only(state.target);
+  auto pieced = make_in_pieces(state.lowered, state.target, assembles && cuda::can_link());
+  state.ptx = dump.edited("kernel.ptx", pieced ? std::move(pieced->ptx)
+                                               : llvm_backend::emit_ptx(state.lowered, state.target));
+  if (pieced && pieced->assembled) take(state, *pieced->assembled);
+  return pieced.has_value();
 }
 
 void make_gpu_code(Kernel::State& state, const Dump& dump) {
   const Target& target = state.target;
-  if (was_assembled_in_pieces(state, dump)) return;
   if (is_simulated_only(target) && state.options.emitter == Emitter::cuda)
     throw UserError({"CUDA's compilers do not know a target that no hardware has", state.lowered.program.name,
                      target.name, "Emitter::llvm, and the simulator"});
+  bool in_pieces = false;
   if (state.options.emitter == Emitter::cuda) {
     state.cuda_source = dump.edited("kernel.cu", source_of(state));
     cuda::CompileOptions options;
@@ -71,13 +71,14 @@ void make_gpu_code(Kernel::State& state, const Dump& dump) {
     options.output = cuda::Output::ptx;
     state.ptx = cuda::compile(state.cuda_source, options).image;
   } else {
-    state.ptx = dump.edited("kernel.ptx", llvm_backend::emit_ptx(state.lowered, target));
+    in_pieces = emit_by_llvm(state, dump);
   }
-  if (!state.options.assemble || is_simulated_only(target) || !cuda::can_assemble()) return;
+  const bool assembles = state.options.assemble && !is_simulated_only(target) && cuda::can_assemble();
+  if (!assembles || !state.cubin.empty()) return;
   cuda::AssembleOptions options;
   options.architecture = target.name;
   take(state, cuda::assemble(state.ptx, options));
-  if (!cuda::can_link() && llvm_backend::cut_into_pieces(state.lowered))
+  if (in_pieces && !cuda::can_link())
     state.resources->notes.push_back("assembled as one function, which takes long: " +
                                      cuda::toolkit().nvlink.reason);
 }
@@ -129,8 +130,7 @@ std::string Kernel::program_text() const {
   return ir::print(state_->schedule.program());
 }
 std::string Kernel::ptx() const {
-  if (!state_->ptx.empty() || !state_->target.is_gpu()) return state_->ptx;
-  return llvm_backend::emit_ptx(state_->lowered, state_->target);
+  return state_->ptx;
 }
 std::string Kernel::assembly() const {
   return state_->cpu ? state_->cpu->assembly() : std::string();

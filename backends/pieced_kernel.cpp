@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace weft {
@@ -69,25 +70,7 @@ void for_each_in_parallel(std::size_t count, const Work& work) {
   }
 }
 
-}  // namespace
-
-std::optional<cuda::Assembled> assemble_in_pieces(const ThreadProgram& program, const Target& target,
-                                                  const llvm_backend::PieceLimits& limits) {
-  const std::optional<PiecedProgram> pieced = llvm_backend::cut_into_pieces(program, limits);
-  if (!pieced) return std::nullopt;
-  const std::vector<std::span<const Piece>> shares = shares_of(pieced->pieces);
-  cuda::AssembleOptions options;
-  options.architecture = target.name;
-  options.relocatable = true;
-  options.most_registers = most_registers(program, target);
-  std::vector<cuda::Assembled> parts(shares.size() + 1);
-  // The entry last: its assembling takes the least.
-  for_each_in_parallel(parts.size(), [&](std::size_t i) {
-    const bool entry = i == shares.size();
-    parts[i] = cuda::assemble(entry ? llvm_backend::emit_entry_ptx(*pieced, target)
-                                    : llvm_backend::emit_pieces_ptx(*pieced, shares[i], target),
-                              options);
-  });
+cuda::Assembled linked(std::vector<cuda::Assembled> parts, const cuda::AssembleOptions& options) {
   std::vector<std::string> objects;
   for (cuda::Assembled& part : parts) objects.push_back(std::move(part.cubin));
   cuda::Assembled whole = cuda::link(objects, options);
@@ -98,6 +81,32 @@ std::optional<cuda::Assembled> assemble_in_pieces(const ThreadProgram& program, 
     whole.report.notes.insert(whole.report.notes.end(), part.report.notes.begin(), part.report.notes.end());
   }
   return whole;
+}
+
+}  // namespace
+
+std::optional<PiecedKernel> make_in_pieces(const ThreadProgram& program, const Target& target, bool assemble,
+                                           const llvm_backend::PieceLimits& limits) {
+  const std::optional<PiecedProgram> pieced = llvm_backend::cut_into_pieces(program, limits);
+  if (!pieced) return std::nullopt;
+  const std::vector<std::span<const Piece>> shares = shares_of(pieced->pieces);
+  cuda::AssembleOptions options;
+  options.architecture = target.name;
+  options.relocatable = true;
+  options.most_registers = most_registers(program, target);
+  std::vector<std::string> texts(shares.size() + 1);
+  std::vector<cuda::Assembled> parts(texts.size());
+  // The entry last: its assembling takes the least.
+  for_each_in_parallel(texts.size(), [&](std::size_t i) {
+    const bool entry = i == shares.size();
+    texts[i] = entry ? llvm_backend::emit_entry_ptx(*pieced, target)
+                     : llvm_backend::emit_pieces_ptx(*pieced, shares[i], target);
+    if (assemble) parts[i] = cuda::assemble(texts[i], options);
+  });
+  PiecedKernel made;
+  made.ptx = llvm_backend::join_ptx(texts.back(), std::span(texts).first(shares.size()));
+  if (assemble) made.assembled = linked(std::move(parts), options);
+  return made;
 }
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// Machine code of long kernels, made by all processors at once.
+// PTX and machine code of long kernels, made by all processors at once.
 #pragma once
 
 #include <weft/backends/cuda/assemble.h>
@@ -7,14 +7,20 @@
 #include <weft/scheduler/target.h>
 
 #include <optional>
+#include <string>
 
 namespace weft {
 
-/// A kernel that is cut into functions (llvm/pieces.h), which are emitted and assembled in parallel and
-/// linked then: the assembler needs more than twice the time for the same code as one function. The report is
-/// that of the whole. Nothing where the program is not to be cut. RuntimeError as cuda::assemble and
-/// cuda::link.
-std::optional<cuda::Assembled> assemble_in_pieces(const ThreadProgram& program, const Target& target,
-                                                  const llvm_backend::PieceLimits& limits = {});
+struct PiecedKernel {
+  std::string ptx;                           ///< of the whole kernel: one text, with a function for each piece
+  std::optional<cuda::Assembled> assembled;  ///< the report is that of the whole
+};
+
+/// A kernel that is cut into functions (llvm/pieces.h), which are emitted in parallel. With `assemble` they
+/// are assembled in parallel too, and linked then: the assembler needs more than twice the time for the text
+/// of the whole, because it makes one function of it. Nothing where the program is not to be cut. RuntimeError
+/// as cuda::assemble and cuda::link.
+std::optional<PiecedKernel> make_in_pieces(const ThreadProgram& program, const Target& target, bool assemble,
+                                           const llvm_backend::PieceLimits& limits = {});
 
 }  // namespace weft

@@ -243,6 +243,22 @@ std::string with_branches_of_warps(const std::string& ptx) {
   return text;
 }
 
+/// Without the comments that number calls, counted by LLVM through all that the process has emitted.
+std::string without_numbers_of_calls(std::string ptx) {
+  constexpr std::string_view comment = " // callseq ";
+  for (std::size_t place = 0; (place = ptx.find(comment, place)) != std::string::npos;)
+    ptx.erase(place, ptx.find('\n', place) - place);
+  return ptx;
+}
+
+/// Behind the directives that a text has once.
+std::size_t end_of_header(const std::string& ptx) {
+  constexpr std::string_view last = ".address_size 64\n";
+  const std::size_t place = ptx.find(last);
+  internal_check(place != std::string::npos, "PTX without a header");
+  return place + last.size();
+}
+
 }  // namespace
 
 std::string emit_ptx(const ThreadProgram& program, const Target& target, const StageObserver& observer) {
@@ -257,7 +273,7 @@ std::string emit_entry_ptx(const PiecedProgram& pieced, const Target& target) {
                         {.straight_line = true, .huge = true});
   Emitter emitter(generation.module(), pieced.whole, generation.capabilities());
   annotate(generation.module(), *emitter.emit_around(pieced).entry, pieced.whole, target);
-  return generation.text();
+  return without_numbers_of_calls(generation.text());
 }
 
 std::string emit_pieces_ptx(const PiecedProgram& pieced, std::span<const Piece> pieces,
@@ -270,6 +286,23 @@ std::string emit_pieces_ptx(const PiecedProgram& pieced, std::span<const Piece> 
   for (const Piece& piece : pieces) emitter.emit_piece(piece);
   const std::string ptx = generation.text();
   return std::ranges::all_of(pieces, &Piece::in_step) ? with_branches_of_warps(ptx) : ptx;
+}
+
+std::string join_ptx(const std::string& entry, std::span<const std::string> pieces) {
+  const std::size_t body = end_of_header(entry);
+  std::string text = entry.substr(0, body);
+  std::size_t bytes = entry.size();
+  for (const std::string& piece : pieces) bytes += piece.size();
+  text.reserve(bytes);
+  for (const std::string& piece : pieces) text.append(piece, end_of_header(piece));
+  // A function that is defined must not be declared as one of another module.
+  constexpr std::string_view declaration = ".extern .func ", end = "\n;\n";
+  std::size_t kept = body;
+  for (std::size_t next; (next = entry.find(declaration, kept)) != std::string::npos;) {
+    text.append(entry, kept, next - kept);
+    kept = entry.find(end, next) + end.size();
+  }
+  return text.append(entry, kept);
 }
 
 }  // namespace weft::llvm_backend

@@ -27,6 +27,9 @@ std::string emit_ptx(const ThreadProgram& program, const Target& target, const S
 std::string emit_entry_ptx(const PiecedProgram& pieced, const Target& target);
 std::string emit_pieces_ptx(const PiecedProgram& pieced, std::span<const Piece> pieces, const Target& target);
 
+/// Those modules as one text, for whoever does not link: the simulator, drivers, the assembler of a kernel.
+std::string join_ptx(const std::string& entry, std::span<const std::string> pieces);
+
 /// How the shared memory of the kernel is asked for.
 struct SharedMemory {
   std::int64_t static_bytes = 0;   ///< declared in the PTX

@@ -17,7 +17,6 @@
 namespace weft {
 namespace {
 
-using llvm_backend::PiecedProgram;
 using SharedWeights = std::shared_ptr<const SparseTensor>;
 
 constexpr llvm_backend::PieceLimits cut_all{.smallest_program = 0, .smallest_piece = 0};
@@ -33,34 +32,28 @@ Kernel as_ptx(const Schedule& schedule) {
   return compile(schedule, options);
 }
 
-/// Without the directives in front, which a text has once.
-std::string without_header(const std::string& ptx) {
-  const std::string last = ".address_size 64\n";
-  return ptx.substr(ptx.find(last) + last.size());
-}
-
-std::string one_text(const PiecedProgram& pieced, const Target& target) {
-  std::string text = llvm_backend::emit_entry_ptx(pieced, target);
-  for (const llvm_backend::Piece& piece : pieced.pieces)
-    text += without_header(llvm_backend::emit_pieces_ptx(pieced, {&piece, 1}, target));
-  return text;
+std::size_t functions_of(const std::string& ptx) {
+  std::size_t count = 0;
+  constexpr std::string_view function = "\n.visible .func ";
+  for (std::size_t place = 0; (place = ptx.find(function, place)) != std::string::npos; ++place) ++count;
+  return count;
 }
 
 /// The same bits as the kernel in one function.
 void expect_same_when_cut(const Schedule& schedule, std::size_t pieces, Arguments arguments) {
   SCOPED_TRACE(schedule.cpp());
   const Kernel whole = as_ptx(schedule);
-  const auto pieced = llvm_backend::cut_into_pieces(whole.lowered(), cut_all);
+  const auto pieced = make_in_pieces(whole.lowered(), schedule.target(), false, cut_all);
   ASSERT_TRUE(pieced.has_value());
-  EXPECT_EQ(pieced->pieces.size(), pieces);
+  EXPECT_FALSE(pieced->assembled.has_value());
+  EXPECT_EQ(functions_of(pieced->ptx), pieces);
   const Device device = Device::simulator(schedule.target().name);
   Array& result = *arguments.tensors.at("C");
   const Array before = result;
   whole(device, arguments);
   const Array expected = result;
   result = before;
-  const Verification verification =
-      verify(whole.with_ptx(one_text(*pieced, schedule.target())), device, arguments);
+  const Verification verification = verify(whole.with_ptx(pieced->ptx), device, arguments);
   EXPECT_TRUE(verification.passed) << verification.text();
   for (std::int64_t i = 0; i < expected.size(); ++i) ASSERT_EQ(result.get(i), expected.get(i)) << i;
 }
@@ -121,8 +114,9 @@ TEST(PiecedKernels, AreLinkedByTheToolkit) {
         sparsert(spmm_algorithm(64, 96, 196, DType::f32), weights_of(64, 96, 0.9), target_named(target),
                  {.form = SparseRtForm::baked, .rows = 16, .threads = 64, .groups = 8});
     const ThreadProgram program = as_ptx(schedule).lowered();
-    const auto assembled = assemble_in_pieces(program, target_named(target), cut_all);
-    ASSERT_TRUE(assembled.has_value());
+    const auto pieced = make_in_pieces(program, target_named(target), true, cut_all);
+    ASSERT_TRUE(pieced.has_value() && pieced->assembled.has_value());
+    const auto& assembled = pieced->assembled;
     EXPECT_TRUE(assembled->cubin.starts_with("\177ELF"));
     EXPECT_NE(assembled->cubin.find("spmm_piece_3"), std::string::npos);
     const cuda::Resources* kernel = assembled->report.find("spmm");
@@ -130,11 +124,14 @@ TEST(PiecedKernels, AreLinkedByTheToolkit) {
     EXPECT_GT(kernel->registers, 16);
     EXPECT_LE(kernel->registers, 128) << "of 512 threads";
     EXPECT_EQ(assembled->report.worst().spill_load_bytes, 0U);
-    EXPECT_FALSE(assemble_in_pieces(program, target_named(target)).has_value()) << "a short one";
+    EXPECT_FALSE(make_in_pieces(program, target_named(target), true).has_value()) << "a short one";
+    cuda::AssembleOptions options;
+    options.architecture = target;
+    EXPECT_TRUE(cuda::assemble(pieced->ptx, options).cubin.starts_with("\177ELF")) << "one text";
   }
 }
 
-/// Long enough to be cut by itself; what is printed stays one kernel.
+/// Long enough to be cut by itself; the text is the same where nothing is assembled.
 TEST(PiecedKernels, LongKernelsAreCutBeforeTheyAreAssembled) {
   if (!cuda::can_link()) GTEST_SKIP() << "[SKIP] " << cuda::toolkit().nvlink.reason;
   const Schedule schedule =
@@ -144,7 +141,8 @@ TEST(PiecedKernels, LongKernelsAreCutBeforeTheyAreAssembled) {
   EXPECT_NE(kernel.cubin().find("spmm_piece_1"), std::string::npos);
   ASSERT_TRUE(kernel.resources().has_value());
   EXPECT_GT(kernel.resources()->registers, 32);
-  EXPECT_EQ(kernel.ptx(), as_ptx(schedule).ptx());
+  EXPECT_NE(kernel.ptx().find(".func spmm_piece_1("), std::string::npos);
+  EXPECT_TRUE(kernel.ptx() == as_ptx(schedule).ptx());
 }
 
 }  // namespace

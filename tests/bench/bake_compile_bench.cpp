@@ -2,9 +2,9 @@
 //   bake_compile_bench [--sparsity 0.9] [--rows 32] [--threads 32] [--repeat 3] [--passes] [--cpu]
 //                      [--ptx-only] [--whole] [--keep folder] [MxK …]
 // The machine code is made where there is a ptxas. Best of the repeats, and what the PTX consists of. Long
-// kernels are made in pieces, as a compile does: then all from "emit" on counts as ptxas, and no PTX of the
-// whole is there to be looked at; with --whole they are one function. With --cpu, the processor's time of all
-// threads and processes in place of the clock's, for a busy machine. The folder receives PTX and cubin.
+// kernels are made in pieces, as a compile does: then all from "emit" on counts as ptxas; with --whole they
+// are one function. With --cpu, the processor's time of all threads and processes in place of the clock's,
+// for a busy machine. The folder receives PTX and cubin.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <weft/backends/cuda/assemble.h>
@@ -113,8 +113,9 @@ Result compile_once(const std::shared_ptr<const SparseTensor>& weights, const Sh
   });
   stages.end("passes");
   if (!options.whole && !options.ptx_only && cuda::can_link()) {
-    if (auto pieced = assemble_in_pieces(lowered, target)) {
-      result.assembled = *std::move(pieced);
+    if (auto pieced = make_in_pieces(lowered, target, true)) {
+      result.ptx = std::move(pieced->ptx);
+      result.assembled = *std::move(pieced->assembled);
       stages.end("ptxas");
       return result;
     }
