@@ -1,5 +1,6 @@
 #include <weft/scheduler/ir/fold.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/settled.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 
@@ -162,9 +163,26 @@ Range difference(const Expr& left, const Expr& right, const Ranges& variables) {
   return total;
 }
 
-Expr decide(const Expr& expr, const Ranges& variables) {
+/// Whether the values of variables may decide the expression.
+bool depends_on_ranges(const Expr& expr) {
   const auto* e = expr.as<Binary>();
-  if (e == nullptr || is_float(e->left.dtype()) || e->left.dtype() == DType::boolean) return expr;
+  if (e == nullptr) return false;
+  switch (e->op) {
+    case BinaryOperator::less:
+    case BinaryOperator::less_equal:
+    case BinaryOperator::minimum:
+    case BinaryOperator::maximum:
+    case BinaryOperator::divide:
+    case BinaryOperator::remainder:
+      return !is_float(e->left.dtype()) && e->left.dtype() != DType::boolean;
+    default:
+      return false;
+  }
+}
+
+Expr decide(const Expr& expr, const Ranges& variables) {
+  if (!depends_on_ranges(expr)) return expr;
+  const auto* e = expr.as<Binary>();
   switch (e->op) {
     case BinaryOperator::less:
     case BinaryOperator::less_equal: {
@@ -199,8 +217,12 @@ Expr decide(const Expr& expr, const Ranges& variables) {
 
 class Simplifier {
  public:
-  Simplifier(Ranges variables, ShortLoops short_loops)
-      : variables_(std::move(variables)), remove_(short_loops == ShortLoops::remove) {}
+  /// `settled`: nullptr for none.
+  Simplifier(Ranges variables, ShortLoops short_loops, Settled* settled = nullptr)
+      : variables_(std::move(variables)),
+        remove_(short_loops == ShortLoops::remove),
+        known_(settled == nullptr ? Settled::Simple() : std::exchange(settled->simple, {})),
+        found_(settled == nullptr ? nullptr : &settled->simple) {}
 
   /// The commonest kinds are seen to here: of a written-out program there are hundreds of thousands.
   Expr operator()(const Expr& expr) {
@@ -217,10 +239,10 @@ class Simplifier {
       const Expr left = (*this)(e->left);
       const Expr right = (*this)(e->right);
       const bool kept = left.identity() == e->left.identity() && right.identity() == e->right.identity();
-      return decide(kept ? expr : binary(e->op, left, right), variables_);
+      return decided(kept ? expr : binary(e->op, left, right));
     }
     Rewriter rewriter;
-    rewriter.on_expr = [this](const Expr& e) { return decide(e, variables_); };
+    rewriter.on_expr = [this](const Expr& e) { return decided(e); };
     return rewriter(expr);
   }
 
@@ -230,6 +252,11 @@ class Simplifier {
   }
 
  private:
+  Expr decided(const Expr& expr) {
+    depending_ += depends_on_ranges(expr) ? 1 : 0;
+    return decide(expr, variables_);
+  }
+
   std::vector<Expr> all(const std::vector<Expr>& exprs) {
     std::vector<Expr> result;
     for (const Expr& expr : exprs) result.push_back((*this)(expr));
@@ -272,6 +299,12 @@ class Simplifier {
     return kept ? stmt : store(s.buffer, indices ? *indices : s.indices, std::move(value), s.accumulate);
   }
   Stmt statement(const Block& s, const Stmt& stmt) {
+    const bool remembers = found_ != nullptr && s.statements.size() >= long_block;
+    if (remembers && known_.count(stmt.identity()) != 0) {
+      found_->emplace(stmt.identity(), stmt);
+      return stmt;
+    }
+    const std::int64_t depending = depending_;
     std::vector<Stmt> statements;
     statements.reserve(s.statements.size());
     bool kept = true;
@@ -279,6 +312,7 @@ class Simplifier {
       statements.push_back((*this)(child));
       kept = kept && statements.back().identity() == child.identity();
     }
+    if (remembers && kept && depending == depending_) found_->emplace(stmt.identity(), stmt);
     return kept ? stmt : block(std::move(statements));
   }
   Stmt statement(const If& s, const Stmt& stmt) {
@@ -341,6 +375,9 @@ class Simplifier {
 
   Ranges variables_;
   bool remove_;
+  Settled::Simple known_;   ///< of the program before
+  Settled::Simple* found_;  ///< of this one; nullptr: nobody asks
+  std::int64_t depending_ = 0;
 };
 
 }  // namespace
@@ -416,15 +453,27 @@ Expr simplify(const Expr& expr, const Ranges& variables) {
   return Simplifier(variables, ShortLoops::keep)(expr);
 }
 
-Program simplify(Program program, ShortLoops short_loops) {
+namespace {
+
+Program simplified(Program program, ShortLoops short_loops, Settled* settled) {
   Ranges ranges;
   for (const Variable& extent : program.extents) ranges[extent.name] = {1, {}};
   for (const Knob& knob : program.knobs) {
     const auto [low, high] = std::minmax_element(knob.values.begin(), knob.values.end());
     ranges[knob.name] = {*low, *high};
   }
-  program.body = Simplifier(ranges, short_loops)(program.body);
+  program.body = Simplifier(ranges, short_loops, settled)(program.body);
   return program;
+}
+
+}  // namespace
+
+Program simplify(Program program, ShortLoops short_loops) {
+  return simplified(std::move(program), short_loops, nullptr);
+}
+
+Program simplify(Program program, ShortLoops short_loops, Settled& settled) {
+  return simplified(std::move(program), short_loops, &settled);
 }
 
 }  // namespace weft::ir

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/settled.h>
 #include <weft/scheduler/ir/verify.h>
 #include <weft/scheduler/ir/visit.h>
 
@@ -14,7 +15,11 @@ namespace {
 
 class Verifier {
  public:
-  explicit Verifier(const Program& program) : program_(program) {
+  /// `settled`: nullptr for none.
+  explicit Verifier(const Program& program, Settled* settled = nullptr)
+      : program_(program),
+        known_(settled == nullptr ? Settled::Verified() : std::exchange(settled->verified, {})),
+        found_(settled == nullptr ? nullptr : &settled->verified) {
     for (const BufferRef& buffer : program.buffers) declare(buffer);
     for (const BufferRef& buffer : program.workspaces) declare(buffer);
     for (const ConstantBuffer& constant : program.constants) {
@@ -32,7 +37,9 @@ class Verifier {
   }
 
   void operator()(const Stmt& stmt) {
-    if (stmt.defined()) std::visit([&](const auto& node) { statement(node); }, stmt.node().kind());
+    if (!stmt.defined()) return;
+    if (found_ != nullptr && noted_ == nullptr && was_seen_to(stmt)) return;
+    std::visit([&](const auto& node) { statement(node); }, stmt.node().kind());
   }
 
  private:
@@ -64,17 +71,70 @@ class Verifier {
 
   void check(const Expr& root) {
     visit(root, [&](const Expr& e) {
-      if (const auto* v = e.as<Variable>())
-        require(variables_.count(v->name) != 0, "variable {} is not defined", v->name);
+      if (const auto* v = e.as<Variable>()) use(v->name);
       if (const auto* l = e.as<Load>()) access(l->buffer, l->indices);
     });
   }
 
-  void access(const BufferRef& buffer, const std::vector<Expr>& indices) const {
-    require(buffers_.count(buffer.get()) != 0, "buffer {} is not declared", buffer->name);
+  void use(const std::string& variable) {
+    require(variables_.count(variable) != 0, "variable {} is not defined", variable);
+    if (noted_ != nullptr) noted_->used.insert(variable);
+  }
+
+  void define(const std::string& variable) {
+    require(variables_.insert(variable).second, "variable {} is defined twice", variable);
+    if (noted_ != nullptr) noted_->defined.insert(variable);
+  }
+
+  void use(const Buffer& buffer) {
+    require(buffers_.count(&buffer) != 0, "buffer {} is not declared", buffer.name);
+    if (noted_ != nullptr) noted_->buffers.insert(&buffer);
+  }
+
+  void access(const BufferRef& buffer, const std::vector<Expr>& indices) {
+    use(*buffer);
     require(indices.size() == buffer->shape.size(), "buffer {} has another rank", buffer->name);
     for (const Expr& index : indices)
       require(index.dtype() == DType::i64, "an index of {} is not an integer", buffer->name);
+  }
+
+  /// As checking the block, whose names these are, would.
+  void check(const Settled::Names& names) {
+    for (const std::string& variable : names.used) use(variable);
+    for (const Buffer* buffer : names.buffers) use(*buffer);
+    for (const std::string& variable : names.defined) {
+      define(variable);
+      variables_.erase(variable);
+    }
+  }
+
+  /// What is declared inside, or bound to an axis, would have to be remembered too.
+  static bool has_names_alone(const Stmt& block) {
+    bool alone = true;
+    visit(block, [&](const Stmt& s) {
+      alone = alone && (s.as<Store>() != nullptr || s.as<Let>() != nullptr || s.as<If>() != nullptr ||
+                        s.as<Block>() != nullptr || s.as<Barrier>() != nullptr);
+    });
+    return alone;
+  }
+
+  /// Checks a block that can be remembered.
+  bool was_seen_to(const Stmt& stmt) {
+    const auto* block = stmt.as<Block>();
+    if (block == nullptr || block->statements.size() < long_block) return false;
+    if (auto names = known_.extract(stmt.identity()); !names.empty()) {
+      check(names.mapped());
+      found_->insert(std::move(names));
+      return true;
+    }
+    if (!has_names_alone(stmt)) return false;
+    Settled::Names noted{.block = stmt, .used = {}, .defined = {}, .buffers = {}};
+    noted_ = &noted;
+    for (const Stmt& child : block->statements) (*this)(child);
+    noted_ = nullptr;
+    for (const std::string& variable : noted.defined) noted.used.erase(variable);
+    found_->emplace(stmt.identity(), std::move(noted));
+    return true;
   }
 
   void statement(const For& s) {
@@ -117,7 +177,7 @@ class Verifier {
   }
   void statement(const Let& s) {
     check(s.value);
-    require(variables_.insert(s.name).second, "variable {} is defined twice", s.name);
+    define(s.name);
     (*this)(s.body);
     variables_.erase(s.name);
   }
@@ -134,8 +194,7 @@ class Verifier {
     for (const Expr& argument : s.arguments) check(argument);
   }
   void statement(const Copy& s) {
-    for (const std::string& name : s.coordinates)
-      require(variables_.insert(name).second, "variable {} is defined twice", name);
+    for (const std::string& name : s.coordinates) define(name);
     in_terms_of_coordinates(s);
     for (const std::string& name : s.coordinates) variables_.erase(name);
   }
@@ -163,12 +222,20 @@ class Verifier {
   std::set<std::string> names_;
   std::set<std::string> variables_;
   std::set<LoopKind> kinds_;
+
+  Settled::Verified known_;          ///< of the program before
+  Settled::Verified* found_;         ///< of this one; nullptr: nobody asks
+  Settled::Names* noted_ = nullptr;  ///< of the long block that is looked at
 };
 
 }  // namespace
 
 void verify(const Program& program) {
   Verifier{program}(program.body);
+}
+
+void verify(const Program& program, Settled& settled) {
+  Verifier{program, &settled}(program.body);
 }
 
 }  // namespace weft::ir

@@ -1,11 +1,14 @@
 #include <weft/scheduler/ir/visit.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 namespace weft::ir {
 namespace {
 
-void each_expr_of(const StmtNode& node, const std::function<void(const Expr&)>& call) {
+template <class Call>
+void each_expr_of(const StmtNode& node, const Call& call) {
   const auto all = [&](const std::vector<Expr>& exprs) {
     for (const Expr& expr : exprs) call(expr);
   };
@@ -38,6 +41,19 @@ bool unchanged(const std::vector<Expr>& a, const std::vector<Expr>& b) {
     if (a[i].identity() != b[i].identity()) return false;
   }
   return true;
+}
+
+/// What `rewrite` makes of the items, if any differs from what it was: most of a program does not, and a copy
+/// takes longer than looking.
+template <class Item, class Rewrite>
+std::optional<std::vector<Item>> changed(const std::vector<Item>& items, const Rewrite& rewrite) {
+  std::optional<std::vector<Item>> result;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    Item item = rewrite(items[i]);
+    if (!result && item.identity() != items[i].identity()) result = items;
+    if (result) (*result)[i] = std::move(item);
+  }
+  return result;
 }
 
 }  // namespace
@@ -96,13 +112,14 @@ std::vector<Expr> Rewriter::all(const std::vector<Expr>& exprs) const {
 
 Expr Rewriter::operator()(const Expr& expr) const {
   if (!expr.defined() || !on_expr) return expr;
+  if (expr.as<Constant>() != nullptr || expr.as<Variable>() != nullptr) return on_expr(expr);
   const auto rebuilt = [&]() -> Expr {
     return std::visit(overloaded{
                           [&](const Constant&) { return expr; },
                           [&](const Variable&) { return expr; },
                           [&](const Load& e) {
-                            auto indices = all(e.indices);
-                            return unchanged(indices, e.indices) ? expr : load(e.buffer, std::move(indices));
+                            auto indices = changed(e.indices, *this);
+                            return indices ? load(e.buffer, *std::move(indices)) : expr;
                           },
                           [&](const Unary& e) {
                             Expr operand = (*this)(e.operand);
@@ -126,10 +143,8 @@ Expr Rewriter::operator()(const Expr& expr) const {
                             return operand.identity() == e.operand.identity() ? expr : cast(e.dtype, operand);
                           },
                           [&](const Call& e) {
-                            auto arguments = all(e.arguments);
-                            return unchanged(arguments, e.arguments)
-                                       ? expr
-                                       : call(e.instruction, e.dtype, std::move(arguments));
+                            auto arguments = changed(e.arguments, *this);
+                            return arguments ? call(e.instruction, e.dtype, *std::move(arguments)) : expr;
                           },
                       },
                       expr.node().kind());
@@ -142,29 +157,24 @@ Stmt Rewriter::operator()(const Stmt& stmt) const {
   const auto rebuilt = std::visit(
       overloaded{
           [&](const For& s) {
-            For loop = s;
-            loop.begin = (*this)(s.begin);
-            loop.extent = (*this)(s.extent);
-            loop.body = (*this)(s.body);
-            const bool kept = loop.begin.identity() == s.begin.identity() &&
-                              loop.extent.identity() == s.extent.identity() &&
-                              loop.body.identity() == s.body.identity();
-            return kept ? stmt : for_loop(std::move(loop));
+            Expr begin = (*this)(s.begin);
+            Expr extent = (*this)(s.extent);
+            Stmt body = (*this)(s.body);
+            const bool kept = begin.identity() == s.begin.identity() &&
+                              extent.identity() == s.extent.identity() &&
+                              body.identity() == s.body.identity();
+            return kept ? stmt : for_loop({s.name, begin, extent, s.kind, s.step, body});
           },
           [&](const Store& s) {
-            auto indices = all(s.indices);
+            if (!on_expr) return stmt;
+            auto indices = changed(s.indices, *this);
             Expr value = (*this)(s.value);
-            const bool kept = unchanged(indices, s.indices) && value.identity() == s.value.identity();
-            return kept ? stmt : store(s.buffer, std::move(indices), value, s.accumulate);
+            const bool kept = !indices && value.identity() == s.value.identity();
+            return kept ? stmt : store(s.buffer, indices ? *indices : s.indices, value, s.accumulate);
           },
           [&](const Block& s) {
-            std::vector<Stmt> statements;
-            bool kept = true;
-            for (const Stmt& child : s.statements) {
-              statements.push_back((*this)(child));
-              kept = kept && statements.back().identity() == child.identity();
-            }
-            return kept ? stmt : block(std::move(statements));
+            auto statements = changed(s.statements, *this);
+            return statements ? block(*std::move(statements)) : stmt;
           },
           [&](const If& s) {
             Expr condition = (*this)(s.condition);
@@ -276,18 +286,19 @@ Stmt replace_buffer(const Stmt& stmt, const BufferRef& from, const BufferRef& to
 
 namespace {
 
-/// Whether a variable occurs; unlike visit, the search ends where it is found.
+/// Whether a variable or a buffer occurs; unlike visit, the search ends where it is found.
 class Occurrence {
  public:
-  explicit Occurrence(const std::string& name) : name_(name) {}
+  explicit Occurrence(const std::string& variable) : variable_(&variable) {}
+  explicit Occurrence(const Buffer* buffer) : buffer_(buffer) {}
 
   bool in(const Expr& expr) const {
     if (!expr.defined()) return false;
     return std::visit(
         overloaded{
             [](const Constant&) { return false; },
-            [&](const Variable& e) { return e.name == name_; },
-            [&](const Load& e) { return in(e.indices); },
+            [&](const Variable& e) { return variable_ != nullptr && e.name == *variable_; },
+            [&](const Load& e) { return is_it(e.buffer) || in(e.indices); },
             [&](const Unary& e) { return in(e.operand); },
             [&](const Binary& e) { return in(e.left) || in(e.right); },
             [&](const Select& e) { return in(e.condition) || in(e.when_true) || in(e.when_false); },
@@ -299,70 +310,56 @@ class Occurrence {
 
   bool in(const Stmt& stmt) const {
     if (!stmt.defined()) return false;
-    return std::visit(
-        overloaded{
-            [&](const For& s) { return in(s.begin) || in(s.extent) || in(s.body); },
-            [&](const Store& s) { return in(s.indices) || in(s.value); },
-            [&](const Block& s) {
-              return std::any_of(s.statements.begin(), s.statements.end(),
-                                 [&](const Stmt& child) { return in(child); });
-            },
-            [&](const If& s) { return in(s.condition) || in(s.then) || in(s.otherwise); },
-            [&](const Allocate& s) { return in(s.body); },
-            [&](const Let& s) { return in(s.value) || in(s.body); },
-            [&](const Copy& s) {
-              return in(s.destination_begin) || in(s.source_begin) || in(s.extents) || in(s.inside);
-            },
-            [](const CopyGroup&) { return false; },
-            [](const Barrier&) { return false; },
-            [&](const TensorOperation& s) { return in(s.meaning); },
-            [&](const Execute& s) {
-              const auto in_range = [&](const RegisterRange& range) { return in(range.indices); };
-              return std::any_of(s.results.begin(), s.results.end(), in_range) ||
-                     std::any_of(s.inputs.begin(), s.inputs.end(), in_range) || in(s.arguments);
-            },
-        },
-        stmt.node().kind());
+    return std::visit(overloaded{
+                          [&](const For& s) { return in(s.begin) || in(s.extent) || in(s.body); },
+                          [&](const Store& s) { return is_it(s.buffer) || in(s.indices) || in(s.value); },
+                          [&](const Block& s) {
+                            return std::any_of(s.statements.begin(), s.statements.end(),
+                                               [&](const Stmt& child) { return in(child); });
+                          },
+                          [&](const If& s) { return in(s.condition) || in(s.then) || in(s.otherwise); },
+                          [&](const Allocate& s) { return in(s.body); },
+                          [&](const Let& s) { return in(s.value) || in(s.body); },
+                          [&](const Copy& s) {
+                            return is_it(s.source) || is_it(s.destination) || in(s.destination_begin) ||
+                                   in(s.source_begin) || in(s.extents) || in(s.inside);
+                          },
+                          [](const CopyGroup&) { return false; },
+                          [](const Barrier&) { return false; },
+                          [&](const TensorOperation& s) { return in(s.meaning); },
+                          [&](const Execute& s) {
+                            const auto in_range = [&](const RegisterRange& range) {
+                              return is_it(range.buffer) || in(range.indices);
+                            };
+                            return std::any_of(s.results.begin(), s.results.end(), in_range) ||
+                                   std::any_of(s.inputs.begin(), s.inputs.end(), in_range) || in(s.arguments);
+                          },
+                      },
+                      stmt.node().kind());
   }
 
  private:
   bool in(const std::vector<Expr>& exprs) const {
     return std::any_of(exprs.begin(), exprs.end(), [&](const Expr& expr) { return in(expr); });
   }
+  bool is_it(const BufferRef& buffer) const { return buffer_ != nullptr && buffer.get() == buffer_; }
 
-  const std::string& name_;
+  const std::string* variable_ = nullptr;
+  const Buffer* buffer_ = nullptr;
 };
 
 }  // namespace
 
-bool uses(const Expr& expr, const std::string& name) {
-  return Occurrence(name).in(expr);
+bool uses(const Expr& expr, const std::string& variable) {
+  return Occurrence(variable).in(expr);
 }
 
-bool uses(const Stmt& stmt, const std::string& name) {
-  return Occurrence(name).in(stmt);
+bool uses(const Stmt& stmt, const std::string& variable) {
+  return Occurrence(variable).in(stmt);
 }
 
 bool uses(const Stmt& stmt, const BufferRef& buffer) {
-  bool found = false;
-  visit(
-      stmt,
-      [&](const Stmt& s) {
-        const auto* st = s.as<Store>();
-        const auto* c = s.as<Copy>();
-        if (const auto* e = s.as<Execute>()) {
-          const auto is_it = [&](const RegisterRange& range) { return range.buffer == buffer; };
-          found = found || std::any_of(e->results.begin(), e->results.end(), is_it) ||
-                  std::any_of(e->inputs.begin(), e->inputs.end(), is_it);
-        }
-        found = found || (st != nullptr && st->buffer == buffer) ||
-                (c != nullptr && (c->source == buffer || c->destination == buffer));
-      },
-      [&](const Expr& e) {
-        const auto* l = e.as<Load>();
-        found = found || (l != nullptr && l->buffer == buffer);
-      });
-  return found;
+  return Occurrence(buffer.get()).in(stmt);
 }
 
 namespace {

@@ -9,25 +9,42 @@
 namespace weft::passes {
 
 /// The statement with `change(child)` in place of each statement directly inside it. Statements without any,
-/// and undefined ones, are returned as they are.
+/// undefined ones, and those of which nothing changes, are returned as they are.
 template <class Change>
 ir::Stmt with_children(const ir::Stmt& stmt, const Change& change) {
   if (!stmt.defined()) return stmt;
+  const auto same = [](const ir::Stmt& a, const ir::Stmt& b) { return a.identity() == b.identity(); };
   if (const auto* s = stmt.as<ir::For>()) {
+    ir::Stmt body = change(s->body);
+    if (same(body, s->body)) return stmt;
     ir::For loop = *s;
-    loop.body = change(s->body);
+    loop.body = std::move(body);
     return ir::for_loop(std::move(loop));
   }
   if (const auto* s = stmt.as<ir::Block>()) {
     std::vector<ir::Stmt> statements;
-    for (const ir::Stmt& child : s->statements) statements.push_back(change(child));
-    return ir::block(std::move(statements));
+    statements.reserve(s->statements.size());
+    bool kept = true;
+    for (const ir::Stmt& child : s->statements) {
+      statements.push_back(change(child));
+      kept = kept && same(statements.back(), child);
+    }
+    return kept ? stmt : ir::block(std::move(statements));
   }
-  if (const auto* s = stmt.as<ir::If>())
-    return ir::if_then(s->condition, change(s->then),
-                       s->otherwise.defined() ? change(s->otherwise) : ir::Stmt());
-  if (const auto* s = stmt.as<ir::Allocate>()) return ir::allocate(s->buffer, change(s->body));
-  if (const auto* s = stmt.as<ir::Let>()) return ir::let(s->name, s->value, change(s->body));
+  if (const auto* s = stmt.as<ir::If>()) {
+    const ir::Stmt then = change(s->then);
+    const ir::Stmt otherwise = s->otherwise.defined() ? change(s->otherwise) : ir::Stmt();
+    const bool kept = same(then, s->then) && same(otherwise, s->otherwise);
+    return kept ? stmt : ir::if_then(s->condition, then, otherwise);
+  }
+  if (const auto* s = stmt.as<ir::Allocate>()) {
+    const ir::Stmt body = change(s->body);
+    return same(body, s->body) ? stmt : ir::allocate(s->buffer, body);
+  }
+  if (const auto* s = stmt.as<ir::Let>()) {
+    const ir::Stmt body = change(s->body);
+    return same(body, s->body) ? stmt : ir::let(s->name, s->value, body);
+  }
   return stmt;
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/settled.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/verify.h>
 #include <weft/scheduler/ir/visit.h>
@@ -28,8 +29,8 @@ class Pipeline {
     const ir::Stmt before = std::exchange(simple_, {});
     program_ = pass(std::move(program_));
     if (before.identity() != program_.body.identity() || !before.defined()) {
-      program_ = ir::simplify(std::move(program_), ir::ShortLoops::remove);
-      ir::verify(program_);
+      program_ = ir::simplify(std::move(program_), ir::ShortLoops::remove, settled_);
+      ir::verify(program_, settled_);
     }
     simple_ = program_.body;
     if (observer_) observer_(name, program_);
@@ -41,6 +42,7 @@ class Pipeline {
  private:
   ir::Program program_;
   ir::Stmt simple_;  ///< the body after the last pass
+  ir::Settled settled_;
   const PassObserver& observer_;
 };
 

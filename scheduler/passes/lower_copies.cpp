@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
 
 namespace weft::passes {
 namespace {
@@ -385,42 +387,41 @@ Stmt without_doubled_barriers(const Stmt& stmt) {
   return rewriter(stmt);
 }
 
-void require_uniform(const Stmt& stmt, bool uniform) {
-  const auto inner = [&](const Stmt& child, bool still) {
-    if (child.defined()) require_uniform(child, still);
-  };
-  const auto depends_on_thread = [](const Expr& expr) { return ir::uses(expr, "thread_index"); };
-  if (const auto* s = stmt.as<ir::For>()) {
-    inner(s->body, uniform && !depends_on_thread(s->begin) && !depends_on_thread(s->extent));
-  } else if (const auto* condition = stmt.as<ir::If>()) {
-    internal_check(uniform || !is_last_arrival(condition->condition),
-                   "an arrival that only part of a block reaches");
-    inner(condition->then, uniform && !depends_on_thread(condition->condition));
-    inner(condition->otherwise, uniform && !depends_on_thread(condition->condition));
-  } else if (const auto* block = stmt.as<ir::Block>()) {
-    for (const Stmt& child : block->statements) inner(child, uniform);
-  } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
-    inner(allocation->body, uniform);
-  } else if (const auto* let = stmt.as<ir::Let>()) {
-    inner(let->body, uniform);
-  } else {
-    internal_check(uniform || stmt.as<ir::Barrier>() == nullptr,
-                   "a barrier that only part of a block reaches");
+/// Whether all threads of a block reach its barriers.
+class UniformBarriers {
+ public:
+  void require(const Stmt& stmt, bool uniform) {
+    if (!stmt.defined()) return;
+    if (const auto* loop = stmt.as<ir::For>()) {
+      require(loop->body, uniform && !of_thread(loop->begin) && !of_thread(loop->extent));
+    } else if (const auto* condition = stmt.as<ir::If>()) {
+      if (!uniform && is_last_arrival(condition->condition))
+        internal_check(false, "an arrival that only part of a block reaches");
+      const bool together = uniform && !of_thread(condition->condition);
+      require(condition->then, together);
+      require(condition->otherwise, together);
+    } else if (const auto* block = stmt.as<ir::Block>()) {
+      for (const Stmt& child : block->statements) require(child, uniform);
+    } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
+      require(allocation->body, uniform);
+    } else if (const auto* bound = stmt.as<ir::Let>()) {
+      const auto* call = bound->value.as<ir::Call>();
+      const bool thread = (call != nullptr && call->instruction == "thread") || of_thread(bound->value);
+      if (thread) of_thread_.insert(bound->name);
+      require(bound->body, uniform);
+      if (thread) of_thread_.erase(bound->name);
+    } else if (!uniform && stmt.as<ir::Barrier>() != nullptr) {
+      internal_check(false, "a barrier that only part of a block reaches");
+    }
   }
-}
 
-/// Lets written out, so that what depends on the thread's number says so.
-Stmt without_lets(const Stmt& stmt) {
-  ir::Rewriter rewriter;
-  rewriter.on_stmt = [](const Stmt& s) {
-    const auto* let = s.as<ir::Let>();
-    if (let == nullptr) return s;
-    const auto* call = let->value.as<ir::Call>();
-    const bool thread = call != nullptr && call->instruction == "thread";
-    return ir::substitute(let->body, {{let->name, thread ? ir::variable("thread_index") : let->value}});
-  };
-  return rewriter(stmt);
-}
+ private:
+  bool of_thread(const Expr& expr) const {
+    return std::ranges::any_of(of_thread_, [&](const std::string& name) { return ir::uses(expr, name); });
+  }
+
+  std::set<std::string> of_thread_;  ///< variables that depend on the thread's number
+};
 
 }  // namespace
 
@@ -432,7 +433,7 @@ ir::Program lower_copies(ir::Program program, std::int64_t threads, bool starts_
 }
 
 void check_barriers(const ir::Program& program) {
-  require_uniform(without_lets(program.body), true);
+  UniformBarriers().require(program.body, true);
 }
 
 }  // namespace weft::passes

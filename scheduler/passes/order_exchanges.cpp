@@ -49,20 +49,24 @@ bool stays_in_warp(const Stmt& body, const ir::BufferRef& buffer, const std::vec
 }
 
 /// `repeats`: a loop that a block goes through several times stands around, and no barrier behind its begin.
-/// `warps`: the loops over warps around.
-Stmt ordered(const Stmt& stmt, bool repeats, std::vector<std::string> warps) {
-  if (!stmt.defined()) return stmt;
+/// `around`: the loops over warps around.
+Stmt ordered(const Stmt& stmt, bool repeats, const std::vector<std::string>& around) {
+  if (!stmt.defined() || stmt.as<ir::Store>() != nullptr) return stmt;
   const auto* loop = stmt.as<ir::For>();
-  if (loop != nullptr && loop->kind == ir::LoopKind::warp) warps.push_back(loop->name);
+  std::vector<std::string> inner;
+  if (loop != nullptr && loop->kind == ir::LoopKind::warp) {
+    inner = around;
+    inner.push_back(loop->name);
+  }
+  const std::vector<std::string>& warps = inner.empty() ? around : inner;
   const bool inside = repeats || (loop != nullptr && !ir::is_bound(loop->kind));
-  if (const auto* sequence = stmt.as<ir::Block>()) {
-    std::vector<Stmt> statements;
-    for (const Stmt& child : sequence->statements) {
-      statements.push_back(ordered(child, repeats, warps));
+  if (stmt.as<ir::Block>() != nullptr) {
+    return with_children(stmt, [&](const Stmt& child) {
+      Stmt changed = ordered(child, repeats, warps);
       // All threads have done with what the last iteration allocated.
       repeats = repeats && child.as<ir::Barrier>() == nullptr;
-    }
-    return ir::block(std::move(statements));
+      return changed;
+    });
   }
   const auto* s = stmt.as<ir::Allocate>();
   const auto* block = s == nullptr ? nullptr : s->body.as<ir::Block>();
