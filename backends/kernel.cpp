@@ -47,13 +47,13 @@ void take(Kernel::State& state, const cuda::Assembled& assembled) {
   state.resources = resources_of(assembled.report);
 }
 
-/// The PTX and, where the parts of a long kernel can be linked, its machine code; not while programs are dumped,
-/// because an edited text is assembled as it stands. Gives whether the kernel was cut into pieces.
+/// The PTX and, where the parts of a long kernel can be linked, its machine code; not while programs are
+/// dumped, because an edited text is assembled as it stands. Gives whether the kernel was cut into pieces.
 bool emit_by_llvm(Kernel::State& state, const Dump& dump) {
   const bool assembles = state.options.assemble && !dump.is_on() && !is_simulated_only(state.target);
   auto pieced = make_in_pieces(state.lowered, state.target, assembles && cuda::can_link());
-  state.ptx = dump.edited("kernel.ptx", pieced ? std::move(pieced->ptx)
-                                               : llvm_backend::emit_ptx(state.lowered, state.target));
+  state.ptx = dump.edited(
+      "kernel.ptx", pieced ? std::move(pieced->ptx) : llvm_backend::emit_ptx(state.lowered, state.target));
   if (pieced && pieced->assembled) take(state, *pieced->assembled);
   return pieced.has_value();
 }

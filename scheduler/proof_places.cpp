@@ -145,14 +145,24 @@ class Collector {
 
   /// Once for each index of a buffer: what stands twice under other conditions is claimed where it is first.
   void inside(const Expr& index, const Expr& extent, const std::string& buffer) {
+    if (is_last(index, extent, buffer)) return;
     const ir::Linear sum = ir::linear(index);
     const std::int64_t* size = ir::integer_value(extent);
     if (sum.terms.empty() && sum.constant >= 0 && size != nullptr && sum.constant < *size) return;
     const std::string text = "0 <= " + ir::print(index) + " < " + ir::print(extent) + " in " + buffer;
     std::string key = text;
     for (const Expr& condition : path_.conditions) key += "\n" + ir::print(condition);
+    last_ = {index, extent, buffer, path_.conditions};
     if (!seen_.insert(std::move(key)).second) return;
     places_.inside.push_back({path_, ir::integer(0) <= index && index < extent, text});
+  }
+
+  /// Whether the index is the one that was seen to last: in written-out code one place of a row follows
+  /// another, and a text of each would take most of the time.
+  bool is_last(const Expr& index, const Expr& extent, const std::string& buffer) const {
+    const auto same_node = [](const Expr& a, const Expr& b) { return a.identity() == b.identity(); };
+    return last_.index.defined() && ir::same(index, last_.index) && ir::same(extent, last_.extent) &&
+           buffer == last_.buffer && std::ranges::equal(path_.conditions, last_.conditions, same_node);
   }
 
   /// Leaves the path as it was.
@@ -180,6 +190,11 @@ class Collector {
   Path path_;
   Places places_;
   std::set<std::string> seen_;
+  struct {
+    Expr index, extent;
+    std::string buffer;
+    std::vector<Expr> conditions;
+  } last_;  ///< of which a text was made
 };
 
 /// Loop variables from an element's indices: an index is a sum of variables, each worth more than all that

@@ -141,12 +141,6 @@ bool store_is_safe(const Use& store, const UseCollector& collected, std::int64_t
   });
 }
 
-std::int64_t nodes_of(const ir::Expr& expr) {
-  std::int64_t count = 0;
-  ir::visit(expr, [&](const ir::Expr&) { ++count; });
-  return count;
-}
-
 }  // namespace
 
 std::string first_lane_of(const std::string& variable) {
@@ -196,6 +190,20 @@ bool is_lazy(const ir::Expr& expr) {
     found = found || (divides && ir::integer_value(binary->right) == nullptr);
   });
   return found;
+}
+
+std::int64_t nodes_of(const ir::Expr& expr) {
+  const auto all = [](const std::vector<ir::Expr>& exprs) {
+    std::int64_t count = 1;
+    for (const ir::Expr& each : exprs) count += nodes_of(each);
+    return count;
+  };
+  if (const auto* e = expr.as<ir::Load>()) return all(e->indices);
+  if (const auto* e = expr.as<ir::Binary>()) return 1 + nodes_of(e->left) + nodes_of(e->right);
+  if (const auto* e = expr.as<ir::Call>()) return all(e->arguments);
+  std::int64_t count = 0;
+  ir::visit(expr, [&](const ir::Expr&) { ++count; });
+  return count;
 }
 
 std::int64_t emitted_size(const ir::Stmt& stmt) {

@@ -48,6 +48,8 @@ bool reads_memory(const ir::Expr& expr);
 
 /// Nodes that are emitted when all unrolled loops are written out; saturates at 2^40.
 std::int64_t emitted_size(const ir::Stmt& stmt);
+/// Nodes of an expression.
+std::int64_t nodes_of(const ir::Expr& expr);
 
 /// A variable that no program can hold: the value of `variable` in lane 0.
 std::string first_lane_of(const std::string& variable);

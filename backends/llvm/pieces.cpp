@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 #include <weft/backends/llvm/analysis.h>
 #include <weft/backends/llvm/pieces.h>
+#include <weft/formats/parallel.h>
 #include <weft/scheduler/ir/visit.h>
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -115,7 +117,15 @@ class Cutter {
   /// The body with a choice whose branches are pieces, or nothing.
   std::optional<Stmt> operator()() {
     Stmt body = walk(program_.program.body);
-    if (pieces.size() < 2 || failed_) return std::nullopt;
+    if (pieces.size() < 2) return std::nullopt;
+    constexpr std::int64_t operations_of_node = 16;
+    std::int64_t operations = 0;
+    for (const Piece& piece : pieces) operations += piece.size * operations_of_node;
+    parallel_for(std::ssize(pieces), operations, [&](std::int64_t number) {
+      const auto i = static_cast<std::size_t>(number);
+      complete(pieces[i], warps_[i]);
+    });
+    if (std::ranges::any_of(pieces, lacks_registers)) return std::nullopt;
     return body;
   }
 
@@ -161,9 +171,10 @@ class Cutter {
       return ir::if_then(condition->condition, walk(condition->then));
     if (const auto* block = s.as<ir::Block>()) {
       std::vector<Stmt> children = block->statements;
-      const auto largest =
-          std::ranges::max_element(children, {}, [](const Stmt& child) { return emitted_size(child); });
-      *largest = walk(*largest);
+      std::vector<std::int64_t> sizes;
+      for (const Stmt& child : children) sizes.push_back(emitted_size(child));
+      Stmt& largest = children[static_cast<std::size_t>(std::ranges::max_element(sizes) - sizes.begin())];
+      largest = walk(largest);
       return ir::block(std::move(children));
     }
     return s;
@@ -199,8 +210,18 @@ class Cutter {
                        each_branch(chosen->otherwise, change));
   }
 
+  /// As emitted_size says; that of a choice is asked for again and again on the way down.
+  std::int64_t size_of(const Stmt& s) {
+    const ir::If* chosen = choice(s);
+    if (chosen == nullptr) return emitted_size(s);
+    std::int64_t& size = sizes_[s.identity()];
+    if (size == 0)
+      size = 1 + nodes_of(chosen->condition) + size_of(chosen->then) + size_of(chosen->otherwise);
+    return size;
+  }
+
   Stmt cut(const Stmt& s) {
-    const std::int64_t size = emitted_size(s);
+    const std::int64_t size = size_of(s);
     const ir::If* chosen = choice(s);
     if (chosen != nullptr && size > limits_.smallest_piece)
       return ir::if_then(chosen->condition, cut(chosen->then), cut(chosen->otherwise));
@@ -209,32 +230,40 @@ class Cutter {
     piece.body = s;
     piece.size = size;
     piece.around = around_;
-    piece.in_step = is_in_step(s, of_warp_);
-    const Uses uses(s);
+    pieces.push_back(std::move(piece));
+    warps_.push_back(of_warp_);
+    statements.push_back(s);
+    return s;
+  }
+
+  /// What the piece has to be given. Pieces know nothing of one another.
+  void complete(Piece& piece, const std::set<std::string>& of_warp) const {
+    piece.in_step = is_in_step(piece.body, of_warp);
+    const Uses uses(piece.body);
     piece.buffers = uses.buffers();
-    failed_ = failed_ || std::ranges::any_of(piece.buffers, [](const ir::BufferRef& buffer) {
-                return buffer->scope == ir::Scope::registers;
-              });
     for (const auto* list : {&program_.program.scalars, &program_.program.extents}) {
       for (const ir::Variable& variable : *list) {
         if (uses.variable(variable.name)) piece.variables.push_back(variable);
       }
     }
-    for (const ir::Let& bound : around_) {
+    for (const ir::Let& bound : piece.around) {
       const bool known = std::ranges::any_of(
           piece.variables, [&](const ir::Variable& variable) { return variable.name == bound.name; });
       if (!known && uses.variable(bound.name)) piece.variables.push_back({bound.name, bound.value.dtype()});
     }
-    pieces.push_back(std::move(piece));
-    statements.push_back(s);
-    return s;
+  }
+
+  static bool lacks_registers(const Piece& piece) {
+    return std::ranges::any_of(
+        piece.buffers, [](const ir::BufferRef& buffer) { return buffer->scope == ir::Scope::registers; });
   }
 
   const ThreadProgram& program_;
   const PieceLimits& limits_;
   std::set<std::string> of_block_, of_warp_;  ///< variables that are the same in all its threads
   std::vector<ir::Let> around_;
-  bool failed_ = false;
+  std::vector<std::set<std::string>> warps_;  ///< of_warp_ where each piece stands
+  std::map<const ir::StmtNode*, std::int64_t> sizes_;
 };
 
 }  // namespace

@@ -3,6 +3,9 @@
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 
+#include <iterator>
+#include <utility>
+
 namespace weft::ir {
 namespace {
 
@@ -45,40 +48,83 @@ Spelling spelling(BinaryOperator op) {
   return {"?", 0};
 }
 
-std::string list(const std::vector<Expr>& exprs);
+/// Expressions written at the end of a text: of a written-out program there are millions.
+class Writer {
+ public:
+  explicit Writer(std::string& text) : text_(text) {}
+
+  void list(const std::vector<Expr>& exprs) {
+    for (std::size_t i = 0; i < exprs.size(); ++i) {
+      if (i > 0) text_ += ", ";
+      (*this)(exprs[i], 0);
+    }
+  }
+
+  /// In parentheses where an operator of lower precedence than `outer` holds the expression together.
+  void operator()(const Expr& expr, int outer) {
+    std::visit([&](const auto& node) { write(node, outer); }, expr.node().kind());
+  }
+
+ private:
+  template <class... Parts>
+  void format(fmt::format_string<Parts...> format, Parts&&... parts) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Parts>(parts)...);
+  }
+
+  void write(const Constant& e, int) {
+    if (e.dtype == DType::boolean) {
+      text_ += e.integer != 0 ? "true" : "false";
+    } else if (is_float(e.dtype)) {
+      format("{:g}", e.real);
+    } else {
+      format("{}", e.integer);
+    }
+  }
+  void write(const Variable& e, int) { text_ += e.name; }
+  void write(const Load& e, int) {
+    text_ += e.buffer->name;
+    if (e.indices.empty()) return;
+    text_ += "[";
+    list(e.indices);
+    text_ += "]";
+  }
+  void write(const Unary& e, int) {
+    text_ += e.op == UnaryOperator::negate ? "-" : "not ";
+    (*this)(e.operand, 7);
+  }
+  void write(const Binary& e, int outer) {
+    const auto [name, precedence] = spelling(e.op);
+    if (precedence == 0) return call(name, {e.left, e.right});
+    const bool parentheses = precedence < outer;
+    if (parentheses) text_ += "(";
+    (*this)(e.left, precedence);
+    format(" {} ", name);
+    (*this)(e.right, precedence + 1);
+    if (parentheses) text_ += ")";
+  }
+  void write(const Select& e, int) { call("select", {e.condition, e.when_true, e.when_false}); }
+  void write(const Cast& e, int) { call(weft::name_of(e.dtype), {e.operand}); }
+  void write(const Call& e, int) { call(e.instruction, e.arguments); }
+
+  void call(std::string_view name, const std::vector<Expr>& arguments) {
+    text_ += name;
+    text_ += "(";
+    list(arguments);
+    text_ += ")";
+  }
+
+  std::string& text_;
+};
 
 std::string text(const Expr& expr, int outer) {
-  return std::visit(
-      overloaded{
-          [](const Constant& e) -> std::string {
-            if (e.dtype == DType::boolean) return e.integer != 0 ? "true" : "false";
-            return is_float(e.dtype) ? fmt::format("{:g}", e.real) : std::to_string(e.integer);
-          },
-          [](const Variable& e) { return e.name; },
-          [](const Load& e) {
-            return e.buffer->name + (e.indices.empty() ? "" : "[" + list(e.indices) + "]");
-          },
-          [](const Unary& e) { return (e.op == UnaryOperator::negate ? "-" : "not ") + text(e.operand, 7); },
-          [&](const Binary& e) {
-            const auto [name, precedence] = spelling(e.op);
-            if (precedence == 0) return fmt::format("{}({}, {})", name, text(e.left, 0), text(e.right, 0));
-            const std::string inner =
-                fmt::format("{} {} {}", text(e.left, precedence), name, text(e.right, precedence + 1));
-            return precedence < outer ? "(" + inner + ")" : inner;
-          },
-          [](const Select& e) {
-            return fmt::format("select({}, {}, {})", text(e.condition, 0), text(e.when_true, 0),
-                               text(e.when_false, 0));
-          },
-          [](const Cast& e) { return fmt::format("{}({})", weft::name_of(e.dtype), text(e.operand, 0)); },
-          [](const Call& e) { return fmt::format("{}({})", e.instruction, list(e.arguments)); },
-      },
-      expr.node().kind());
+  std::string result;
+  Writer{result}(expr, outer);
+  return result;
 }
 
 std::string list(const std::vector<Expr>& exprs) {
   std::string result;
-  for (const Expr& expr : exprs) result += (result.empty() ? "" : ", ") + text(expr, 0);
+  Writer(result).list(exprs);
   return result;
 }
 
@@ -113,9 +159,9 @@ class Printer {
   explicit Printer(std::string marked) : marked_(std::move(marked)) {}
 
   void line(int depth, const std::string& content, const std::string& name = {}) {
-    const bool mark = !marked_.empty() && name == marked_;
-    const std::string indent(static_cast<std::size_t>(2 * depth), ' ');
-    result_ += (mark ? ">>" + (depth > 0 ? indent.substr(2) : " ") : indent) + content + "\n";
+    begin(depth, name);
+    result_ += content;
+    result_ += '\n';
   }
 
   void print(const Stmt& stmt, int depth) {
@@ -126,6 +172,16 @@ class Printer {
   std::string take() { return std::move(result_); }
 
  private:
+  void begin(int depth, const std::string& name) {
+    const auto indent = static_cast<std::size_t>(2 * depth);
+    if (marked_.empty() || name != marked_) {
+      result_.append(indent, ' ');
+    } else {
+      result_ += ">>";
+      result_.append(depth > 0 ? indent - 2 : 1, ' ');
+    }
+  }
+
   void statement(const For& s, int depth) {
     const std::string kind = s.kind == LoopKind::serial ? "" : fmt::format("  # {}", name_of(s.kind));
     line(depth,
@@ -134,8 +190,17 @@ class Printer {
     print(s.body, depth + 1);
   }
   void statement(const Store& s, int depth) {
-    const std::string place = s.buffer->name + (s.indices.empty() ? "" : "[" + list(s.indices) + "]");
-    line(depth, fmt::format("{} {} {}", place, s.accumulate ? "+=" : "=", text(s.value, 0)), s.buffer->name);
+    begin(depth, s.buffer->name);
+    result_ += s.buffer->name;
+    Writer write(result_);
+    if (!s.indices.empty()) {
+      result_ += "[";
+      write.list(s.indices);
+      result_ += "]";
+    }
+    result_ += s.accumulate ? " += " : " = ";
+    write(s.value, 0);
+    result_ += '\n';
   }
   void statement(const Block& s, int depth) {
     for (const Stmt& child : s.statements) print(child, depth);
@@ -153,7 +218,12 @@ class Printer {
     print(s.body, depth);
   }
   void statement(const Let& s, int depth) {
-    line(depth, fmt::format("let {} = {}", s.name, text(s.value, 0)));
+    begin(depth, {});
+    result_ += "let ";
+    result_ += s.name;
+    result_ += " = ";
+    Writer{result_}(s.value, 0);
+    result_ += '\n';
     print(s.body, depth);
   }
   void statement(const TensorOperation& s, int depth) {

@@ -3,6 +3,7 @@
 
 #include <weft/scheduler/ir/node.h>
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -22,14 +23,13 @@ ir::Stmt with_children(const ir::Stmt& stmt, const Change& change) {
     return ir::for_loop(std::move(loop));
   }
   if (const auto* s = stmt.as<ir::Block>()) {
-    std::vector<ir::Stmt> statements;
-    statements.reserve(s->statements.size());
-    bool kept = true;
-    for (const ir::Stmt& child : s->statements) {
-      statements.push_back(change(child));
-      kept = kept && same(statements.back(), child);
+    std::optional<std::vector<ir::Stmt>> statements;
+    for (std::size_t i = 0; i < s->statements.size(); ++i) {
+      ir::Stmt child = change(s->statements[i]);
+      if (!statements && !same(child, s->statements[i])) statements = s->statements;
+      if (statements) (*statements)[i] = std::move(child);
     }
-    return kept ? stmt : ir::block(std::move(statements));
+    return statements ? ir::block(*std::move(statements)) : stmt;
   }
   if (const auto* s = stmt.as<ir::If>()) {
     const ir::Stmt then = change(s->then);
