@@ -79,7 +79,7 @@ void make_gpu_code(Kernel::State& state, const Dump& dump) {
   options.architecture = target.name;
   take(state, cuda::assemble(state.ptx, options));
   if (in_pieces && !cuda::can_link())
-    state.resources->notes.push_back("assembled as one function, which takes long: " +
+    state.resources->notes.push_back("assembled as one text, which takes long: " +
                                      cuda::toolkit().nvlink.reason);
 }
 

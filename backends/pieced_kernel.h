@@ -18,8 +18,7 @@ struct PiecedKernel {
 
 /// A kernel that is cut into functions (llvm/pieces.h), which are emitted in parallel. With `assemble` they
 /// are assembled in parallel too, and linked then: the assembler needs more than twice the time for the text
-/// of the whole, because it makes one function of it. Nothing where the program is not to be cut.
-/// RuntimeError as cuda::assemble and cuda::link.
+/// of the whole. Nothing where the program is not to be cut. RuntimeError as cuda::assemble and cuda::link.
 std::optional<PiecedKernel> make_in_pieces(const ThreadProgram& program, const Target& target, bool assemble,
                                            const llvm_backend::PieceLimits& limits = {});
 

@@ -76,11 +76,22 @@ std::vector<fs::path> find_includes(const fs::path& nvrtc) {
   return includes;
 }
 
+/// One of another toolkit may not know what ptxas writes.
+Tool nvlink_for(const Tool& ptxas) {
+  Tool nvlink = find_tool("nvlink", ptxas.path);
+  if (nvlink.found() && ptxas.found() && nvlink.version != ptxas.version) {
+    nvlink.reason = nvlink.path.string() + " has version " + nvlink.version + ", and " + ptxas.path.string() +
+                    " " + ptxas.version;
+    nvlink.path.clear();
+  }
+  return nvlink;
+}
+
 Toolkit look() {
   Toolkit found;
   if constexpr (with_cuda) {
     found.ptxas = find_tool("ptxas");
-    found.nvlink = find_tool("nvlink", found.ptxas.path);
+    found.nvlink = nvlink_for(found.ptxas);
     found.nvcc = find_tool("nvcc");
     found.nvrtc = find_nvrtc();
     found.includes = find_includes(found.nvrtc.path);

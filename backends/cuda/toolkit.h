@@ -18,7 +18,8 @@ struct Tool {
 
 struct Toolkit {
   Tool ptxas;   ///< PTX to cubin, with the registers and spills
-  Tool nvlink;  ///< joins parts of a kernel that ptxas assembled apart; the one beside ptxas
+  Tool nvlink;  ///< joins parts of a kernel that ptxas assembled apart; of ptxas' version, the one beside it
+                ///< first
   Tool nvcc;
   Tool nvrtc;                                   ///< CUDA C++ to cubin or PTX, in this process
   std::vector<std::filesystem::path> includes;  ///< folders with cuda_fp16.h and its neighbours, best first
