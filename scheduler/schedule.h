@@ -163,6 +163,11 @@ class Schedule {
   /// `.resident(blocks = 1)`: a multiprocessor is to hold that many thread blocks at a time. Their threads
   /// get the registers that it has, so that many loads are under way at once where few blocks are.
   Schedule& resident(Placed<Argument> number) { return apply({"resident", {number.value}, number.place}); }
+  /// `.stream_results(C)`: what is stored to C leaves the caches before what the kernel reads. For results so
+  /// large that they would push operands out.
+  Schedule& stream_results(Placed<std::string> tensor) {
+    return apply({"stream_results", {{{}, tensor.value}}, tensor.place});
+  }
   /// `.split_k(k, groups = 8)`: groups share what is summed over k, each with sums of its own, which are
   /// added up through shared memory. The loop over the groups is called "k.group"; bind it to warps.
   Schedule& split_k(Placed<LoopName> loop, const Argument& number) {

@@ -20,6 +20,7 @@ constexpr std::int64_t entries_in_caches = 60'000;
 constexpr std::int64_t few_columns = 512;  ///< read so seldom that it does not matter
 constexpr std::int64_t lanes_of_warp = 32, columns_of_lane = 2;
 constexpr std::int64_t many_columns = 100'000;  ///< a number that a launch gives is taken for that
+constexpr std::int64_t bytes_of_many_results = 12'000'000;  ///< a quarter of the second cache
 constexpr std::int64_t wide_columns = 1'024, much_work = 32'000'000;  ///< multiply-adds, for blocks of chunks
 
 class Baking {
@@ -73,11 +74,28 @@ class Baking {
         .stage(loops_.dense, shared, at = chunks, depth = buffers);
   }
 
+  /// Rows of the output one block after the other, in code that finds all of B that it reads in registers.
+  void bake_rows_in_turn(const HeldCut& cut) {
+    const LoopName row_blocks(loops_.rows + ".outer"), row(loops_.rows + ".inner");
+    const LoopName column_blocks(loops_.columns + ".outer"), column(loops_.columns + ".inner");
+    schedule_
+        .split(LoopFactor{LoopName(loops_.rows), cut.rows},
+               LoopFactor{LoopName(loops_.columns), cut.threads})
+        .reorder(column_blocks, column, row_blocks, row)
+        .bind(column_blocks, block_x)
+        .bind(column, thread)
+        .unroll(row_blocks)
+        .bake_values(row);
+  }
+
   void bake() {
     // A size known only at launch is taken for a long one.
     const bool plenty =
         !columns_.is_static() || (columns_.value >= wide_columns && stored() * columns_.value >= much_work);
     const bool left_to_recipe = knobs_.rows == 0 && knobs_.threads == 0 && knobs_.groups == 0;
+    const bool rows_matter = knobs_.chunk > 0 || knobs_.order == SparseRtOrder::dealt;
+    const auto held = columns_.is_static() ? held_cut(size(), schedule_.target()) : std::nullopt;
+    if (held && left_to_recipe && !rows_matter) return bake_rows_in_turn(*held);
     const ChunkedCut wide = chunked_cut(size(), schedule_.target(), knobs_);
     if (stored() > 0 && (knobs_.chunk > 0 || (plenty && left_to_recipe && wide.keeps_busy)))
       return bake_in_chunks(wide);
@@ -187,6 +205,22 @@ void refuse_idle(const SparseRtKnobs& knobs, SparseRtForm form, const std::strin
                      "at least 32 threads for each group"});
 }
 
+Schedule of_form(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+                 const ProductLoops& loops, const SparseRtKnobs& knobs) {
+  if (knobs.form == SparseRtForm::pieces)
+    return sparsert_pieces(std::move(algorithm), *weights, target, loops, knobs);
+  if (knobs.form == SparseRtForm::baked)
+    return Baking(std::move(algorithm), std::move(weights), target, loops, knobs)();
+  return sparsert_streaming(std::move(algorithm), *weights, target, loops, knobs);
+}
+
+/// 0 where a launch says how many.
+std::int64_t bytes_of(const Operand& operand) {
+  auto bytes = static_cast<std::int64_t>(size_of(operand.dtype));
+  for (const Extent& extent : operand.shape) bytes *= extent.is_static() ? extent.value : 0;
+  return bytes;
+}
+
 }  // namespace
 
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
@@ -204,11 +238,10 @@ Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weigh
     chosen.form = chosen_form(algorithm, *weights, target, loops);
   }
   refuse_idle(knobs, chosen.form, algorithm.name);
-  if (chosen.form == SparseRtForm::pieces)
-    return sparsert_pieces(std::move(algorithm), *weights, target, loops, chosen);
-  return chosen.form == SparseRtForm::baked
-             ? Baking(std::move(algorithm), std::move(weights), target, loops, chosen)()
-             : sparsert_streaming(std::move(algorithm), *weights, target, loops, chosen);
+  Schedule result = of_form(std::move(algorithm), std::move(weights), target, loops, chosen);
+  const Operand& output = result.algorithm().operands.back();
+  if (bytes_of(output) >= bytes_of_many_results) result.stream_results(output.name);
+  return result;
 }
 
 }  // namespace weft

@@ -63,8 +63,11 @@ struct SparseRtKnobs {
 /// its registers for loads under way. Where there are more than 1,024 columns and 32 million multiply-adds,
 /// and a wide block for nearly every processor, blocks are wide, and B comes through a ring of chunks in
 /// shared memory, which keeps the warps of a block at the same instructions; blocks that read the same
-/// columns start beside one another. Beyond 60,000 entries, those for more than 512 columns that do not give
-/// nearly every processor a wide block are read from memory (sparsert_streaming.h), and those for 33 to 64
+/// columns start beside one another. Where registers of all processors hold all of B, of 48 to 128 rows, and
+/// there are at least twice as many rows of results, a thread keeps its column there and makes the results of
+/// all rows in turn. Results of 12 MB and more stream past what the caches keep of B. Beyond 60,000 entries,
+/// those for more than 512 columns that do not give nearly every processor a wide block are read from memory
+/// (sparsert_streaming.h), and those for 33 to 64
 /// columns, which a warp has whole, in equal pieces of rows where these are expected to be faster than code
 /// (sparsert_pieces.h). A convolution has one pixel a lane (section 4): coordinates of the filter are
 /// constants too. The lines of the image that a block needs lie in shared memory, with zeros around the

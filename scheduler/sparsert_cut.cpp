@@ -25,6 +25,11 @@ constexpr std::int64_t little_code = 7'000;  ///< entries: the first caches hold
 constexpr std::int64_t rows_of_chunks = 64, rows_of_little_code = 128;
 constexpr std::int64_t wide_threads = 512, threads_of_chunks = 256, threads_of_little_code = 128;
 constexpr std::int64_t usual_chunk = 32, short_chunk = 16;
+// Of columns of B in registers, as measured.
+constexpr std::int64_t rows_in_turn = 16, threads_of_held = 64;
+constexpr std::int64_t least_held = 48, most_held = 128;  ///< registers
+constexpr std::int64_t most_rows_in_turn = 1'024;         ///< whose turns are written out
+constexpr std::int64_t most_code_in_turn = 4'000;         ///< entries
 constexpr std::int64_t most_blocks_along_y = 65'535;
 
 constexpr double bytes_of_instruction = 16;
@@ -84,6 +89,18 @@ ChunkedCut chunked_cut(const BakedSize& size, const Target& target, const Sparse
   cut.keeps_busy = pieces(size.rows, cut.rows) * columns_of_blocks >= enough_blocks;
   cut.rows_first = columns_of_blocks <= most_blocks_along_y && cut.keeps_busy;
   return cut;
+}
+
+std::optional<HeldCut> held_cut(const BakedSize& size, const Target& target) {
+  const std::int64_t words = size.inner * pieces(size.bytes_of_sum, 4);
+  const std::int64_t all = pieces(size.columns, threads_of_held);
+  const bool worth_it = least_held <= words && words <= most_held && size.rows >= 2 * size.inner &&
+                        size.rows <= most_rows_in_turn && size.stored <= most_code_in_turn;
+  const std::int64_t of_processor =
+      pieces(all, processors) * threads_of_held * (words + registers_of_addresses);
+  if (!worth_it || all < 2 * processors || of_processor > target.registers_per_multiprocessor)
+    return std::nullopt;
+  return HeldCut{rows_in_turn, threads_of_held};
 }
 
 std::int64_t resident_blocks(std::int64_t all, const BlockNeeds& each, const Target& target) {

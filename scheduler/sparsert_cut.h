@@ -5,6 +5,7 @@
 #include <weft/scheduler/target.h>
 
 #include <cstdint>
+#include <optional>
 
 namespace weft {
 
@@ -28,6 +29,13 @@ struct ChunkedCut {
 
 /// For many columns, with the knobs' numbers where they are given.
 ChunkedCut chunked_cut(const BakedSize& size, const Target& target, const SparseRtKnobs& knobs);
+/// Each thread keeps its column of B in registers, and makes the results of so many rows, then of the next.
+struct HeldCut {
+  std::int64_t rows, threads;
+};
+/// For 48 to 128 rows of B, at least twice as many rows of results, and little code, where all threads have
+/// room beside one another: there what is stored is most of what moves.
+std::optional<HeldCut> held_cut(const BakedSize& size, const Target& target);
 /// Whether there is a block of 64 rows and 512 columns for nearly every processor.
 bool fill_wide_blocks(std::int64_t rows, std::int64_t dense_columns);
 

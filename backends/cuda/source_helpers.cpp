@@ -29,6 +29,23 @@ __device__ __forceinline__ void store_vector(T* to, const Vector<T, count>& elem
 
 )";
 
+constexpr std::string_view stream_function =
+    R"(// The same for what leaves the caches first.
+template <int count, class T>
+__device__ __forceinline__ void stream_vector(T* to, const Vector<T, count>& elements) {
+  if (sizeof(T) * count == 16) {
+    __stcs(reinterpret_cast<int4*>(to), *reinterpret_cast<const int4*>(&elements));
+  } else if (sizeof(T) * count == 8) {
+    __stcs(reinterpret_cast<int2*>(to), *reinterpret_cast<const int2*>(&elements));
+  } else if (sizeof(T) * count == 4) {
+    __stcs(reinterpret_cast<int*>(to), *reinterpret_cast<const int*>(&elements));
+  } else {
+    *reinterpret_cast<Vector<T, count>*>(to) = elements;
+  }
+}
+
+)";
+
 constexpr std::string_view copy_function =
     R"(// Starts a copy of an aligned run to shared memory; of zeros where it lies outside.
 template <int bytes>
@@ -122,6 +139,7 @@ std::string Helpers::text() const {
   if (has(Kind::vector)) result += vector_type;
   if (has(Kind::load_vector)) result += load_function;
   if (has(Kind::store_vector)) result += store_function;
+  if (has(Kind::stream_vector)) result += stream_function;
   if (has(Kind::copy_async)) result += copy_function;
   if (has(Kind::copy_group)) result += group_functions;
   if (has(Kind::floor_divide)) result += fmt::format(divide_function, index);

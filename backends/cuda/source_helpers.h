@@ -17,6 +17,7 @@ class Helpers {
     vector,  ///< Vector<T, count>
     load_vector,
     store_vector,
+    stream_vector,
     copy_async,    ///< cp.async
     copy_group,    ///< ends and waits of its groups
     floor_divide,  ///< integers, rounded towards minus infinity

@@ -138,6 +138,10 @@ void Statements::of(const ir::If& s) {
   close();
 }
 
+bool Statements::streams(const ir::BufferRef& buffer) const {
+  return streams_results_ && buffer->scope == ir::Scope::global;
+}
+
 std::string Statements::assignment(const ir::Store& s) {
   const std::string place = expressions_.element(s.buffer, s.indices);
   const DType dtype = s.buffer->dtype;
@@ -153,6 +157,7 @@ std::string Statements::assignment(const ir::Store& s) {
   if (dtype == DType::boolean && s.value.dtype() != DType::boolean) {
     value = expressions_.text(s.value, Precedence::comparison) + " != 0";
   }
+  if (streams(s.buffer) && !s.accumulate) return fmt::format("__stcs(&{}, {});", place, value);
   return place + (s.accumulate ? " += " : " = ") + value + ";";
 }
 
@@ -294,8 +299,9 @@ void Statements::vectorized(const ir::For& s) {
       line(fmt::format("Vector<{}, {}> {};", type, lanes, name));
     }
     if (access.is_written) {
-      helpers_.need(Helpers::Kind::store_vector);
-      stores.push_back(fmt::format("store_vector({}, {});", place, name));
+      const bool streamed = streams(access.buffer);
+      helpers_.need(streamed ? Helpers::Kind::stream_vector : Helpers::Kind::store_vector);
+      stores.push_back(fmt::format("{}({}, {});", streamed ? "stream_vector" : "store_vector", place, name));
     }
     const std::string lane = expressions_.text(ir::variable(s.name) - s.begin, Precedence::lowest, Form::any);
     replacements.push_back({access.buffer, access.offset, fmt::format("{}[{}]", name, lane)});

@@ -22,8 +22,13 @@ SharedLayout shared_layout(const ThreadProgram& program);
 
 class Statements {
  public:
-  Statements(Names& names, Helpers& helpers, Expressions& expressions, const SharedLayout& layout)
-      : names_(names), helpers_(helpers), expressions_(expressions), layout_(layout) {}
+  Statements(Names& names, Helpers& helpers, Expressions& expressions, const SharedLayout& layout,
+             bool streams_results)
+      : names_(names),
+        helpers_(helpers),
+        expressions_(expressions),
+        layout_(layout),
+        streams_results_(streams_results) {}
 
   /// The lines of the kernel's body.
   std::string body(const ir::Stmt& stmt);
@@ -49,6 +54,7 @@ class Statements {
   void of(const ir::TensorOperation& s);
   void of(const ir::Execute& s);
   std::string address(const ir::Load& place);
+  bool streams(const ir::BufferRef& buffer) const;
 
   void line(const std::string& text);
   void open(const std::string& head);
@@ -71,6 +77,7 @@ class Statements {
   Helpers& helpers_;
   Expressions& expressions_;
   const SharedLayout& layout_;
+  bool streams_results_;
   ir::Substitution known_;
   std::vector<Scope> scopes_;
   std::set<std::string> live_;  ///< names of the buffers that are allocated around

@@ -102,11 +102,10 @@ std::string with_cluster(std::string ptx, const ThreadProgram& program) {
   return ptx.insert(place, fmt::format(".reqnctapercluster {}\n", fmt::join(program.launch.cluster, ", ")));
 }
 
-/// What warps with roles store is their results, once: it goes to memory before what other tiles read again
-/// (docs/measurements/row_groups.md). LLVM 19 has no way to say that either.
+/// LLVM 19 has no way to say that either.
 std::string with_streamed_results(std::string ptx, const ThreadProgram& program) {
-  if (!program.program.roles) return ptx;
-  const std::string_view stores = "st.global.v4", streams = "st.global.cs.v4";
+  if (!program.program.streams_results) return ptx;
+  const std::string_view stores = "st.global.", streams = "st.global.cs.";
   for (std::size_t place = 0; (place = ptx.find(stores, place)) != std::string::npos; place += streams.size())
     ptx.replace(place, stores.size(), streams);
   return ptx;
@@ -273,7 +272,7 @@ std::string emit_entry_ptx(const PiecedProgram& pieced, const Target& target) {
                         {.straight_line = true, .huge = true});
   Emitter emitter(generation.module(), pieced.whole, generation.capabilities());
   annotate(generation.module(), *emitter.emit_around(pieced).entry, pieced.whole, target);
-  return without_numbers_of_calls(generation.text());
+  return with_streamed_results(without_numbers_of_calls(generation.text()), pieced.whole);
 }
 
 std::string emit_pieces_ptx(const PiecedProgram& pieced, std::span<const Piece> pieces,

@@ -24,6 +24,7 @@ const std::vector<StepKind>& rows() {
       steps::specialize_warps,
       steps::multicast,
       steps::resident,
+      steps::stream_results,
       steps::balance,
       steps::pool,
       steps::split_k,

@@ -23,6 +23,7 @@ extern const StepKind persist;
 extern const StepKind specialize_warps;
 extern const StepKind multicast;
 extern const StepKind resident;
+extern const StepKind stream_results;
 extern const StepKind balance;
 extern const StepKind pool;
 extern const StepKind split_k;

@@ -65,6 +65,7 @@ StepResult apply_specialize_warps(const ir::Program& program, const Step& step, 
   if (auto refused = passes::why_no_roles(program, roles, consumers, context.target)) return *refused;
   ir::Program result = program;
   result.roles = roles;
+  result.streams_results = true;
   return result;
 }
 

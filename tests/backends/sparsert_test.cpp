@@ -71,6 +71,38 @@ TEST(SparseRt, RealMatrices) {
   EXPECT_GT(count, 10U);
 }
 
+TEST(SparseRt, RowsInTurnFromColumnsInRegisters) {
+  struct Case {
+    std::int64_t rows, inner, columns;
+    double sparsity;
+  };
+  // Rows and columns that fill neither the last turn nor the last warp.
+  for (const Case& one : {Case{260, 100, 16'901, 0.95}, Case{121, 60, 17'000, 0.9}}) {
+    const WeightMatrix matrix =
+        synthetic_layer({.rows = one.rows, .columns = one.inner, .sparsity = one.sparsity, .seed = 4});
+    const Schedule chosen =
+        sparsert(spmm_algorithm(one.rows, one.inner, Extent(one.columns), DType::f32), in_csr(matrix),
+                 target_named("sm_80"));
+    EXPECT_NE(chosen.cpp().find(".unroll(m.outer)"), std::string::npos) << chosen.cpp();
+    expect_right(matrix, one.columns, {});
+  }
+}
+
+TEST(SparseRt, LargeResultsStream) {
+  const WeightMatrix matrix = synthetic_layer({.rows = 64, .columns = 64, .sparsity = 0.95, .seed = 4});
+  const auto streams = [&](std::int64_t columns) {
+    KernelOptions options;
+    options.assemble = false;
+    const Kernel kernel = compile(
+        sparsert(spmm_algorithm(64, 64, columns, DType::f32), in_csr(matrix), target_named("sm_80")), options);
+    const bool in_ptx = kernel.ptx().find("st.global.cs.") != std::string::npos;
+    EXPECT_EQ(in_ptx, kernel.cuda_source().find("__stcs(") != std::string::npos);
+    return in_ptx;
+  };
+  EXPECT_FALSE(streams(4'096));
+  EXPECT_TRUE(streams(65'536));
+}
+
 TEST(SparseRt, EveryCountOfGroups) {
   const WeightMatrix matrix = synthetic_layer({.rows = 10, .columns = 17, .sparsity = 0.6, .seed = 8});
   for (std::int64_t count = 1; count <= 17; ++count)

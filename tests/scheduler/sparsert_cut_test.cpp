@@ -56,6 +56,20 @@ TEST(SparseRtCut, TheCheapestOfMeasuredCutsIsNearlyTheFastest) {
   }
 }
 
+TEST(SparseRtCut, ColumnsAreHeldWhereResultsAreMostOfWhatMoves) {
+  const auto held = [](const BakedSize& size) {
+    return held_cut(size, target_named("sm_90a")).has_value();
+  };
+  EXPECT_TRUE(held({256, 64, 1'638, 100'352, 4}));
+  EXPECT_TRUE(held({256, 128, 3'277, 25'088, 4}));
+  EXPECT_FALSE(held({256, 128, 3'277, 25'088, 8})) << "no room for a column of f64";
+  EXPECT_FALSE(held({64, 32, 205, 401'408, 4})) << "so little is read that it may as well be copied";
+  EXPECT_FALSE(held({128, 128, 1'638, 100'352, 4})) << "as much is read as stored";
+  EXPECT_FALSE(held({256, 128, 3'277, 100'352, 4})) << "no room for all threads";
+  EXPECT_FALSE(held({256, 64, 1'638, 3'136, 4})) << "too few threads";
+  EXPECT_FALSE(held({512, 128, 6'554, 25'088, 4})) << "too much code";
+}
+
 TEST(SparseRtCut, TheCheapestFitsEveryTarget) {
   for (const Target& target : targets()) {
     if (!target.is_gpu()) continue;

@@ -126,6 +126,17 @@ TEST(Steps, ResidentBlocksAreRefusedWhereTheyDoNotFit) {
   EXPECT_THROW(lower(many.program(), many.target()), InfeasibleError);
 }
 
+TEST(Steps, ResultsStreamOnce) {
+  auto s = test::spmm_schedule("sm_80");
+  s.split(m = 4, n = 32).bind(m.outer, block_y).bind(n.outer, block_x).bind(n.inner, lane);
+  EXPECT_THROW(s.stream_results("B"), UserError) << "B is read";
+  s.stream_results("C");
+  EXPECT_THAT(ir::print(s.program()), testing::HasSubstr("results stream"));
+  EXPECT_EQ(s.steps().back().cpp(), ".stream_results(C)");
+  EXPECT_THROW(s.stream_results("C"), UserError) << "twice";
+  EXPECT_THROW(test::spmm_schedule("cpu").stream_results("C"), UserError);
+}
+
 TEST(Steps, BakedEntriesAreDealtToGroups) {
   auto s = test::spmm_schedule("sm_80");
   s.split(m = 4, n = 32).reorder(m.outer, n.outer, n.inner, m.inner);
