@@ -20,7 +20,7 @@ constexpr std::int64_t entries_in_caches = 60'000;
 constexpr std::int64_t few_columns = 512;  ///< read so seldom that it does not matter
 constexpr std::int64_t lanes_of_warp = 32, columns_of_lane = 2;
 constexpr std::int64_t many_columns = 100'000;  ///< a number that a launch gives is taken for that
-constexpr std::int64_t bytes_of_many_results = 12'000'000;  ///< a quarter of the second cache
+constexpr std::int64_t bytes_of_many_results = 12'000'000;            ///< a quarter of the second cache
 constexpr std::int64_t wide_columns = 1'024, much_work = 32'000'000;  ///< multiply-adds, for blocks of chunks
 
 class Baking {
@@ -79,8 +79,7 @@ class Baking {
     const LoopName row_blocks(loops_.rows + ".outer"), row(loops_.rows + ".inner");
     const LoopName column_blocks(loops_.columns + ".outer"), column(loops_.columns + ".inner");
     schedule_
-        .split(LoopFactor{LoopName(loops_.rows), cut.rows},
-               LoopFactor{LoopName(loops_.columns), cut.threads})
+        .split(LoopFactor{LoopName(loops_.rows), cut.rows}, LoopFactor{LoopName(loops_.columns), cut.threads})
         .reorder(column_blocks, column, row_blocks, row)
         .bind(column_blocks, block_x)
         .bind(column, thread)

@@ -28,7 +28,8 @@ constexpr std::string_view words =
     "load_vector log log10 log1p log2 logb long1 main malloc max maximum memcpy memset min minimum modf nan "
     "nearbyint "
     "nextafter norm normcdf nv_bfloat16 pow printf remainder remquo rhypot rint rnorm round rsqrt scalbn "
-    "shared_memory signbit sin sincos sinh sinpi size_t sqrt store_vector stream_vector tan tanh tgamma threadIdx trap "
+    "shared_memory signbit sin sincos sinh sinpi size_t sqrt store_vector stream_vector tan tanh tgamma "
+    "threadIdx trap "
     "trunc "
     "uint uint2 uint3 uint4 umax umin unix unsigned ushort warpSize y0 y1 yn ";
 

@@ -7,8 +7,8 @@ namespace {
 
 /// stream_results(C): stores to C are marked as streaming (PTX: st.global.cs), so that of all lines in the
 /// second cache theirs are given up first, and what the kernel or the next launch reads again stays. Worth it
-/// where C is not small beside that cache; a reader of a small C would find less of it there. Preconditions: 1
-/// the target is a GPU; 2 C is the output; 3 its results do not stream already.
+/// where C is not small beside that cache; a reader of a small C would find less of it there. Preconditions:
+/// 1 the target is a GPU; 2 C is the output; 3 its results do not stream already.
 StepResult apply_stream_results(const ir::Program& program, const Step& step, const StepContext& context) {
   const std::string& tensor = word_of(step.arguments.at(0));
   const std::string& output = context.algorithm.operands.back().name;

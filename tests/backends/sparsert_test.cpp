@@ -80,9 +80,8 @@ TEST(SparseRt, RowsInTurnFromColumnsInRegisters) {
   for (const Case& one : {Case{260, 100, 16'901, 0.95}, Case{121, 60, 17'000, 0.9}}) {
     const WeightMatrix matrix =
         synthetic_layer({.rows = one.rows, .columns = one.inner, .sparsity = one.sparsity, .seed = 4});
-    const Schedule chosen =
-        sparsert(spmm_algorithm(one.rows, one.inner, Extent(one.columns), DType::f32), in_csr(matrix),
-                 target_named("sm_80"));
+    const Schedule chosen = sparsert(spmm_algorithm(one.rows, one.inner, Extent(one.columns), DType::f32),
+                                     in_csr(matrix), target_named("sm_80"));
     EXPECT_NE(chosen.cpp().find(".unroll(m.outer)"), std::string::npos) << chosen.cpp();
     expect_right(matrix, one.columns, {});
   }
@@ -93,8 +92,9 @@ TEST(SparseRt, LargeResultsStream) {
   const auto streams = [&](std::int64_t columns) {
     KernelOptions options;
     options.assemble = false;
-    const Kernel kernel = compile(
-        sparsert(spmm_algorithm(64, 64, columns, DType::f32), in_csr(matrix), target_named("sm_80")), options);
+    const Kernel kernel =
+        compile(sparsert(spmm_algorithm(64, 64, columns, DType::f32), in_csr(matrix), target_named("sm_80")),
+                options);
     const bool in_ptx = kernel.ptx().find("st.global.cs.") != std::string::npos;
     EXPECT_EQ(in_ptx, kernel.cuda_source().find("__stcs(") != std::string::npos);
     return in_ptx;

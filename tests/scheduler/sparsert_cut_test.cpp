@@ -57,9 +57,7 @@ TEST(SparseRtCut, TheCheapestOfMeasuredCutsIsNearlyTheFastest) {
 }
 
 TEST(SparseRtCut, ColumnsAreHeldWhereResultsAreMostOfWhatMoves) {
-  const auto held = [](const BakedSize& size) {
-    return held_cut(size, target_named("sm_90a")).has_value();
-  };
+  const auto held = [](const BakedSize& size) { return held_cut(size, target_named("sm_90a")).has_value(); };
   EXPECT_TRUE(held({256, 64, 1'638, 100'352, 4}));
   EXPECT_TRUE(held({256, 128, 3'277, 25'088, 4}));
   EXPECT_FALSE(held({256, 128, 3'277, 25'088, 8})) << "no room for a column of f64";
