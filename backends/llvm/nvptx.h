@@ -27,7 +27,8 @@ std::string emit_ptx(const ThreadProgram& program, const Target& target, const S
 std::string emit_entry_ptx(const PiecedProgram& pieced, const Target& target);
 std::string emit_pieces_ptx(const PiecedProgram& pieced, std::span<const Piece> pieces, const Target& target);
 
-/// Those modules as one text, for whoever does not link: the simulator, drivers, the assembler of a kernel.
+/// Modules as one text: `pieces` in front of `entry`, which may call them. For whoever does not link, as the
+/// simulator and drivers.
 std::string join_ptx(const std::string& entry, std::span<const std::string> pieces);
 
 /// How the shared memory of the kernel is asked for.
