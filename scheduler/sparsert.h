@@ -65,9 +65,9 @@ struct SparseRtKnobs {
 /// shared memory, which keeps the warps of a block at the same instructions; blocks that read the same
 /// columns start beside one another. Where registers of all processors hold all of B, of 48 to 128 rows, and
 /// there are at least twice as many rows of results, a thread keeps its column there and makes the results of
-/// all rows in turn. Results of 12 MB and more stream past what the caches keep of B. Beyond 60,000 entries,
-/// those for more than 512 columns that do not give nearly every processor a wide block are read from memory
-/// (sparsert_streaming.h), and those for 33 to 64
+/// all rows in turn. Results of 12 MB and more stream past what the caches keep of B. Where only blocks of 256
+/// columns are for nearly every processor, their threads read B. Beyond 60,000 entries, those for more than
+/// 512 columns without wide blocks are read from memory (sparsert_streaming.h), and those for 33 to 64
 /// columns, which a warp has whole, in equal pieces of rows where these are expected to be faster than code
 /// (sparsert_pieces.h). A convolution has one pixel a lane (section 4): coordinates of the filter are
 /// constants too. The lines of the image that a block needs lie in shared memory, with zeros around the

@@ -24,6 +24,7 @@ constexpr std::int64_t enough_blocks = 100;
 constexpr std::int64_t little_code = 7'000;  ///< entries: the first caches hold it, and B is what is scarce
 constexpr std::int64_t rows_of_chunks = 64, rows_of_little_code = 128;
 constexpr std::int64_t wide_threads = 512, threads_of_chunks = 256, threads_of_little_code = 128;
+constexpr std::int64_t columns_of_large_blocks = 1'024;  ///< for which the sum below was not fitted
 constexpr std::int64_t usual_chunk = 32, short_chunk = 16;
 // Of columns of B in registers, as measured.
 constexpr std::int64_t rows_in_turn = 16, threads_of_held = 64;
@@ -86,8 +87,9 @@ ChunkedCut chunked_cut(const BakedSize& size, const Target& target, const Sparse
   while (knobs.depth == 0 && cut.depth > 2 && !fits()) --cut.depth;
   while (knobs.threads == 0 && cut.threads > 64 && !fits()) cut.threads /= 2;
   const std::int64_t columns_of_blocks = pieces(size.columns, cut.threads);
-  cut.keeps_busy = pieces(size.rows, cut.rows) * columns_of_blocks >= enough_blocks;
-  cut.rows_first = columns_of_blocks <= most_blocks_along_y && cut.keeps_busy;
+  const bool enough = pieces(size.rows, cut.rows) * columns_of_blocks >= enough_blocks;
+  cut.keeps_busy = enough && (little || wide);
+  cut.rows_first = columns_of_blocks <= most_blocks_along_y && enough;
   return cut;
 }
 
@@ -168,6 +170,10 @@ double BakedProduct::microseconds(const BakedCut& cut) const {
 }
 
 BakedCut BakedProduct::cheapest(const SparseRtKnobs& knobs) const {
+  const BakedCut large{rows_of_chunks, threads_of_chunks, 1};
+  const bool left_to_recipe = knobs.rows == 0 && knobs.threads == 0 && knobs.groups == 0;
+  const bool many = size_.columns >= columns_of_large_blocks && size_.stored > little_code;
+  if (left_to_recipe && many && blocks(large) >= enough_blocks && is_possible(large)) return large;
   BakedCut best{
       knobs.rows > 0 ? knobs.rows : std::min<std::int64_t>(rows_tried.back(), rows_of_few(size_.rows)),
       knobs.threads > 0 ? knobs.threads : threads_tried.front(), std::max<std::int64_t>(1, knobs.groups)};

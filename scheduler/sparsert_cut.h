@@ -23,7 +23,7 @@ struct BakedCut {
 /// The same with B in `depth` buffers of `chunk` rows in shared memory, one instruction stream a block.
 struct ChunkedCut {
   std::int64_t rows, threads, chunk, depth;
-  bool keeps_busy;  ///< nearly every processor has a block
+  bool keeps_busy;  ///< nearly every processor has a block, a wide one unless there is little code
   bool rows_first;  ///< blocks of the same columns of B start beside one another, so that their reads meet
 };
 

@@ -113,7 +113,13 @@ TEST(SparseRtCut, RegistersAreSharedByTheBlocksThatAProcessorGets) {
 TEST(SparseRtCut, RingsWantABlockForNearlyEveryProcessor) {
   const Target& target = target_named("sm_90a");
   EXPECT_FALSE(chunked_cut({512, 2048, 52429, 1568, 4}, target, {}).keeps_busy);
-  EXPECT_TRUE(chunked_cut({1024, 1024, 52429, 1568, 4}, target, {}).keeps_busy);
+  EXPECT_FALSE(chunked_cut({1024, 1024, 52429, 1568, 4}, target, {}).keeps_busy);
+  EXPECT_TRUE(chunked_cut({1024, 1024, 52429, 3136, 4}, target, {}).keeps_busy);
+  // Blocks too narrow for rings are large all the same, and groups would only share what one has.
+  const BakedCut large = BakedProduct({1024, 1024, 52429, 1568, 4}, target).cheapest({});
+  EXPECT_EQ(large.rows, 64);
+  EXPECT_EQ(large.threads, 256);
+  EXPECT_EQ(large.groups, 1);
 }
 
 }  // namespace
