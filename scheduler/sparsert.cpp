@@ -160,7 +160,11 @@ SparseRtForm chosen_form(const Algorithm& algorithm, const SparseTensor& weights
   const bool few = columns.is_static() && columns.value <= few_columns;
   const std::int64_t stored = weights.array("values").size();
   if (few && pieces_are_faster(algorithm, weights, target, columns.value)) return SparseRtForm::pieces;
-  const bool baked_faster = few || (columns.is_static() && fill_wide_blocks(weights.rows(), columns.value));
+  const BakedSize size{weights.rows(), weights.columns(), stored,
+                       columns.is_static() ? columns.value : many_columns,
+                       static_cast<std::int64_t>(size_of(algorithm.accumulator))};
+  const bool baked_faster = few || reads_from_threads(size) ||
+                            (columns.is_static() && fill_wide_blocks(weights.rows(), columns.value));
   if (stored <= entries_in_caches || (baked_faster && stored <= most_baked_entries))
     return SparseRtForm::baked;
   return few ? SparseRtForm::row_per_warp : SparseRtForm::streaming;

@@ -65,19 +65,20 @@ struct SparseRtKnobs {
 /// shared memory, which keeps the warps of a block at the same instructions; blocks that read the same
 /// columns start beside one another. Where registers of all processors hold all of B, of 48 to 128 rows, and
 /// there are at least twice as many rows of results, a thread keeps its column there and makes the results of
-/// all rows in turn. Results of 12 MB and more stream past what the caches keep of B. Where only blocks of 256
-/// columns are for nearly every processor, their threads read B. Beyond 60,000 entries, those for more than
-/// 512 columns without wide blocks are read from memory (sparsert_streaming.h), and those for 33 to 64
-/// columns, which a warp has whole, in equal pieces of rows where these are expected to be faster than code
-/// (sparsert_pieces.h). A convolution has one pixel a lane (section 4): coordinates of the filter are
-/// constants too. The lines of the image that a block needs lie in shared memory, with zeros around the
-/// image, so that a read is one instruction; filters, lines and groups of a block are those of least cost
-/// (sparsert_convolution.cpp), and where no tile fits, or reading one costs more, reads go to the image
-/// itself, clamped at its border. Filters may be in groups of channels, W[g, f, c, r, s], of an image I[…, g,
-/// c, …]. For GPUs, weights in csr, and a product with one row and one column index (SpMM, linear layers) or
-/// a convolution of up to 250,000 stored entries, with or without a batch, channels first or last; everything
-/// else gets default_schedule. UserError for groups of threads that are no whole warps; InfeasibleError where
-/// knobs of a convolution ask for more warps or shared memory than there are.
+/// all rows in turn. Results of 12 MB and more stream past what the caches keep of B. Up to 2,048
+/// columns, or 4,096 and 8,192 where there is little work, blocks have 256 columns, and their threads read B
+/// (reads_from_threads). Beyond 60,000 entries, those for more columns without wide blocks are read from
+/// memory (sparsert_streaming.h), and those for 33 to 64 columns, which a warp has whole, in equal pieces of
+/// rows where these are expected to be faster than code (sparsert_pieces.h). A convolution has one pixel a
+/// lane (section 4): coordinates of the filter are constants too. The lines of the image that a block needs
+/// lie in shared memory, with zeros around the image, so that a read is one instruction; filters, lines and
+/// groups of a block are those of least cost (sparsert_convolution.cpp), and where no tile fits, or reading
+/// one costs more, reads go to the image itself, clamped at its border. Filters may be in groups of channels,
+/// W[g, f, c, r, s], of an image I[…, g, c, …]. For GPUs, weights in csr, and a product with one row and one
+/// column index (SpMM, linear layers) or a convolution of up to 250,000 stored entries, with or without a
+/// batch, channels first or last; everything else gets default_schedule. UserError for groups of threads that
+/// are no whole warps; InfeasibleError where knobs of a convolution ask for more warps or shared memory than
+/// there are.
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const SparseRtKnobs& knobs = {});
 

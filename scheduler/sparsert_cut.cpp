@@ -24,7 +24,14 @@ constexpr std::int64_t enough_blocks = 100;
 constexpr std::int64_t little_code = 7'000;  ///< entries: the first caches hold it, and B is what is scarce
 constexpr std::int64_t rows_of_chunks = 64, rows_of_little_code = 128;
 constexpr std::int64_t wide_threads = 512, threads_of_chunks = 256, threads_of_little_code = 128;
-constexpr std::int64_t columns_of_large_blocks = 1'024;  ///< for which the sum below was not fitted
+// Of large blocks whose threads read their elements of B, as measured; the sum below was not fitted to them.
+constexpr std::int64_t columns_of_large_blocks = 1'024;
+constexpr std::int64_t few_for_rings = 2'048;  ///< columns; twice as many in blocks that all have room
+constexpr std::int64_t work_without_rings = 100'000'000;  ///< multiply-adds, of up to four times as many
+constexpr std::array<std::int64_t, 2> rows_of_large_blocks{64, 32};
+constexpr std::int64_t threads_of_large_blocks = 256;
+constexpr double code_of_one_group = 80'000;  ///< bytes of a block; of more, less the farther away B is, two
+constexpr double code_for_bytes_of_dense = 1e-3;
 constexpr std::int64_t usual_chunk = 32, short_chunk = 16;
 // Of columns of B in registers, as measured.
 constexpr std::int64_t rows_in_turn = 16, threads_of_held = 64;
@@ -68,6 +75,13 @@ bool fill_wide_blocks(std::int64_t rows, std::int64_t dense_columns) {
   return pieces(rows, rows_of_chunks) * pieces(dense_columns, wide_threads) >= enough_blocks;
 }
 
+bool reads_from_threads(const BakedSize& size) {
+  const std::int64_t all =
+      pieces(size.rows, rows_of_large_blocks.front()) * pieces(size.columns, threads_of_large_blocks);
+  return size.columns <= few_for_rings || (size.columns <= 2 * few_for_rings && all <= processors) ||
+         (size.columns <= 4 * few_for_rings && size.stored * size.columns <= work_without_rings);
+}
+
 ChunkedCut chunked_cut(const BakedSize& size, const Target& target, const SparseRtKnobs& knobs) {
   const bool little = size.stored <= little_code, wide = fill_wide_blocks(size.rows, size.columns);
   const std::int64_t words = pieces(size.bytes_of_sum, 4);
@@ -88,7 +102,7 @@ ChunkedCut chunked_cut(const BakedSize& size, const Target& target, const Sparse
   while (knobs.threads == 0 && cut.threads > 64 && !fits()) cut.threads /= 2;
   const std::int64_t columns_of_blocks = pieces(size.columns, cut.threads);
   const bool enough = pieces(size.rows, cut.rows) * columns_of_blocks >= enough_blocks;
-  cut.keeps_busy = enough && (little || wide);
+  cut.keeps_busy = enough && !reads_from_threads(size);
   cut.rows_first = columns_of_blocks <= most_blocks_along_y && enough;
   return cut;
 }
@@ -169,11 +183,22 @@ double BakedProduct::microseconds(const BakedCut& cut) const {
          of_exchange * exchanged;
 }
 
+std::optional<BakedCut> BakedProduct::large_cut() const {
+  if (size_.columns < columns_of_large_blocks || size_.stored <= little_code) return std::nullopt;
+  for (const std::int64_t rows : rows_of_large_blocks) {
+    BakedCut cut{rows, threads_of_large_blocks, 1};
+    const double row_blocks = static_cast<double>(pieces(size_.rows, rows));
+    const double code = bytes_of_instruction * (loads(cut) + static_cast<double>(size_.stored) / row_blocks);
+    const double dense = bytes_of_element * static_cast<double>(size_.inner * size_.columns);
+    if (code > code_of_one_group - code_for_bytes_of_dense * dense) cut.groups = 2;
+    if (blocks(cut) >= enough_blocks && is_possible(cut)) return cut;
+  }
+  return std::nullopt;
+}
+
 BakedCut BakedProduct::cheapest(const SparseRtKnobs& knobs) const {
-  const BakedCut large{rows_of_chunks, threads_of_chunks, 1};
-  const bool left_to_recipe = knobs.rows == 0 && knobs.threads == 0 && knobs.groups == 0;
-  const bool many = size_.columns >= columns_of_large_blocks && size_.stored > little_code;
-  if (left_to_recipe && many && blocks(large) >= enough_blocks && is_possible(large)) return large;
+  if (const auto large = large_cut(); large && knobs.rows == 0 && knobs.threads == 0 && knobs.groups == 0)
+    return *large;
   BakedCut best{
       knobs.rows > 0 ? knobs.rows : std::min<std::int64_t>(rows_tried.back(), rows_of_few(size_.rows)),
       knobs.threads > 0 ? knobs.threads : threads_tried.front(), std::max<std::int64_t>(1, knobs.groups)};

@@ -23,10 +23,13 @@ struct BakedCut {
 /// The same with B in `depth` buffers of `chunk` rows in shared memory, one instruction stream a block.
 struct ChunkedCut {
   std::int64_t rows, threads, chunk, depth;
-  bool keeps_busy;  ///< nearly every processor has a block, a wide one unless there is little code
+  bool keeps_busy;  ///< nearly every processor has a block, and rings pay
   bool rows_first;  ///< blocks of the same columns of B start beside one another, so that their reads meet
 };
 
+/// Whether there are so few blocks of 256 columns, or so little work, that threads that read B for
+/// themselves, with no barrier between, are faster than rings.
+bool reads_from_threads(const BakedSize& size);
 /// For many columns, with the knobs' numbers where they are given.
 ChunkedCut chunked_cut(const BakedSize& size, const Target& target, const SparseRtKnobs& knobs);
 /// Each thread keeps its column of B in registers, and makes the results of so many rows, then of the next.
@@ -71,6 +74,9 @@ class BakedProduct {
   std::int64_t threads_of_block(const BakedCut& cut) const;
   std::int64_t shared_bytes(const BakedCut& cut) const;
   std::int64_t registers_of_sums(const BakedCut& cut) const;
+  /// Of 1,024 columns and more, where blocks of 256 are for nearly every processor: as many rows as leave it
+  /// so, and two groups where the code of a block is long.
+  std::optional<BakedCut> large_cut() const;
   /// Loads of B that a block needs: columns of the weights that have an entry in its rows.
   double loads(const BakedCut& cut) const;
 

@@ -115,11 +115,33 @@ TEST(SparseRtCut, RingsWantABlockForNearlyEveryProcessor) {
   EXPECT_FALSE(chunked_cut({512, 2048, 52429, 1568, 4}, target, {}).keeps_busy);
   EXPECT_FALSE(chunked_cut({1024, 1024, 52429, 1568, 4}, target, {}).keeps_busy);
   EXPECT_TRUE(chunked_cut({1024, 1024, 52429, 3136, 4}, target, {}).keeps_busy);
-  // Blocks too narrow for rings are large all the same, and groups would only share what one has.
-  const BakedCut large = BakedProduct({1024, 1024, 52429, 1568, 4}, target).cheapest({});
-  EXPECT_EQ(large.rows, 64);
-  EXPECT_EQ(large.threads, 256);
-  EXPECT_EQ(large.groups, 1);
+}
+
+TEST(SparseRtCut, ThreadsReadTheirElementsWhereRingsWereSlower) {
+  EXPECT_TRUE(reads_from_threads({512, 2048, 104858, 1568, 4}));
+  EXPECT_TRUE(reads_from_threads({512, 512, 26214, 4096, 4})) << "all blocks have room at once";
+  EXPECT_TRUE(reads_from_threads({256, 1024, 13107, 6272, 4})) << "little work";
+  EXPECT_FALSE(reads_from_threads({256, 1024, 26214, 6272, 4}));
+  EXPECT_FALSE(reads_from_threads({512, 512, 13107, 8192, 4}));
+  EXPECT_FALSE(reads_from_threads({256, 256, 3277, 25088, 4})) << "bound by memory";
+}
+
+TEST(SparseRtCut, LargeBlocksForNearlyEveryProcessor) {
+  struct Case {
+    BakedSize size;
+    BakedCut cut;
+  };
+  // As measured on an H200 to be the fastest, or within a tenth of that.
+  for (const auto& [size, cut] :
+       {Case{{1024, 512, 26214, 1568, 4}, {64, 256, 1}}, Case{{1024, 1024, 52429, 1568, 4}, {64, 256, 1}},
+        Case{{1024, 1024, 104858, 1568, 4}, {64, 256, 2}}, Case{{256, 1024, 13107, 6272, 4}, {64, 256, 2}},
+        Case{{512, 2048, 52428, 1568, 4}, {32, 256, 2}}, Case{{512, 512, 26214, 4096, 4}, {64, 256, 1}}}) {
+    const BakedCut chosen = BakedProduct(size, target_named("sm_90a")).cheapest({});
+    SCOPED_TRACE(testing::PrintToString(size.rows) + " x " + testing::PrintToString(size.inner));
+    EXPECT_EQ(chosen.rows, cut.rows);
+    EXPECT_EQ(chosen.threads, cut.threads);
+    EXPECT_EQ(chosen.groups, cut.groups);
+  }
 }
 
 }  // namespace
