@@ -80,6 +80,7 @@ class Checker {
       if (parent < -1 || parent >= i)
         refuse(fmt::format("level {}", i), fmt::format("parent {}", parent), "a level before it");
       if (levels[static_cast<std::size_t>(i)].kind == LevelKind::bucketed) check_bucketed(i);
+      if (levels[static_cast<std::size_t>(i)].kind == LevelKind::dense) check_repeated(i);
     }
     const ValueOrder& order = tensor_.value_order();
     for (std::size_t i = 0; i < order.levels.size(); ++i) {
@@ -114,6 +115,18 @@ class Checker {
     if (rows % rows_of_words != 0 || level.extent < 1 || level.extent % (slots_of_words / 2) != 0)
       refuse(fmt::format("level {}", number), fmt::format("{} rows of {} kept places", rows, level.extent),
              fmt::format("a multiple of {} rows, of {} places", rows_of_words, slots_of_words / 2));
+  }
+
+  /// A dense level whose child is that of a level before it.
+  void check_repeated(int number) const {
+    const auto& levels = tensor_.levels();
+    const Level& level = levels[static_cast<std::size_t>(number)];
+    if (level.across < 0) return;
+    const Level* before = level.across < number ? &levels[static_cast<std::size_t>(level.across)] : nullptr;
+    const bool same = before != nullptr && before->kind == LevelKind::dense && before->extent == level.extent;
+    if (same && level.dimension == Dimension::none) return;
+    refuse(fmt::format("level {}", number), fmt::format("the children of level {}", level.across),
+           "a dense level before it, of the same extent, and no coordinate of its own");
   }
 
   void check_bucketed(int number) const {
@@ -297,6 +310,11 @@ class Checker {
     const bool dense = level.kind == LevelKind::dense;
     const std::int64_t parent = depth == 0 ? 0 : position_[parent_of(depth)];
     if (level.kind == LevelKind::n_of_m) return descend_kept(depth, place, parent);
+    if (dense && level.across >= 0) {
+      child_[depth] = child_[static_cast<std::size_t>(level.across)];
+      position_[depth] = parent * level.extent + child_[depth];
+      return descend(depth + 1, place);
+    }
     std::int64_t first = dense ? parent * level.extent : parent;
     std::int64_t last = first + (dense ? level.extent : 1);
     if (level.kind == LevelKind::compressed) std::tie(first, last) = children(depth, place, parent);

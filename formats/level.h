@@ -11,7 +11,7 @@ namespace weft {
 /// How a level finds the children of a position. After Chou, Kjolstad, Amarasinghe, "Format abstraction for
 /// sparse tensor algebra compilers" (OOPSLA 2018).
 enum class LevelKind : std::uint8_t {
-  dense,       ///< children 0 .. extent-1 of every position; position = parent * extent + child
+  dense,       ///< children 0 .. extent-1, or that of `across`; position = parent * extent + child
   compressed,  ///< children begin[parent] .. begin[parent+1]; position = child; coordinate = index[position],
                ///< where there is an index
   singleton,   ///< exactly one child, at the parent's own position; coordinate = index[position]
@@ -51,7 +51,7 @@ struct Level {
   int parent = -1;
   std::string loop = {};   ///< name of its loop, after the index and a dot, "block"; empty: the index alone
   std::string width = {};  ///< array of a bucketed level: children of each parent, for each child of `across`
-  int across = -1;         ///< of a bucketed level: the number of that dense level
+  int across = -1;         ///< of a bucketed level: that dense level; of a dense one: whose child is its own
   /// Of a bucketed level: bits of a coordinate. 4: two in each byte of the index, the first in its low half.
   int index_bits = 8;
 };

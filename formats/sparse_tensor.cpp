@@ -48,6 +48,11 @@ class Walker {
     const Level& level = levels_[depth];
     const std::int64_t parent = parent_position(level, depth);
     if (level.kind == LevelKind::n_of_m) return descend_kept(depth, parent, row, column, visit);
+    if (level.kind == LevelKind::dense && level.across >= 0) {
+      child_[depth] = child_[static_cast<std::size_t>(level.across)];
+      position_[depth] = parent * level.extent + child_[depth];
+      return descend(depth + 1, row, column, visit);
+    }
     std::int64_t first = level.kind == LevelKind::dense ? parent * level.extent : parent;
     std::int64_t last = first + (level.kind == LevelKind::dense ? level.extent : 1);
     if (level.kind == LevelKind::compressed) {

@@ -246,9 +246,21 @@ class Iteration {
       solve(load->indices.front(), ir::load(inverse, {value}));
     } else if (const auto* e = atom.as<ir::Binary>()) {
       const auto* part = e->left.as<ir::Variable>();
+      if (part == nullptr && e->op == ir::BinaryOperator::remainder) solve_rotated(*e, value);
       if (part == nullptr) return;
       if (e->op == ir::BinaryOperator::divide) quotients_[part->name] = {value, e->right};
       if (e->op == ir::BinaryOperator::remainder) remainders_[part->name] = {value, e->right};
+    }
+  }
+
+  /// (x + y) % e, where x has e iterations and y is known: a staggered loop.
+  void solve_rotated(const ir::Binary& remainder, const Expr& value) {
+    for (const ir::For& loop : store_.path.loops) {
+      const Expr rest = ir::linear(remainder.left - ir::variable(loop.name)).expr();
+      const bool turns = ir::same(loop.extent, remainder.right) && ir::uses(remainder.left, loop.name);
+      if (!turns || ir::uses(rest, loop.name)) continue;
+      values_.try_emplace(loop.name, (value - rest) % remainder.right);
+      return;
     }
   }
 

@@ -96,6 +96,11 @@ class Schedule {
   Schedule& bind(Placed<LoopName> loop, Word axis) {
     return apply({"bind", {argument(loop.value), {{}, std::string(axis.text)}}, loop.place});
   }
+  /// `.stagger(n.inner.outer, m.row)`: neighbouring iterations of m.row go through those of n.inner.outer in
+  /// different orders, so that lanes of two rows do not ask the same banks.
+  Schedule& stagger(Placed<LoopName> loop, const LoopName& by) {
+    return apply({"stagger", {argument(loop.value), argument(by)}, loop.place});
+  }
   /// `.stage(B, shared, at = n.outer)`: what an iteration of n.outer reads of B is copied first.
   Schedule& stage(Placed<std::string> tensor, Word scope, const Argument& place) {
     return apply({"stage", {{{}, tensor.value}, {{}, std::string(scope.text)}, place}, tensor.place});

@@ -1,4 +1,5 @@
 #include <weft/scheduler/recipe_parts.h>
+#include <weft/scheduler/sparsert_slices.h>
 #include <weft/scheduler/sparsert_streaming.h>
 
 #include <algorithm>
@@ -148,6 +149,9 @@ class Streaming {
 
 Schedule sparsert_streaming(Algorithm algorithm, const SparseTensor& weights, const Target& target,
                             const ProductLoops& loops, const SparseRtKnobs& knobs) {
+  if (knobs.form == SparseRtForm::streaming && knobs.panel_rows == 0 &&
+      slices_fit(algorithm, weights, target, loops, knobs))
+    return sparsert_slices(std::move(algorithm), weights, target, loops, knobs);
   return Streaming(std::move(algorithm), weights, target, loops, knobs)();
 }
 

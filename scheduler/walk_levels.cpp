@@ -42,6 +42,12 @@ Stmt LevelWalk::loops(std::size_t first, std::size_t last, const LevelPlace& abo
     place.child.emplace_back();
     return loops(first + 1, last, place, body);
   }
+  if (level.kind == LevelKind::dense && level.across >= 0) {
+    const Expr child = place.child[static_cast<std::size_t>(level.across)];
+    place.position.push_back(parent * ir::integer(level.extent) + child);
+    place.child.push_back(child);
+    return loops(first + 1, last, place, body);
+  }
   ir::For loop;
   loop.name = loop_name(first, level.kind != LevelKind::dense);
   const Expr variable = ir::variable(loop.name);

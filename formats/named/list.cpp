@@ -12,6 +12,7 @@ NamedFormat csc();
 NamedFormat coo();
 NamedFormat ell();
 NamedFormat padded_csr();
+NamedFormat sliced_ell();
 NamedFormat bcsr();
 NamedFormat blocked_ell();
 NamedFormat hb_ell();
@@ -25,9 +26,9 @@ NamedFormat column_quads();
 
 std::span<const NamedFormat> named_formats() {
   static const std::array list{
-      named::dense(),      named::csr(),  named::csc(),         named::coo(),          named::ell(),
-      named::padded_csr(), named::bcsr(), named::blocked_ell(), named::hb_ell(),       named::vector_wise(),
-      named::shfl_bw(),    named::n_m(),  named::v_n_m(),       named::column_quads(),
+      named::dense(),      named::csr(),     named::csc(),         named::coo(),    named::ell(),
+      named::padded_csr(), named::bcsr(),    named::blocked_ell(), named::hb_ell(), named::vector_wise(),
+      named::sliced_ell(), named::shfl_bw(), named::n_m(),         named::v_n_m(),  named::column_quads(),
   };
   return list;
 }

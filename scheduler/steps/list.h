@@ -14,6 +14,7 @@ extern const StepKind unroll;
 extern const StepKind vectorize;
 extern const StepKind parallel;
 extern const StepKind bind;
+extern const StepKind stagger;
 extern const StepKind stage;
 extern const StepKind stitch;
 extern const StepKind decode;

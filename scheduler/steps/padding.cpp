@@ -18,6 +18,8 @@ bool is_mark(const Expr& expr) {
 /// sum += value[p] * …, where value[p] is +0 wherever column[p] marks padding.
 bool is_zero_in_padding(const Stmt& stmt, const ir::Load& column) {
   if (const auto* loop = stmt.as<ir::For>()) return is_zero_in_padding(loop->body, column);
+  if (const auto* condition = stmt.as<ir::If>(); condition != nullptr && !condition->otherwise.defined())
+    return is_zero_in_padding(condition->then, column);
   const auto* store = stmt.as<ir::Store>();
   const auto* product = store == nullptr ? nullptr : store->value.as<ir::Binary>();
   if (product == nullptr || !store->accumulate || product->op != ir::BinaryOperator::multiply) return false;

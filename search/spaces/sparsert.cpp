@@ -46,7 +46,7 @@ class Product {
             {"depth", buffers},
             {"parts", {0, 1, 2, 4, 132, 264}},
             {"places", {0, 4, 8, 16}},
-            {"lanes", {0, 8, 16, 32}},
+            {"lanes", {0, 4, 8, 16, 32}},
             {"columns", {0, 1, 2, 4, 8, 16}},
             {"order", {0, given, dealt}},
             {"rows", row_values},

@@ -143,13 +143,13 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
   app.add_option("--tensor", options.tensor, "which tensor of the file");
   app.add_option("--n", options.n, "columns of the dense operand");
   app.add_option("--dtype", options.dtype, "f32, f16, bf16 or f64; the file's own where it is left out");
-  app.add_option(
-         "--format", options.format,
-         "csr, csc, coo, ell, padded_csr, dense or auto; csr and ell also as csr:order=dealt,rows=64; "
-         "weights pruned in groups of rows or in blocks as shfl_bw:V=64, vector_wise:V=64, bcsr:b=32 "
-         "or blocked_ell:b=32; two of each four as n_m, or of the four that V rows keep of M as "
-         "v_n_m:M=16,V=64; hb_ell, or hb_ell:every=8 with every block stored; any weights for sparse "
-         "tensor cores as column_quads, or in blocks as hb_ell:pairs=1")
+  app.add_option("--format", options.format,
+                 "csr, csc, coo, ell, padded_csr, sliced_ell, dense or auto; csr and ell also as "
+                 "csr:order=dealt,rows=64; "
+                 "weights pruned in groups of rows or in blocks as shfl_bw:V=64, vector_wise:V=64, bcsr:b=32 "
+                 "or blocked_ell:b=32; two of each four as n_m, or of the four that V rows keep of M as "
+                 "v_n_m:M=16,V=64; hb_ell, or hb_ell:every=8 with every block stored; any weights for sparse "
+                 "tensor cores as column_quads, or in blocks as hb_ell:pairs=1")
       ->capture_default_str();
   app.add_option("--filter", options.filter, "convolution: height x width of the filter, as 3x3");
   app.add_option("--image", options.image, "convolution: height x width of the image, as 56x56");

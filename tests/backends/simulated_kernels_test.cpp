@@ -113,9 +113,10 @@ void check(const Case& each, const std::string& format, const std::string& targe
 
 TEST(SimulatedKernels, ByLlvm) {
   for (const Case& each : cases()) {
-    for (const char* format : {"csr", "csc", "coo", "ell", "dense", "csr:order=similar,rows=8",
-                               "ell:order=length", "csr:order=dealt,rows=4", "bcsr:b=4", "blocked_ell:b=8",
-                               "vector_wise:V=8,k=16", "shfl_bw:V=8,k=16", "shfl_bw:V=16"}) {
+    for (const char* format :
+         {"csr", "csc", "coo", "ell", "dense", "csr:order=similar,rows=8", "ell:order=length",
+          "csr:order=dealt,rows=4", "bcsr:b=4", "blocked_ell:b=8", "vector_wise:V=8,k=16", "shfl_bw:V=8,k=16",
+          "shfl_bw:V=16", "sliced_ell:slice=4,pad=2,deal=2"}) {
       for (const char* target : {"sm_75", "sm_80", "sm_90"}) check(each, format, target, Emitter::llvm);
     }
   }

@@ -1,6 +1,7 @@
 #include "support/random_schedule.h"
 
 #include <weft/formats/random.h>
+#include <weft/formats/sliced_ell.h>
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/steps/loops.h>
 #include <weft/search/problems.h>
@@ -90,10 +91,11 @@ RandomProblem random_problem(std::mt19937_64& random) {
     problem.algorithm = spmm_algorithm(rows, columns, n, dtype, random_epilogue(random));
   }
   const Format format = any_of<Format>(
-      random, {formats::csr(), formats::csr(), formats::csc(), formats::coo(), formats::ell(),
-               formats::dense(), formats::bcsr(4), formats::blocked_ell(8),
-               formats::vector_wise({.rows = 8, .places = 16}), formats::shfl_bw({.rows = 8, .places = 32}),
-               formats::n_m({.rows = 16}), formats::v_n_m({.rows = 16}), parse_format("hb_ell:pairs=1")});
+      random,
+      {formats::csr(), formats::csr(), formats::csc(), formats::coo(), formats::ell(), formats::dense(),
+       formats::bcsr(4), formats::blocked_ell(8), formats::vector_wise({.rows = 8, .places = 16}),
+       formats::shfl_bw({.rows = 8, .places = 32}), formats::n_m({.rows = 16}), formats::v_n_m({.rows = 16}),
+       parse_format("hb_ell:pairs=1"), formats::sliced_ell({.slice = 4, .pad = 2, .deal = 2})});
   problem.weights = std::make_shared<const SparseTensor>(pack(fitted(matrix, format), format));
   const std::int64_t size = between(random, 1, 70);
   for (const Operand& operand : problem.algorithm.operands) {
@@ -112,12 +114,12 @@ Step random_step(const Schedule& schedule, std::mt19937_64& random) {
   const auto loops = steps::loop_names(schedule.program().body);
   const auto loop = [&] { return loops.empty() ? std::string("m") : any_of(random, loops); };
   const auto factor = [&] { return any_of<std::int64_t>(random, {1, 2, 3, 4, 5, 8, 16, 32, 64}); };
-  static const std::vector<std::string> on_cpu{"split",   "split",   "tile",        "reorder",
-                                               "reorder", "unroll",  "vectorize",   "parallel",
-                                               "stage",   "split_k", "bake_values", "fuse"};
-  static const std::vector<std::string> on_gpu{"split",  "split",     "tile",        "reorder", "reorder",
-                                               "unroll", "vectorize", "bind",        "bind",    "bind",
-                                               "stage",  "split_k",   "bake_values", "fuse",    "resident"};
+  static const std::vector<std::string> on_cpu{"split",       "split",     "tile",     "reorder", "reorder",
+                                               "unroll",      "vectorize", "parallel", "stage",   "split_k",
+                                               "bake_values", "fuse",      "stagger"};
+  static const std::vector<std::string> on_gpu{
+      "split", "split", "tile",  "reorder", "reorder",     "unroll", "vectorize", "bind",
+      "bind",  "bind",  "stage", "split_k", "bake_values", "fuse",   "resident",  "stagger"};
   const std::string name = any_of(random, schedule.target().is_gpu() ? on_gpu : on_cpu);
   Step step{name, {}, {}};
   if (name == "split") {
@@ -127,6 +129,8 @@ Step random_step(const Schedule& schedule, std::mt19937_64& random) {
     const std::string outer = loop();
     const auto inner = std::find(loops.begin(), loops.end(), outer) + 1;
     step.arguments = {{{}, outer}, {{}, inner < loops.end() ? *inner : loop()}};
+  } else if (name == "stagger") {
+    step.arguments = {{{}, loop()}, {{}, loop()}};
   } else if (name == "tile") {
     step.arguments = {{loop(), factor()}, {loop(), factor()}};
   } else if (name == "reorder") {

@@ -1,0 +1,156 @@
+// Sliced ELL: rows sorted by their length and cut into slices of a few, each as wide as its longest row. The
+// places of a slice come in chunks: `pad` of its first row, `pad` of the second, and so on, so that lanes
+// that have a row each read one run of memory. Offsets count chunks; in places left over the column is -1
+// and the value +0. Row numbers that fill up the last slice are -1.
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/named/common.h>
+#include <weft/formats/sliced_ell.h>
+
+#include <algorithm>
+
+namespace weft {
+namespace named {
+
+NamedFormat sliced_ell();
+
+namespace {
+
+constexpr std::int64_t most_rows_of_slice = 32, most_places = 1024, most_dealt = 1 << 20;
+constexpr std::int64_t columns_of_16_bits = 1 << 15;
+
+std::int64_t parameter_of(const Format& format, const std::string& name, std::int64_t otherwise,
+                          std::int64_t least, std::int64_t most) {
+  const auto found = format.parameters.find(name);
+  const std::int64_t value = found == format.parameters.end() ? otherwise : found->second;
+  if (value >= least && value <= most) return value;
+  throw UserError({"a format has a parameter out of range", format.text(), fmt::format("{}={}", name, value),
+                   fmt::format("{} to {}", least, most)});
+}
+
+/// The slices of one weight, in the order in which they are stored.
+class Slices {
+ public:
+  Slices(const WeightMatrix& weights, std::int64_t slice, std::int64_t pad, std::int64_t deal)
+      : weights_(weights), slice_(slice), pad_(pad), order_(row_order(weights, RowOrder::by_length, 1)) {
+    order_.resize(static_cast<std::size_t>(count() * slice), -1);
+    if (deal > 0) deal_out(deal);
+    for (std::int64_t number = 0; number < count(); ++number)
+      chunks_.push_back(chunks_.back() + chunks_of(number));
+  }
+
+  std::int64_t count() const { return (weights_.rows + slice_ - 1) / slice_; }
+  std::int64_t places() const { return chunks_.back() * slice_ * pad_; }
+
+  std::vector<SparseTensor::NamedArray> arrays(DType type) const {
+    Array begin = index_array(count() + 1);
+    std::ranges::transform(chunks_, begin.as<std::int32_t>().begin(),
+                           [](std::int64_t offset) { return static_cast<std::int32_t>(offset); });
+    Array column = index_array(places());
+    Array values(weights_.values.dtype(), {places()});
+    const auto column_of = column.as<std::int32_t>();
+    std::ranges::fill(column_of, -1);
+    for (std::size_t stored = 0; stored < order_.size(); ++stored) {
+      const auto number = static_cast<std::int64_t>(stored);
+      const std::int64_t chunk = chunks_[static_cast<std::size_t>(number / slice_)];
+      const std::int64_t first = first_of(order_[stored]);
+      for (std::int64_t i = 0; i < length_of(order_[stored]); ++i) {
+        const std::int64_t place = ((chunk + i / pad_) * slice_ + number % slice_) * pad_ + i % pad_;
+        column_of[static_cast<std::size_t>(place)] = weights_.column[static_cast<std::size_t>(first + i)];
+        values.copy_element(place, weights_.values, first + i);
+      }
+    }
+    std::vector<SparseTensor::NamedArray> arrays;
+    arrays.push_back({"row_order", Array::of(order_)});
+    arrays.push_back({"begin", std::move(begin)});
+    arrays.push_back({"column", type == DType::i32 ? std::move(column) : column.converted(type)});
+    arrays.push_back({"values", std::move(values)});
+    return arrays;
+  }
+
+ private:
+  std::int64_t first_of(std::int32_t row) const {
+    return row < 0 ? 0 : weights_.row_begin[static_cast<std::size_t>(row)];
+  }
+  std::int64_t length_of(std::int32_t row) const {
+    return row < 0 ? 0 : weights_.row_begin[static_cast<std::size_t>(row) + 1] - first_of(row);
+  }
+  std::span<const std::int32_t> rows_of(std::int64_t number) const {
+    return std::span(order_).subspan(static_cast<std::size_t>(number * slice_),
+                                     static_cast<std::size_t>(slice_));
+  }
+  std::int64_t chunks_of(std::int64_t number) const {
+    std::int64_t longest = 0;
+    for (const std::int32_t row : rows_of(number)) longest = std::max(longest, length_of(row));
+    return (longest + pad_ - 1) / pad_;
+  }
+
+  /// As rows are dealt to blocks, with the chunks of a slice for the entries of a row.
+  void deal_out(std::int64_t deal) {
+    WeightMatrix of_slices;
+    of_slices.rows = count();
+    of_slices.row_begin = {0};
+    for (std::int64_t number = 0; number < count(); ++number)
+      of_slices.row_begin.push_back(of_slices.row_begin.back() + chunks_of(number));
+    std::vector<std::int32_t> dealt;
+    for (const std::int32_t number : row_order(of_slices, RowOrder::dealt, deal))
+      dealt.insert(dealt.end(), rows_of(number).begin(), rows_of(number).end());
+    order_ = std::move(dealt);
+  }
+
+  const WeightMatrix& weights_;
+  std::int64_t slice_, pad_;
+  std::vector<std::int32_t> order_;
+  std::vector<std::int64_t> chunks_{0};  ///< before each slice, and of all
+};
+
+SparseTensor pack_sliced_ell(const WeightMatrix& weights, const Format& format) {
+  check_parameters(format, {"slice", "pad", "deal", "index"});
+  const formats::SliceOptions usual;
+  const std::int64_t slice = parameter_of(format, "slice", usual.slice, 1, most_rows_of_slice);
+  const std::int64_t pad = parameter_of(format, "pad", usual.pad, 1, most_places);
+  const std::int64_t bits = power_of_two(format, "index", usual.index, 16, 32);
+  if (bits == 16 && weights.columns > columns_of_16_bits)
+    throw UserError({"a weight is too wide for 16-bit columns", weights.origin,
+                     fmt::format("{} columns", weights.columns),
+                     fmt::format("at most {}, or index=32", columns_of_16_bits)});
+  const Slices slices(weights, slice, pad, parameter_of(format, "deal", usual.deal, 0, most_dealt));
+  check_positions(weights, format, slices.places(), "places, slices being as wide as their longest row");
+  std::vector<Level> levels{
+      {.dimension = Dimension::none, .extent = slices.count(), .loop = "slice"},
+      {.dimension = Dimension::none, .extent = slice, .loop = "row"},
+      {.kind = LevelKind::singleton,
+       .dimension = Dimension::row,
+       .index = "row_order",
+       .padded = slices.count() * slice != weights.rows},
+      {.kind = LevelKind::compressed,
+       .dimension = Dimension::none,
+       .begin = "begin",
+       .parent = 0,
+       .loop = "chunk"},
+      {.dimension = Dimension::none, .extent = slice, .across = 1},
+      {.dimension = Dimension::none, .extent = pad, .loop = "place"},
+      {.kind = LevelKind::singleton, .dimension = Dimension::column, .index = "column", .padded = true},
+  };
+  return SparseTensor(format, weights.shape, weights.rows, weights.columns, std::move(levels),
+                      slices.arrays(bits == 16 ? DType::i16 : DType::i32));
+}
+
+}  // namespace
+
+NamedFormat sliced_ell() {
+  return {"sliced_ell",
+          "rows by length, in slices (8) as wide as their longest row, places of all rows in turn",
+          pack_sliced_ell};
+}
+
+}  // namespace named
+
+Format formats::sliced_ell(const SliceOptions& options) {
+  Format format{"sliced_ell", {{"slice", options.slice}, {"pad", options.pad}}};
+  if (options.index != 32) format.parameters["index"] = options.index;
+  if (options.deal > 0) format.parameters["deal"] = options.deal;
+  return format;
+}
+
+}  // namespace weft
