@@ -102,7 +102,7 @@ std::string with_cluster(std::string ptx, const ThreadProgram& program) {
   return ptx.insert(place, fmt::format(".reqnctapercluster {}\n", fmt::join(program.launch.cluster, ", ")));
 }
 
-/// LLVM 19 has no way to say that either.
+/// Nor to say that stores stream.
 std::string with_streamed_results(std::string ptx, const ThreadProgram& program) {
   if (!program.program.streams_results) return ptx;
   const std::string_view stores = "st.global.", streams = "st.global.cs.";

@@ -1,5 +1,6 @@
 // Kernels of unstructured weights (scheduler/sparsert.h): baked into the code, or read from memory.
 #include <weft/scheduler/sparsert.h>
+#include <weft/scheduler/sparsert_cut.h>
 #include <weft/search/model/bound_parts.h>
 
 #include <cmath>
@@ -17,6 +18,7 @@ constexpr double many_streams = 8;
 /// One round of loads from the L2, which every block waits for before it computes.
 constexpr double load_microseconds = 0.6;
 constexpr std::int64_t entries_in_code = 60'000, most_entries_in_code = 250'000, few_columns = 512;
+constexpr std::int64_t bytes_of_sum = 4;                                                       ///< in f32
 constexpr std::int64_t entries_beside_pieces = 52'000, least_of_warp = 33, most_of_warp = 64;  ///< columns
 
 double rate_of_code(double bytes_on_chip, double streams) {
@@ -32,7 +34,9 @@ SparseRtForm form_of(const ProblemSummary& problem, const KnobValues& point) {
   const bool few = problem.n <= few_columns;
   if (problem.n >= least_of_warp && problem.n <= most_of_warp && problem.stored > entries_beside_pieces)
     return SparseRtForm::pieces;
-  if (problem.stored <= entries_in_code || (few && problem.stored <= most_entries_in_code))
+  const bool code_is_faster =
+      few || reads_from_threads({problem.m, problem.k, problem.stored, problem.n, bytes_of_sum});
+  if (problem.stored <= entries_in_code || (code_is_faster && problem.stored <= most_entries_in_code))
     return SparseRtForm::baked;
   return few ? SparseRtForm::row_per_warp : SparseRtForm::streaming;
 }

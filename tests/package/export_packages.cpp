@@ -82,6 +82,16 @@ void blocks_in_ell() {
   write("blocks", schedules, 4096);
 }
 
+/// Rows in slices, in which a level takes its child from one before it.
+void slices() {
+  const auto weights = layer(41, 64, DType::f32, formats::csr());
+  std::vector<Schedule> schedules;
+  for (const char* target : {"sm_80", "sm_90"})
+    schedules.push_back(sparsert(spmm_algorithm(41, 64, Extent::any("N"), DType::f32), weights,
+                                 target_named(target), {.form = SparseRtForm::streaming}));
+  write("slices", schedules, 512);
+}
+
 void image() {
   Convolution convolution;
   convolution.channels = 4;
@@ -128,6 +138,7 @@ int main(int count, char** arguments) {
   baked();
   grouped();
   blocks_in_ell();
+  slices();
   image();
   split();
   const WeightMatrix weights = synthetic_layer({.rows = 96, .columns = 128, .sparsity = 0.9, .seed = 1});
