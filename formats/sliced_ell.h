@@ -7,6 +7,9 @@
 
 namespace weft::formats {
 
+/// Of a weight whose column numbers fit into 16 bits.
+inline constexpr std::int64_t columns_of_16_bits = 32'768;
+
 /// How sliced_ell cuts rows into slices: `sliced_ell({.slice = 8})`, written "sliced_ell:pad=4,slice=8".
 struct SliceOptions {
   std::int64_t slice = 8;  ///< rows of a slice, 1 to 32: those that a warp takes at a time
@@ -14,7 +17,7 @@ struct SliceOptions {
   /// Slices are dealt to blocks of so many slices, which get about equal numbers of places; 0: the longest
   /// come first.
   std::int64_t deal = 0;
-  std::int64_t index = 32;  ///< bits of a column, 16 or 32; 16 for weights of at most 32,768 columns
+  std::int64_t index = 32;  ///< bits of a column, 16 or 32; 16 for weights of at most columns_of_16_bits
 };
 
 /// Rows sorted by their length, in slices that are as wide as their longest row, as SELL-C-sigma with sigma

@@ -16,7 +16,6 @@ constexpr std::int64_t processors = 132;  ///< of the GPU that these numbers wer
 constexpr std::int64_t lanes_of_warp = 32, bytes_of_line = 128;
 constexpr std::int64_t vector_columns = 4;  ///< 16 bytes of B
 constexpr std::int64_t usual_lanes = 4, usual_columns = 8, usual_places = 4;
-constexpr std::int64_t columns_of_16_bits = 1 << 15;
 constexpr std::int64_t most_warps = 32, few_warps = 16, most_parts = 16;
 constexpr std::int64_t most_panels = 4'096;  ///< more are shared out as these are
 
@@ -167,11 +166,11 @@ class Slicing {
   }
 
   std::shared_ptr<const SparseTensor> packed(const SparseTensor& weights, const SparseRtKnobs& knobs) const {
-    return std::make_shared<const SparseTensor>(
-        repack(weights, formats::sliced_ell({.slice = panel_.rows_of_warp(),
-                                             .pad = knobs.places > 0 ? knobs.places : usual_places,
-                                             .deal = cut_.turns,
-                                             .index = weights.columns() <= columns_of_16_bits ? 16 : 32})));
+    return std::make_shared<const SparseTensor>(repack(
+        weights, formats::sliced_ell({.slice = panel_.rows_of_warp(),
+                                      .pad = knobs.places > 0 ? knobs.places : usual_places,
+                                      .deal = cut_.turns,
+                                      .index = weights.columns() <= formats::columns_of_16_bits ? 16 : 32})));
   }
 
   /// Rows beside each other would ask the same banks.

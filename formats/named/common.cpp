@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/named/common.h>
+#include <weft/formats/sliced_ell.h>
 
 #include <algorithm>
 #include <bit>
@@ -25,6 +26,14 @@ std::int64_t power_of_two(const Format& format, const char* name, std::int64_t o
   if (value >= least && value <= most && std::has_single_bit(static_cast<std::uint64_t>(value))) return value;
   throw UserError({"a format has a parameter out of range", format.text(), fmt::format("{}={}", name, value),
                    fmt::format("a power of two from {} to {}", least, most)});
+}
+
+DType column_type(const WeightMatrix& weights, const Format& format) {
+  if (power_of_two(format, "index", 32, 16, 32) == 32) return DType::i32;
+  if (weights.columns <= formats::columns_of_16_bits) return DType::i16;
+  throw UserError({"a weight is too wide for 16-bit columns", weights.origin,
+                   fmt::format("{} columns", weights.columns),
+                   fmt::format("at most {}, or index=32", formats::columns_of_16_bits)});
 }
 
 void check_positions(const WeightMatrix& weights, const Format& format, std::int64_t positions,

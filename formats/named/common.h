@@ -19,6 +19,10 @@ void check_parameters(const Format& format, std::initializer_list<std::string_vi
 std::int64_t power_of_two(const Format& format, const char* name, std::int64_t otherwise, std::int64_t least,
                           std::int64_t most);
 
+/// Of column numbers, as the parameter `index` says: 16 or 32 bits, 32 where it is not given. UserError where
+/// the weight has more columns than 16 bits number.
+DType column_type(const WeightMatrix& weights, const Format& format);
+
 /// UserError when `positions` places cannot be numbered in i32. `what` says what is counted.
 void check_positions(const WeightMatrix& weights, const Format& format, std::int64_t positions,
                      std::string_view what);

@@ -3,8 +3,6 @@
 // The values of a block are V rows of k, with the rows that fill up the last group zero: as wide as a
 // swizzled row of shared memory, 32, 64 or 128 bytes, they are stored in that order, so that a block is what
 // a tensor core reads.
-#include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/named/row_groups.h>
 #include <weft/formats/value_place.h>
 
@@ -18,7 +16,6 @@ constexpr std::int64_t fewest_places = 16;
 constexpr std::int64_t most_rows = 256;
 constexpr std::int64_t fewest_rows = 8;
 constexpr std::int64_t bytes_of_line = 128;
-constexpr std::int64_t columns_of_16_bits = 1 << 15;
 
 /// Fills the arrays of one weight group by group.
 class Packer {
@@ -105,15 +102,9 @@ class Packer {
 GroupShape group_shape(const Format& format, const WeightMatrix& weights) {
   check_parameters(format, {"V", "k", "index"});
   const std::int64_t of_line = bytes_of_line / static_cast<std::int64_t>(size_of(weights.values.dtype()));
-  const std::int64_t bits = power_of_two(format, "index", 32, 16, 32);
-  if (bits == 16 && weights.columns > columns_of_16_bits) {
-    throw UserError({"a weight is too wide for 16-bit columns", weights.origin,
-                     fmt::format("{} columns", weights.columns),
-                     fmt::format("at most {}, or index=32", columns_of_16_bits)});
-  }
   return {power_of_two(format, "V", formats::GroupOptions{}.rows, fewest_rows, most_rows),
           power_of_two(format, "k", std::min(of_line, most_places), fewest_places, most_places),
-          bits == 16 ? DType::i16 : DType::i32};
+          column_type(weights, format)};
 }
 
 std::int64_t groups_of(std::int64_t rows, const GroupShape& shape) {

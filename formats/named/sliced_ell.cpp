@@ -17,7 +17,6 @@ NamedFormat sliced_ell();
 namespace {
 
 constexpr std::int64_t most_rows_of_slice = 32, most_places = 1024, most_dealt = 1 << 20;
-constexpr std::int64_t columns_of_16_bits = 1 << 15;
 
 std::int64_t parameter_of(const Format& format, const std::string& name, std::int64_t otherwise,
                           std::int64_t least, std::int64_t most) {
@@ -109,11 +108,7 @@ SparseTensor pack_sliced_ell(const WeightMatrix& weights, const Format& format) 
   const formats::SliceOptions usual;
   const std::int64_t slice = parameter_of(format, "slice", usual.slice, 1, most_rows_of_slice);
   const std::int64_t pad = parameter_of(format, "pad", usual.pad, 1, most_places);
-  const std::int64_t bits = power_of_two(format, "index", usual.index, 16, 32);
-  if (bits == 16 && weights.columns > columns_of_16_bits)
-    throw UserError({"a weight is too wide for 16-bit columns", weights.origin,
-                     fmt::format("{} columns", weights.columns),
-                     fmt::format("at most {}, or index=32", columns_of_16_bits)});
+  const DType type = column_type(weights, format);
   const Slices slices(weights, slice, pad, parameter_of(format, "deal", usual.deal, 0, most_dealt));
   check_positions(weights, format, slices.places(), "places, slices being as wide as their longest row");
   std::vector<Level> levels{
@@ -133,7 +128,7 @@ SparseTensor pack_sliced_ell(const WeightMatrix& weights, const Format& format) 
       {.kind = LevelKind::singleton, .dimension = Dimension::column, .index = "column", .padded = true},
   };
   return SparseTensor(format, weights.shape, weights.rows, weights.columns, std::move(levels),
-                      slices.arrays(bits == 16 ? DType::i16 : DType::i32));
+                      slices.arrays(type));
 }
 
 }  // namespace
