@@ -163,7 +163,7 @@ SparseRtForm chosen_form(const Algorithm& algorithm, const SparseTensor& weights
   const BakedSize size{weights.rows(), weights.columns(), stored,
                        columns.is_static() ? columns.value : many_columns,
                        static_cast<std::int64_t>(size_of(algorithm.accumulator))};
-  const bool baked_faster = few || reads_from_threads(size) ||
+  const bool baked_faster = few || reads_from_threads(size, target) ||
                             (columns.is_static() && fill_wide_blocks(weights.rows(), columns.value));
   if (stored <= entries_in_caches || (baked_faster && stored <= most_baked_entries))
     return SparseRtForm::baked;

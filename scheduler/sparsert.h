@@ -66,7 +66,8 @@ struct SparseRtKnobs {
 /// columns start beside one another. Where registers of all processors hold all of B, of 48 to 128 rows, and
 /// there are at least twice as many rows of results, a thread keeps its column there and makes the results of
 /// all rows in turn. Results of 12 MB and more stream past what the caches keep of B. Up to 2,048
-/// columns, or 4,096 and 8,192 where there is little work, blocks have 256 columns, and their threads read B
+/// columns, or 7,000 where there is little work, blocks are large and their threads read B: of all large
+/// blocks that have room at once, those whose code and part of B are least together, or else 256 columns
 /// (reads_from_threads). Beyond 60,000 entries, those for more columns without wide blocks are read from
 /// memory (sparsert_streaming.h), and those for 33 to 64 columns, which a warp has whole, in equal pieces of
 /// rows where these are expected to be faster than code (sparsert_pieces.h). A convolution has one pixel a

@@ -12,10 +12,12 @@ namespace weft {
 namespace {
 
 constexpr std::int64_t processors = 132;  ///< of the GPU that the times below were measured on
+constexpr std::int64_t lanes_of_warp = 32, parts_of_multiprocessor = 4;
 constexpr std::array<std::int64_t, 4> rows_tried{8, 16, 32, 64};
 constexpr std::array<std::int64_t, 4> threads_tried{32, 64, 128, 256};
 constexpr std::array<std::int64_t, 5> groups_tried{1, 2, 4, 8, 16};
-constexpr std::int64_t registers_of_loads = 40;  ///< at least, and of their addresses
+constexpr std::int64_t registers_of_loads = 40;      ///< at least, and of their addresses
+constexpr std::int64_t registers_of_far_loads = 48;  ///< the same where code is far away, too
 constexpr std::int64_t registers_of_addresses = 16;
 constexpr double least_of_group = 12;  ///< entries: groups of fewer were not measured
 
@@ -26,12 +28,22 @@ constexpr std::int64_t rows_of_chunks = 64, rows_of_little_code = 128;
 constexpr std::int64_t wide_threads = 512, threads_of_chunks = 256, threads_of_little_code = 128;
 // Of large blocks whose threads read their elements of B, as measured; the sum below was not fitted to them.
 constexpr std::int64_t columns_of_large_blocks = 1'024;
-constexpr std::int64_t few_for_rings = 2'048;  ///< columns; twice as many in blocks that all have room
-constexpr std::int64_t work_without_rings = 100'000'000;  ///< multiply-adds, of up to four times as many
-constexpr std::array<std::int64_t, 2> rows_of_large_blocks{64, 32};
-constexpr std::int64_t threads_of_large_blocks = 256;
+constexpr std::int64_t few_for_rings = 2'048;                 ///< columns
+constexpr std::int64_t columns_without_rings = 7'000;         ///< of blocks that all have room at once
+constexpr std::int64_t work_without_rings = 180'000'000;      ///< multiply-adds, of those
+constexpr std::array<std::int64_t, 2> rows_of_waves{64, 32};  ///< of blocks that have not
+constexpr std::int64_t threads_of_waves = 256;
+constexpr std::array<std::int64_t, 6> rows_of_one_wave{32, 40, 48, 64, 96, 128};
+constexpr std::int64_t entries_of_one_wave = 5'000;
+constexpr std::int64_t least_threads_of_one_wave = 128, most_threads_of_one_wave = 640;
 constexpr double code_of_one_group = 80'000;  ///< bytes of a block; of more, less the farther away B is, two
 constexpr double code_for_bytes_of_dense = 1e-3;
+constexpr double code_of_two_groups = 150'000;
+constexpr std::int64_t few_warps = 6;         ///< of a processor, whose code is better shared if it is far
+constexpr double code_at_hand = 32'768;       ///< bytes of a block
+constexpr double cost_of_code = 0.05e-3;      ///< of a byte of a block
+constexpr double cost_of_far_code = 0.07e-3;  ///< more for one beyond those at hand
+constexpr double cost_of_dense = 0.009e-3;    ///< of a byte of B that a block reads
 constexpr std::int64_t usual_chunk = 32, short_chunk = 16;
 // Of columns of B in registers, as measured.
 constexpr std::int64_t rows_in_turn = 16, threads_of_held = 64;
@@ -63,6 +75,12 @@ std::int64_t rows_of_few(std::int64_t rows) {
       std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(1, rows))));
 }
 
+/// Warps whose registers so many threads take: each of the four parts of a multiprocessor has a quarter of
+/// the registers, and whole warps.
+std::int64_t whole_warps(std::int64_t threads) {
+  return pieces(threads, lanes_of_warp * parts_of_multiprocessor) * parts_of_multiprocessor;
+}
+
 template <std::size_t Count>
 std::vector<std::int64_t> values(std::int64_t knob, const std::array<std::int64_t, Count>& tried) {
   if (knob > 0) return {knob};
@@ -75,11 +93,10 @@ bool fill_wide_blocks(std::int64_t rows, std::int64_t dense_columns) {
   return pieces(rows, rows_of_chunks) * pieces(dense_columns, wide_threads) >= enough_blocks;
 }
 
-bool reads_from_threads(const BakedSize& size) {
-  const std::int64_t all =
-      pieces(size.rows, rows_of_large_blocks.front()) * pieces(size.columns, threads_of_large_blocks);
-  return size.columns <= few_for_rings || (size.columns <= 2 * few_for_rings && all <= processors) ||
-         (size.columns <= 4 * few_for_rings && size.stored * size.columns <= work_without_rings);
+bool reads_from_threads(const BakedSize& size, const Target& target) {
+  if (size.columns <= few_for_rings) return true;
+  return size.columns <= columns_without_rings && size.stored * size.columns <= work_without_rings &&
+         BakedProduct(size, target).cut_of_one_wave();
 }
 
 ChunkedCut chunked_cut(const BakedSize& size, const Target& target, const SparseRtKnobs& knobs) {
@@ -102,7 +119,7 @@ ChunkedCut chunked_cut(const BakedSize& size, const Target& target, const Sparse
   while (knobs.threads == 0 && cut.threads > 64 && !fits()) cut.threads /= 2;
   const std::int64_t columns_of_blocks = pieces(size.columns, cut.threads);
   const bool enough = pieces(size.rows, cut.rows) * columns_of_blocks >= enough_blocks;
-  cut.keeps_busy = enough && !reads_from_threads(size);
+  cut.keeps_busy = enough && !reads_from_threads(size, target);
   cut.rows_first = columns_of_blocks <= most_blocks_along_y && enough;
   return cut;
 }
@@ -121,10 +138,11 @@ std::optional<HeldCut> held_cut(const BakedSize& size, const Target& target) {
 
 std::int64_t resident_blocks(std::int64_t all, const BlockNeeds& each, const Target& target) {
   const std::int64_t bytes = std::max<std::int64_t>(1, each.shared_bytes + target.shared_bytes_reserved);
+  const std::int64_t fitting = target.registers_per_multiprocessor / (lanes_of_warp * each.registers);
+  const std::int64_t warps = fitting / parts_of_multiprocessor * parts_of_multiprocessor;
   const std::int64_t most =
-      std::min({target.registers_per_multiprocessor / (each.threads * each.registers),
-                target.threads_per_multiprocessor / each.threads, target.blocks_per_multiprocessor,
-                target.shared_bytes_per_multiprocessor / bytes});
+      std::min({warps / pieces(each.threads, lanes_of_warp), target.threads_per_multiprocessor / each.threads,
+                target.blocks_per_multiprocessor, target.shared_bytes_per_multiprocessor / bytes});
   return std::clamp<std::int64_t>(pieces(all, processors), 1, std::max<std::int64_t>(1, most));
 }
 
@@ -183,14 +201,57 @@ double BakedProduct::microseconds(const BakedCut& cut) const {
          of_exchange * exchanged;
 }
 
+double BakedProduct::code_of_full_block(const BakedCut& cut) const {
+  const auto rows = static_cast<double>(std::min(cut.rows, size_.rows));
+  const double of_row = static_cast<double>(size_.stored) / std::max(1.0, static_cast<double>(size_.rows));
+  return bytes_of_instruction * (loads(cut) + rows * of_row);
+}
+
+std::int64_t BakedProduct::groups_of_large(const BakedCut& cut) const {
+  const double code = code_of_full_block(cut);
+  const double dense = bytes_of_element * static_cast<double>(size_.inner * size_.columns);
+  if (code > code_of_two_groups) return 4;
+  if (code > code_of_one_group - code_for_bytes_of_dense * dense) return 2;
+  const std::int64_t warps = resident(cut) * pieces(cut.threads, lanes_of_warp);
+  return code > code_at_hand && warps <= few_warps ? 2 : 1;
+}
+
+std::optional<BakedCut> BakedProduct::cut_of_one_wave() const {
+  if (size_.columns < columns_of_large_blocks || size_.stored < entries_of_one_wave) return std::nullopt;
+  std::optional<BakedCut> best;
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::int64_t rows : rows_of_one_wave) {
+    for (std::int64_t threads = least_threads_of_one_wave; threads <= most_threads_of_one_wave;
+         threads += lanes_of_warp) {
+      BakedCut cut{rows, threads, 1};
+      cut.groups = groups_of_large(cut);
+      if (rows > rows_of_few(size_.rows) || !is_possible(cut)) continue;
+      const std::int64_t there = resident(cut), all = blocks(cut);
+      if (all < enough_blocks || all > processors * there) continue;
+      const double code = code_of_full_block(cut);
+      const std::int64_t warps = whole_warps(there * threads_of_block(cut));
+      const std::int64_t of_loads =
+          target_.registers_per_multiprocessor / (warps * lanes_of_warp) - registers_of_sums(cut);
+      const bool far = code > code_at_hand * static_cast<double>(cut.groups);
+      if (of_loads < (far ? registers_of_far_loads : registers_of_loads)) continue;
+      const double dense = bytes_of_element * static_cast<double>(size_.inner * threads);
+      const double cost = static_cast<double>(pieces(all, processors)) *
+                          (cost_of_code * code + cost_of_far_code * std::max(0.0, code - code_at_hand) +
+                           cost_of_dense * dense);
+      if (cost >= least) continue;
+      least = cost;
+      best = cut;
+    }
+  }
+  return best;
+}
+
 std::optional<BakedCut> BakedProduct::large_cut() const {
+  if (const auto cut = cut_of_one_wave()) return cut;
   if (size_.columns < columns_of_large_blocks || size_.stored <= little_code) return std::nullopt;
-  for (const std::int64_t rows : rows_of_large_blocks) {
-    BakedCut cut{rows, threads_of_large_blocks, 1};
-    const double row_blocks = static_cast<double>(pieces(size_.rows, rows));
-    const double code = bytes_of_instruction * (loads(cut) + static_cast<double>(size_.stored) / row_blocks);
-    const double dense = bytes_of_element * static_cast<double>(size_.inner * size_.columns);
-    if (code > code_of_one_group - code_for_bytes_of_dense * dense) cut.groups = 2;
+  for (const std::int64_t rows : rows_of_waves) {
+    BakedCut cut{rows, threads_of_waves, 1};
+    cut.groups = groups_of_large(cut);
     if (blocks(cut) >= enough_blocks && is_possible(cut)) return cut;
   }
   return std::nullopt;

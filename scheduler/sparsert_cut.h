@@ -27,9 +27,9 @@ struct ChunkedCut {
   bool rows_first;  ///< blocks of the same columns of B start beside one another, so that their reads meet
 };
 
-/// Whether there are so few blocks of 256 columns, or so little work, that threads that read B for
-/// themselves, with no barrier between, are faster than rings.
-bool reads_from_threads(const BakedSize& size);
+/// Whether there are so few columns, or so little work for blocks that all have room at once, that threads
+/// that read B for themselves, with no barrier between, are faster than rings.
+bool reads_from_threads(const BakedSize& size, const Target& target);
 /// For many columns, with the knobs' numbers where they are given.
 ChunkedCut chunked_cut(const BakedSize& size, const Target& target, const SparseRtKnobs& knobs);
 /// Each thread keeps its column of B in registers, and makes the results of so many rows, then of the next.
@@ -68,15 +68,22 @@ class BakedProduct {
   /// The cut that takes least, of those with the knobs' numbers where they are given. One is returned even if
   /// none is possible.
   BakedCut cheapest(const SparseRtKnobs& knobs) const;
+  /// Of 1,024 columns and more: large blocks that all have room at once and are for nearly every processor,
+  /// so that the code and the part of B that a processor reads are least together. Nothing where there are
+  /// none.
+  std::optional<BakedCut> cut_of_one_wave() const;
 
  private:
   std::int64_t blocks(const BakedCut& cut) const;
   std::int64_t threads_of_block(const BakedCut& cut) const;
   std::int64_t shared_bytes(const BakedCut& cut) const;
   std::int64_t registers_of_sums(const BakedCut& cut) const;
-  /// Of 1,024 columns and more, where blocks of 256 are for nearly every processor: as many rows as leave it
-  /// so, and two groups where the code of a block is long.
+  /// That of one wave, or blocks of 256 columns for nearly every processor: of as many rows as leave it so.
   std::optional<BakedCut> large_cut() const;
+  /// For one group's cut: the longer the code of a block, the more groups run parts of it at the same time.
+  std::int64_t groups_of_large(const BakedCut& cut) const;
+  /// Bytes, of a block that has all its rows.
+  double code_of_full_block(const BakedCut& cut) const;
   /// Loads of B that a block needs: columns of the weights that have an entry in its rows.
   double loads(const BakedCut& cut) const;
 

@@ -2,9 +2,11 @@
 #include <weft/backends/llvm/analysis.h>
 #include <weft/backends/llvm/pieces.h>
 #include <weft/formats/parallel.h>
+#include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <set>
@@ -123,7 +125,7 @@ class Cutter {
     for (const Piece& piece : pieces) operations += piece.size * operations_of_node;
     parallel_for(std::ssize(pieces), operations, [&](std::int64_t number) {
       const auto i = static_cast<std::size_t>(number);
-      complete(pieces[i], warps_[i]);
+      complete(pieces[i], warps_[i], known_[i]);
     });
     if (std::ranges::any_of(pieces, lacks_registers)) return std::nullopt;
     return body;
@@ -133,6 +135,16 @@ class Cutter {
   std::vector<Stmt> statements;  ///< of the pieces
 
  private:
+  /// The blocks that there are along the dimension whose number the expression is; not known: nothing.
+  ir::Range numbers_of_blocks(const Expr& expr) const {
+    constexpr std::array<const char*, 3> numbers{"block_x", "block_y", "block_z"};
+    const auto* call = expr.as<ir::Call>();
+    for (std::size_t i = 0; call != nullptr && i < numbers.size(); ++i) {
+      const std::int64_t* blocks = ir::integer_value(program_.launch.grid[i]);
+      if (call->instruction == numbers[i] && blocks != nullptr) return {0, *blocks - 1};
+    }
+    return {};
+  }
   /// Whether all threads of a block agree on the value.
   bool is_of_block(const Expr& expr) const {
     bool agree = true;
@@ -156,6 +168,7 @@ class Cutter {
     if (const auto* bound = s.as<ir::Let>()) {
       if (is_of_block(bound->value)) of_block_.insert(bound->name);
       if (is_of_warp(bound->value, of_warp_)) of_warp_.insert(bound->name);
+      values_[bound->name] = numbers_of_blocks(bound->value);
       around_.push_back({bound->name, bound->value, {}});
       Stmt body = walk(bound->body);
       around_.pop_back();
@@ -224,7 +237,7 @@ class Cutter {
     const std::int64_t size = size_of(s);
     const ir::If* chosen = choice(s);
     if (chosen != nullptr && size > limits_.smallest_piece)
-      return ir::if_then(chosen->condition, cut(chosen->then), cut(chosen->otherwise));
+      return ir::if_then(chosen->condition, cut_branch(*chosen, true), cut_branch(*chosen, false));
     Piece piece;
     piece.name = fmt::format("{}_piece_{}", program_.program.name, pieces.size());
     piece.body = s;
@@ -232,12 +245,41 @@ class Cutter {
     piece.around = around_;
     pieces.push_back(std::move(piece));
     warps_.push_back(of_warp_);
+    known_.push_back(known_here());
     statements.push_back(s);
     return s;
   }
+  Stmt cut_branch(const ir::If& choice, bool holds) {
+    const ir::Ranges outside = values_;
+    narrow(values_, choice.condition, holds);
+    Stmt result = cut(holds ? choice.then : choice.otherwise);
+    values_ = outside;
+    return result;
+  }
+  /// Where `variable < number` holds, or does not.
+  static void narrow(ir::Ranges& values, const Expr& condition, bool holds) {
+    const auto* comparison = condition.as<ir::Binary>();
+    if (comparison == nullptr || comparison->op != ir::BinaryOperator::less) return;
+    const auto* variable = comparison->left.as<ir::Variable>();
+    const std::int64_t* number = ir::integer_value(comparison->right);
+    if (variable == nullptr || number == nullptr) return;
+    ir::Range& range = values[variable->name];
+    if (holds) range.maximum = std::min(range.maximum.value_or(*number - 1), *number - 1);
+    if (!holds) range.minimum = std::max(range.minimum.value_or(*number), *number);
+  }
+  ir::Substitution known_here() const {
+    ir::Substitution known;
+    for (const auto& [name, range] : values_) {
+      if (range.minimum && range.minimum == range.maximum) known.emplace(name, ir::integer(*range.minimum));
+    }
+    return known;
+  }
 
-  /// What the piece has to be given. Pieces know nothing of one another.
-  void complete(Piece& piece, const std::set<std::string>& of_warp) const {
+  /// What the piece has to be given. Pieces know nothing of one another, and each has its own numbers of
+  /// blocks: conditions on rows that there are not would each have a branch, into which the compiler moves
+  /// all sums of the row.
+  void complete(Piece& piece, const std::set<std::string>& of_warp, const ir::Substitution& values) const {
+    piece.body = ir::substitute(piece.body, values);
     piece.in_step = is_in_step(piece.body, of_warp);
     const Uses uses(piece.body);
     piece.buffers = uses.buffers();
@@ -262,7 +304,9 @@ class Cutter {
   const PieceLimits& limits_;
   std::set<std::string> of_block_, of_warp_;  ///< variables that are the same in all its threads
   std::vector<ir::Let> around_;
+  ir::Ranges values_;                         ///< of variables, where the walk is
   std::vector<std::set<std::string>> warps_;  ///< of_warp_ where each piece stands
+  std::vector<ir::Substitution> known_;       ///< variables that have one value there
   std::map<const ir::StmtNode*, std::int64_t> sizes_;
 };
 

@@ -77,6 +77,18 @@ TEST(PiecedKernels, ProductsWithAndWithoutGroups) {
                  6);
 }
 
+// Where rows of the last block are missing, a piece has no branch for them: its block is known.
+TEST(PiecedKernels, PiecesKnowTheirRows) {
+  const Schedule schedule =
+      sparsert(spmm_algorithm(30, 40, 64, DType::f32), weights_of(30, 40, 0.8), target_named("sm_80"),
+               {.form = SparseRtForm::baked, .rows = 8, .threads = 32, .groups = 1});
+  const auto pieced = make_in_pieces(as_ptx(schedule).lowered(), schedule.target(), false, cut_all);
+  ASSERT_TRUE(pieced.has_value());
+  const std::size_t first = pieced->ptx.find("\n.visible .func "), entry = pieced->ptx.find(".entry");
+  ASSERT_LT(first, entry);
+  EXPECT_EQ(pieced->ptx.substr(first, entry - first).find("setp"), std::string::npos);
+}
+
 TEST(PiecedKernels, Convolutions) {
   const Convolution c{.channels = 5, .filters = 12, .image = {9, 8}, .filter = {3, 3}, .pad = {1, 1}};
   WeightMatrix matrix = synthetic_layer({.rows = 12, .columns = 45, .sparsity = 0.7, .seed = 2});
