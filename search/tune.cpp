@@ -163,7 +163,11 @@ class Tuner {
       result_.best = record;
     }
     const Candidate* candidate = candidates_.find(record.recipe, record.config);
-    if (candidate == nullptr) return;
+    if (candidate == nullptr) {
+      // It is none of those that are left to try.
+      status().limit = std::min(options_.trials, status().limit + 1);
+      return;
+    }
     candidates_.take(*candidate);
     candidates_.learn(*candidate, time);
   }

@@ -50,7 +50,7 @@ class Product {
             {"columns", {0, 1, 2, 4, 8, 16}},
             {"order", {0, given, dealt}},
             {"rows", row_values},
-            {"threads", {32, 64, 128, 256, 512, 1024}},
+            {"threads", {32, 64, 128, 160, 192, 224, 256, 288, 320, 416, 512, 1024}},
             {"groups", {1, 2, 4, 8, 16}}};
   }
 
@@ -85,7 +85,7 @@ class Product {
   }
 
  private:
-  static inline const std::vector<std::int64_t> row_values{0, 1, 2, 4, 8, 16, 32, 64, 128};
+  static inline const std::vector<std::int64_t> row_values{0, 1, 2, 4, 8, 16, 32, 40, 48, 64, 96, 128};
 
   Expr code() const { return is(baked); }
   Expr chunked() const { return code() && ir::integer(0) < v("chunk"); }
@@ -95,6 +95,9 @@ class Product {
     return ir::integer(baked) < v("form") && unary(ir::UnaryOperator::logical_not, is(row_per_warp));
   }
   Expr together() const { return ir::integer(warp_size) / ir::maximum(v("lanes"), 1); }
+
+  /// Where there are enough columns and entries for large blocks of which every processor gets one or two.
+  bool has_large_blocks() const { return 1'024 <= columns() && columns() <= 8'192 && 5'000 <= stored(); }
 
   void choices(Conditions& list) const {
     const auto only = [&](const char* knob, const Expr& has, const char* text) {
@@ -110,6 +113,10 @@ class Product {
     only("depth", chunked(), "buffers for chunks of B");
     only("parts", shares_rows(), "blocks that share the rows, where entries stream or rows are in pieces");
     only("order", code(), "an order of rows, which baked code has");
+    list.where(unary(ir::UnaryOperator::logical_not, unchunked()));
+    list.nothing("threads of large blocks", "threads that are no power of two, which code without chunks has",
+                 ir::integer(1024) % v("threads"));
+    list.everywhere();
     const Expr from_memory = ir::integer(baked) < v("form");
     only("places", from_memory, "entries read at a time, where they are read");
     only("lanes", from_memory && v("form") < ir::integer(in_pieces),
@@ -209,6 +216,25 @@ class Product {
                  stored(), 150'000);
     list.at_most("few rows", "accumulators of a thread", "rows", 8, v("rows"));
     list.where(unchunked());
+    list.at_most("rows there are", "rows of a block", "rows", v("rows"),
+                 std::max<std::int64_t>(8, 2 * weights_.rows - 1));
+    return has_large_blocks() ? large_blocks(list) : small_blocks(list);
+  }
+
+  /// All have room at once, and nearly every processor has one.
+  void large_blocks(Conditions& list) const {
+    const Expr entries = ir::integer(stored()) / row_blocks() / v("groups");
+    list.at_most("large blocks", "blocks that keep the device busy", "blocks", 90, blocks());
+    list.at_most("large blocks (2)", "blocks that have room at once", "blocks", blocks(), 528);
+    list.at_most("rows of large blocks", "rows of a block", "rows", 32, v("rows"));
+    list.at_most("threads of large blocks (2)", "threads of one group", "threads", 128, v("threads"));
+    list.at_most("threads of large blocks (3)", "threads of a block", "threads", v("groups") * v("threads"),
+                 640);
+    list.at_most("groups of large blocks", "groups that share a sum", "groups", v("groups"), 4);
+    list.at_most("code of a large group", "entries of a group", "entries", entries, 8'000);
+  }
+
+  void small_blocks(Conditions& list) const {
     const Expr entries = ir::integer(stored()) / row_blocks() / v("groups");
     list.at_most("blocks", "blocks that keep the device busy", "blocks", 60, blocks());
     list.at_most("warps", "warps that keep the device busy", "warps", 260,
@@ -216,8 +242,6 @@ class Product {
     list.at_most("code of a group", "entries of a group", "entries", entries, 900);
     list.at_most("share of a group", "entries of a group, where there are several", "entries",
                  ir::minimum(v("groups") - 1, 1) * 24, entries);
-    list.at_most("rows there are", "rows of a block", "rows", v("rows"),
-                 std::max<std::int64_t>(8, 2 * weights_.rows - 1));
     list.at_most("rows", "rows of a block without chunks", "rows", v("rows"), 64);
     if (columns() >= 5'000) {
       list.at_most("wide blocks", "groups, where there are many columns", "groups", v("groups"), 1);

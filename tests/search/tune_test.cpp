@@ -196,6 +196,22 @@ TEST_F(Tuning, GoesOnWhereItWas) {
   EXPECT_EQ(file.records().size(), 12U);
 }
 
+TEST_F(Tuning, TrialsOfOtherPointsLeaveRoomForThese) {
+  TrialProblem problem = small_problem();
+  const Target& target = target_named("sm_90a");
+  const std::vector<Space> spaces = spaces_for(problem.what, target);
+  TuneOptions options = options_for(Measure::model);
+  options.strategy = Strategy::feasible;
+  options.limits = {{"form", {"baked"}}, {"chunk", {"0"}}, {"rows", {"8"}}, {"groups", {"1"}}};
+  RecordFile file(path(), RecordFile::Mode::append);
+  const std::int64_t others = tune(problem, spaces, target, file, options).status.trials;
+  options.limits.at("rows") = {"16"};
+  const TuneResult result = tune(problem, spaces, target, file, options);
+  EXPECT_GT(result.points, 0U);
+  EXPECT_EQ(result.status.trials,
+            std::min(options.trials, others + static_cast<std::int64_t>(result.points)));
+}
+
 TEST_F(Tuning, TheBestOfALikeProblemIsTheIncumbent) {
   TrialProblem problem = small_problem();
   const Target& target = target_named("sm_90a");
