@@ -216,6 +216,21 @@ std::int64_t BakedProduct::groups_of_large(const BakedCut& cut) const {
   return code > code_at_hand && warps <= few_warps ? 2 : 1;
 }
 
+std::optional<double> BakedProduct::cost_of_one_wave(const BakedCut& cut) const {
+  if (cut.rows > rows_of_few(size_.rows) || !is_possible(cut)) return std::nullopt;
+  const std::int64_t there = resident(cut), all = blocks(cut);
+  if (all < enough_blocks || all > processors * there) return std::nullopt;
+  const double code = code_of_full_block(cut);
+  const std::int64_t threads = whole_warps(there * threads_of_block(cut)) * lanes_of_warp;
+  const std::int64_t of_loads = target_.registers_per_multiprocessor / threads - registers_of_sums(cut);
+  const bool far = code > code_at_hand * static_cast<double>(cut.groups);
+  if (of_loads < (far ? registers_of_far_loads : registers_of_loads)) return std::nullopt;
+  const double dense = bytes_of_element * static_cast<double>(size_.inner * cut.threads);
+  return static_cast<double>(pieces(all, processors)) *
+         (cost_of_code * code + cost_of_far_code * std::max(0.0, code - code_at_hand) +
+          cost_of_dense * dense);
+}
+
 std::optional<BakedCut> BakedProduct::cut_of_one_wave() const {
   if (size_.columns < columns_of_large_blocks || size_.stored < entries_of_one_wave) return std::nullopt;
   std::optional<BakedCut> best;
@@ -225,21 +240,9 @@ std::optional<BakedCut> BakedProduct::cut_of_one_wave() const {
          threads += lanes_of_warp) {
       BakedCut cut{rows, threads, 1};
       cut.groups = groups_of_large(cut);
-      if (rows > rows_of_few(size_.rows) || !is_possible(cut)) continue;
-      const std::int64_t there = resident(cut), all = blocks(cut);
-      if (all < enough_blocks || all > processors * there) continue;
-      const double code = code_of_full_block(cut);
-      const std::int64_t warps = whole_warps(there * threads_of_block(cut));
-      const std::int64_t of_loads =
-          target_.registers_per_multiprocessor / (warps * lanes_of_warp) - registers_of_sums(cut);
-      const bool far = code > code_at_hand * static_cast<double>(cut.groups);
-      if (of_loads < (far ? registers_of_far_loads : registers_of_loads)) continue;
-      const double dense = bytes_of_element * static_cast<double>(size_.inner * threads);
-      const double cost = static_cast<double>(pieces(all, processors)) *
-                          (cost_of_code * code + cost_of_far_code * std::max(0.0, code - code_at_hand) +
-                           cost_of_dense * dense);
-      if (cost >= least) continue;
-      least = cost;
+      const std::optional<double> cost = cost_of_one_wave(cut);
+      if (!cost || *cost >= least) continue;
+      least = *cost;
       best = cut;
     }
   }

@@ -80,6 +80,9 @@ class BakedProduct {
   std::int64_t registers_of_sums(const BakedCut& cut) const;
   /// That of one wave, or blocks of 256 columns for nearly every processor: of as many rows as leave it so.
   std::optional<BakedCut> large_cut() const;
+  /// Of a cut whose blocks all have room at once and are for nearly every processor: what it costs, in no
+  /// unit. Nothing for others.
+  std::optional<double> cost_of_one_wave(const BakedCut& cut) const;
   /// For one group's cut: the longer the code of a block, the more groups run parts of it at the same time.
   std::int64_t groups_of_large(const BakedCut& cut) const;
   /// Bytes, of a block that has all its rows.
