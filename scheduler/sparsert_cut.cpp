@@ -33,9 +33,7 @@ constexpr std::int64_t columns_without_rings = 7'000;         ///< of blocks tha
 constexpr std::int64_t work_without_rings = 180'000'000;      ///< multiply-adds, of those
 constexpr std::array<std::int64_t, 2> rows_of_waves{64, 32};  ///< of blocks that have not
 constexpr std::int64_t threads_of_waves = 256;
-constexpr std::array<std::int64_t, 6> rows_of_one_wave{32, 40, 48, 64, 96, 128};
 constexpr std::int64_t entries_of_one_wave = 5'000;
-constexpr std::int64_t least_threads_of_one_wave = 128, most_threads_of_one_wave = 640;
 constexpr double code_of_one_group = 80'000;  ///< bytes of a block; of more, less the farther away B is, two
 constexpr double code_for_bytes_of_dense = 1e-3;
 constexpr double code_of_two_groups = 150'000;
@@ -235,9 +233,8 @@ std::optional<BakedCut> BakedProduct::cut_of_one_wave() const {
   if (size_.columns < columns_of_large_blocks || size_.stored < entries_of_one_wave) return std::nullopt;
   std::optional<BakedCut> best;
   double least = std::numeric_limits<double>::infinity();
-  for (const std::int64_t rows : rows_of_one_wave) {
-    for (std::int64_t threads = least_threads_of_one_wave; threads <= most_threads_of_one_wave;
-         threads += lanes_of_warp) {
+  for (const std::int64_t rows : rows_of_large_blocks) {
+    for (const std::int64_t threads : threads_of_large_blocks) {
       BakedCut cut{rows, threads, 1};
       cut.groups = groups_of_large(cut);
       const std::optional<double> cost = cost_of_one_wave(cut);

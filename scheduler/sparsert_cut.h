@@ -4,6 +4,7 @@
 #include <weft/scheduler/sparsert.h>
 #include <weft/scheduler/target.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -19,6 +20,11 @@ struct BakedSize {
 struct BakedCut {
   std::int64_t rows = 64, threads = 64, groups = 1;
 };
+
+/// Rows of a block, and threads of one of its groups, among which cut_of_one_wave chooses.
+inline constexpr std::array<std::int64_t, 6> rows_of_large_blocks{32, 40, 48, 64, 96, 128};
+inline constexpr std::array<std::int64_t, 17> threads_of_large_blocks{
+    128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448, 480, 512, 544, 576, 608, 640};
 
 /// The same with B in `depth` buffers of `chunk` rows in shared memory, one instruction stream a block.
 struct ChunkedCut {

@@ -3,6 +3,7 @@
 #include <weft/scheduler/recipe_parts.h>
 #include <weft/scheduler/resource_constraints.h>
 #include <weft/scheduler/sparsert_convolution.h>
+#include <weft/scheduler/sparsert_cut.h>
 #include <weft/search/spaces/conditions.h>
 #include <weft/search/spaces/packed.h>
 #include <weft/search/spaces/recipe_knobs.h>
@@ -10,6 +11,7 @@
 #include <weft/search/spaces/sparsert_image.h>
 
 #include <algorithm>
+#include <span>
 
 namespace weft {
 namespace {
@@ -25,6 +27,14 @@ Expr v(const char* knob) {
 }
 Expr is(std::int64_t form) {
   return ir::equal(v("form"), form);
+}
+
+/// Both, in order.
+std::vector<std::int64_t> with(std::vector<std::int64_t> values, std::span<const std::int64_t> more) {
+  values.insert(values.end(), more.begin(), more.end());
+  std::ranges::sort(values);
+  values.erase(std::ranges::unique(values).begin(), values.end());
+  return values;
 }
 
 /// The knobs of a product and what they come to. A knob that a form does not have is 0.
@@ -50,7 +60,7 @@ class Product {
             {"columns", {0, 1, 2, 4, 8, 16}},
             {"order", {0, given, dealt}},
             {"rows", row_values},
-            {"threads", {32, 64, 128, 160, 192, 224, 256, 288, 320, 416, 512, 1024}},
+            {"threads", with({32, 64, 128, 256, 512, 1024}, threads_of_large_blocks)},
             {"groups", {1, 2, 4, 8, 16}}};
   }
 
@@ -85,7 +95,8 @@ class Product {
   }
 
  private:
-  static inline const std::vector<std::int64_t> row_values{0, 1, 2, 4, 8, 16, 32, 40, 48, 64, 96, 128};
+  static inline const std::vector<std::int64_t> row_values =
+      with({0, 1, 2, 4, 8, 16, 32, 64, 128}, rows_of_large_blocks);
 
   Expr code() const { return is(baked); }
   Expr chunked() const { return code() && ir::integer(0) < v("chunk"); }

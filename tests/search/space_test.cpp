@@ -9,6 +9,7 @@
 #include <weft/scheduler/points.h>
 #include <weft/scheduler/resources_problem.h>
 #include <weft/scheduler/shfl_bw.h>
+#include <weft/scheduler/sparsert_cut.h>
 #include <weft/scheduler/v_n_m.h>
 #include <weft/search/measure/structured_weights.h>
 #include <weft/search/problems.h>
@@ -16,6 +17,7 @@
 #include <weft/search/space.h>
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 #include <functional>
 #include <memory>
@@ -113,6 +115,27 @@ TEST(Space, TheUsualPointMakesWhatTheRecipeMakesUnasked) {
   }
   EXPECT_EQ(space_of("sparsert", unstructured_problem(64, 64, 256), target_named("sm_80")).usual(),
             std::nullopt);
+}
+
+TEST(Space, HasTheLargeBlocksOfTheRecipe) {
+  const Target& target = target_named("sm_90a");
+  for (const auto& [rows, inner, columns] : std::vector<std::array<std::int64_t, 3>>{
+           {256, 1024, 6272}, {512, 2048, 1568}, {2048, 512, 1568}, {512, 256, 6272}, {1024, 512, 1568}}) {
+    const SpaceProblem problem = unstructured_problem(rows, inner, columns);
+    const std::optional<BakedCut> cut =
+        BakedProduct({rows, inner, problem.matrix->stored(), columns, 4}, target).cut_of_one_wave();
+    ASSERT_TRUE(cut);
+    SCOPED_TRACE(testing::PrintToString(std::vector{cut->rows, cut->threads, cut->groups}));
+    const Points points = space_of("sparsert", problem, target).worth_trying();
+    bool found = false;
+    for (std::size_t i = 0; i < points.size() && !found; ++i) {
+      const KnobValues point = points[i];
+      found = point.at("form") == static_cast<std::int64_t>(SparseRtForm::baked) && point.at("chunk") == 0 &&
+              point.at("rows") == cut->rows && point.at("threads") == cut->threads &&
+              point.at("groups") == cut->groups;
+    }
+    EXPECT_TRUE(found) << points.size();
+  }
 }
 
 TEST(Space, OfASchedule) {
