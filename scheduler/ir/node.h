@@ -313,8 +313,9 @@ Expr exclusive_or(Expr a, Expr b);
 /// ceil(a / b) for a >= 0, b > 0.
 Expr ceil_divide(const Expr& a, const Expr& b);
 
-/// The value of an integer or boolean constant, if it is one.
+/// The value of an integer or boolean constant, if it is one. It lies in the expression.
 const std::int64_t* integer_value(const Expr& expr);
+const std::int64_t* integer_value(Expr&& expr) = delete;
 /// Same tree, node by node.
 bool same(const Expr& a, const Expr& b);
 

@@ -227,7 +227,8 @@ class Operation {
       Expr sum = number(0);
       for (std::size_t i = 0; i < load.indices.size(); ++i)
         sum = sum + rewriter(load.indices[i]) * load.buffer->strides[i];
-      const std::int64_t* value = ir::integer_value(ir::simplify(sum, {}));
+      const Expr simple = ir::simplify(sum, {});
+      const std::int64_t* value = ir::integer_value(simple);
       internal_check(value != nullptr, "the place of " + load.buffer->name + " is no constant");
       return *value;
     };

@@ -112,7 +112,8 @@ class BlockNest {
         const auto* variable = e.as<ir::Variable>();
         return variable == nullptr ? e : ir::integer(variable->name == nest_.columns.name ? column : 0);
       };
-      const std::int64_t* value = ir::integer_value(ir::simplify(rewriter(right.indices.back()), {}));
+      const Expr simple = ir::simplify(rewriter(right.indices.back()), {});
+      const std::int64_t* value = ir::integer_value(simple);
       return value == nullptr ? -1 : *value;
     };
     const std::int64_t* stride = ir::integer_value(right.buffer->strides.back());

@@ -91,8 +91,22 @@ std::vector<pid_t> processes_of_session(pid_t session) {
   return found;
 }
 
+/// Whether a sanitizer is compiled in whose own memory is beyond any limit.
+constexpr bool has_shadow_memory() {
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  return true;
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return true;
+#else
+  return false;
+#endif
+}
+
 void limit_memory(std::uint64_t bytes) {
-  if (bytes == 0) return;
+  if (bytes == 0 || has_shadow_memory()) return;
   const rlimit limit{bytes, bytes};
   setrlimit(RLIMIT_DATA, &limit);
 }

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "formats/generated_matrices.h"
+#include "support/sanitizers.h"
 
 namespace weft {
 namespace {
@@ -187,9 +188,10 @@ TEST(PruneTwoOfFour, MatricesOfEveryKind) {
 }
 
 TEST(PruneTwoOfFour, ALargeLayerTakesSeconds) {
-#if !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if !defined(__OPTIMIZE__)
   GTEST_SKIP() << "[SKIP] not an optimized build";
 #else
+  if (under_sanitizer) GTEST_SKIP() << "[SKIP] slowed by a sanitizer";
   const WeightMatrix weights = unlike(4096, 4096);
   for (const Format& format : {two_four, v_n_m(64, 16), v_n_m(16, 20), v_n_m(64, 32), v_n_m(64, 100)}) {
     // Of all threads together, so that what else the machine does counts for nothing: 30 s on two cores.

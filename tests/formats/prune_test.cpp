@@ -14,6 +14,7 @@
 #include <set>
 
 #include "formats/generated_matrices.h"
+#include "support/sanitizers.h"
 
 namespace weft {
 namespace {
@@ -478,9 +479,10 @@ TEST(Prune, RefusesBadScoresAndWeights) {
 }
 
 TEST(Prune, ALargeLayerTakesSeconds) {
-#if !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if !defined(__OPTIMIZE__)
   GTEST_SKIP() << "[SKIP] not an optimized build";
 #else
+  if (under_sanitizer) GTEST_SKIP() << "[SKIP] slowed by a sanitizer";
   const WeightMatrix weights = trained_like(4096, 4096);
   for (const std::int64_t v : {64, 16}) {
     // Of all threads together, so that what else the machine does counts for nothing: 30 s on two cores.

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "backends/llvm/programs.h"
+#include "support/sanitizers.h"
 
 namespace weft::testing {
 namespace {
@@ -80,22 +81,8 @@ TEST(ThreadPool, LoopsInsideLoopsRunToo) {
   for (const auto& n : counts.counts) EXPECT_EQ(n, 1);
 }
 
-/// Whether the thread sanitizer is compiled in.
-constexpr bool under_thread_sanitizer() {
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-  return true;
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-  return true;
-#else
-  return false;
-#endif
-}
-
 TEST(ThreadPool, WorksInAForkedChild) {
-  if (under_thread_sanitizer()) GTEST_SKIP() << "[SKIP] its runtime starts no threads in a forked child";
+  if (under_thread_sanitizer) GTEST_SKIP() << "[SKIP] its runtime starts no threads in a forked child";
   Counts counts(100);
   ThreadPool::shared().run(0, 100, 2, ThreadPool::Sharing::on_demand, count, &counts);
   const pid_t child = fork();

@@ -48,7 +48,8 @@ TEST(Swizzle, IsTheSameInProgramsAndFormats) {
       for (std::int64_t r = 0; r < rows; ++r) {
         for (std::int64_t c = 0; c < columns; ++c) {
           const ir::Expr offset = ir::offset_of(*buffer, {r, c});
-          const std::int64_t* place = ir::integer_value(ir::swizzled(*buffer, offset));
+          const ir::Expr swizzled = ir::swizzled(*buffer, offset);
+          const std::int64_t* place = ir::integer_value(swizzled);
           ASSERT_NE(place, nullptr);
           ASSERT_EQ(*place, swizzled_place(r * columns + c, size_of(dtype), swizzle));
         }

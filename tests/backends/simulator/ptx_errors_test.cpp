@@ -8,6 +8,8 @@
 #include <random>
 #include <sstream>
 
+#include "support/sanitizers.h"
+
 namespace weft::simulator::ptx {
 namespace {
 
@@ -195,17 +197,7 @@ std::string repeated(const std::string& unit, std::size_t bytes) {
 }
 
 constexpr std::size_t ten_megabytes = 10'000'000;
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(undefined_behavior_sanitizer)
-#define WEFT_CHECKED_EVERYWHERE 1
-#endif
-#endif
-#if defined(WEFT_CHECKED_EVERYWHERE) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr double enough_seconds = 300;
-#else
-constexpr double enough_seconds = 10;  // half a second where nothing else runs
-#endif
+constexpr double enough_seconds = under_sanitizer ? 300 : 10;  // half a second where nothing else runs
 
 TEST(PtxTime, TenMegabytesOfOneBlock) {
   const std::string code =
