@@ -1,22 +1,32 @@
 #include <weft/backends/arguments.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/sparse_tensor.h>
+#include <weft/formats/suggestion.h>
+#include <weft/scheduler/check_weights.h>
 
 #include <algorithm>
+#include <limits>
 #include <ranges>
+#include <string_view>
+#include <vector>
 
 namespace weft {
 namespace {
 
-/// Elements from the first to the last of a strided operand.
-std::int64_t span_of(const Operand& operand, const std::map<std::string, std::int64_t>& sizes) {
-  std::int64_t last = 0;
+using Sizes = std::map<std::string, std::int64_t>;
+
+/// Elements from the first to the last of a strided operand, or the most that there are.
+std::int64_t span_of(const Operand& operand, const Sizes& sizes) {
+  std::int64_t elements = 1;
   for (std::size_t i = 0; i < operand.shape.size(); ++i) {
     const Extent& extent = operand.shape[i];
     const std::int64_t size = extent.is_static() ? extent.value : sizes.at(extent.name);
-    last += (size - 1) * operand.strides[i];
+    std::int64_t reach = 0;
+    if (__builtin_mul_overflow(size - 1, operand.strides[i], &reach) ||
+        __builtin_add_overflow(elements, reach, &elements))
+      return std::numeric_limits<std::int64_t>::max();
   }
-  return last + 1;
+  return elements;
 }
 
 /// Same format, and arrays and levels that differ in numbers of entries alone.
@@ -38,13 +48,42 @@ bool is_packed_like(const SparseTensor& given, const SparseTensor& example) {
          given.value_order().swizzle == example.value_order().swizzle;
 }
 
+/// How weights are packed, with the shapes in which packings of one format differ.
+std::string packing_text(const SparseTensor& weights) {
+  std::string text = std::string(name_of(weights.dtype())) + " in " + weights.format().text();
+  for (const SparseTensor::NamedArray& each : weights.arrays()) {
+    std::string sizes;
+    for (const std::int64_t size : each.array.shape())
+      sizes += (sizes.empty() ? "[" : ", ") + std::to_string(size);
+    text += ", " + each.name + " " + sizes + "]";
+  }
+  return text;
+}
+
 std::string shape_text(const Operand& operand) {
   std::string text;
   for (const Extent& extent : operand.shape) text += (text.empty() ? "[" : ", ") + extent.text();
   return text + "]";
 }
 
-void check_shape(const Operand& operand, const Array& array, std::map<std::string, std::int64_t>& sizes) {
+/// Notes the size of a dimension, which others of that name have to have too.
+void learn(Sizes& sizes, const Extent& extent, std::int64_t size, const std::string& of) {
+  if (size < 1)
+    throw UserError({of + " is empty", {}, extent.name + " = " + std::to_string(size), "at least 1"});
+  if (size % extent.multiple != 0)
+    throw UserError({of + " does not have a size of this kernel",
+                     {},
+                     extent.name + " = " + std::to_string(size),
+                     "a multiple of " + std::to_string(extent.multiple)});
+  const auto [known, is_new] = sizes.emplace(extent.name, size);
+  if (is_new || known->second == size) return;
+  throw UserError({of + " and the operands before it disagree about " + extent.name,
+                   {},
+                   extent.name + " = " + std::to_string(size),
+                   extent.name + " = " + std::to_string(known->second) + ", as in these"});
+}
+
+void check_shape(const Operand& operand, const Array& array, Sizes& sizes) {
   const UserError wrong({"operand " + operand.name + " has another shape",
                          {},
                          text_of_shape(array.shape()),
@@ -52,80 +91,152 @@ void check_shape(const Operand& operand, const Array& array, std::map<std::strin
   if (array.shape().size() != operand.shape.size()) throw wrong;
   for (std::size_t i = 0; i < operand.shape.size(); ++i) {
     const Extent& extent = operand.shape[i];
-    const std::int64_t size = array.shape()[i];
-    if (extent.is_static() && size != extent.value) throw wrong;
-    if (extent.is_static()) continue;
-    if (size % extent.multiple != 0) {
-      throw UserError({"operand " + operand.name + " does not have a size of this kernel",
-                       {},
-                       extent.name + " = " + std::to_string(size),
-                       "a multiple of " + std::to_string(extent.multiple)});
-    }
-    const auto [known, is_new] = sizes.emplace(extent.name, size);
-    if (!is_new && known->second != size) {
-      throw UserError({"operands disagree about " + extent.name, "operand " + operand.name,
-                       std::to_string(size),
-                       std::to_string(known->second) + ", as in the operands before it"});
-    }
-    if (size < 1) {
-      throw UserError({"operand " + operand.name + " is empty",
-                       {},
-                       text_of_shape(array.shape()),
-                       extent.name + " of at least 1"});
-    }
+    if (extent.is_static() && array.shape()[i] != extent.value) throw wrong;
+    if (!extent.is_static()) learn(sizes, extent, array.shape()[i], "operand " + operand.name);
   }
 }
 
-}  // namespace
+/// Sizes that weights have. A filter [F, C, R, S] may also be packed as the matrix F x CRS, and be multiplied
+/// as one.
+void check_weights(const Operand& operand, const SparseTensor& weights, Sizes& sizes) {
+  const bool is_alike = operand.shape.size() == weights.shape().size();
+  const std::vector<std::int64_t> as_matrix{weights.rows(), weights.columns()};
+  const std::vector<std::int64_t>& shape = is_alike ? weights.shape() : as_matrix;
+  for (std::size_t i = 0; i < operand.shape.size(); ++i) {
+    const Extent& extent = operand.shape[i];
+    const bool is_told = is_alike || operand.shape.size() == as_matrix.size();
+    if (extent.is_static() && (!is_told || shape[i] == extent.value)) continue;
+    if (!is_told || extent.is_static())
+      throw UserError({"the weights of " + operand.name + " have another shape",
+                       {},
+                       text_of_shape(weights.shape()),
+                       shape_text(operand)});
+    learn(sizes, extent, shape[i], "the sparse operand " + operand.name);
+  }
+}
 
-std::map<std::string, std::int64_t> check_arguments(const Algorithm& algorithm, const Arguments& arguments) {
-  std::map<std::string, std::int64_t> sizes;
-  for (const bool strided : {false, true}) {
-    for (const Operand& operand : algorithm.operands) {
-      if (operand.storage == Storage::sparse || operand.strides.empty() == strided) continue;
-      const auto found = arguments.tensors.find(operand.name);
-      if (found == arguments.tensors.end() || found->second == nullptr) {
-        throw UserError({"operand " + operand.name + " is not given", algorithm.text(), "nothing",
-                         "an array of " + std::string(name_of(operand.dtype)) + " " + shape_text(operand)});
-      }
-      const Array& array = *found->second;
-      if (array.dtype() != operand.dtype) {
-        throw UserError({"operand " + operand.name + " has another element type",
-                         {},
-                         std::string(name_of(array.dtype())),
-                         std::string(name_of(operand.dtype))});
-      }
-      if (!strided) {
-        check_shape(operand, array, sizes);
-      } else if (const std::int64_t span = span_of(operand, sizes); array.size() < span) {
-        throw UserError({"operand " + operand.name + " is too small for its strides",
-                         {},
-                         std::to_string(array.size()) + " elements",
-                         "at least " + std::to_string(span)});
-      }
-    }
+/// Throws UserError for the first name of `given` that is none of `known`, which are called `kind`.
+template <class Value>
+void refuse_unknown(const std::map<std::string, Value>& given, const std::vector<std::string_view>& known,
+                    const std::string& kind, const Algorithm& algorithm) {
+  for (const auto& [name, value] : given) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    std::string accepted;
+    for (const std::string_view one : known) accepted += (accepted.empty() ? "" : ", ") + std::string(one);
+    const Operand* sparse = algorithm.sparse_operand();
+    const bool is_weights = sparse != nullptr && sparse->name == name;
+    const std::string packed = "; the weights of " + name + " are packed into the schedule" +
+                               (algorithm.takes_any_weights() ? ", or given as Arguments::weights" : "");
+    throw UserError(
+        {is_weights ? "the sparse operand is given as an array"
+                    : "the algorithm has no " + kind + " of that name",
+         algorithm.text(), name,
+         (accepted.empty() ? "none" : accepted) + (is_weights ? packed : did_you_mean(name, known))});
+  }
+}
+
+void refuse_unknown(const Algorithm& algorithm, const Arguments& arguments) {
+  std::vector<std::string_view> operands;
+  for (const Operand& operand : algorithm.operands) {
+    if (operand.storage == Storage::dense) operands.push_back(operand.name);
+  }
+  refuse_unknown(arguments.tensors, operands, "dense operand", algorithm);
+  refuse_unknown(arguments.scalars, {algorithm.scalars.begin(), algorithm.scalars.end()}, "scalar",
+                 algorithm);
+}
+
+const Array& array_of(const Operand& operand, const Algorithm& algorithm, const Arguments& arguments) {
+  const auto found = arguments.tensors.find(operand.name);
+  const bool is_named = found != arguments.tensors.end();
+  if (!is_named || found->second == nullptr)
+    throw UserError({"operand " + operand.name + " is not given", algorithm.text(),
+                     is_named ? "a null pointer" : "nothing",
+                     "an array of " + std::string(name_of(operand.dtype)) + " " + shape_text(operand)});
+  if (found->second->dtype() != operand.dtype)
+    throw UserError({"operand " + operand.name + " has another element type",
+                     {},
+                     std::string(name_of(found->second->dtype())),
+                     std::string(name_of(operand.dtype))});
+  return *found->second;
+}
+
+Sizes checked(const Algorithm& algorithm, const SparseTensor* weights, const Arguments& arguments) {
+  require_sizes_from_launch(algorithm);
+  refuse_unknown(algorithm, arguments);
+  Sizes sizes;
+  for (const Operand& operand : algorithm.operands) {
+    if (operand.storage == Storage::dense && operand.strides.empty())
+      check_shape(operand, array_of(operand, algorithm, arguments), sizes);
+  }
+  if (const Operand* sparse = algorithm.sparse_operand(); sparse != nullptr && weights != nullptr)
+    check_weights(*sparse, *weights, sizes);
+  for (const Operand& operand : algorithm.operands) {
+    if (operand.strides.empty()) continue;
+    const Array& array = array_of(operand, algorithm, arguments);
+    const std::int64_t span = span_of(operand, sizes);
+    if (array.size() >= span) continue;
+    throw UserError({"operand " + operand.name + " is too small for its strides",
+                     {},
+                     std::to_string(array.size()) + " elements",
+                     "at least " + std::to_string(span)});
   }
   for (const std::string& scalar : algorithm.scalars) {
     if (arguments.scalars.count(scalar) != 0) continue;
-    throw UserError({"scalar " + scalar + " is not given", algorithm.text(), "nothing", "a number"});
+    throw UserError({"scalar " + scalar + " is not given", algorithm.text(), "nothing",
+                     "a number: {\"" + scalar + "\", 1.0}"});
   }
   return sizes;
 }
 
-const SparseTensor* weights_of(const Algorithm& algorithm, const SparseTensor* example,
-                               const Arguments& arguments) {
+const SparseTensor* chosen_weights(const Algorithm& algorithm, const SparseTensor* example,
+                                   const Arguments& arguments) {
   const SparseTensor* given = arguments.weights.get();
   if (given == nullptr || given == example) return example;
   if (example == nullptr || !algorithm.takes_any_weights()) {
     throw UserError({"the kernel was made for other weights", algorithm.text(), given->format().text(),
                      "weights of its own: no size of its sparse operand is given at launch"});
   }
+  weft::check_weights(algorithm, given);
   if (!is_packed_like(*given, *example)) {
     throw UserError({"the weights are not packed as the kernel reads them", algorithm.text(),
-                     std::string(name_of(given->dtype())) + " in " + given->format().text(),
-                     std::string(name_of(example->dtype())) + " in " + example->format().text()});
+                     packing_text(*given), packing_text(*example)});
   }
   return given;
+}
+
+}  // namespace
+
+Sizes check_arguments(const Algorithm& algorithm, const SparseTensor* weights, const Arguments& arguments,
+                      std::source_location place) {
+  return user_call(place, [&] { return checked(algorithm, weights, arguments); });
+}
+
+void require_sizes_from_launch(const Algorithm& algorithm) {
+  const auto has = [](const Operand& operand, const std::string& size) {
+    return std::ranges::find(operand.shape, size, &Extent::name) != operand.shape.end();
+  };
+  for (const Operand& operand : algorithm.operands) {
+    for (const Extent& extent : operand.shape) {
+      const bool is_told =
+          extent.is_static() || std::ranges::any_of(algorithm.operands, [&](const Operand& o) {
+            return o.strides.empty() && has(o, extent.name);
+          });
+      if (is_told) continue;
+      std::string strided;
+      for (const Operand& other : algorithm.operands) {
+        if (has(other, extent.name)) strided += (strided.empty() ? "" : ", ") + other.name;
+      }
+      throw UserError(
+          {"no launch can tell the size " + extent.name, algorithm.text(),
+           extent.name + " in operands with strides alone (" + strided + "), whose arrays may have any shape",
+           "a number in place of " + extent.name + ", or " + extent.name + " in an operand without strides"});
+    }
+  }
+}
+
+const SparseTensor* weights_of(const Algorithm& algorithm, const SparseTensor* example,
+                               const Arguments& arguments, std::source_location place) {
+  return user_call(place, [&] { return chosen_weights(algorithm, example, arguments); });
 }
 
 }  // namespace weft

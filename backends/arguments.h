@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <source_location>
 #include <string>
 
 namespace weft {
@@ -21,14 +22,23 @@ struct Arguments {
   std::shared_ptr<const SparseTensor> weights = {};
 };
 
-/// The sizes that the algorithm left open, as the arrays have them. UserError, naming the operand, when one
-/// is missing, has another element type or shape, or two disagree about a size; when a scalar is missing.
-std::map<std::string, std::int64_t> check_arguments(const Algorithm& algorithm, const Arguments& arguments);
+/// The sizes that the algorithm left open, as the arrays and the weights (null where no operand is sparse)
+/// have them. UserError, naming the operand, when one is missing, has another element type or shape, or two
+/// disagree about a size; when a scalar is missing; when an array or a scalar is given that the algorithm
+/// does not have; as require_sizes_from_launch.
+std::map<std::string, std::int64_t> check_arguments(
+    const Algorithm& algorithm, const SparseTensor* weights, const Arguments& arguments,
+    std::source_location place = std::source_location::current());
+
+/// Throws UserError where a size is open that no launch could tell: arrays of operands with strides have any
+/// shape, so that a size is found in one without strides, or in the weights.
+void require_sizes_from_launch(const Algorithm& algorithm);
 
 /// The weights of a launch, null where no operand is sparse: those of the arguments in place of the
-/// `example` that the kernel was made with. UserError when the kernel takes no others, or when they are not
-/// packed like the example: format, parameters, element types, layout.
+/// `example` that the kernel was made with. UserError when the kernel takes no others, as check_weights says,
+/// or when they are not packed like the example: format, parameters, element types, layout.
 const SparseTensor* weights_of(const Algorithm& algorithm, const SparseTensor* example,
-                               const Arguments& arguments);
+                               const Arguments& arguments,
+                               std::source_location place = std::source_location::current());
 
 }  // namespace weft

@@ -7,6 +7,7 @@
 #include <weft/backends/runtime/module.h>
 #include <weft/backends/simulator/device.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/suggestion.h>
 #include <weft/scheduler/build_program.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/simulated_target.h>
@@ -23,6 +24,12 @@ struct BoundKernel::State {
   Device device = Device::cpu();
   std::vector<std::string> names;  ///< of `memory`, as the program's buffers and workspaces
   std::vector<DeviceMemory> memory;
+  struct Contents {
+    DType dtype;
+    std::vector<std::int64_t> shape;
+    bool is_coordinates;  ///< they say where entries of the weights stand
+  };
+  std::vector<std::optional<Contents>> contents;  ///< of `memory`; nothing for a workspace
   std::vector<double> scalars;
   std::vector<std::int64_t> extents;
   std::size_t output = 0;
@@ -31,12 +38,42 @@ struct BoundKernel::State {
   // On a GPU.
   std::optional<PreparedLaunch> launch;
 
-  DeviceMemory& find(const std::string& name) {
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      if (names[i] == name) return memory[i];
-    }
+  std::size_t find(const std::string& name) const {
+    const auto found = std::ranges::find(names, name);
+    if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
     throw UserError(
-        {"the kernel has no operand of that name", {}, name, fmt::format("{}", fmt::join(names, ", "))});
+        {"the kernel has no operand of that name",
+         {},
+         name,
+         fmt::format("{}{}", fmt::join(names, ", "),
+                     did_you_mean(name, {std::vector<std::string_view>(names.begin(), names.end())}))});
+  }
+
+  std::vector<std::string> operands() const {
+    std::vector<std::string> found;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (contents[i]) found.push_back(names[i]);
+    }
+    return found;
+  }
+
+  /// The memory of an operand that has these elements.
+  DeviceMemory& find(const std::string& name, const Array& array) {
+    const std::size_t number = find(name);
+    const auto& bound = contents[number];
+    const auto text = [](DType dtype, const std::vector<std::int64_t>& shape) {
+      return fmt::format("{} {}", name_of(dtype), text_of_shape(shape));
+    };
+    if (!bound)
+      throw UserError({fmt::format("{} is a workspace, which holds nothing between launches", name),
+                       {},
+                       name,
+                       fmt::format("an operand: {}", fmt::join(operands(), ", "))});
+    if (array.dtype() == bound->dtype && array.shape() == bound->shape) return memory[number];
+    throw UserError({fmt::format("an array does not fit operand {}", name),
+                     {},
+                     text(array.dtype(), array.shape()),
+                     text(bound->dtype, bound->shape) + ", as it was bound"});
   }
 };
 
@@ -50,11 +87,15 @@ void check_device(const Target& target, const Device& device) {
                               (!is_simulated_only(target) || d.name == "sim:" + target.name)
                         : d.kind == DeviceKind::cpu;
   if (fits) return;
-  throw UserError({"the device does not run this kernel", device.name(),
-                   d.kind == DeviceKind::cpu ? d.model : fmt::format("{} (sm_{})", d.model, d.sm),
-                   !target.is_gpu()            ? std::string("the device cpu")
-                   : is_simulated_only(target) ? fmt::format("sim:{0}: no hardware has {0}", target.name)
-                                               : "a CUDA or simulated device for " + target.name});
+  throw UserError(
+      {"the device does not run this kernel", device.name(),
+       d.kind == DeviceKind::cpu ? d.model : fmt::format("{} (sm_{})", d.model, d.sm),
+       !target.is_gpu() ? std::string("Device::cpu(), or a schedule for a GPU")
+       : is_simulated_only(target)
+           ? fmt::format("sim:{0}: no hardware has {0}", target.name)
+           : fmt::format(
+                 "Device::simulator(\"{0}\"), a CUDA device that runs {0}, or a kernel for this device",
+                 target.name)});
 }
 
 /// The step that made each buffer of shared memory or registers, by the name that it has in PTX: the first
@@ -111,6 +152,9 @@ class Binder {
     if (one.begins_as_zero) memory.fill(0);
     if (one.source != nullptr && one.bytes > 0) memory.upload(one.source->data(), one.bytes);
     state_->names.push_back(one.name);
+    state_->contents.emplace_back();
+    if (one.source != nullptr)
+      state_->contents.back() = {one.source->dtype(), one.source->shape(), one.is_coordinates};
     state_->memory.push_back(std::move(memory));
   }
 
@@ -138,46 +182,72 @@ class Binder {
 
 }  // namespace
 
-BoundKernel Kernel::bind(const Device& device, const Arguments& arguments) const {
-  BoundKernel bound;
-  check_device(state_->target, device);
-  bound.state_ = Binder(*this, state_, device, arguments).bind();
-  return bound;
+BoundKernel Kernel::bind(const Device& device, const Arguments& arguments, std::source_location place) const {
+  return user_call(place, [&] {
+    BoundKernel bound;
+    check_device(state(place).target, device);
+    bound.state_ = Binder(*this, state_, device, arguments).bind();
+    return bound;
+  });
 }
 
-void Kernel::operator()(const Device& device, const Arguments& arguments) const {
-  const BoundKernel bound = bind(device, arguments);
-  const Stream stream(device);
-  bound.launch(stream);
-  wait_for(device, stream);
-  const Algorithm& algorithm = state_->schedule.algorithm();
-  const std::string& output = algorithm.operands[algorithm.output.operand].name;
-  bound.download(output, *arguments.tensors.at(output));
+void Kernel::operator()(const Device& device, const Arguments& arguments, std::source_location place) const {
+  user_call(place, [&] {
+    const BoundKernel bound = bind(device, arguments, place);
+    const Stream stream(device);
+    bound.launch(stream);
+    wait_for(device, stream);
+    const Algorithm& algorithm = state_->schedule.algorithm();
+    const std::string& output = algorithm.operands[algorithm.output.operand].name;
+    bound.download(output, *arguments.tensors.at(output));
+  });
 }
 
-void BoundKernel::launch(StreamHandle stream) const {
-  if (state_->launch) {
-    state_->launch->launch(stream);
-  } else {
-    state_->kernel->cpu->run(state_->pointers, state_->scalars, state_->extents,
-                             state_->kernel->options.threads);
-  }
+BoundKernel::State& BoundKernel::state(std::source_location place) const {
+  return held(state_, "BoundKernel", "Kernel::bind()", place);
 }
 
-void BoundKernel::poison_output() const {
-  state_->memory[state_->output].poison();
+void BoundKernel::launch(StreamHandle stream, std::source_location place) const {
+  user_call(place, [&] {
+    const State& bound = state(place);
+    if (bound.launch) {
+      bound.launch->launch(stream);
+    } else {
+      bound.kernel->cpu->run(bound.pointers, bound.scalars, bound.extents, bound.kernel->options.threads);
+    }
+  });
 }
 
-void BoundKernel::upload(const std::string& operand, const Array& array) const {
-  state_->find(operand).upload(array.data(), array.bytes());
+void BoundKernel::poison_output(std::source_location place) const {
+  user_call(place, [&] {
+    State& bound = state(place);
+    bound.memory[bound.output].poison();
+  });
 }
 
-void BoundKernel::download(const std::string& operand, Array& array) const {
-  if (array.bytes() > 0) state_->find(operand).download(array.data(), array.bytes());
+void BoundKernel::upload(const std::string& operand, const Array& array, std::source_location place) const {
+  user_call(place, [&] {
+    State& bound = state(place);
+    DeviceMemory& memory = bound.find(operand, array);
+    if (bound.contents[bound.find(operand)]->is_coordinates)
+      throw UserError(
+          {"the places of the weights' entries cannot be replaced",
+           {},
+           operand,
+           "their values alone; for other places another kernel, or Arguments::weights at binding"});
+    memory.upload(array.data(), array.bytes());
+  });
 }
 
-std::uint64_t BoundKernel::address(const std::string& operand) const {
-  return state_->find(operand).address();
+void BoundKernel::download(const std::string& operand, Array& array, std::source_location place) const {
+  user_call(place, [&] { state(place).find(operand, array).download(array.data(), array.bytes()); });
+}
+
+std::uint64_t BoundKernel::address(const std::string& operand, std::source_location place) const {
+  return user_call(place, [&] {
+    State& bound = state(place);
+    return bound.memory[bound.find(operand)].address();
+  });
 }
 
 }  // namespace weft

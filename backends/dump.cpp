@@ -1,25 +1,20 @@
 #include <fmt/format.h>
 #include <weft/backends/dump.h>
+#include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/print.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 
 namespace weft {
 namespace {
 
-std::string read_text(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 void write_text(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) throw RuntimeError("cannot write " + path.string() + " (WEFT_DUMP)");
+  try {
+    write_bytes(path, text);
+  } catch (const RuntimeError& error) {
+    throw RuntimeError(std::string(error.what()) + " (WEFT_DUMP)");
+  }
 }
 
 }  // namespace
@@ -45,8 +40,10 @@ std::string Dump::edited(const std::string& name, std::string text) const {
   // leftover of another program.
   const std::filesystem::path made = folder_ / (name + ".made");
   const std::filesystem::path file = folder_ / name;
-  if (std::filesystem::exists(file) && std::filesystem::exists(made) && read_text(made) == text)
-    return read_text(file);
+  std::error_code ignored;
+  if (std::filesystem::exists(file, ignored) && std::filesystem::exists(made, ignored) &&
+      read_bytes(made) == text)
+    return read_bytes(file);
   write_text(made, text);
   write_text(file, text);
   return text;

@@ -8,25 +8,21 @@
 #include <weft/backends/kernel_state.h>
 #include <weft/backends/llvm/nvptx.h>
 #include <weft/backends/pieced_kernel.h>
+#include <weft/backends/runtime/process.h>
+#include <weft/backends/runtime/thread_pool.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/statistics.h>
+#include <weft/scheduler/advice.h>
 #include <weft/scheduler/balance.h>
+#include <weft/scheduler/compilable.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/proofs.h>
 #include <weft/scheduler/simulated_target.h>
 
 #include <filesystem>
-#include <fstream>
 
 namespace weft {
 namespace {
-
-void write_file(const std::filesystem::path& path, const std::string& content) {
-  std::ofstream file(path, std::ios::binary);
-  file << content;
-  file.close();
-  if (!file) throw RuntimeError("cannot write " + path.string());
-}
 
 Resources resources_of(const cuda::PtxasReport& report) {
   const cuda::Resources worst = report.worst();
@@ -83,28 +79,27 @@ void make_gpu_code(Kernel::State& state, const Dump& dump) {
                                      cuda::toolkit().nvlink.reason);
 }
 
-}  // namespace
-
-Kernel Kernel::with_ptx(std::string ptx) const {
-  if (!target().is_gpu())
-    throw UserError({"replacing a kernel's PTX", {}, "the target " + target().name, "a GPU target"});
-  Kernel edited;
-  edited.state_ = std::make_shared<State>(*state_);
-  edited.state_->ptx = std::move(ptx);
-  edited.state_->cubin.clear();
-  edited.state_->resources.reset();
-  return edited;
+void check_options(const KernelOptions& options) {
+  if (options.threads >= 0 && options.threads <= ThreadPool::most_threads) return;
+  throw UserError({"compiling a kernel",
+                   {},
+                   fmt::format("{} threads", options.threads),
+                   fmt::format("1 to {} threads, or 0 for one a core", ThreadPool::most_threads)});
 }
 
-Kernel compile(const Schedule& schedule, const KernelOptions& options) {
+std::shared_ptr<Kernel::State> compiled(const Schedule& schedule, const KernelOptions& options) {
+  check_options(options);
+  require_sizes_from_launch(schedule.algorithm());
   const Dump dump(schedule.program().name);
   auto state = std::make_shared<Kernel::State>(schedule, options);
   for (std::size_t i = 0; i < schedule.history().size(); ++i) {
     dump.program(i == 0 ? "algorithm" : schedule.steps()[i - 1].name, schedule.history()[i]);
   }
-  state->lowered =
-      lower(schedule.program(), state->target,
-            [&](std::string_view pass, const ir::Program& program) { dump.program(pass, program); });
+  require_compilable(schedule, state->target);
+  state->lowered = lower(
+      schedule.program(), state->target,
+      [&](std::string_view pass, const ir::Program& program) { dump.program(pass, program); },
+      options.arrivals);
   if (state->target.is_gpu()) {
     make_gpu_code(*state, dump);
   } else {
@@ -112,39 +107,66 @@ Kernel compile(const Schedule& schedule, const KernelOptions& options) {
     cpu.processor = options.processor;
     state->cpu = llvm_backend::compile_for_cpu(state->lowered, cpu);
   }
+  return state;
+}
+
+}  // namespace
+
+Kernel compile(const Schedule& schedule, const KernelOptions& options, std::source_location place) {
   Kernel kernel;
-  kernel.state_ = std::move(state);
+  kernel.state_ = user_call(place, [&] { return compiled(schedule, options); });
   return kernel;
 }
 
-const Schedule& Kernel::schedule() const {
-  return state_->schedule;
-}
-const Target& Kernel::target() const {
-  return state_->target;
-}
-const ThreadProgram& Kernel::lowered() const {
-  return state_->lowered;
-}
-std::string Kernel::program_text() const {
-  return ir::print(state_->schedule.program());
-}
-std::string Kernel::ptx() const {
-  return state_->ptx;
-}
-std::string Kernel::assembly() const {
-  return state_->cpu ? state_->cpu->assembly() : std::string();
-}
-const std::string& Kernel::cubin() const {
-  return state_->cubin;
-}
-const std::optional<Resources>& Kernel::resources() const {
-  return state_->resources;
+Kernel::State& Kernel::state(std::source_location place) const {
+  return held(state_, "Kernel", "compile()", place);
 }
 
-std::string Kernel::cuda_source() const {
-  if (!state_->cuda_source.empty() || !state_->target.is_gpu()) return state_->cuda_source;
-  return source_of(*state_);
+Kernel Kernel::with_ptx(std::string ptx, std::source_location place) const {
+  return user_call(place, [&] {
+    if (!target(place).is_gpu())
+      throw UserError({"replacing a kernel's PTX", {}, "the target " + target().name, "a GPU target"});
+    Kernel edited;
+    edited.state_ = std::make_shared<State>(*state_);
+    edited.state_->ptx = std::move(ptx);
+    edited.state_->cubin.clear();
+    edited.state_->resources.reset();
+    return edited;
+  });
+}
+
+const Schedule& Kernel::schedule(std::source_location place) const {
+  return state(place).schedule;
+}
+const Target& Kernel::target(std::source_location place) const {
+  return state(place).target;
+}
+const ThreadProgram& Kernel::lowered(std::source_location place) const {
+  return state(place).lowered;
+}
+std::string Kernel::program_text(std::source_location place) const {
+  return ir::print(state(place).schedule.program());
+}
+std::string Kernel::ptx(std::source_location place) const {
+  return state(place).ptx;
+}
+std::string Kernel::assembly(std::source_location place) const {
+  const State& made = state(place);
+  return made.cpu ? made.cpu->assembly() : std::string();
+}
+const std::string& Kernel::cubin(std::source_location place) const {
+  return state(place).cubin;
+}
+const std::optional<Resources>& Kernel::resources(std::source_location place) const {
+  return state(place).resources;
+}
+
+std::string Kernel::cuda_source(std::source_location place) const {
+  return user_call(place, [&] {
+    const State& made = state(place);
+    const bool is_known = !made.cuda_source.empty() || !made.target.is_gpu();
+    return is_known ? made.cuda_source : source_of(made);
+  });
 }
 
 namespace {
@@ -159,23 +181,22 @@ std::string proved_of(const Schedule& schedule) {
   return text;
 }
 
-}  // namespace
-
-std::string Kernel::explain() const {
-  const Schedule& schedule = state_->schedule;
-  std::string text = fmt::format("{}\n  target    {}\n", schedule.algorithm().text(), state_->target.name);
+std::string explained(const Kernel::State& state) {
+  const Schedule& schedule = state.schedule;
+  std::string text = fmt::format("{}\n  target    {}\n", schedule.algorithm().text(), state.target.name);
   if (const SparseTensor* weights = schedule.weights()) {
     const auto stored = weights->array("values").size();
     text += fmt::format("  weights   {} x {} in {}, {} values stored, {} bytes\n", weights->rows(),
                         weights->columns(), weights->format().text(), stored, weights->bytes());
   }
-  const Launch& launch = state_->lowered.launch;
-  if (state_->target.is_gpu()) {
-    const auto& cluster = state_->lowered.program.cluster;
+  const Launch& launch = state.lowered.launch;
+  if (state.target.is_gpu()) {
+    const auto& cluster = state.lowered.program.cluster;
     text += fmt::format("  launch    grid ({}, {}, {}), {} threads, {} bytes of shared memory{}\n",
                         ir::print(launch.grid[0]), ir::print(launch.grid[1]), ir::print(launch.grid[2]),
                         launch.threads, launch.shared_bytes,
                         cluster ? fmt::format(", clusters of {} blocks", cluster->blocks) : "");
+    for (const std::string& advice : advice_on(schedule)) text += "            " + advice + "\n";
   }
   if (const auto balance = balance_of(schedule)) {
     text += fmt::format(
@@ -184,7 +205,7 @@ std::string Kernel::explain() const {
         "{:.2f} times\n",
         balance->blocks, balance->of_blocks, balance->groups, balance->of_groups);
   }
-  if (const auto& resources = state_->resources) {
+  if (const auto& resources = state.resources) {
     text += fmt::format("  ptxas     {} registers, {} bytes spilled\n", resources->registers,
                         resources->spill_bytes);
     for (const std::string& note : resources->notes) text += "            " + note + "\n";
@@ -195,26 +216,37 @@ std::string Kernel::explain() const {
   return text;
 }
 
-std::vector<std::string> Kernel::write_to(const std::string& folder) const {
+std::vector<std::string> files_written(const Kernel& kernel, const Kernel::State& state,
+                                       const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw RuntimeError("cannot make the folder " + folder + ": " + error.message());
   std::vector<std::string> names;
   const auto write = [&](const std::string& name, const std::string& content) {
     if (content.empty()) return;
-    write_file(std::filesystem::path(folder) / name, content);
+    write_bytes(std::filesystem::path(folder) / name, content);
     names.push_back(name);
   };
-  write("program.txt", program_text());
-  write("lowered.txt", ir::print(state_->lowered.program));
-  write("schedule.cpp", state_->schedule.cpp() + "\n");
-  write("schedule.json", state_->schedule.json() + "\n");
-  write("explain.txt", explain());
-  write("kernel.ptx", ptx());
-  if (source_statements(state_->lowered) <= most_source_statements) write("kernel.cu", cuda_source());
-  write("kernel.cubin", state_->cubin);
-  write("kernel.s", assembly());
+  write("program.txt", kernel.program_text());
+  write("lowered.txt", ir::print(state.lowered.program));
+  write("schedule.cpp", state.schedule.cpp_file());
+  write("schedule.json", state.schedule.json() + "\n");
+  write("explain.txt", explained(state));
+  write("kernel.ptx", state.ptx);
+  if (source_statements(state.lowered) <= most_source_statements) write("kernel.cu", kernel.cuda_source());
+  write("kernel.cubin", state.cubin);
+  write("kernel.s", kernel.assembly());
   return names;
+}
+
+}  // namespace
+
+std::string Kernel::explain(std::source_location place) const {
+  return user_call(place, [&] { return explained(state(place)); });
+}
+
+std::vector<std::string> Kernel::write_to(const std::string& folder, std::source_location place) const {
+  return user_call(place, [&] { return files_written(*this, state(place), folder); });
 }
 
 }  // namespace weft

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct KernelOptions {
   /// Make CPU code whatever the schedule's target is: a GPU schedule runs by its meaning, bound loops one
   /// after the other. The oracle for every schedule on a machine without a GPU.
   bool by_meaning = false;
+  Arrivals arrivals = Arrivals::of_warps;  ///< GPU: of_lanes for compute-sanitizer's racecheck
 };
 
 /// What the assembler said of a GPU kernel.
@@ -41,76 +43,98 @@ struct Resources {
   std::vector<std::string> notes;  ///< its advice about slow code (C75xx)
 };
 
-/// A kernel with its operands on a device, to be launched many times.
+/// A kernel with its operands on a device, to be launched many times. Operands go by the names of the
+/// algorithm; the arrays of packed weights by those of the program, as "A.values". UserError from every call
+/// of one that Kernel::bind did not give.
 class BoundKernel {
  public:
   /// Starts the kernel in the stream (on the CPU: runs it). Nothing is allocated, copied or waited for.
-  void launch(StreamHandle stream) const;
+  void launch(StreamHandle stream, std::source_location place = std::source_location::current()) const;
   /// Overwrites every element of the output with NaN, so that one which the kernel forgets shows.
-  void poison_output() const;
-  /// Puts new contents of the shape given at binding on the device.
-  void upload(const std::string& operand, const Array& array) const;
-  /// Waits for launches in the default stream and copies the operand back.
-  void download(const std::string& operand, Array& array) const;
-  /// The device address of an operand.
-  std::uint64_t address(const std::string& operand) const;
+  void poison_output(std::source_location place = std::source_location::current()) const;
+  /// Puts new contents on the device. UserError when there is no such operand, when the array has another
+  /// element type or shape than the one that was bound, and for where the entries of weights stand.
+  void upload(const std::string& operand, const Array& array,
+              std::source_location place = std::source_location::current()) const;
+  /// Waits for launches in the default stream and copies the operand back. UserError when there is no such
+  /// operand, or the array has another element type or shape.
+  void download(const std::string& operand, Array& array,
+                std::source_location place = std::source_location::current()) const;
+  /// The device address of an operand. UserError when there is none of that name.
+  std::uint64_t address(const std::string& operand,
+                        std::source_location place = std::source_location::current()) const;
 
   struct State;  ///< of the implementation
 
  private:
   friend class Kernel;
+  State& state(std::source_location place) const;
   std::shared_ptr<State> state_;
 };
 
-/// A value; copies share the code.
+/// A value; copies share the code. UserError from every call of one that compile() did not give.
 class Kernel {
  public:
-  const Schedule& schedule() const;
-  const Target& target() const;          ///< the schedule's, or the CPU where it runs by its meaning
-  const ThreadProgram& lowered() const;  ///< what the back ends printed
+  const Schedule& schedule(std::source_location place = std::source_location::current()) const;
+  /// The schedule's, or the CPU where it runs by its meaning.
+  const Target& target(std::source_location place = std::source_location::current()) const;
+  /// What the back ends printed.
+  const ThreadProgram& lowered(std::source_location place = std::source_location::current()) const;
 
-  std::string program_text() const;  ///< tile level, for people
-  std::string ptx() const;           ///< GPU targets: what LLVM emitted, or the compiler of the CUDA source
+  /// Tile level, for people.
+  std::string program_text(std::source_location place = std::source_location::current()) const;
+  /// GPU targets: what LLVM emitted, or the compiler of the CUDA source.
+  std::string ptx(std::source_location place = std::source_location::current()) const;
   /// GPU targets. UserError for programs that are too long for compilers of C++ (print_source.h).
-  std::string cuda_source() const;
-  std::string assembly() const;      ///< CPU target
-  const std::string& cubin() const;  ///< GPU targets, where there was an assembler
-  /// The same kernel with PTX that was edited by hand; without resources, and assembled where it is loaded.
-  Kernel with_ptx(std::string ptx) const;
+  std::string cuda_source(std::source_location place = std::source_location::current()) const;
+  /// CPU target.
+  std::string assembly(std::source_location place = std::source_location::current()) const;
   /// GPU targets, where there was an assembler.
-  const std::optional<Resources>& resources() const;
+  const std::string& cubin(std::source_location place = std::source_location::current()) const;
+  /// The same kernel with PTX that was edited by hand; without resources, and assembled where it is loaded.
+  Kernel with_ptx(std::string ptx, std::source_location place = std::source_location::current()) const;
+  /// GPU targets, where there was an assembler.
+  const std::optional<Resources>& resources(
+      std::source_location place = std::source_location::current()) const;
   /// Format statistics, schedule, launch shape, how evenly entries are shared out, resources, and what is
   /// proved (scheduler/proofs.h).
-  std::string explain() const;
+  std::string explain(std::source_location place = std::source_location::current()) const;
 
   /// Puts weights and arguments on the device. UserError when the arguments do not fit the algorithm, the
   /// device does not run this kernel's target, or an operand has 2^31 elements or more and the kernel indexes
   /// with 32 bits.
-  BoundKernel bind(const Device& device, const Arguments& arguments) const;
+  BoundKernel bind(const Device& device, const Arguments& arguments,
+                   std::source_location place = std::source_location::current()) const;
   /// Runs once on host arrays: binds, launches, waits, copies the output back.
-  void operator()(const Device& device, const Arguments& arguments) const;
+  void operator()(const Device& device, const Arguments& arguments,
+                  std::source_location place = std::source_location::current()) const;
 
   /// program.txt, schedule.cpp, schedule.json, lowered.txt, and kernel.ptx, kernel.cu (where it is not too
   /// long), kernel.cubin or kernel.s as the target has them. Returns the file names. RuntimeError when the
   /// folder cannot be written.
-  std::vector<std::string> write_to(const std::string& folder) const;
+  std::vector<std::string> write_to(const std::string& folder,
+                                    std::source_location place = std::source_location::current()) const;
   /// A folder that other projects add, with nothing of weft in it (export/export.h): this kernel for every
   /// size that it takes. Returns the files. Errors as export_package.
-  std::vector<std::string> export_to(const std::string& folder, const ExportOptions& options) const;
+  std::vector<std::string> export_to(const std::string& folder, const ExportOptions& options,
+                                     std::source_location place = std::source_location::current()) const;
 
   struct State;  ///< of the implementation
 
  private:
-  friend Kernel compile(const Schedule& schedule, const KernelOptions& options);
+  friend Kernel compile(const Schedule& schedule, const KernelOptions& options, std::source_location place);
+  State& state(std::source_location place) const;
   std::shared_ptr<State> state_;
 };
 
-/// Lowers the schedule's program and makes code for its target. UserError and InfeasibleError as lower();
-/// RuntimeError when a compiler outside fails.
+/// Lowers the schedule's program and makes code for its target. UserError and InfeasibleError as lower(), for
+/// an algorithm whose sizes no launch could tell, and for a number of threads or a processor that there is
+/// not; RuntimeError when a compiler outside fails.
 ///
 /// WEFT_DUMP=folder writes, numbered, the program after every step and pass and the generated texts there; a
 /// kernel.ptx or kernel.cu that stands in that folder edited is what the next compile of the same program
 /// uses.
-Kernel compile(const Schedule& schedule, const KernelOptions& options = {});
+Kernel compile(const Schedule& schedule, const KernelOptions& options = {},
+               std::source_location place = std::source_location::current());
 
 }  // namespace weft

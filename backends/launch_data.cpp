@@ -6,6 +6,7 @@
 #include <weft/scheduler/launch_sizes.h>
 
 #include <bit>
+#include <limits>
 #include <utility>
 
 namespace weft {
@@ -23,7 +24,13 @@ std::int64_t elements_of(const ir::Buffer& buffer, const ir::Substitution& sizes
   for (std::size_t i = 0; i < buffer.shape.size(); ++i) {
     const std::int64_t extent = evaluated(buffer.shape[i], sizes);
     if (extent == 0) return 0;
-    last += (extent - 1) * evaluated(buffer.strides[i], sizes);
+    std::int64_t reach = 0;
+    if (__builtin_mul_overflow(extent - 1, evaluated(buffer.strides[i], sizes), &reach) ||
+        __builtin_add_overflow(last, reach, &last) || last == std::numeric_limits<std::int64_t>::max())
+      throw UserError({fmt::format("{} is larger than any memory", buffer.name),
+                       {},
+                       "more than 2^63 elements",
+                       "smaller sizes at launch"});
   }
   return last + 1;
 }
@@ -56,20 +63,10 @@ class Collecting {
   }
 
  private:
-  /// The launch sizes. Those that the weights share with a dense operand, as K of A[M, K] and B[K, N], have
-  /// to be the same.
   void find_sizes(const Algorithm& algorithm) {
     weights_ = weights_of(algorithm, kernel_.schedule().weights(), arguments_);
-    const auto of_dense = launch_sizes(algorithm, nullptr, check_arguments(algorithm, arguments_));
-    for (const auto& [name, size] : of_dense) sizes_.emplace(name, size);
-    for (const auto& [name, size] : launch_sizes(algorithm, weights_, {})) {
-      const auto known = of_dense.find(name);
-      if (known != of_dense.end() && known->second != size) {
-        throw UserError({"the weights and a dense operand disagree about " + name, algorithm.text(),
-                         fmt::format("{} in the weights", size), fmt::format("{}", known->second)});
-      }
-      sizes_.emplace(name, size);
-    }
+    const auto sizes = check_arguments(algorithm, weights_, arguments_);
+    for (const auto& [name, size] : launch_sizes(algorithm, weights_, sizes)) sizes_.emplace(name, size);
   }
 
   const Array& source_of(const std::string& name) const {
@@ -82,12 +79,17 @@ class Collecting {
     throw InternalError("nothing is bound to " + name);
   }
 
+  bool is_coordinates(const std::string& name) const {
+    if (weights_ == nullptr || arguments_.tensors.contains(name)) return false;
+    return name != array_buffer_name(kernel_.schedule().algorithm().sparse_operand()->name, "values");
+  }
+
   void add(const ir::Buffer& buffer, const Array* source) {
     const std::int64_t elements = elements_of(buffer, sizes_);
     check_index_width(kernel_.lowered().program, buffer, elements);
     const std::size_t bytes =
         source != nullptr ? source->bytes() : static_cast<std::size_t>(elements) * size_of(buffer.dtype);
-    data_.memory.push_back({buffer.name, bytes, source, buffer.between_blocks});
+    data_.memory.push_back({buffer.name, bytes, source, buffer.between_blocks, is_coordinates(buffer.name)});
   }
 
   void add_words(const ir::Program& program) {
@@ -109,7 +111,7 @@ class Collecting {
       data_.grid[i] = evaluated(launch.grid[i], sizes_);
       if (data_.grid[i] > INT32_MAX)
         throw UserError({"the grid is too large", data_.function, std::to_string(data_.grid[i]),
-                         "fewer than 2^31 blocks"});
+                         "fewer than 2^31 blocks: smaller sizes at launch, or larger tiles of the schedule"});
     }
     data_.threads = launch.threads;
     data_.shared_bytes = launch.shared_bytes;

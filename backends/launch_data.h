@@ -18,6 +18,7 @@ struct LaunchData {
     std::size_t bytes = 0;
     const Array* source = nullptr;  ///< what it holds at first; null: a workspace
     bool begins_as_zero = false;    ///< a workspace that blocks meet in
+    bool is_coordinates = false;    ///< it says where entries of the weights stand
   };
   std::string function;                ///< the kernel's name in its code
   std::array<std::int64_t, 3> grid{};  ///< of a GPU

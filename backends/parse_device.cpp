@@ -5,7 +5,9 @@
 
 namespace weft {
 
-Device parse_device(std::string_view text) {
+namespace {
+
+Device device_named(std::string_view text) {
   if (text == "cpu") return Device::cpu();
   if (text == "cuda") return Device::cuda();
   if (text.starts_with("sim:")) return Device::simulator(text.substr(4));
@@ -20,6 +22,12 @@ Device parse_device(std::string_view text) {
                    {},
                    "'" + std::string(text) + "'",
                    "cpu, cuda, cuda:<number> such as cuda:1, or sim:<architecture> such as sim:sm_90a"});
+}
+
+}  // namespace
+
+Device parse_device(std::string_view text, std::source_location place) {
+  return user_call(place, [&] { return device_named(text); });
 }
 
 }  // namespace weft

@@ -3,10 +3,13 @@
 
 #include <weft/backends/runtime/device.h>
 
+#include <source_location>
+#include <string_view>
+
 namespace weft {
 
 /// The device named "cpu", "cuda", "cuda:1" or "sim:sm_90a". UserError when it is not such a name,
 /// RuntimeError when this machine has no CUDA device.
-Device parse_device(std::string_view text);
+Device parse_device(std::string_view text, std::source_location place = std::source_location::current());
 
 }  // namespace weft

@@ -5,19 +5,35 @@
 #include <weft/backends/arguments.h>
 #include <weft/formats/sparse_tensor.h>
 
+#include <cstdint>
+#include <source_location>
+#include <vector>
+
 namespace weft {
 
-/// The output in f64, and for each element the sum of the absolute values of what was added up to make it,
-/// which is what rounding errors are proportional to.
+/// Inf and NaN beside pruned places: a weight that is zero, whether its format stores it or not, is
+/// multiplied or left out, as suits the kernel. For finite operands both are the same. Where it meets Inf or
+/// NaN, an element of the result is either what it is without that product, or NaN; so it is where a weight
+/// that is Inf or NaN meets what lies outside of an operand. Nothing else differs: products of other weights
+/// count as IEEE 754 says, and an element that no such product belongs to knows nothing of the Inf or NaN.
+///
+/// The output in f64, row-major whatever strides its array has, and for each element the sum of the absolute
+/// values of what was added up to make it, which is what rounding errors are proportional to.
 struct Reference {
   Array value;
   Array magnitude;
+  std::int64_t terms = 0;  ///< the most products that were added up to make an element
+  /// Of each element, whether it may be NaN in place of its value, by the rule above; empty: none may.
+  std::vector<bool> or_nan = {};
 };
 
-/// Shares no code with the compiler: walks the packed weights (null where no operand is sparse) and the dense
-/// arrays. Arguments are checked as a kernel checks them; the output's old value is read where the algorithm
-/// reads it. UserError when no operand is sparse and no factor has only plain indices.
-Reference reference(const Algorithm& algorithm, const SparseTensor* weights, const Arguments& arguments);
+/// Shares no code with the compiler: one loop over all indices, where a walk of the packed weights (null
+/// where no operand is sparse) takes the place of those that they have. Arguments are checked as a kernel
+/// checks them; the output's old value is read where the algorithm reads it. Where a factor lies outside of
+/// its operand there is no product, so that no infinity meets a zero there. UserError when weights are
+/// missing or have other sizes than the algorithm.
+Reference reference(const Algorithm& algorithm, const SparseTensor* weights, const Arguments& arguments,
+                    std::source_location place = std::source_location::current());
 
 /// How far a result is from the reference.
 struct Difference {
@@ -25,9 +41,10 @@ struct Difference {
   double largest = 0;   ///< largest |difference| of an element
   double largest_scaled = 0;  ///< largest |difference| / magnitude of an element
   std::int64_t wrong =
-      -1;  ///< first element that is NaN or infinite where the reference is not, or the reverse
+      -1;  ///< first element that is NaN or infinite where the reference cannot be, or the reverse
   std::string text() const;
 };
+/// Element by element, in row-major order. UserError when their numbers differ.
 Difference difference(const Array& result, const Reference& expected);
 
 /// The bound on Difference::largest_scaled for a right kernel: rounding of sums of `terms` products in the

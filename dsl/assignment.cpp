@@ -92,13 +92,7 @@ class Build {
 }  // namespace
 
 Algorithm build(std::string name, const Assignment& assignment, const SourcePlace& place) {
-  try {
-    return Build(std::move(name), assignment).run();
-  } catch (const UserError& error) {
-    UserError::Report report = error.report();
-    report.where = place.text() + (report.where.empty() ? "" : ", " + report.where);
-    throw UserError(std::move(report));
-  }
+  return user_call(place, [&] { return Build(std::move(name), assignment).run(); });
 }
 
 }  // namespace weft::detail

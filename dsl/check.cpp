@@ -1,10 +1,11 @@
 #include <weft/dsl/algorithm.h>
+#include <weft/dsl/check_numbers.h>
 #include <weft/dsl/check_operand.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/index.h>
 #include <weft/dsl/names.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
@@ -34,6 +35,7 @@ class Check {
     check_extents();
     check_sparse_operand();
     check_element_types();
+    check_numbers(algorithm_, where());
   }
 
  private:
@@ -43,6 +45,11 @@ class Check {
   }
   std::string where() const { return "algorithm " + algorithm_.name + ": " + algorithm_.text(); }
 
+  std::string text_of(const TensorAccess& access) const {
+    std::string indices;
+    for (const AffineIndex& index : access.indices) indices += (indices.empty() ? "" : ", ") + index.text();
+    return operand(access).name + "(" + indices + ")";
+  }
   const Operand& operand(const TensorAccess& access) const { return algorithm_.operands[access.operand]; }
   bool is_reduction(const std::string& name) const { return variables_.at(name)->reduction; }
 
@@ -53,7 +60,9 @@ class Check {
     const auto [other, fresh] = kind_of_name_.emplace(name, kind);
     if (!fresh) {
       refuse("the name " + quoted(name) + " is given twice",
-             "a name of " + with_article(other->second) + " and of " + with_article(kind),
+             other->second == kind
+                 ? "a name of two " + (kind == "index" ? std::string("indices") : kind + "s")
+                 : "a name of " + with_article(other->second) + " and of " + with_article(kind),
              "tensors, indices, scalars and sizes with names of their own");
     }
   }
@@ -114,7 +123,9 @@ class Check {
     }
     for (const AffineIndex& index : access.indices) {
       std::set<std::string> seen;
+      check_size(index.constant, tensor);
       for (const auto& [name, coefficient] : index.terms) {
+        check_size(coefficient, tensor);
         if (!variables_.contains(name)) {
           refuse("tensor " + tensor.name + " is indexed with an index that the algorithm lacks", name,
                  "an index of the output or of the sum");
@@ -125,6 +136,13 @@ class Check {
         }
       }
     }
+  }
+
+  /// Of a number in an index.
+  void check_size(std::int64_t number, const Operand& tensor) const {
+    if (number >= -detail::largest_index_number && number <= detail::largest_index_number) return;
+    refuse("a number in an index of tensor " + tensor.name + " is too large", "more than 2^48 in size",
+           "at most 2^48 = " + std::to_string(detail::largest_index_number));
   }
 
   void check_accesses() {
@@ -189,8 +207,6 @@ class Check {
         break;
       case Term::Kind::number:
         takes(0);
-        if (!std::isfinite(term.number))
-          refuse("a number is not finite", std::to_string(term.number), "a number");
         break;
       case Term::Kind::scalar:
         takes(0);
@@ -230,8 +246,8 @@ class Check {
     for (std::size_t i = 0; i < access.indices.size(); ++i) {
       const std::string* name = access.indices[i].plain();
       if (name == nullptr || *name != *algorithm_.output.indices[i].plain()) {
-        refuse("the old output is read at another place than is written", access.indices[i].text(),
-               *algorithm_.output.indices[i].plain());
+        refuse("the old output is read at another place than is written", text_of(access),
+               text_of(algorithm_.output));
       }
     }
   }

@@ -14,6 +14,12 @@ std::string stride_trouble(const Operand& operand) {
   return "the strides of tensor " + operand.name + " do not fit its shape";
 }
 
+std::string text_of_shape(const Operand& operand) {
+  std::string text;
+  for (const Extent& extent : operand.shape) text += (text.empty() ? "" : ", ") + extent.text();
+  return "{" + text + "}";
+}
+
 /// A symbolic extent counts as 1: what it really is, is checked at launch.
 bool is_addressable(const Operand& operand) {
   std::int64_t elements = 1, last = 0;
@@ -39,7 +45,8 @@ void check_strides(const Operand& operand, const std::string& where) {
   }
   for (const std::int64_t stride : operand.strides) {
     if (stride >= 1) continue;
-    throw UserError({stride_trouble(operand), where, "a stride of " + std::to_string(stride), "at least 1"});
+    throw UserError({stride_trouble(operand), where, "a stride of " + std::to_string(stride),
+                     "strides of at least 1, in elements"});
   }
 }
 
@@ -77,13 +84,13 @@ void check_operand(const Operand& operand, bool is_output, const std::string& wh
                        extent.text() + ", a multiple of " + std::to_string(extent.multiple), "at least 1"});
     }
     if (!extent.is_static() || extent.value >= 1) continue;
-    throw UserError(
-        {"a dimension of tensor " + operand.name + " has no elements", where, extent.text(), "at least 1"});
+    throw UserError({"a dimension of tensor " + operand.name + " has no elements", where,
+                     extent.text() + " in sizes " + text_of_shape(operand), "at least 1 in every dimension"});
   }
   check_strides(operand, where);
   if (!is_addressable(operand)) {
     throw UserError({"tensor " + operand.name + " is larger than any memory", where,
-                     "more than 2^48 elements",
+                     "sizes " + text_of_shape(operand) + ", more than 2^48 elements",
                      "at most 2^48, also from the first place in memory to the last"});
   }
   if (is_output) check_overlap(operand, where);

@@ -1,6 +1,8 @@
 // Element types: what a tensor's elements are, how wide, how they convert.
 #pragma once
 
+#include <weft/dsl/compiler.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,7 @@
 #include <weft/dsl/errors.h>
 
+#include <new>
+
 namespace weft {
 namespace {
 
@@ -16,9 +18,28 @@ std::string base_name(const std::string& path) {
   return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
+/// A name or a word that is empty would leave the line of what was found out.
+UserError::Report with_what_was_found(UserError::Report report) {
+  if (report.found.empty() && !report.accepted.empty()) report.found = "an empty text";
+  return report;
+}
+
+thread_local const SourcePlace* outermost_place = nullptr;
+
+/// `report` with the place before what it says of where, unless it begins with it.
+UserError::Report placed(UserError::Report report, const SourcePlace& place) {
+  const std::string text = place.text();
+  if (!text.empty() && !report.where.starts_with(text)) {
+    report.where = text + (report.where.empty() ? "" : ", " + report.where);
+  }
+  return report;
+}
+
 }  // namespace
 
-UserError::UserError(Report report) : std::runtime_error(text_of(report)), report_(std::move(report)) {}
+UserError::UserError(Report report)
+    : std::runtime_error(text_of(with_what_was_found(report))),
+      report_(with_what_was_found(std::move(report))) {}
 
 InternalError::InternalError(const std::string& text, std::source_location place)
     : std::logic_error("internal error in weft: " + text + " (" + base_name(place.file_name()) + ":" +
@@ -33,4 +54,39 @@ std::string SourcePlace::text() const {
   return line == 0 ? std::string() : base_name(file) + ":" + std::to_string(line);
 }
 
+namespace detail {
+
+UserCall::UserCall(const SourcePlace& place) : is_outermost_(outermost_place == nullptr) {
+  if (is_outermost_) outermost_place = &place;
+}
+
+UserCall::~UserCall() {
+  if (is_outermost_) outermost_place = nullptr;
+}
+
+const SourcePlace* UserCall::outermost() {
+  return outermost_place;
+}
+
+void rethrow_with_place(const SourcePlace& place) {
+  // Calls inside another one are not the user's; the outermost adds its line.
+  const SourcePlace& told = outermost_place == nullptr ? place : *outermost_place;
+  try {
+    throw;
+  } catch (const InfeasibleError& error) {
+    throw InfeasibleError(placed(error.report(), told));
+  } catch (const UserError& error) {
+    throw UserError(placed(error.report(), told));
+  } catch (const RuntimeError&) {
+    throw;
+  } catch (const InternalError&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw RuntimeError("memory ran out" + (told.text().empty() ? "" : " (" + told.text() + ")"));
+  } catch (const std::exception& error) {
+    throw InternalError(error.what());
+  }
+}
+
+}  // namespace detail
 }  // namespace weft

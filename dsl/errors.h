@@ -1,6 +1,8 @@
 // The three kinds of error. There is no fourth.
 #pragma once
 
+#include <weft/dsl/compiler.h>
+
 #include <source_location>
 #include <stdexcept>
 #include <string>
@@ -64,5 +66,43 @@ struct SourcePlace {
   /// "program.cpp:12", or nothing when the place is unknown.
   std::string text() const;
 };
+
+namespace detail {
+
+/// While one lives, the call that the user made goes on in this thread. Calls inside of it are weft's own, so
+/// that what they refuse is told with the line of the outermost one.
+class UserCall {
+ public:
+  explicit UserCall(const SourcePlace& place);
+  UserCall(const UserCall&) = delete;
+  UserCall& operator=(const UserCall&) = delete;
+  ~UserCall();
+
+  /// The place of the outermost call that goes on in this thread; null where there is none.
+  static const SourcePlace* outermost();
+
+ private:
+  bool is_outermost_;
+};
+
+/// Throws the exception that is being handled as one of the three kinds of error: a UserError names `place`,
+/// memory that cannot be had is a RuntimeError, every foreign exception is weft's mistake.
+[[noreturn]] void rethrow_with_place(const SourcePlace& place);
+
+}  // namespace detail
+
+/// What a public function does: errors that leave it name the line from which the user called it.
+///     SparseTensor pack(const WeightMatrix& weights, const Format& format, std::source_location place) {
+///       return user_call(place, [&] { … });
+///     }
+template <class Body>
+decltype(auto) user_call(const SourcePlace& place, Body&& body) {
+  const detail::UserCall call(place);
+  try {
+    return body();
+  } catch (...) {
+    detail::rethrow_with_place(place);
+  }
+}
 
 }  // namespace weft

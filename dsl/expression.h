@@ -19,6 +19,14 @@ struct Scalar {
   std::string name;
 
   explicit Scalar(std::string scalar_name) : name(std::move(scalar_name)) {}
+  template <class Number>
+    requires std::is_arithmetic_v<Number>
+  Scalar(Number) {
+    static_assert(
+        detail::never<Number>,
+        "weft: a Scalar is made of a number; accepted: its name, Scalar alpha(\"alpha\"), since its value is "
+        "given at launch; a number that is known stands in the expression itself");
+  }
 };
 
 namespace detail {
@@ -54,11 +62,14 @@ struct SumOf {};
 /// A sum that is none; its message has been given.
 struct BrokenSum {};
 
+/// Whether a message has been given about a part of these. What is made of them gets no further one.
 template <class... Parts>
 inline constexpr bool has_broken_part = std::disjunction_v<std::bool_constant<has_broken_part<Parts>>...>;
 template <class Part>
 inline constexpr bool has_broken_part<Part> =
-    std::same_as<Part, BrokenSum> || std::same_as<Part, BrokenAccess>;
+    std::same_as<Part, BrokenSum> || std::same_as<Part, BrokenIndex>;
+template <class... Indices>
+inline constexpr bool has_broken_part<IndexSum<Indices...>> = has_broken_part<Indices...>;
 template <class Element, Storage storage, class... Uses>
 inline constexpr bool has_broken_part<Access<Element, storage, Uses...>> = has_broken_part<Uses...>;
 template <class... Parts>
@@ -80,7 +91,31 @@ struct Expression {
   detail::Node node;
 };
 
+/// `C(m, n) = sum(k, A(m, k) * B(k, n))`: the types have been checked, the values not yet.
+class Assignment {
+ public:
+  /// One that is none; its message has been given.
+  Assignment() = default;
+  Assignment(detail::AccessValue output, detail::Node right)
+      : output_(std::move(output)), right_(std::move(right)) {}
+
+  const detail::AccessValue& output() const { return output_; }
+  const detail::Node& right() const { return right_; }
+
+ private:
+  detail::AccessValue output_;
+  detail::Node right_;
+};
+
 namespace detail {
+
+/// An expression that is none; its message has been given.
+using BrokenExpression = Expression<Types<BrokenSum>, Types<>>;
+
+template <class Left, class Right>
+inline constexpr bool has_broken_part<Product<Left, Right>> = has_broken_part<Left, Right>;
+template <class Sums, class Accesses>
+inline constexpr bool has_broken_part<Expression<Sums, Accesses>> = has_broken_part<Sums, Accesses>;
 
 template <class T>
 inline constexpr bool is_access = false;
@@ -143,8 +178,12 @@ Expression<Sums, Accesses> applied(Term::Kind kind, const Expression<Sums, Acces
   return {operation_node(kind, {argument.node})};
 }
 
+/// The indices of a sum and what is summed: `Rest` without its last, and the last.
 template <class Front, class... Rest>
-struct SplitLast;
+struct SplitLast {
+  using Indices = Types<>;
+  using Summand = void;
+};
 template <class... Front, class Last>
 struct SplitLast<Types<Front...>, Last> {
   using Indices = Types<Front...>;
@@ -205,12 +244,21 @@ template <class... Arguments>
 auto sum(const Arguments&... arguments) {
   using Split = detail::SplitLast<detail::Types<>, Arguments...>;
   using Indices = typename Split::Indices;
-  static_assert(detail::all_indices(Indices{}), "weft: a sum takes one index or more before its product");
-  static_assert(IsProduct<typename Split::Summand>, "weft: a sum takes a product of two accesses");
-  if constexpr (detail::all_indices(Indices{}) && IsProduct<typename Split::Summand>) {
+  constexpr bool told = detail::has_broken_part<Arguments...>;
+  constexpr bool indices = detail::all_indices(Indices{});
+  constexpr bool product = IsProduct<typename Split::Summand>;
+  static_assert(
+      told || indices,
+      "weft: a sum takes one index or more before its product; accepted: indices of WEFT_INDEX, then the "
+      "product, such as sum(k, A(m, k) * B(k, n))");
+  static_assert(told || !indices || product,
+                "weft: a sum takes a product of two accesses; accepted: sum(k, A(m, k) * B(k, n)), with "
+                "Scalars, numbers "
+                "and other tensors outside of it, such as alpha * sum(k, A(m, k) * B(k, n)) + bias(m)");
+  if constexpr (!told && indices && product) {
     return detail::sum_of(Indices{}, std::get<sizeof...(Arguments) - 1>(std::tie(arguments...)));
   } else {
-    return Expression<detail::Types<detail::BrokenSum>, detail::Types<>>{};
+    return detail::BrokenExpression{};
   }
 }
 

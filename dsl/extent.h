@@ -1,9 +1,13 @@
 // The size of a dimension: a number, or a name for a size that is known only at launch.
 #pragma once
 
+#include <weft/dsl/compiler.h>
+
 #include <concepts>
 #include <cstdint>
+#include <source_location>
 #include <string>
+#include <string_view>
 
 namespace weft {
 
@@ -15,14 +19,21 @@ struct Extent {
   Extent() = default;
   template <std::integral Integer>
   Extent(Integer size) : value(static_cast<std::int64_t>(size)) {}
+  template <class Other>
+    requires(std::floating_point<Other> || std::convertible_to<const Other&, std::string_view>)
+  Extent(const Other&) {
+    static_assert(!std::floating_point<Other>,
+                  "weft: a size is not an integer; accepted: an integer such as 64");
+    static_assert(
+        std::floating_point<Other>,
+        "weft: a size is a text; accepted: an integer such as 64, or Extent::any(\"N\") for a size that is "
+        "given at launch");
+  }
   /// A size that is given at launch: `Extent::any("N")`. `Extent::any("N", 8)`: one of 8, 16, 24, …, so that
   /// rows of it begin aligned.
-  static Extent any(std::string name, std::int64_t multiple = 1) {
-    Extent extent;
-    extent.name = std::move(name);
-    extent.multiple = multiple;
-    return extent;
-  }
+  /// UserError, with the caller's line, when the name is empty.
+  static Extent any(std::string name, std::int64_t multiple = 1,
+                    std::source_location place = std::source_location::current());
   bool is_static() const { return name.empty(); }
   bool is_multiple_of(std::int64_t number) const { return (is_static() ? value : multiple) % number == 0; }
   std::string text() const { return is_static() ? std::to_string(value) : name; }

@@ -1,4 +1,3 @@
-#include <weft/dsl/errors.h>
 #include <weft/dsl/index.h>
 
 #include <algorithm>
@@ -6,19 +5,16 @@
 namespace weft::detail {
 namespace {
 
-/// Far below the range of 64 bits, so that index arithmetic with these numbers cannot leave it.
-constexpr std::int64_t largest = std::int64_t{1} << 48;
-
-std::int64_t limited(std::int64_t value, const AffineIndex& index) {
-  if (value >= -largest && value <= largest) return value;
-  throw UserError({"a number of an index is too large", index.text(), std::to_string(value), "at most 2^48"});
+constexpr bool is_too_large(std::int64_t value) {
+  return value < -largest_index_number || value > largest_index_number;
 }
 
-/// a + b * c, each at most `largest`, or a number beyond `largest`.
+/// a + b * c, or a number that is too large when one of the three or the result is.
 std::int64_t fused(std::int64_t a, std::int64_t b, std::int64_t c) {
-  std::int64_t product = 0, sum = 0;
-  const bool lost = __builtin_mul_overflow(b, c, &product) || __builtin_add_overflow(a, product, &sum);
-  return lost ? largest + 1 : sum;
+  std::int64_t result = 0;
+  const bool lost = is_too_large(a) || is_too_large(b) || is_too_large(c) ||
+                    __builtin_mul_overflow(b, c, &result) || __builtin_add_overflow(a, result, &result);
+  return lost || is_too_large(result) ? largest_index_number + 1 : result;
 }
 
 }  // namespace
@@ -28,12 +24,12 @@ AffineIndex added(AffineIndex left, const AffineIndex& right, std::int64_t facto
     const auto same = std::find_if(left.terms.begin(), left.terms.end(),
                                    [&](const auto& term) { return term.first == name; });
     if (same == left.terms.end()) {
-      left.terms.emplace_back(name, limited(fused(0, coefficient, factor), right));
+      left.terms.emplace_back(name, fused(0, coefficient, factor));
     } else {
-      same->second = limited(fused(same->second, coefficient, factor), left);
+      same->second = fused(same->second, coefficient, factor);
     }
   }
-  left.constant = limited(fused(left.constant, right.constant, factor), left);
+  left.constant = fused(left.constant, right.constant, factor);
   std::erase_if(left.terms, [](const auto& term) { return term.second == 0; });
   return left;
 }

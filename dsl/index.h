@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <utility>
 
 namespace weft {
@@ -35,6 +36,16 @@ struct Index {
     return {*this, static_cast<std::int64_t>(factor)};
   }
   LoopFactor operator=(KnobChoice choice) const { return {*this, std::move(choice)}; }
+  template <detail::NoFactor Other>
+  LoopFactor operator=(const Other&) const {
+    detail::refuse_factor<Other>();
+    return {};
+  }
+  template <class Number>
+  LoopFactor operator=(std::initializer_list<Number>) const {
+    detail::refuse_factor<std::initializer_list<Number>>();
+    return {};
+  }
 
   static const char* text() { return name.text; }
   static AffineIndex affine() { return {{{name.text, 1}}, 0}; }
@@ -53,6 +64,12 @@ struct IndexSum {
 };
 
 namespace detail {
+
+/// Far below the range of 64 bits, so that index arithmetic with such numbers cannot leave it.
+inline constexpr std::int64_t largest_index_number = std::int64_t{1} << 48;
+
+/// An index that is none; its message has been given.
+struct BrokenIndex {};
 
 template <class T>
 inline constexpr bool is_index = false;
@@ -85,7 +102,8 @@ struct Joined<IndexSum<Left...>, IndexSum<Right...>> {
 template <class Left, class Right>
 using JoinedSum = typename Joined<AsSumType<Left>, AsSumType<Right>>::Type;
 
-/// left + factor * right, every index once. Throws UserError when a number leaves 64 bits.
+/// left + factor * right, every index once. A number whose size is above `largest_index_number` becomes one
+/// that is, whatever is added to it: Algorithm::check refuses it, which knows the user's line.
 AffineIndex added(AffineIndex left, const AffineIndex& right, std::int64_t factor);
 AffineIndex constant_index(std::int64_t value);
 AffineIndex scaled(const AffineIndex& index, std::int64_t factor);

@@ -1,6 +1,8 @@
 // A number that a schedule leaves open, for the search to choose.
 #pragma once
 
+#include <weft/dsl/compiler.h>
+
 #include <cstdint>
 #include <source_location>
 #include <string>

@@ -16,18 +16,20 @@ LoopPiece::operator LoopName() const {
 }
 
 KnobChoice knob(std::string name, std::vector<std::int64_t> values, std::source_location place) {
-  require_identifier(name, "knob", SourcePlace(place).text());
-  const auto refuse = [&](const std::string& found) {
-    throw UserError({"a knob has no usable values", SourcePlace(place).text() + ", knob " + name, found,
-                     "different numbers of at least 1"});
-  };
-  if (values.empty()) refuse("no values");
-  std::set<std::int64_t> seen;
-  for (const std::int64_t value : values) {
-    if (value < 1) refuse(std::to_string(value));
-    if (!seen.insert(value).second) refuse(std::to_string(value) + " twice");
-  }
-  return {std::move(name), std::move(values)};
+  return user_call(place, [&]() -> KnobChoice {
+    require_identifier(name, "knob", {});
+    const auto refuse = [&](const std::string& found) {
+      throw UserError({"a knob has no usable values", "knob " + name, found,
+                       "different numbers of at least 1, such as knob(\"" + name + "\", {32, 64})"});
+    };
+    if (values.empty()) refuse("no values");
+    std::set<std::int64_t> seen;
+    for (const std::int64_t value : values) {
+      if (value < 1) refuse(std::to_string(value));
+      if (!seen.insert(value).second) refuse(std::to_string(value) + " twice");
+    }
+    return {std::move(name), std::move(values)};
+  });
 }
 
 }  // namespace weft

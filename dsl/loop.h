@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <variant>
@@ -12,6 +13,24 @@
 namespace weft {
 
 struct LoopFactor;
+
+namespace detail {
+
+template <class...>
+inline constexpr bool never = false;
+
+/// What is no factor of a loop: neither an integer nor a knob.
+template <class T>
+concept NoFactor = !std::integral<T> && !std::convertible_to<const T&, KnobChoice>;
+template <class Found>
+constexpr void refuse_factor() {
+  static_assert(
+      never<Found>,
+      "weft: a loop is given a factor that is neither an integer nor a knob; accepted: m = 64, or m = "
+      "knob(\"tile_m\", {32, 64}) for numbers to choose from");
+}
+
+}  // namespace detail
 
 /// The name of a loop. A loop over an index has the index's name; its pieces add ".outer" and ".inner".
 class LoopName {
@@ -60,6 +79,16 @@ struct LoopPiece {
     return {*this, static_cast<std::int64_t>(factor)};
   }
   LoopFactor operator=(KnobChoice choice) const { return {*this, std::move(choice)}; }
+  template <detail::NoFactor Other>
+  LoopFactor operator=(const Other&) const {
+    detail::refuse_factor<Other>();
+    return {};
+  }
+  template <class Number>
+  LoopFactor operator=(std::initializer_list<Number>) const {
+    detail::refuse_factor<std::initializer_list<Number>>();
+    return {};
+  }
 };
 
 /// A piece that can itself be named in pieces, `depth` times. Deeper pieces are written

@@ -1,6 +1,8 @@
 // Which names can be given: they become names in generated C++, so they have to be identifiers there.
 #pragma once
 
+#include <weft/dsl/compiler.h>
+
 #include <string>
 #include <string_view>
 

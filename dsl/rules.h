@@ -88,12 +88,48 @@ template <class Accesses>
 struct EpilogueFacts;
 template <class... Accesses>
 struct EpilogueFacts<Types<Accesses...>> {
-  using Indices = SetOf<typename Chained<typename AccessFacts<Accesses>::List...>::Type>;
+  using List = typename Chained<typename AccessFacts<Accesses>::List...>::Type;
+  using Indices = SetOf<List>;
   static constexpr bool is_dense = !(AccessFacts<Accesses>::is_sparse || ...);
   template <class Accumulator>
   static constexpr bool fits =
       ((sizeof(typename AccessFacts<Accesses>::Element) <= sizeof(Accumulator)) && ...);
 };
+
+/// The indices of a list that a set has (`wanted`) or lacks, each once: what a message is about.
+template <class Found, class Set, bool wanted, class... Indices>
+struct Picked {
+  using Type = Found;
+};
+template <class... Found, class Set, bool wanted, class Index, class... Rest>
+struct Picked<Types<Found...>, Set, wanted, Index, Rest...>
+    : Picked<std::conditional_t<has_index<Set, Index> == wanted && !(std::same_as<Found, Index> || ...),
+                                Types<Found..., Index>, Types<Found...>>,
+             Set, wanted, Rest...> {};
+template <class List, class Set, bool wanted>
+struct PickedOfList;
+template <class... Indices, class Set, bool wanted>
+struct PickedOfList<Types<Indices...>, Set, wanted> : Picked<Types<>, Set, wanted, Indices...> {};
+template <class List, class Set>
+using Inside = typename PickedOfList<List, Set, true>::Type;
+template <class List, class Set>
+using Outside = typename PickedOfList<List, Set, false>::Type;
+
+/// The indices that a list names again.
+template <class Seen, class... Indices>
+struct Repeats {
+  using Type = Types<>;
+};
+template <class... Seen, class Index, class... Rest>
+struct Repeats<Types<Seen...>, Index, Rest...> {
+  using Type =
+      typename Concatenated<std::conditional_t<(std::same_as<Seen, Index> || ...), Types<Index>, Types<>>,
+                            typename Repeats<Types<Seen..., Index>, Rest...>::Type>::Type;
+};
+template <class List>
+struct RepeatsOfList;
+template <class... Indices>
+struct RepeatsOfList<Types<Indices...>> : Repeats<Types<>, Indices...> {};
 
 /// The first rule that an assignment breaks: the user gets one sentence about it, not one about each
 /// consequence.
@@ -182,6 +218,39 @@ struct Rules<Output, SumOf<Types<Reduced...>, Left, Right>, Accesses> {
                                    : !epilogue_fits_accumulator     ? Broken::epilogue_type
                                                                     : Broken::none;
   static constexpr bool all = broken == Broken::none;
+
+  /// What breaks it: the indices, or else the accesses. The compiler shows them beside the sentence.
+  static constexpr auto found() {
+    using FactorList = typename Concatenated<typename LeftFacts::List, typename RightFacts::List>::Type;
+    using EpilogueList = typename Epilogue::List;
+    if constexpr (broken == Broken::output_twice) {
+      return typename RepeatsOfList<typename OutputFacts::List>::Type{};
+    } else if constexpr (broken == Broken::output_reduction) {
+      return Inside<typename OutputFacts::List, Reductions>{};
+    } else if constexpr (broken == Broken::reduction_twice) {
+      return typename RepeatsOfList<Types<Reduced...>>::Type{};
+    } else if constexpr (broken == Broken::output_unknown) {
+      return Outside<typename OutputFacts::List, Factors>{};
+    } else if constexpr (broken == Broken::reduction_unknown) {
+      return Outside<Types<Reduced...>, Factors>{};
+    } else if constexpr (broken == Broken::factor_unknown) {
+      return Outside<FactorList, All>{};
+    } else if constexpr (broken == Broken::epilogue_reduction) {
+      return Inside<EpilogueList, Reductions>{};
+    } else if constexpr (broken == Broken::epilogue_unknown) {
+      return Outside<EpilogueList, All>{};
+    } else if constexpr (broken == Broken::output_plain || broken == Broken::output_sparse) {
+      return Types<Output>{};
+    } else if constexpr (broken == Broken::epilogue_sparse || broken == Broken::epilogue_type) {
+      return Accesses{};
+    } else if constexpr (broken == Broken::output_type) {
+      return Types<Output, Left>{};
+    } else if constexpr (broken == Broken::sparse_plain || broken == Broken::sparse_matrix) {
+      return Types<std::conditional_t<LeftFacts::is_sparse, Left, Right>>{};
+    } else {
+      return Types<Left, Right>{};
+    }
+  }
 };
 
 /// Rules of an expression with exactly one sum; `all` is false for every other right side.

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -33,10 +34,9 @@ struct AccessValue {
 };
 
 template <class T>
-inline constexpr bool never = false;
-
-/// The index of an access that is indexed wrongly; its message has been given.
-struct BrokenAccess {};
+inline constexpr bool is_shape = false;
+template <std::size_t count>
+inline constexpr bool is_shape<Extent[count]> = true;
 
 }  // namespace detail
 
@@ -53,7 +53,18 @@ class Access {
   template <class Right>
   Assignment operator=(const Right& right) const;
   void operator=(const Access&) const {
-    static_assert(detail::never<Element>, "weft: the right side has no sum");
+    static_assert(
+        detail::never<Element>,
+        "weft: the right side has no sum; accepted: one sum of a product of two accesses, such as C(m, n) = "
+        "sum(k, A(m, k) * B(k, n)) + D(m, n)");
+  }
+
+  template <class Use>
+  auto operator[](const Use&) const {
+    static_assert(detail::never<Use> || (std::same_as<Uses, detail::BrokenIndex> || ...),
+                  "weft: an access is indexed once more, with [ ]; accepted: all indices between one ( ), "
+                  "such as A(m, k)");
+    return Access<Element, storage, detail::BrokenIndex>({value_.operand, {}});
   }
 
   const detail::AccessValue& value() const { return value_; }
@@ -69,18 +80,39 @@ class Tensor {
   /// `Tensor<f16, 2> B("B", {K, Extent::any("N")})`: row-major without gaps.
   template <std::size_t count>
   Tensor(std::string name, const Extent (&shape)[count]) {
-    static_assert(ComputableElement<Element>, "weft: an element type is not one of f16, bf16, f32 and f64");
-    static_assert(count == rank, "weft: a tensor is given a number of sizes that is not its rank");
-    operand_ = std::make_shared<const Operand>(
-        Operand{std::move(name), dtype_of<Element>, {shape, shape + count}, {}, storage});
+    static_assert(
+        ComputableElement<Element>,
+        "weft: an element type is not one of f16, bf16, f32 and f64; accepted: one of these, such as "
+        "Tensor<f16, 2>");
+    static_assert(!ComputableElement<Element> || count == rank,
+                  "weft: a tensor is given a number of sizes that is not its rank; accepted: one size a "
+                  "dimension, such "
+                  "as Tensor<f32, 2> A(\"A\", {4, 5})");
+    if constexpr (ComputableElement<Element>) {
+      operand_ = std::make_shared<const Operand>(
+          Operand{std::move(name), dtype_of<Element>, {shape, shape + count}, {}, storage});
+    }
+  }
+  template <class... Others>
+    requires(!((std::same_as<Others, Tensor> || detail::is_shape<Others>) || ...))
+  explicit Tensor(const Others&...) {
+    static_assert(detail::never<Element, Others...>,
+                  "weft: a tensor is not made of a name and its sizes in braces; accepted: Tensor<f32, 2> "
+                  "A(\"A\", {4, 5})");
   }
 
   /// The same tensor with the distance between neighbours of each dimension, in elements:
   /// `Tensor<f32, 3>("B", {8, K, N}).strided({K * N + 64, N, 1})`.
   template <std::size_t count>
   Tensor strided(const std::int64_t (&strides)[count]) const {
-    static_assert(count == rank, "weft: a tensor is given a number of strides that is not its rank");
-    static_assert(storage == Storage::dense, "weft: a sparse tensor has no strides");
+    static_assert(
+        count == rank,
+        "weft: a tensor is given a number of strides that is not its rank; accepted: one stride a dimension, "
+        "in elements, such as .strided({5, 1}) for a Tensor<f32, 2>");
+    static_assert(
+        count != rank || storage == Storage::dense,
+        "weft: a sparse tensor has no strides; accepted: a sparse tensor without .strided(), or a dense one, "
+        "Tensor<f32, 2>");
     Operand operand = *operand_;
     operand.strides.assign(strides, strides + count);
     return Tensor(std::make_shared<const Operand>(std::move(operand)));
@@ -89,16 +121,29 @@ class Tensor {
   template <class... Uses>
   auto operator()(const Uses&... uses) const {
     constexpr bool indices = (IndexExpression<Uses> && ...);
+    constexpr bool fits = sizeof...(Uses) == rank;
     static_assert(indices,
-                  "weft: a tensor is indexed with something that is not an index or a sum of indices");
-    static_assert(sizeof...(Uses) == rank,
-                  "weft: a tensor is indexed with a number of indices that is not its rank");
-    if constexpr (indices && sizeof...(Uses) == rank) {
+                  "weft: a tensor is indexed with something that is not an index or a sum of indices; "
+                  "accepted: indices "
+                  "of WEFT_INDEX and their sums, such as A(m, 2 * k + 1)");
+    static_assert(
+        !indices || fits,
+        "weft: a tensor is indexed with a number of indices that is not its rank; accepted: one index a "
+        "dimension, such as A(m, k) of a Tensor<f32, 2>");
+    if constexpr (indices && fits) {
       return Access<Element, storage, Uses...>({operand_, {uses.affine()...}});
     } else {
-      return Access<Element, storage, detail::BrokenAccess>({operand_, {}});
+      return Access<Element, storage, detail::BrokenIndex>({operand_, {}});
     }
   }
+  template <class Use>
+  auto operator[](const Use&) const {
+    static_assert(detail::never<Use>, "weft: a tensor is indexed with [ ]; accepted: ( ), such as A(m, k)");
+    return Access<Element, storage, detail::BrokenIndex>({operand_, {}});
+  }
+  /// Always refused: what is computed is assigned to a tensor with its indices.
+  template <class Right>
+  Assignment operator=(const Right& right) const;
 
   const std::string& name() const { return operand_->name; }
   const Operand& operand() const { return *operand_; }

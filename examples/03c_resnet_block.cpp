@@ -73,6 +73,13 @@ std::vector<std::int64_t> shape_of(const Algorithm& algorithm, const std::string
   return shape;
 }
 
+/// The arrays of a layer; the last one alone adds the shortcut.
+Arguments arguments_of(const Algorithm& algorithm, Array& x, Array& bias, Array& shortcut, Array& y) {
+  Arguments arguments{{{"X", &x}, {"bias", &bias}, {"Y", &y}}, {}};
+  if (!shape_of(algorithm, "shortcut").empty()) arguments.tensors["shortcut"] = &shortcut;
+  return arguments;
+}
+
 struct Layer {
   WeightMatrix weights;
   Array bias;
@@ -127,8 +134,7 @@ Reference expected_output(const Algorithms& algorithms, const Layers& layers, co
     Array bias = layers[i].bias.converted(DType::f64);
     Array y(DType::f64, shape_of(algorithms[i], "Y"));
     x = std::move(x).reshaped(shape_of(algorithms[i], "X"));
-    result = reference(algorithms[i], &weights,
-                       {{{"X", &x}, {"bias", &bias}, {"shortcut", &shortcut}, {"Y", &y}}, {}});
+    result = reference(algorithms[i], &weights, arguments_of(algorithms[i], x, bias, shortcut, y));
     x = result.value;
   }
   return result;
@@ -161,8 +167,7 @@ bool run(const Device& device, const Target& target, const BlockShape& shape, co
     Array y(DType::f32, shape_of(algorithms[i], "Y"));
     // The same bytes: a matrix with a row a channel, or an image.
     x = std::move(x).reshaped(shape_of(algorithms[i], "X"));
-    const BoundKernel bound =
-        kernel.bind(device, {{{"X", &x}, {"bias", &bias}, {"shortcut", &shortcut}, {"Y", &y}}, {}});
+    const BoundKernel bound = kernel.bind(device, arguments_of(algorithms[i], x, bias, shortcut, y));
     bound.poison_output();
     bound.launch(nullptr);
     bound.download("Y", y);

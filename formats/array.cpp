@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -42,6 +43,12 @@ decltype(auto) with_type(DType dtype, Function&& function) {
       return function(static_cast<bool*>(nullptr));
   }
   throw InternalError("an element type outside the list");
+}
+
+/// Not around every access, which would cost more than the access.
+[[noreturn]] void refuse(const std::source_location& place, UserError::Report report) {
+  user_call(place, [&] { throw UserError(std::move(report)); });
+  throw InternalError("an error was not thrown");
 }
 
 template <class T>
@@ -83,14 +90,15 @@ void Array::Free::operator()(std::byte* bytes) const {
   std::free(bytes);
 }
 
-Array::Array(DType dtype, std::vector<std::int64_t> shape) : dtype_(dtype), shape_(std::move(shape)) {
-  size_ = element_count(shape_, "array");
+Array::Array(DType dtype, std::vector<std::int64_t> shape, std::source_location place)
+    : dtype_(dtype), shape_(std::move(shape)) {
   const auto limit = static_cast<std::size_t>(INT64_MAX) / size_of(dtype);
+  size_ = user_call(place, [&] { return element_count(shape_, "an array"); });
   if (static_cast<std::size_t>(size_) > limit) {
-    throw UserError({"an array of " + text_of_shape(shape_) + " is too large",
-                     {},
-                     std::to_string(size_) + " elements",
-                     "fewer than 2^63 bytes"});
+    refuse(place, {"an array of " + text_of_shape(shape_) + " is too large",
+                   {},
+                   std::to_string(size_) + " elements of " + std::string(name_of(dtype)),
+                   "at most " + std::to_string(limit) + " elements, which are fewer than 2^63 bytes"});
   }
   const std::size_t rounded = (bytes() + alignment - 1) / alignment * alignment;
   if (rounded == 0) return;
@@ -111,13 +119,40 @@ Array& Array::operator=(const Array& other) {
   return *this;
 }
 
-void Array::check_type(DType asked) const {
-  if (asked == dtype_) return;  // before any text is made: this runs for every element that is read
-  throw InternalError("an array of " + std::string(name_of(dtype_)) + " was read as " +
-                      std::string(name_of(asked)));
+Array::Array(Array&& other) noexcept
+    : dtype_(other.dtype_),
+      shape_(std::exchange(other.shape_, {})),
+      size_(std::exchange(other.size_, 0)),
+      data_(std::move(other.data_)) {}
+
+Array& Array::operator=(Array&& other) noexcept {
+  if (this == &other) return *this;
+  dtype_ = other.dtype_;
+  shape_ = std::exchange(other.shape_, {});
+  size_ = std::exchange(other.size_, 0);
+  data_ = std::move(other.data_);
+  return *this;
 }
 
-double Array::get(std::int64_t index) const {
+void Array::refuse_type(DType asked, const std::source_location& place) const {
+  const std::string own(name_of(dtype_));
+  refuse(place, {"the elements of an array are read as another type",
+                 {},
+                 std::string(name_of(asked)) + ", of an array of " + own + " " + text_of_shape(shape_),
+                 "as<T>() with the type of " + own + ", or converted(DType::" +
+                     (asked == DType::boolean ? "boolean" : std::string(name_of(asked))) + ") before"});
+}
+
+void Array::check_index(std::int64_t index, const std::source_location& place) const {
+  if (index >= 0 && index < size_) return;
+  refuse(place, {"an array does not have the element that is asked for",
+                 {},
+                 "element " + std::to_string(index) + " of an array of " + text_of_shape(shape_),
+                 size_ == 0 ? "an array with elements" : "0 to " + std::to_string(size_ - 1)});
+}
+
+double Array::get(std::int64_t index, std::source_location place) const {
+  check_index(index, place);
   return with_type(dtype_, [&](auto* null) -> double {
     using T = std::remove_pointer_t<decltype(null)>;
     const T value = as<T>()[static_cast<std::size_t>(index)];
@@ -129,7 +164,8 @@ double Array::get(std::int64_t index) const {
   });
 }
 
-void Array::set(std::int64_t index, double value) {
+void Array::set(std::int64_t index, double value, std::source_location place) {
+  check_index(index, place);
   with_type(dtype_, [&](auto* null) {
     using T = std::remove_pointer_t<decltype(null)>;
     if constexpr (is_half<T>) {
@@ -142,19 +178,23 @@ void Array::set(std::int64_t index, double value) {
   });
 }
 
-std::int64_t Array::get_integer(std::int64_t index) const {
+std::int64_t Array::get_integer(std::int64_t index, std::source_location place) const {
+  check_index(index, place);
   return with_type(dtype_, [&](auto* null) -> std::int64_t {
     using T = std::remove_pointer_t<decltype(null)>;
     if constexpr (std::is_integral_v<T>) {
       return static_cast<std::int64_t>(as<T>()[static_cast<std::size_t>(index)]);
     } else {
-      throw InternalError("an array of " + std::string(name_of(dtype_)) + " was read as integers");
+      refuse(place, {"the elements of an array are read as integers",
+                     {},
+                     "an array of " + std::string(name_of(dtype_)),
+                     "get(), or an array of integers"});
     }
   });
 }
 
 void Array::copy_element(std::int64_t index, const Array& from, std::int64_t from_index) {
-  from.check_type(dtype_);
+  internal_check(from.dtype_ == dtype_, "elements are copied between types");
   const std::size_t width = size_of(dtype_);
   std::memcpy(data_.get() + static_cast<std::size_t>(index) * width,
               from.data_.get() + static_cast<std::size_t>(from_index) * width, width);
@@ -169,9 +209,14 @@ bool Array::is_zero_bits(std::int64_t index) const {
   return true;
 }
 
-Array Array::reshaped(std::vector<std::int64_t> shape) && {
-  internal_check(element_count(shape, "array") == size_, "a reshape from " + text_of_shape(shape_) + " to " +
-                                                             text_of_shape(shape) + " changes the size");
+Array Array::reshaped(std::vector<std::int64_t> shape, std::source_location place) && {
+  const std::int64_t count = user_call(place, [&] { return element_count(shape, "an array"); });
+  if (count != size_) {
+    refuse(place, {"an array is reshaped to another number of elements",
+                   {},
+                   text_of_shape(shape) + ", which has " + std::to_string(count),
+                   "a shape with the " + std::to_string(size_) + " elements of " + text_of_shape(shape_)});
+  }
   shape_ = std::move(shape);
   return std::move(*this);
 }

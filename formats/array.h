@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,7 +22,8 @@ class Array {
   Array() = default;
   /// Zero-filled. Throws UserError when the shape is negative or its size does not fit 2^63 bytes, and
   /// RuntimeError when the memory cannot be had.
-  Array(DType dtype, std::vector<std::int64_t> shape);
+  Array(DType dtype, std::vector<std::int64_t> shape,
+        std::source_location place = std::source_location::current());
   /// One-dimensional copy of `values`.
   template <class T>
   static Array of(std::span<const T> values) {
@@ -36,8 +38,8 @@ class Array {
 
   Array(const Array& other);
   Array& operator=(const Array& other);
-  Array(Array&&) noexcept = default;
-  Array& operator=(Array&&) noexcept = default;
+  Array(Array&& other) noexcept;  ///< leaves the other one without elements
+  Array& operator=(Array&& other) noexcept;
   ~Array() = default;
 
   DType dtype() const { return dtype_; }
@@ -47,32 +49,35 @@ class Array {
   std::byte* data() { return data_.get(); }
   const std::byte* data() const { return data_.get(); }
 
-  /// The elements as T; InternalError when T is not the element type.
+  /// The elements as T; UserError when T is not the element type.
   template <class T>
-  std::span<T> as() {
-    check_type(dtype_of<T>);
+  std::span<T> as(std::source_location place = std::source_location::current()) {
+    check_type(dtype_of<T>, place);
     return {reinterpret_cast<T*>(data_.get()), static_cast<std::size_t>(size_)};
   }
   template <class T>
-  std::span<const T> as() const {
-    check_type(dtype_of<T>);
+  std::span<const T> as(std::source_location place = std::source_location::current()) const {
+    check_type(dtype_of<T>, place);
     return {reinterpret_cast<const T*>(data_.get()), static_cast<std::size_t>(size_)};
   }
 
-  /// Element `index` in row-major order, as the nearest double (i64 beyond 2^53 is rounded).
-  double get(std::int64_t index) const;
+  /// Element `index` in row-major order, as the nearest double (i64 beyond 2^53 is rounded). UserError, here
+  /// and below, when there is no such element.
+  double get(std::int64_t index, std::source_location place = std::source_location::current()) const;
   /// Stores `value`, rounded to the element type (to nearest, ties to even). An integer type takes
   /// its nearest end for what lies beyond it and 0 for NaN; a boolean is true for everything but 0.
-  void set(std::int64_t index, double value);
-  /// Element `index` as an integer; InternalError for floating types.
-  std::int64_t get_integer(std::int64_t index) const;
-  /// Element `from_index` of an array of the same type, bit for bit.
+  void set(std::int64_t index, double value, std::source_location place = std::source_location::current());
+  /// Element `index` as an integer; UserError for floating types.
+  std::int64_t get_integer(std::int64_t index,
+                           std::source_location place = std::source_location::current()) const;
+  /// Element `from_index` of an array of the same type, bit for bit. Both have to be there.
   void copy_element(std::int64_t index, const Array& from, std::int64_t from_index);
   /// True when every bit of the element is zero: +0.0 but not -0.0.
   bool is_zero_bits(std::int64_t index) const;
 
-  /// The same bytes under another shape of the same size.
-  Array reshaped(std::vector<std::int64_t> shape) &&;
+  /// The same bytes under another shape; UserError when that has another size.
+  Array reshaped(std::vector<std::int64_t> shape,
+                 std::source_location place = std::source_location::current()) &&;
   /// Element by element into another type, rounded to nearest.
   Array converted(DType dtype) const;
 
@@ -80,7 +85,11 @@ class Array {
   struct Free {
     void operator()(std::byte* bytes) const;
   };
-  void check_type(DType asked) const;
+  void check_type(DType asked, const std::source_location& place) const {
+    if (asked != dtype_) refuse_type(asked, place);
+  }
+  [[noreturn]] void refuse_type(DType asked, const std::source_location& place) const;
+  void check_index(std::int64_t index, const std::source_location& place) const;
 
   DType dtype_ = DType::f32;
   std::vector<std::int64_t> shape_{0};

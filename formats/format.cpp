@@ -42,20 +42,7 @@ void parse_parameter(std::string_view text, std::string_view parameter, Format& 
   }
 }
 
-}  // namespace
-
-std::string Format::text() const {
-  std::string result = name;
-  char separator = ':';
-  for (const auto& [parameter, value] : parameters) {
-    result += fmt::format("{}{}=", separator, parameter);
-    result += parameter == "order" ? name_of(static_cast<RowOrder>(value)) : std::to_string(value);
-    separator = ',';
-  }
-  return result;
-}
-
-Format parse_format(std::string_view text) {
+Format format_of(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
   std::vector<std::string_view> names;
@@ -73,6 +60,23 @@ Format parse_format(std::string_view text) {
     if (comma == std::string_view::npos) return format;
     rest = rest.substr(comma + 1);
   }
+}
+
+}  // namespace
+
+std::string Format::text() const {
+  std::string result = name;
+  char separator = ':';
+  for (const auto& [parameter, value] : parameters) {
+    result += fmt::format("{}{}=", separator, parameter);
+    result += parameter == "order" ? name_of(static_cast<RowOrder>(value)) : std::to_string(value);
+    separator = ',';
+  }
+  return result;
+}
+
+Format parse_format(std::string_view text, std::source_location place) {
+  return user_call(place, [&] { return format_of(text); });
 }
 
 bool formats::keeps_two_of_four(const Format& format) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,7 +44,7 @@ std::span<const NamedFormat> named_formats();
 
 /// "csr", "csr:order=dealt,rows=64", "shfl_bw:V=64". UserError that lists the formats when there is none of
 /// that name.
-Format parse_format(std::string_view text);
+Format parse_format(std::string_view text, std::source_location place = std::source_location::current());
 
 namespace formats {
 

@@ -3,6 +3,7 @@
 #include <weft/formats/prune.h>
 #include <weft/formats/prune/n_m.h>
 #include <weft/formats/prune/shfl_bw.h>
+#include <weft/formats/suggestion.h>
 
 #include <algorithm>
 #include <array>
@@ -70,8 +71,22 @@ std::int64_t width_of_block(const Format& format) {
   return width;
 }
 
+std::int64_t granularity(const Format& format) {
+  const Prunable& as = prunable_as(format);
+  const auto given = format.parameters.find(std::string(as.granularity));
+  if (as.granularity.empty() || given == format.parameters.end()) return as.usual;
+  if (given->second >= 1 && given->second <= largest_granularity) return given->second;
+  refuse("the format", format.text(),
+         fmt::format("{}:{}=64, a number from 1 to {}", as.format, as.granularity, largest_granularity));
+}
+
+std::optional<double> pattern_sparsity(const Format& format) {
+  if (prunable_as(format).structure != Structure::two_of_four) return std::nullopt;
+  return 1 - 2 / static_cast<double>(width_of_block(format));
+}
+
 double sparsity_for(const Format& format, std::optional<double> asked) {
-  const std::optional<double> fixed = sparsity_of_pattern(format);
+  const std::optional<double> fixed = pattern_sparsity(format);
   if (fixed && asked && !(std::abs(*fixed - *asked) <= equal_sparsity))
     refuse("the sparsity", fmt::format("{} of {}", *asked, format.text()),
            fmt::format("{}, which follows from the pattern, or none", *fixed));
@@ -80,7 +95,7 @@ double sparsity_for(const Format& format, std::optional<double> asked) {
 
 std::int64_t budget_of(const WeightMatrix& weights, double sparsity) {
   if (!(sparsity >= 0 && sparsity < 1))
-    refuse("the sparsity", fmt::format("{}", sparsity), "at least 0 and below 1");
+    refuse("the sparsity", fmt::format("{}", sparsity), "at least 0 and below 1" + as_share(sparsity));
   const double places = static_cast<double>(weights.rows) * static_cast<double>(weights.columns);
   return std::llround((1 - sparsity) * places);
 }
@@ -163,27 +178,11 @@ void match(std::span<const std::int64_t> row_begin, std::span<const std::int32_t
   }
 }
 
-}  // namespace
-
-std::int64_t granularity_of(const Format& format) {
-  const Prunable& as = prunable_as(format);
-  const auto given = format.parameters.find(std::string(as.granularity));
-  if (as.granularity.empty() || given == format.parameters.end()) return as.usual;
-  if (given->second >= 1 && given->second <= largest_granularity) return given->second;
-  refuse("the format", format.text(),
-         fmt::format("{}:{}=64, a number from 1 to {}", as.format, as.granularity, largest_granularity));
-}
-
-std::optional<double> sparsity_of_pattern(const Format& format) {
-  if (prunable_as(format).structure != Structure::two_of_four) return std::nullopt;
-  return 1 - 2 / static_cast<double>(width_of_block(format));
-}
-
-Pruning choose_weights(const WeightMatrix& weights, const Format& format, const PruneOptions& options) {
+Pruning chosen(const WeightMatrix& weights, const Format& format, const PruneOptions& options) {
   weights.check();
   if (options.scores != nullptr) options.scores->check();
   const Structure structure = prunable_as(format).structure;
-  const std::int64_t size = granularity_of(format);
+  const std::int64_t size = granularity(format);
   const std::int64_t budget = budget_of(weights, sparsity_for(format, options.sparsity));
   const Scores scores = pruning::scores_of(weights, options.scores);
   Pruning result{format, {0}, {}, 1, {}};
@@ -196,7 +195,8 @@ Pruning choose_weights(const WeightMatrix& weights, const Format& format, const 
   return result;
 }
 
-WeightMatrix pruned(const WeightMatrix& weights, const Pruning& pruning) {
+WeightMatrix kept_of(const WeightMatrix& weights, const Pruning& pruning) {
+  weights.check();
   WeightMatrix result;
   result.shape = weights.shape;
   result.rows = weights.rows;
@@ -211,6 +211,25 @@ WeightMatrix pruned(const WeightMatrix& weights, const Pruning& pruning) {
     if (entry >= 0) result.values.copy_element(place, weights.values, entry);
   });
   return result;
+}
+
+}  // namespace
+
+std::int64_t granularity_of(const Format& format, std::source_location place) {
+  return user_call(place, [&] { return granularity(format); });
+}
+
+std::optional<double> sparsity_of_pattern(const Format& format, std::source_location place) {
+  return user_call(place, [&] { return pattern_sparsity(format); });
+}
+
+Pruning choose_weights(const WeightMatrix& weights, const Format& format, const PruneOptions& options,
+                       std::source_location place) {
+  return user_call(place, [&] { return chosen(weights, format, options); });
+}
+
+WeightMatrix pruned(const WeightMatrix& weights, const Pruning& pruning, std::source_location place) {
+  return user_call(place, [&] { return kept_of(weights, pruning); });
 }
 
 }  // namespace weft

@@ -48,8 +48,9 @@ double Random::normal() {
   return static_cast<double>(sum - (std::int64_t{6} << 32)) * 0x1p-32;
 }
 
-Array random_array(DType dtype, std::vector<std::int64_t> shape, std::uint64_t seed, RandomValues values) {
-  Array array(dtype, std::move(shape));
+Array random_array(DType dtype, std::vector<std::int64_t> shape, std::uint64_t seed, RandomValues values,
+                   std::source_location place) {
+  Array array(dtype, std::move(shape), place);
   Random random(seed);
   const bool integers = values == RandomValues::small_integers || !is_float(dtype);
   const bool negative = is_float(dtype) || is_signed_integer(dtype);

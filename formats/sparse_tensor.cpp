@@ -123,6 +123,26 @@ class Walker {
   std::vector<std::int64_t> child_;
 };
 
+/// repack, whose arguments it has.
+SparseTensor packed_anew(const SparseTensor& tensor, const Format& format) {
+  tensor.check();
+  std::vector<std::int64_t> rows;
+  std::vector<std::int64_t> columns;
+  std::vector<std::int64_t> positions;
+  tensor.walk([&](std::int64_t row, std::int64_t column, std::int64_t position) {
+    rows.push_back(row);
+    columns.push_back(column);
+    positions.push_back(position);
+  });
+  Array values(tensor.dtype(), {static_cast<std::int64_t>(positions.size())});
+  for (std::size_t i = 0; i < positions.size(); ++i)
+    values.copy_element(static_cast<std::int64_t>(i), tensor.array("values"), positions[i]);
+  WeightMatrix weights = from_coordinates(tensor.rows(), tensor.columns(), rows, columns, values,
+                                          "weights in " + tensor.format().text());
+  weights.shape = tensor.shape();
+  return pack(weights, format);
+}
+
 }  // namespace
 
 SparseTensor::SparseTensor(Format format, std::vector<std::int64_t> shape, std::int64_t rows,
@@ -141,11 +161,18 @@ bool SparseTensor::has_array(const std::string& name) const {
                      [&](const NamedArray& named) { return named.name == name; });
 }
 
-const Array& SparseTensor::array(const std::string& name) const {
+const Array& SparseTensor::array(const std::string& name, std::source_location place) const {
   for (const NamedArray& named : arrays_) {
     if (named.name == name) return named.array;
   }
-  throw InternalError("a tensor of format " + format_.text() + " has no array " + name);
+  return user_call(place, [&]() -> const Array& {
+    std::string names;
+    for (const NamedArray& named : arrays_) names += (names.empty() ? "" : ", ") + named.name;
+    throw UserError({"a weight in format " + format_.text() + " does not have the array that is asked for",
+                     {},
+                     "array " + name,
+                     names.empty() ? "a weight with arrays" : names});
+  });
 }
 
 std::size_t SparseTensor::bytes() const {
@@ -189,34 +216,22 @@ Array SparseTensor::to_dense() const {
   return dense;
 }
 
-SparseTensor pack(const WeightMatrix& weights, const Format& format) {
-  weights.check();
-  for (const NamedFormat& named : named_formats()) {
-    if (named.name != format.name) continue;
-    SparseTensor tensor = named.pack(weights, format);
-    tensor.check();
-    return tensor;
-  }
-  parse_format(format.name);  // says which formats there are
-  throw InternalError("a format that was parsed is not in the list: " + format.text());
+SparseTensor pack(const WeightMatrix& weights, const Format& format, std::source_location place) {
+  return user_call(place, [&] {
+    weights.check();
+    for (const NamedFormat& named : named_formats()) {
+      if (named.name != format.name) continue;
+      SparseTensor tensor = named.pack(weights, format);
+      tensor.check_entries();
+      return tensor;
+    }
+    parse_format(format.name);  // says which formats there are
+    throw InternalError("a format that was parsed is not in the list: " + format.text());
+  });
 }
 
-SparseTensor repack(const SparseTensor& tensor, const Format& format) {
-  std::vector<std::int64_t> rows;
-  std::vector<std::int64_t> columns;
-  std::vector<std::int64_t> positions;
-  tensor.walk([&](std::int64_t row, std::int64_t column, std::int64_t position) {
-    rows.push_back(row);
-    columns.push_back(column);
-    positions.push_back(position);
-  });
-  Array values(tensor.dtype(), {static_cast<std::int64_t>(positions.size())});
-  for (std::size_t i = 0; i < positions.size(); ++i)
-    values.copy_element(static_cast<std::int64_t>(i), tensor.array("values"), positions[i]);
-  WeightMatrix weights = from_coordinates(tensor.rows(), tensor.columns(), rows, columns, values,
-                                          "weights in " + tensor.format().text());
-  weights.shape = tensor.shape();
-  return pack(weights, format);
+SparseTensor repack(const SparseTensor& tensor, const Format& format, std::source_location place) {
+  return user_call(place, [&] { return packed_anew(tensor, format); });
 }
 
 }  // namespace weft

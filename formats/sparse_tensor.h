@@ -6,9 +6,11 @@
 #include <weft/formats/level.h>
 #include <weft/formats/weight_matrix.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -23,7 +25,8 @@ class SparseTensor {
     Array array;
   };
 
-  /// Used by the formats' pack functions. `levels` from the outermost.
+  /// Used by the formats' pack functions. `levels` from the outermost. Of a tensor that is made by hand
+  /// nothing is believed: schedule(), which compiles what it says into addresses, checks it.
   SparseTensor(Format format, std::vector<std::int64_t> shape, std::int64_t rows, std::int64_t columns,
                std::vector<Level> levels, std::vector<NamedArray> arrays, ValueOrder value_order = {});
 
@@ -37,8 +40,10 @@ class SparseTensor {
   const std::vector<NamedArray>& arrays() const { return arrays_; }
   const ValueOrder& value_order() const { return value_order_; }
   bool has_array(const std::string& name) const;
-  const Array& array(const std::string& name) const;  ///< InternalError when there is none
-  std::size_t bytes() const;                          ///< of all arrays together
+  /// UserError that lists the arrays when there is none of that name.
+  const Array& array(const std::string& name,
+                     std::source_location place = std::source_location::current()) const;
+  std::size_t bytes() const;  ///< of all arrays together
 
   /// The number of levels at the front that choose the row, all others staying inside one row; 0 where the
   /// format does not store row by row (csc, coo).
@@ -54,11 +59,35 @@ class SparseTensor {
   Array to_dense() const;
   /// Throws UserError that names the row, the array and the place when sizes do not fit together, when
   /// offsets decrease or leave the arrays, when a coordinate is out of range, when a code does not name two
-  /// slots in ascending order, when a place is stored twice, when a row order is no permutation, when the
-  /// value of padding is not +0, or what the format itself has to say (NamedFormat::check).
-  void check() const;
+  /// slots in ascending order, when a place is stored twice, when a row order is no permutation, when rows
+  /// are left out, when the value of padding is not +0, when the levels and arrays are not those that the
+  /// format of that name has, or what the format itself has to say (NamedFormat::check). Costs once: a tensor
+  /// that has been found right, as all that come from pack have, stays so.
+  void check(std::source_location place = std::source_location::current()) const;
 
  private:
+  /// Set once for all copies that are made later; several threads may.
+  class Found {
+   public:
+    Found() = default;
+    Found(const Found& other) : right_(other.right()) {}
+    Found(Found&& other) noexcept : right_(other.right_.exchange(false)) {}
+    Found& operator=(Found other) noexcept {
+      right_ = other.right();
+      return *this;
+    }
+    ~Found() = default;
+    bool right() const { return right_; }
+    void set_right() { right_ = true; }
+
+   private:
+    std::atomic<bool> right_ = false;
+  };
+
+  friend SparseTensor pack(const WeightMatrix& weights, const Format& format, std::source_location place);
+  /// `check` without the comparison with what pack makes.
+  void check_entries() const;
+
   Format format_;
   std::vector<std::int64_t> shape_;
   std::int64_t rows_ = 0;
@@ -66,13 +95,16 @@ class SparseTensor {
   std::vector<Level> levels_;
   std::vector<NamedArray> arrays_;
   ValueOrder value_order_;
+  mutable Found found_;
 };
 
 /// Packs a weight. UserError when the weight does not fit the format (2^31 entries or more, or what the
 /// format itself demands). The tensor has been checked.
-SparseTensor pack(const WeightMatrix& weights, const Format& format);
+SparseTensor pack(const WeightMatrix& weights, const Format& format,
+                  std::source_location place = std::source_location::current());
 
 /// The same entries, explicit zeros included, in another format. UserError as from pack.
-SparseTensor repack(const SparseTensor& tensor, const Format& format);
+SparseTensor repack(const SparseTensor& tensor, const Format& format,
+                    std::source_location place = std::source_location::current());
 
 }  // namespace weft

@@ -179,6 +179,7 @@ const PatternRule& Statistics::two_four() const {
 }
 
 Statistics statistics(const WeightMatrix& weights) {
+  weights.check();
   Statistics result;
   result.dtype = weights.values.dtype();
   result.pattern_only = weights.pattern_only;

@@ -53,7 +53,7 @@ struct Statistics {
   const PatternRule& two_four() const;
 };
 
-/// A few passes over the entries; `weights` has to satisfy its invariants.
+/// A few passes over the entries. UserError for weights that WeightMatrix::check refuses.
 Statistics statistics(const WeightMatrix& weights);
 
 /// One JSON object, keys as the fields above.

@@ -163,6 +163,7 @@ void find_units(const WeightMatrix& weights, std::vector<FoundStructure>& result
 }  // namespace
 
 std::vector<FoundStructure> find_structures(const WeightMatrix& weights) {
+  weights.check();
   std::vector<FoundStructure> result;
   if (weights.stored() == 0 || weights.stored() == weights.rows * weights.columns) return result;
   if (weights.columns <= most_columns) find_units(weights, result);

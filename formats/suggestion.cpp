@@ -1,7 +1,9 @@
+#include <fmt/format.h>
 #include <weft/formats/suggestion.h>
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace weft {
@@ -13,16 +15,19 @@ char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
+/// Letters that are changed, missing or surplus; two neighbours in the other order count as one.
 std::size_t edit_distance(std::string_view left, std::string_view right) {
   std::vector<std::size_t> row(right.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
+  std::vector<std::size_t> before(row), before_that;
+  const auto same = [&](std::size_t i, std::size_t j) { return lower(left[i]) == lower(right[j]); };
   for (std::size_t i = 0; i < left.size(); ++i) {
-    std::size_t diagonal = row[0];
+    before_that = std::exchange(before, row);
     row[0] = i + 1;
     for (std::size_t j = 0; j < right.size(); ++j) {
-      const std::size_t changed = diagonal + (lower(left[i]) == lower(right[j]) ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
+      row[j + 1] = std::min({before[j] + (same(i, j) ? 0 : 1), row[j] + 1, before[j + 1] + 1});
+      if (i > 0 && j > 0 && same(i, j - 1) && same(i - 1, j))
+        row[j + 1] = std::min(row[j + 1], before_that[j - 1] + 1);
     }
   }
   return row.back();
@@ -46,6 +51,12 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates) {
   const std::string_view nearest = nearest_name(name, candidates);
   return nearest.empty() ? std::string() : "; did you mean " + std::string(nearest) + "?";
+}
+
+std::string as_share(double number) {
+  constexpr double hundred = 100;
+  if (!(number > 1 && number < hundred)) return {};
+  return fmt::format(": {} for {} %", number / hundred, number);
 }
 
 }  // namespace weft

@@ -7,11 +7,14 @@
 
 namespace weft {
 
-/// The candidate nearest to `name`, in up to two changed, missing or surplus letters and fewer than half of
-/// the word; nothing when none is that near. Case counts for nothing.
+/// The candidate nearest to `name`, in up to two changed, missing, surplus or exchanged letters and fewer
+/// than half of the word; nothing when none is that near. Case counts for nothing.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 
 /// "; did you mean csr?", or nothing.
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
+
+/// ": 0.9 for 90 %" where a number was meant as per cent, else nothing.
+std::string as_share(double number);
 
 }  // namespace weft

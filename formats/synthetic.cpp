@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
+#include <weft/formats/suggestion.h>
 #include <weft/formats/synthetic.h>
 
 #include <algorithm>
@@ -55,7 +56,7 @@ void check_layer(const SyntheticLayer& layer) {
            fmt::format("0 to {}", most));
   }
   if (!is_between(layer.sparsity, 0, 1)) {
-    refuse("sparsity", fmt::format("{}", layer.sparsity), "0 to 1");
+    refuse("sparsity", fmt::format("{}", layer.sparsity), "0 to 1" + as_share(layer.sparsity));
   }
   if (layer.row_spread && !is_between(*layer.row_spread, 0, 10)) {
     refuse("row_spread", fmt::format("{}", *layer.row_spread), "0 to 10");
@@ -147,9 +148,7 @@ void choose_columns(std::int64_t length, const std::vector<double>& weights, Ran
   std::sort(chosen.begin() + first, chosen.end());
 }
 
-}  // namespace
-
-WeightMatrix synthetic_layer(const SyntheticLayer& layer) {
+WeightMatrix made(const SyntheticLayer& layer) {
   check_layer(layer);
   const double elements = static_cast<double>(layer.rows) * static_cast<double>(layer.columns);
   const std::int64_t total = std::llround((1 - layer.sparsity) * elements);
@@ -178,6 +177,12 @@ WeightMatrix synthetic_layer(const SyntheticLayer& layer) {
     } while (result.values.get(i) == 0);
   }
   return result;
+}
+
+}  // namespace
+
+WeightMatrix synthetic_layer(const SyntheticLayer& layer, std::source_location place) {
+  return user_call(place, [&] { return made(layer); });
 }
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <source_location>
 
 namespace weft {
 
@@ -31,6 +32,7 @@ struct SyntheticLayer {
 ///
 /// The same on every machine. UserError for negative extents, a sparsity outside 0 … 1, a negative spread, or
 /// an element type that is not floating.
-WeightMatrix synthetic_layer(const SyntheticLayer& layer);
+WeightMatrix synthetic_layer(const SyntheticLayer& layer,
+                             std::source_location place = std::source_location::current());
 
 }  // namespace weft

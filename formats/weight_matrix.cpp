@@ -8,6 +8,9 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <span>
+#include <tuple>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -128,86 +131,10 @@ void check_coordinates(std::int64_t rows, std::int64_t columns, const std::vecto
   }
 }
 
-/// Columns in range and ascending in one row whose offsets have been checked.
-void check_row(const WeightMatrix& weights, std::int64_t row) {
-  std::int64_t previous = -1;
-  const auto begin = static_cast<std::size_t>(weights.row_begin[static_cast<std::size_t>(row)]);
-  const auto end = static_cast<std::size_t>(weights.row_begin[static_cast<std::size_t>(row) + 1]);
-  for (std::size_t i = begin; i < end; ++i) {
-    const std::int64_t column = weights.column[i];
-    if (column < 0 || column >= weights.columns) {
-      refuse(weights.origin, fmt::format("row {}, entry {}", row, i), fmt::format("column {}", column),
-             fmt::format("columns 0 to {}", weights.columns - 1));
-    }
-    if (column <= previous) {
-      refuse(weights.origin, fmt::format("row {}, entry {}", row, i),
-             fmt::format("column {} after column {}", column, previous), "ascending columns, none twice");
-    }
-    previous = column;
-  }
-}
-
-}  // namespace
-
-double WeightMatrix::sparsity() const {
-  const double elements = static_cast<double>(rows) * static_cast<double>(columns);
-  return elements == 0 ? 0 : 1 - static_cast<double>(stored()) / elements;
-}
-
-void WeightMatrix::check() const {
-  check_extents(rows, columns, origin);
-  if (element_count(shape, "the weight") != rows * columns) {
-    refuse(origin, "the shape",
-           fmt::format("{} for {} rows and {} columns", text_of_shape(shape), rows, columns),
-           "a shape with as many elements as the matrix");
-  }
-  if (static_cast<std::int64_t>(row_begin.size()) != rows + 1 || row_begin.front() != 0) {
-    refuse(origin, "the row offsets", fmt::format("{} of them for {} rows", row_begin.size(), rows),
-           "one more than rows, the first 0");
-  }
-  if (values.size() != stored()) {
-    refuse(origin, "the values", fmt::format("{} values for {} columns", values.size(), stored()),
-           "one value for each stored column");
-  }
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t begin = row_begin[static_cast<std::size_t>(row)];
-    const std::int64_t end = row_begin[static_cast<std::size_t>(row) + 1];
-    if (end < begin || end > stored()) {
-      refuse(origin, fmt::format("row {}", row), fmt::format("offsets {} to {}", begin, end),
-             fmt::format("offsets that do not decrease and end by {}", stored()));
-    }
-    check_row(*this, row);
-  }
-  if (row_begin.back() != stored()) {
-    refuse(origin, "the last row offset", std::to_string(row_begin.back()),
-           fmt::format("{}, the number of entries", stored()));
-  }
-}
-
-WeightMatrix from_dense(const Array& dense, std::string origin) {
-  if (dense.shape().empty()) refuse(origin, "the shape", "a single number", "at least one dimension");
-  const std::span<const std::int64_t> shape(dense.shape());
-  WeightMatrix result;
-  result.shape = dense.shape();
-  result.rows = shape.size() == 1 ? 1 : shape.front();
-  result.columns = element_count(shape.size() == 1 ? shape : shape.subspan(1), "the weight");
-  check_extents(result.rows, result.columns, origin);
-  result.origin = std::move(origin);
-  result.row_begin.reserve(static_cast<std::size_t>(result.rows) + 1);
-  result.row_begin.push_back(0);
-  std::vector<std::int64_t> place;
-  collect_positions(dense, result, place);
-  result.values = Array(dense.dtype(), {result.stored()});
-  for (std::size_t i = 0; i < place.size(); ++i) {
-    result.values.copy_element(static_cast<std::int64_t>(i), dense, place[i]);
-  }
-  return result;
-}
-
-WeightMatrix from_coordinates(std::int64_t rows, std::int64_t columns, const std::vector<std::int64_t>& row,
-                              const std::vector<std::int64_t>& column, const Array& values,
-                              std::string origin) {
-  check_coordinates(rows, columns, row, column, values, origin);
+/// from_coordinates, once the coordinates are known to be right.
+WeightMatrix sorted_entries(std::int64_t rows, std::int64_t columns, const std::vector<std::int64_t>& row,
+                            const std::vector<std::int64_t>& column, const Array& values,
+                            std::string origin) {
   const std::vector<std::int64_t> order = order_by_place(rows, row, column);
   const auto same_place = [&](std::int64_t left, std::int64_t right) {
     const auto l = static_cast<std::size_t>(left);
@@ -242,7 +169,153 @@ WeightMatrix from_coordinates(std::int64_t rows, std::int64_t columns, const std
   return result;
 }
 
+/// Columns in range and ascending in one row whose offsets have been checked.
+void check_row(const WeightMatrix& weights, std::int64_t row) {
+  std::int64_t previous = -1;
+  const auto begin = static_cast<std::size_t>(weights.row_begin[static_cast<std::size_t>(row)]);
+  const auto end = static_cast<std::size_t>(weights.row_begin[static_cast<std::size_t>(row) + 1]);
+  for (std::size_t i = begin; i < end; ++i) {
+    const std::int64_t column = weights.column[i];
+    if (column < 0 || column >= weights.columns) {
+      refuse(weights.origin, fmt::format("row {}, entry {}", row, i), fmt::format("column {}", column),
+             fmt::format("columns 0 to {}", weights.columns - 1));
+    }
+    if (column <= previous) {
+      refuse(weights.origin, fmt::format("row {}, entry {}", row, i),
+             fmt::format("column {} after column {}", column, previous), "ascending columns, none twice");
+    }
+    previous = column;
+  }
+}
+
+/// What WeightMatrix::check demands.
+void check_matrix(const WeightMatrix& weights) {
+  const std::int64_t rows = weights.rows;
+  const std::int64_t stored = weights.stored();
+  const std::vector<std::int64_t>& begin = weights.row_begin;
+  check_extents(rows, weights.columns, weights.origin);
+  if (!makes_up(weights.shape, rows, weights.columns)) {
+    refuse(weights.origin, "the shape",
+           fmt::format("{} for {} rows and {} columns", text_of_shape(weights.shape), rows, weights.columns),
+           fmt::format("first dimensions whose product is {}, others whose product is {}, as [{}, {}] has",
+                       rows, weights.columns, rows, weights.columns));
+  }
+  if (std::ssize(begin) != rows + 1 || begin.front() != 0) {
+    refuse(weights.origin, "the row offsets",
+           fmt::format("{} offsets for {} rows{}", begin.size(), rows,
+                       begin.empty() ? "" : fmt::format(", the first of them {}", begin.front())),
+           fmt::format("{} offsets, the first of them 0", rows + 1));
+  }
+  if (weights.values.size() != stored) {
+    refuse(weights.origin, "the values",
+           fmt::format("{} values for {} columns", weights.values.size(), stored),
+           fmt::format("{} values, one for each stored column", stored));
+  }
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t first = begin[static_cast<std::size_t>(row)];
+    const std::int64_t last = begin[static_cast<std::size_t>(row) + 1];
+    if (last < first || last > stored) {
+      refuse(weights.origin, fmt::format("row {}", row), fmt::format("offsets {} to {}", first, last),
+             fmt::format("offsets that do not decrease and end by {}", stored));
+    }
+    check_row(weights, row);
+  }
+  if (begin.back() != stored) {
+    refuse(weights.origin, "the last row offset", std::to_string(begin.back()),
+           fmt::format("{}, the number of entries", stored));
+  }
+}
+
+/// Rows and columns of a shape whose first dimensions are the rows.
+std::pair<std::int64_t, std::int64_t> matrix_of(std::span<const std::int64_t> shape,
+                                                std::int64_t row_dimensions, const std::string& origin) {
+  if (shape.empty()) refuse(origin, "the shape", "a single number", "at least one dimension");
+  const std::int64_t most = std::max<std::int64_t>(1, std::ssize(shape) - 1);
+  if (row_dimensions < 1 || row_dimensions > most) {
+    refuse(origin, "the dimensions that are rows",
+           fmt::format("{} of the {} of {}", row_dimensions, shape.size(), text_of_shape(shape)),
+           most == 1 ? "row_dimensions = 1" : fmt::format("row_dimensions from 1 to {}", most));
+  }
+  // A vector is one row.
+  const std::size_t first = shape.size() == 1 ? 0 : static_cast<std::size_t>(row_dimensions);
+  const std::int64_t rows = element_count(shape.first(first), "the weight");
+  const std::int64_t columns = element_count(shape.subspan(first), "the weight");
+  check_extents(rows, columns, origin);
+  return {rows, columns};
+}
+
+}  // namespace
+
+double WeightMatrix::sparsity() const {
+  const double elements = static_cast<double>(rows) * static_cast<double>(columns);
+  return elements == 0 ? 0 : 1 - static_cast<double>(stored()) / elements;
+}
+
+bool makes_up(std::span<const std::int64_t> shape, std::int64_t rows, std::int64_t columns) {
+  for (std::size_t first = 0; first <= shape.size(); ++first) {
+    if (element_count(shape.first(first), "the weight") == rows &&
+        element_count(shape.subspan(first), "the weight") == columns)
+      return true;
+  }
+  return false;
+}
+
+void WeightMatrix::check(std::source_location place) const {
+  user_call(place, [&] { check_matrix(*this); });
+}
+
+WeightMatrix from_dense(const Array& dense, std::string origin, std::int64_t row_dimensions,
+                        std::source_location place) {
+  return user_call(place, [&] {
+    WeightMatrix result;
+    result.shape = dense.shape();
+    std::tie(result.rows, result.columns) = matrix_of(dense.shape(), row_dimensions, origin);
+    result.origin = std::move(origin);
+    result.row_begin.reserve(static_cast<std::size_t>(result.rows) + 1);
+    result.row_begin.push_back(0);
+    std::vector<std::int64_t> entries;
+    collect_positions(dense, result, entries);
+    result.values = Array(dense.dtype(), {result.stored()});
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      result.values.copy_element(static_cast<std::int64_t>(i), dense, entries[i]);
+    return result;
+  });
+}
+
+WeightMatrix with_row_dimensions(WeightMatrix weights, std::int64_t row_dimensions,
+                                 std::source_location place) {
+  return user_call(place, [&] {
+    weights.check();
+    const auto [rows, columns] = matrix_of(weights.shape, row_dimensions, weights.origin);
+    std::vector<std::int64_t> begin(static_cast<std::size_t>(rows) + 1, 0);
+    // Row-major, an element keeps its number.
+    for (std::int64_t row = 0; row < weights.rows; ++row) {
+      for (std::int64_t i = weights.row_begin[static_cast<std::size_t>(row)];
+           i < weights.row_begin[static_cast<std::size_t>(row) + 1]; ++i) {
+        std::int32_t& column = weights.column[static_cast<std::size_t>(i)];
+        const std::int64_t number = row * weights.columns + column;
+        ++begin[static_cast<std::size_t>(number / columns) + 1];
+        column = static_cast<std::int32_t>(number % columns);
+      }
+    }
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    weights.rows = rows;
+    weights.columns = columns;
+    weights.row_begin = std::move(begin);
+    return std::move(weights);
+  });
+}
+
+WeightMatrix from_coordinates(std::int64_t rows, std::int64_t columns, const std::vector<std::int64_t>& row,
+                              const std::vector<std::int64_t>& column, const Array& values,
+                              std::string origin, std::source_location place) {
+  return user_call(place, [&] {
+    check_coordinates(rows, columns, row, column, values, origin);
+    return sorted_entries(rows, columns, row, column, values, std::move(origin));
+  });
+}
 Array to_dense(const WeightMatrix& weights) {
+  weights.check();
   Array dense(weights.values.dtype(), {weights.rows, weights.columns});
   for (std::int64_t row = 0; row < weights.rows; ++row) {
     const std::int64_t end = weights.row_begin[static_cast<std::size_t>(row) + 1];

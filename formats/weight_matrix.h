@@ -4,6 +4,8 @@
 #include <weft/formats/array.h>
 
 #include <cstdint>
+#include <source_location>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,14 +14,16 @@ namespace weft {
 /// The entries of one pruned weight, row by row, columns ascending inside a row, none twice. Every reader
 /// returns this, every format packs from it, every pruning method changes it.
 ///
-/// A weight of more than two dimensions is seen as a matrix: the first dimension is the rows, the others
-/// together, row-major, the columns (a convolution filter [F, C, R, S] is F x C*R*S).
+/// A weight of more than two dimensions is seen as a matrix: its first dimension, or its first few together,
+/// row-major, are the rows, the others together the columns (a convolution filter [F, C, R, S] is F x C*R*S).
 ///
 /// In a dense file an entry is stored when it is not zero. -0.0 is pruned, too: a weight that was pruned by
 /// multiplication with a mask holds it wherever the trained value was negative.
 /// In a sparse file every entry that the file lists is stored, explicit zeros included.
 struct WeightMatrix {
-  std::vector<std::int64_t> shape;  ///< as the file gave it; product == rows * columns
+  /// As the file gave it. The product of its first dimensions, as many as are rows, is `rows`, that of the
+  /// others `columns`.
+  std::vector<std::int64_t> shape;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::vector<std::int64_t> row_begin;  ///< rows + 1 offsets into `column` and `values`
@@ -31,18 +35,29 @@ struct WeightMatrix {
   std::int64_t stored() const { return static_cast<std::int64_t>(column.size()); }
   double sparsity() const;  ///< fraction of the elements not stored; 0 for a matrix without elements
   /// Throws UserError, naming the first offending row, when an invariant above does not hold.
-  void check() const;
+  void check(std::source_location place = std::source_location::current()) const;
 };
 
-/// The stored entries of a dense array, by the rule above. At least one dimension is needed; one of one
+/// Whether the product of the first dimensions of a shape, of however many, is `rows` and that of the others
+/// `columns`. UserError for an impossible shape.
+bool makes_up(std::span<const std::int64_t> shape, std::int64_t rows, std::int64_t columns);
+
+/// The stored entries of a dense array, by the rule above, whose first `row_dimensions` are the rows: at
+/// least 1 and fewer than it has. UserError for others, and for an array without dimensions; one of one
 /// dimension becomes a single row.
-WeightMatrix from_dense(const Array& dense, std::string origin);
+WeightMatrix from_dense(const Array& dense, std::string origin, std::int64_t row_dimensions = 1,
+                        std::source_location place = std::source_location::current());
+
+/// The same weight with its first `row_dimensions` as the rows. UserError as from from_dense.
+WeightMatrix with_row_dimensions(WeightMatrix weights, std::int64_t row_dimensions,
+                                 std::source_location place = std::source_location::current());
 
 /// From coordinates in any order; entries at one place are summed in the element type, as scipy does.
 /// UserError naming `origin` for rows and columns out of range and for integers whose sum does not fit.
 WeightMatrix from_coordinates(std::int64_t rows, std::int64_t columns, const std::vector<std::int64_t>& row,
                               const std::vector<std::int64_t>& column, const Array& values,
-                              std::string origin);
+                              std::string origin,
+                              std::source_location place = std::source_location::current());
 
 /// All rows and columns, zeros filled in; the shape is [rows, columns].
 Array to_dense(const WeightMatrix& weights);

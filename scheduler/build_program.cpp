@@ -1,9 +1,12 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/build_program.h>
 #include <weft/scheduler/check_weights.h>
+#include <weft/scheduler/own_names.h>
 #include <weft/scheduler/walk_levels.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <map>
 #include <optional>
 
@@ -15,6 +18,27 @@ using ir::Stmt;
 
 DType value_type(const Algorithm& algorithm) {
   return algorithm.accumulator;
+}
+
+/// Whether sums of indices, such as 3 * p + r, reach numbers of more than 32 bits. A size that is given at
+/// launch counts as 1: its index alone fits, which the launch checks.
+bool reaches_far(const Algorithm& algorithm, const TensorAccess& access) {
+  for (const AffineIndex& index : access.indices) {
+    double reach = std::abs(static_cast<double>(index.constant));
+    for (const auto& [name, coefficient] : index.terms) {
+      const Extent& extent = algorithm.index(name).extent;
+      reach += std::abs(static_cast<double>(coefficient)) *
+               (extent.is_static() ? static_cast<double>(extent.value) : 1);
+    }
+    if (reach > INT32_MAX) return true;
+  }
+  return false;
+}
+
+bool reaches_far(const Algorithm& algorithm, const Term& term) {
+  return (term.kind == Term::Kind::access && reaches_far(algorithm, term.access)) ||
+         std::any_of(term.arguments.begin(), term.arguments.end(),
+                     [&](const Term& argument) { return reaches_far(algorithm, argument); });
 }
 
 class Builder {
@@ -33,6 +57,9 @@ class Builder {
       levels_.emplace(LevelWalk::Operand{algorithm_, *weights_, arrays_, rows_, columns_});
     program_.body = weights_ == nullptr || weights_->row_levels() > 0 ? gather() : scatter();
     program_.name = algorithm_.name;
+    const auto far = [&](const TensorAccess& access) { return reaches_far(algorithm_, access); };
+    if (std::ranges::any_of(algorithm_.factors, far) || reaches_far(algorithm_, algorithm_.result))
+      program_.index_bits = 64;
     return std::move(program_);
   }
 
@@ -141,6 +168,8 @@ class Builder {
     return std::find(rows_.begin(), rows_.end(), index) != rows_.end();
   }
 
+  std::string name_of_sum() const { return own_name(algorithm_, "sum"); }
+
   std::vector<std::string> output_indices() const {
     std::vector<std::string> result;
     for (const IndexVariable& index : algorithm_.indices) {
@@ -152,8 +181,8 @@ class Builder {
   /// Loops over output indices in the output's order; the format's row levels stand where the first row index
   /// stands.
   Stmt gather() {
-    const auto sum =
-        ir::make_buffer("sum", value_type(algorithm_), ir::Scope::registers, ir::Access::read_write, {});
+    const auto sum = ir::make_buffer(name_of_sum(), value_type(algorithm_), ir::Scope::registers,
+                                     ir::Access::read_write, {});
     if (weights_ == nullptr) {
       Stmt body = around_sum(sum, dense_reduction(sum), {});
       const auto indices = output_indices();
@@ -222,8 +251,8 @@ class Builder {
     std::vector<Expr> shape;
     for (const std::string& index : output_indices())
       shape.push_back(size_of_extent(algorithm_.index(index).extent));
-    const auto sum =
-        ir::make_buffer("sum", value_type(algorithm_), ir::Scope::global, ir::Access::read_write, shape);
+    const auto sum = ir::make_buffer(name_of_sum(), value_type(algorithm_), ir::Scope::global,
+                                     ir::Access::read_write, shape);
     program_.workspaces.push_back(sum);
     const auto result_place = [&] {
       std::vector<Expr> indices;
@@ -281,14 +310,29 @@ class Builder {
   Stmt guarded(std::vector<Expr> conditions, Stmt body) const {
     for (const TensorAccess& factor : algorithm_.factors) {
       if (algorithm_.operands[factor.operand].storage == Storage::sparse) continue;
-      for (std::size_t i = 0; i < factor.indices.size(); ++i) {
-        if (factor.indices[i].plain() != nullptr) continue;
-        const Expr index = affine(factor.indices[i]);
-        conditions.push_back(ir::integer(0) <= index);
-        conditions.push_back(index < operands_[factor.operand]->shape[i]);
-      }
+      add_bounds(factor, conditions);
     }
     return ir::if_then(all_of(conditions), std::move(body));
+  }
+
+  /// That sums of indices stay inside of the operand; an index that stands alone does.
+  void add_bounds(const TensorAccess& access, std::vector<Expr>& conditions) const {
+    for (std::size_t i = 0; i < access.indices.size(); ++i) {
+      if (access.indices[i].plain() != nullptr) continue;
+      const Expr index = affine(access.indices[i]);
+      conditions.push_back(ir::integer(0) <= index);
+      conditions.push_back(index < operands_[access.operand]->shape[i]);
+    }
+  }
+
+  /// What the epilogue reads, which is zero outside of the operand.
+  Expr load_or_zero(const TensorAccess& access) const {
+    std::vector<Expr> conditions;
+    add_bounds(access, conditions);
+    const Expr value = load_access(access);
+    return conditions.empty()
+               ? value
+               : ir::select(all_of(conditions), value, ir::constant(value_type(algorithm_), 0));
   }
 
   Stmt result(const Expr& sum) {
@@ -306,7 +350,7 @@ class Builder {
 
   /// A value that is used more than once gets a name.
   Expr named(const Expr& value, std::vector<std::pair<std::string, Expr>>& lets) const {
-    lets.emplace_back("value" + std::to_string(lets.size()), value);
+    lets.emplace_back(own_name(algorithm_, "value" + std::to_string(lets.size())), value);
     return ir::variable(lets.back().first, value.dtype());
   }
 
@@ -321,7 +365,7 @@ class Builder {
       case Term::Kind::scalar:
         return ir::variable(term.scalar, type);
       case Term::Kind::access:
-        return load_access(term.access);
+        return load_or_zero(term.access);
       case Term::Kind::add:
         return argument(0) + argument(1);
       case Term::Kind::subtract:
@@ -364,7 +408,7 @@ std::string row_loop_name(const Algorithm& algorithm) {
       if (!algorithm.index(*index.plain()).reduction) rows.push_back(*index.plain());
     }
   }
-  return joined_indices(rows);
+  return joined_indices(algorithm, rows);
 }
 
 ir::Program build_program(const Algorithm& algorithm, const SparseTensor* weights) {

@@ -7,8 +7,10 @@
 namespace weft {
 
 /// UserError when `weights` (null: there are none) do not have the shape or the element type of the sparse
-/// operand, when there is one without weights or weights without one, and for weights of any size in a format
-/// that does not store row by row.
+/// operand, when their rows and columns are not the sizes of its output indices and of those that are summed
+/// over, when there is one without weights or weights without one, for weights of any size in a format that
+/// does not store row by row, and for what SparseTensor::check finds. Weights of another number of dimensions
+/// are fine where these are a matrix or the operand is.
 void check_weights(const Algorithm& algorithm, const SparseTensor* weights);
 
 }  // namespace weft

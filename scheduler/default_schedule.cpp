@@ -1,3 +1,4 @@
+#include <weft/scheduler/build_program.h>
 #include <weft/scheduler/default_schedule.h>
 #include <weft/scheduler/steps/loops.h>
 
@@ -8,10 +9,10 @@
 namespace weft {
 namespace {
 
-/// What the recipe needs to know about the loops of the unscheduled program.
+/// What the recipe needs to know about the loops of the unscheduled program, and the steps for it.
 class Recipe {
  public:
-  explicit Recipe(Schedule& schedule) : schedule_(schedule) {
+  explicit Recipe(const Schedule& schedule) : schedule_(schedule) {
     for (const std::string& name : steps::loop_names(schedule.program().body)) loops_.push_back(name);
     const Algorithm& algorithm = schedule.algorithm();
     for (const IndexVariable& index : algorithm.indices) {
@@ -21,7 +22,7 @@ class Recipe {
       if (algorithm.operands[factor.operand].storage != Storage::sparse) continue;
       for (const AffineIndex& index : factor.indices) rows_.push_back(*index.plain());
     }
-    find_row_loops();
+    if (!outputs_.empty()) find_row_loops();
     scatters_ = std::any_of(loops_.begin(), loops_.end(),
                             [](const std::string& n) { return n.find(".stored") != std::string::npos; });
     for (const IndexVariable& index : outputs_) {
@@ -32,20 +33,27 @@ class Recipe {
     }
   }
 
+  std::vector<Step> steps() && {
+    if (!outputs_.empty()) schedule_.target().is_gpu() ? on_gpu() : on_cpu();
+    return std::move(steps_);
+  }
+
+ private:
   void on_cpu() {
     if (free_.empty()) {
-      if (!scatters_) schedule_.parallel(LoopName(block_loop_.empty() ? row_loop_ : block_loop_));
+      if (!scatters_) add("parallel", {block_loop_.empty() ? row_loop_ : block_loop_});
       return;
     }
     const IndexVariable& columns = free_.back();
+    if (columns.name == row_loop_) return one_loop_on_cpu();
     const bool dense = schedule_.weights() == nullptr || schedule_.weights()->format().name == "dense";
     const std::string operand = staged_operand(columns);
     const std::int64_t width = vector_width(columns.extent);
-    schedule_.split(LoopFactor{LoopName(columns.name), width});
+    split(columns.name, width);
     std::string rows = block_loop_.empty() ? row_loop_ : block_loop_;
     std::vector<std::string> order = sums_;
     if (dense && !scatters_ && outputs_.size() == 2) {
-      schedule_.split(LoopFactor{LoopName(row_loop_), register_rows});
+      split(row_loop_, register_rows);
       rows = row_loop_ + ".outer";
       order.push_back(row_loop_ + ".inner");
     }
@@ -53,15 +61,28 @@ class Recipe {
     const bool panels = scatters_ || many_panels(columns.extent, width);
     const bool outside = panels || !operand.empty();
     if (outputs_.size() == 2 && !scatters_) {
-      if (outside) reorder({columns.name + ".outer", rows});
+      if (outside) add("reorder", {columns.name + ".outer", rows});
       // The rows of a block read the same panel.
-      if (!outside && !block_loop_.empty()) reorder({columns.name + ".outer", row_loop_});
+      if (!outside && !block_loop_.empty()) add("reorder", {columns.name + ".outer", row_loop_});
     }
-    reorder(order);
-    if (rows == row_loop_ + ".outer") schedule_.unroll(LoopName(row_loop_ + ".inner"));
-    schedule_.vectorize(LoopName(columns.name + ".inner"));
-    if (!operand.empty()) schedule_.stage(operand, shared, at = LoopName(columns.name + ".outer"));
-    schedule_.parallel(LoopName(panels ? columns.name + ".outer" : rows));
+    add("reorder", order);
+    if (rows == row_loop_ + ".outer") add("unroll", {row_loop_ + ".inner"});
+    add("vectorize", {columns.name + ".inner"});
+    if (!operand.empty()) {
+      add("stage", {operand, "shared"});
+      steps_.back().arguments.push_back(at = LoopName(columns.name + ".outer"));
+    }
+    add("parallel", {panels ? columns.name + ".outer" : rows});
+  }
+
+  /// The only output index is that of the rows.
+  void one_loop_on_cpu() {
+    split(row_loop_, vector_width(free_.back().extent));
+    std::vector<std::string> order = sums_;
+    order.push_back(row_loop_ + ".inner");
+    add("reorder", order);
+    add("vectorize", {row_loop_ + ".inner"});
+    add("parallel", {row_loop_ + ".outer"});
   }
 
   void on_gpu() {
@@ -70,21 +91,21 @@ class Recipe {
       if (block_loop_.empty()) {
         split_and_bind(row_loop_, 128, block_x, thread);
       } else {
-        schedule_.bind(LoopName(block_loop_), block_x);
-        schedule_.bind(LoopName(row_loop_), thread);
+        bind(block_loop_, block_x);
+        bind(row_loop_, thread);
       }
       return;
     }
     const IndexVariable& columns = free_.back();
-    if (scatters_) {
+    if (scatters_ || columns.name == row_loop_) {
       split_and_bind(columns.name, 128, block_x, thread);
       bind_others(columns.name, {block_y, block_z});
       return;
     }
     const std::int64_t per_lane = columns.extent.is_static() && columns.extent.value <= 32 ? 1 : 2;
-    schedule_.split(LoopFactor{LoopName(row_loop_), std::int64_t{4}});
-    schedule_.split(LoopFactor{LoopName(columns.name), 32 * per_lane});
-    schedule_.split(LoopFactor{LoopName(columns.name + ".inner"), std::int64_t{32}});
+    split(row_loop_, 4);
+    split(columns.name, 32 * per_lane);
+    split(columns.name + ".inner", 32);
     const std::string lanes = columns.name + ".inner.inner";
     const std::string per_thread = columns.name + ".inner.outer";
     // Outermost first: what blocks share out, then warps and lanes, then the sum with its columns inside.
@@ -97,16 +118,17 @@ class Recipe {
     order.insert(order.end(), {row_loop_ + ".outer", row_loop_ + ".inner", lanes});
     order.insert(order.end(), sums_.begin(), sums_.end());
     order.push_back(per_thread);
-    reorder(order);
-    schedule_.bind(LoopName(block_loop_.empty() ? row_loop_ + ".outer" : block_loop_), block_x);
-    schedule_.bind(LoopName(columns.name + ".outer"), block_y);
+    add("reorder", order);
+    // Along x a grid may be longer than along y.
+    const bool wide = columns.extent.is_static() && columns.extent.value > largest_grid_y * 32 * per_lane;
+    bind(block_loop_.empty() ? row_loop_ + ".outer" : block_loop_, wide ? block_y : block_x);
+    bind(columns.name + ".outer", wide ? block_x : block_y);
     bind_others(columns.name, {block_z});
-    schedule_.bind(LoopName(row_loop_ + ".inner"), warp);
-    schedule_.bind(LoopName(lanes), lane);
-    schedule_.unroll(LoopName(per_thread));
+    bind(row_loop_ + ".inner", warp);
+    bind(lanes, lane);
+    add("unroll", {per_thread});
   }
 
- private:
   /// Six rows of four 512-bit vectors: 24 of the 32 vector registers.
   static constexpr std::int64_t register_rows = 6;
   static constexpr std::int64_t cache_line = 64;   ///< bytes
@@ -124,12 +146,10 @@ class Recipe {
     if (found.size() > 1) block_loop_ = found.front();
   }
 
-  /// A row index, or several joined; without sparse operand the first output index.
+  /// Of the rows of the weights; without sparse operand, over the first output index.
   bool is_row_loop(const std::string& name) const {
     if (rows_.empty()) return name == outputs_.front().name;
-    const std::string index = name.substr(0, name.find('.'));
-    return std::any_of(rows_.begin(), rows_.end(),
-                       [&](const std::string& row) { return index == row || index.starts_with(row + "_"); });
+    return name.substr(0, name.find('.')) == row_loop_name(schedule_.algorithm());
   }
 
   /// Four vectors of the widest kind: enough to pay for reading a value and its column, few enough for the
@@ -171,29 +191,35 @@ class Recipe {
     return columns.is_static() && columns.value / width >= 7;
   }
 
-  void reorder(const std::vector<std::string>& order) {
-    Step step{"reorder", {}, SourcePlace(std::source_location::current())};
-    for (const std::string& name : order) step.arguments.push_back({{}, name});
-    schedule_.apply(step);
+  void add(const std::string& name, const std::vector<std::string>& words) {
+    Step step{name, {}, {}};
+    for (const std::string& word : words) step.arguments.push_back({{}, word});
+    steps_.push_back(std::move(step));
   }
-
+  void split(const std::string& loop, std::int64_t factor) {
+    steps_.push_back({"split", {{loop, factor}}, {}});
+  }
+  void bind(const std::string& loop, Word axis) { add("bind", {loop, std::string(axis.text)}); }
   void split_and_bind(const std::string& loop, std::int64_t factor, Word outer, Word inner) {
-    schedule_.split(LoopFactor{LoopName(loop), factor});
-    schedule_.bind(LoopName(loop + ".outer"), outer);
-    schedule_.bind(LoopName(loop + ".inner"), inner);
+    split(loop, factor);
+    bind(loop + ".outer", outer);
+    bind(loop + ".inner", inner);
   }
 
-  /// Output loops besides rows and columns, as far as axes and their limit of 65,535 blocks go.
+  static constexpr std::int64_t largest_grid_y = 65'535;  ///< blocks, along z too
+
+  /// Output loops besides rows and columns, as far as axes and their limits go.
   void bind_others(const std::string& columns, std::vector<Word> axes) {
     for (const IndexVariable& index : free_) {
       if (index.name == columns || axes.empty()) continue;
-      if (index.extent.is_static() && index.extent.value > 65535) continue;
-      schedule_.bind(LoopName(index.name), axes.front());
+      if (index.extent.is_static() && index.extent.value > largest_grid_y) continue;
+      bind(index.name, axes.front());
       axes.erase(axes.begin());
     }
   }
 
-  Schedule& schedule_;
+  const Schedule& schedule_;
+  std::vector<Step> steps_;
   std::vector<std::string> loops_;
   std::vector<IndexVariable> outputs_;
   std::vector<IndexVariable> free_;  ///< outputs that are no rows of the weights
@@ -204,14 +230,34 @@ class Recipe {
   bool scatters_ = false;
 };
 
+/// Of a program of another form than the recipe is made for, as one in which nothing is summed: the loop that
+/// stands around it, shared out.
+std::vector<Step> shared_out(const Schedule& schedule) {
+  const auto* loop = schedule.program().body.as<ir::For>();
+  if (loop == nullptr) return {};
+  if (schedule.target().is_gpu()) return {{"bind", {{{}, loop->name}, {{}, "block_x"}}, {}}};
+  return {{"parallel", {{{}, loop->name}}, {}}};
+}
+
+/// Nothing where one of the steps does not apply.
+std::optional<Schedule> with_steps(Schedule schedule, const std::vector<Step>& steps) {
+  for (const Step& step : steps) {
+    if (schedule.try_apply(step)) return std::nullopt;
+  }
+  return schedule;
+}
+
 }  // namespace
 
 Schedule default_schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
-                          const Target& target) {
-  Schedule result(std::move(algorithm), std::move(weights), target);
-  Recipe recipe(result);
-  target.is_gpu() ? recipe.on_gpu() : recipe.on_cpu();
-  return result;
+                          const Target& target, std::source_location place) {
+  return user_call(place, [&] {
+    const Schedule plain(std::move(algorithm), std::move(weights), target);
+    for (const std::vector<Step>& steps : {Recipe(plain).steps(), shared_out(plain)}) {
+      if (auto made = with_steps(plain, steps)) return *std::move(made);
+    }
+    return plain;
+  });
 }
 
 }  // namespace weft

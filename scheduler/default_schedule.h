@@ -11,6 +11,6 @@ namespace weft {
 /// threads over column panels or rows. GPU: a warp a row, lanes along the columns, two columns a lane;
 /// formats that store by column or by entry give each thread its columns.
 Schedule default_schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
-                          const Target& target);
+                          const Target& target, std::source_location place = std::source_location::current());
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -96,16 +97,21 @@ class Grouped {
   void refuse_idle_knobs() const {
     const bool registers = knobs_.producer_registers.value_or(0) + knobs_.consumer_registers.value_or(0) > 0;
     if (registers && !has_roles())
-      throw UserError({"registers are handed over between warps with roles", schedule_.target().name,
-                       "warps that all copy", "producers = 4, on sm_90 or newer"});
+      throw UserError(
+          {"registers are handed over between warps with roles", schedule_.target().name,
+           fmt::format("producer_registers = {}, consumer_registers = {} with warps that all copy",
+                       knobs_.producer_registers.value_or(0), knobs_.consumer_registers.value_or(0)),
+           "neither of them, or producers = 4 beside them, on sm_90a"});
   }
 
   /// Warps that would compute beside their tile.
   void refuse_wide_warps(const Cut& cut) const {
-    if (cut.rows_each <= group_ && cut.columns_each <= cut.columns) return;
-    throw UserError({"a warp is larger than its tile", schedule_.algorithm().name,
-                     fmt::format("{} x {} of {} x {}", cut.rows_each, cut.columns_each, group_, cut.columns),
-                     "warp_m and warp_n that divide tile_m and tile_n"});
+    if (group_ % cut.rows_each == 0 && cut.columns_each <= cut.columns) return;
+    throw UserError({"a warp is no part of its tile", schedule_.algorithm().name,
+                     fmt::format("warp_m = {}, warp_n = {} in tile_m = {}, tile_n = {}", cut.rows_each,
+                                 cut.columns_each, group_, cut.columns),
+                     fmt::format("warp_m = {}, warp_n = {}, or parts of them, or larger tiles",
+                                 std::gcd(cut.rows_each, group_), std::min(cut.columns_each, cut.columns))});
   }
 
   /// Producers copy whole runs.
@@ -199,7 +205,7 @@ class Grouped {
     std::string all;
     for (const std::string& name : loops_.columns) all += (all.empty() ? "" : "_") + name;
     if (loops_.columns.size() == 1) return all;
-    Step together{"reorder", {}, SourcePlace(std::source_location::current())};
+    Step together{"reorder", {}, {}};
     for (const std::string& name : loops_.columns) together.arguments.push_back({{}, name});
     Step fused = together;
     fused.name = "fuse";
@@ -315,7 +321,7 @@ class Grouped {
     if (knobs_.line && *knobs_.line > cut.columns_each)
       throw UserError({"lines are longer than the columns of a warp", schedule_.algorithm().name,
                        fmt::format("line = {}, warp_n = {}", *knobs_.line, cut.columns_each),
-                       fmt::format("at most {}", cut.columns_each)});
+                       fmt::format("line = {} or less", cut.columns_each)});
     if (knobs_.line) return *knobs_.line;
     const std::int64_t room = schedule_.target().shared_bytes_per_block - bytes_kept(cut, long_line);
     return room / bytes_of_stage(cut) >= stages_of(cut) ? long_line : short_line;
@@ -386,12 +392,27 @@ GroupTiles group_tiles(const SparseTensor& weights) {
   return {shape.at(1), shape.at(2) * (two_of_four ? slots_of_quad / kept_of_quad : 1), two_of_four};
 }
 
-bool has_grouped_product(const Algorithm& algorithm, const SparseTensor& weights, const Target& target) {
+bool has_grouped_product(const RecipeNeeds& needs, const Algorithm& algorithm, const SparseTensor& weights,
+                         const Target& target) {
+  require_halves(needs, algorithm, weights);
+  // Blocks of rows and columns; an array made by hand may lie otherwise.
+  if (weights.array("values").shape().size() < 3)
+    refuse_recipe(needs, algorithm, "weights in " + weights.format().text(),
+                  "weights whose values lie in tiles of rows and columns (formats shfl_bw, vector_wise, n_m, "
+                  "v_n_m), or default_schedule(algorithm, weights, target)");
   const GroupTiles tiles = group_tiles(weights);
+  if (tiles.rows < rows_of_warp)
+    refuse_recipe(
+        needs, algorithm, fmt::format("groups of {} rows in {}", tiles.rows, weights.format().text()),
+        fmt::format("V = {} or more, as an instruction takes, or default_schedule(algorithm, weights, "
+                    "target)",
+                    rows_of_warp));
+  if (!has_columns(algorithm, gathered_product(algorithm)))
+    refuse_recipe(needs, algorithm, "an algorithm of another form",
+                  "a product C[m, n] = sum of A[m, k] B[k, n], or a convolution of known size; else "
+                  "default_schedule(algorithm, weights, target)");
   const bool newer = target.sm >= 80;
-  const bool halves = weights.dtype() == DType::f16 || (weights.dtype() == DType::bf16 && newer);
-  return target.is_gpu() && has_columns(algorithm, gathered_product(algorithm)) && halves &&
-         (newer || !tiles.two_of_four) && tiles.rows >= rows_of_warp;
+  return target.is_gpu() && (newer || (weights.dtype() == DType::f16 && !tiles.two_of_four));
 }
 
 Schedule grouped_product(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,

@@ -2,6 +2,7 @@
 // keep two of each four of their group's columns.
 #pragma once
 
+#include <weft/scheduler/recipe_parts.h>
 #include <weft/scheduler/shfl_bw.h>
 
 #include <cstdint>
@@ -21,8 +22,10 @@ struct GroupTiles {
 /// Of weights in one of those formats.
 GroupTiles group_tiles(const SparseTensor& weights);
 
-/// Whether tensor cores of the target can multiply such weights in this algorithm.
-bool has_grouped_product(const Algorithm& algorithm, const SparseTensor& weights, const Target& target);
+/// Whether the target has tensor cores that can multiply such weights. UserError, for the recipe that asks,
+/// where no tensor cores could: for the type of the weights, the rows of their groups, or the algorithm.
+bool has_grouped_product(const RecipeNeeds& needs, const Algorithm& algorithm, const SparseTensor& weights,
+                         const Target& target);
 
 /// The schedule of a product for which `has_grouped_product` says so. UserError for knobs that do not fit.
 Schedule grouped_product(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,

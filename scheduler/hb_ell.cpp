@@ -1,14 +1,15 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/default_schedule.h>
 #include <weft/scheduler/hb_ell.h>
 #include <weft/scheduler/hb_ell_swmma.h>
+#include <weft/scheduler/recipe_knobs.h>
 #include <weft/scheduler/recipe_parts.h>
 #include <weft/scheduler/simulated_target.h>
 #include <weft/scheduler/v_n_m.h>
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <utility>
 
 namespace weft {
@@ -106,10 +107,12 @@ class Tiles {
       throw UserError({"a tile has blocks that are stored together", name,
                        fmt::format("tile_m = {}, tile_k = {}", rows_, depth_),
                        fmt::format("at most {}, which hb_ell:every=N makes 16 N", most)});
-    if (rows_of_warp_ > rows_ || columns_of_warp_ > columns_)
-      throw UserError({"a warp is larger than its tile", name,
-                       fmt::format("{} x {} of {} x {}", rows_of_warp_, columns_of_warp_, rows_, columns_),
-                       "warp_m and warp_n that divide tile_m and tile_n"});
+    if (rows_ % rows_of_warp_ != 0 || columns_of_warp_ > columns_)
+      throw UserError({"a warp is no part of its tile", name,
+                       fmt::format("warp_m = {}, warp_n = {} in tile_m = {}, tile_n = {}", rows_of_warp_,
+                                   columns_of_warp_, rows_, columns_),
+                       fmt::format("warp_m = {}, warp_n = {}, or parts of them, or larger tiles",
+                                   std::gcd(rows_of_warp_, rows_), std::min(columns_of_warp_, columns_))});
   }
 
   /// Where nothing is said about tiles, and they hold whole blocks.
@@ -267,34 +270,45 @@ void refuse_knobs(const Algorithm& algorithm, const HbEllKnobs& knobs, const Tar
     idle.refuse(value.value_or(0), name, "none, or a target that there is");
 }
 
-bool has_blocks_of_16(const SparseTensor& weights) {
-  return weights.format().name == "hb_ell" && weights.levels().back().extent == block;
+bool has_blocks_of_16(const Format& format) {
+  const auto size = format.parameters.find("b");
+  return format.name == "hb_ell" && (size == format.parameters.end() || size->second == block);
 }
 
 }  // namespace
 
 Schedule hb_ell(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-                const HbEllKnobs& knobs) {
-  if (formats::keeps_two_of_four(weights->format())) {
-    return v_n_m(std::move(algorithm), std::move(weights), target,
-                 {.tile_m = knobs.tile_m,
-                  .tile_n = knobs.tile_n,
-                  .tile_k = knobs.tile_k,
-                  .stages = knobs.stages,
-                  .warp_m = knobs.warp_m,
-                  .warp_n = knobs.warp_n,
-                  .groups = knobs.groups});
-  }
-  const ProductLoops loops = product_loops(algorithm);
-  const bool halves = weights->dtype() == DType::f16 || (weights->dtype() == DType::bf16 && target.sm >= 80);
-  const bool fits = target.is_gpu() && !loops.rows.empty() && halves && has_blocks_of_16(*weights) &&
-                    !algorithm.takes_any_weights();
-  if (!fits) return default_schedule(std::move(algorithm), std::move(weights), target);
-  if (is_simulated_only(target)) {
-    refuse_knobs(algorithm, knobs, target);
-    return hb_ell_swmma(std::move(algorithm), std::move(weights), target);
-  }
-  return Tiles(std::move(algorithm), std::move(weights), target, loops, knobs)();
+                const HbEllKnobs& knobs, std::source_location place) {
+  return user_call(place, [&] {
+    const RecipeNeeds needs{"hb_ell", "hb_ell with blocks of 16", "formats::hb_ell()"};
+    const std::string given = require_in_range("hb_ell", hb_ell_knobs(), knobs);
+    require_format(needs, algorithm, weights.get(), has_blocks_of_16);
+    if (formats::keeps_two_of_four(weights->format())) {
+      return v_n_m(std::move(algorithm), std::move(weights), target,
+                   {.tile_m = knobs.tile_m,
+                    .tile_n = knobs.tile_n,
+                    .tile_k = knobs.tile_k,
+                    .stages = knobs.stages,
+                    .warp_m = knobs.warp_m,
+                    .warp_n = knobs.warp_n,
+                    .groups = knobs.groups});
+    }
+    const ProductLoops loops = product_loops(algorithm);
+    require_halves(needs, algorithm, *weights);
+    if (loops.rows.empty() || algorithm.takes_any_weights())
+      refuse_recipe(needs, algorithm, "an algorithm of another form, or for weights of any size",
+                    "a product C[m, n] = sum of A[m, k] B[k, n] of weights of known size, for weights in "
+                    "hb_ell:pairs=1 a convolution too; else default_schedule(algorithm, weights, target)");
+    if (!target.is_gpu() || (weights->dtype() == DType::bf16 && target.sm < 80))
+      return left_to_default(needs, std::move(algorithm), std::move(weights), target, given);
+    if (is_simulated_only(target)) {
+      refuse_knobs(algorithm, knobs, target);
+      return hb_ell_swmma(std::move(algorithm), std::move(weights), target);
+    }
+    return with_recipe_named(needs.name, given, [&] {
+      return Tiles(std::move(algorithm), std::move(weights), target, loops, knobs)();
+    });
+  });
 }
 
 }  // namespace weft

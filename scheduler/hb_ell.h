@@ -36,10 +36,10 @@ struct HbEllKnobs {
 /// of a stored block are multiplied like those of a dense matrix.
 ///
 /// `weights` are in hb_ell with blocks of 16, f16 or bf16, and the algorithm is a product C[m, n] of A[m, k]
-/// and B[k, n] with any epilogue, or, of hb_ell:pairs=1, a convolution. What is anything else (f32, bf16 on
-/// sm_75, a CPU) gets its default schedule. UserError for knobs that do not fit, from the step that would
-/// follow them.
+/// and B[k, n] with any epilogue, or, of hb_ell:pairs=1, a convolution; UserError for anything else. A CPU,
+/// and bf16 on sm_75, gets its default schedule, as long as no knob is given. UserError for knobs out of
+/// their ranges (recipe_knobs.h) and for those that do not fit, from the step that would follow them.
 Schedule hb_ell(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-                const HbEllKnobs& knobs = {});
+                const HbEllKnobs& knobs = {}, std::source_location place = std::source_location::current());
 
 }  // namespace weft

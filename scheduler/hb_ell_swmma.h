@@ -22,6 +22,7 @@ struct HbEllSwmmaKnobs {
 /// be empty. UserError for other weights, targets and algorithms than C[m, n] = sum of A[m, k] B[k, n] with
 /// any epilogue.
 Schedule hb_ell_swmma(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-                      const HbEllSwmmaKnobs& knobs = {});
+                      const HbEllSwmmaKnobs& knobs = {},
+                      std::source_location place = std::source_location::current());
 
 }  // namespace weft

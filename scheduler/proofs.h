@@ -40,9 +40,11 @@ struct Proof {
 /// adds the parts up. Accumulating stores are in no claim of `written_once`: they add to what is there.
 /// Without Z3, or where a program has thousands of accesses, as baked code, outcomes are `unknown` unless
 /// interval arithmetic is enough.
-std::vector<Proof> prove(const Schedule& schedule);
+std::vector<Proof> prove(const Schedule& schedule,
+                         std::source_location place = std::source_location::current());
 /// The same of a program that was made or changed by hand.
-std::vector<Proof> prove(const ir::Program& program, const Algorithm& algorithm, const SparseTensor* weights);
+std::vector<Proof> prove(const ir::Program& program, const Algorithm& algorithm, const SparseTensor* weights,
+                         std::source_location place = std::source_location::current());
 
 /// One line: "proved: C[A.row_order[…], …] is inside", with the witness of what is refuted.
 std::string text_of(const Proof& proof);

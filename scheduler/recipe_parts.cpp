@@ -35,6 +35,50 @@ void IdleKnobs::refuse(std::int64_t value, const char* knob, const char* accepte
                    fmt::format("{} = {} with {}", knob, value, where_), accepted});
 }
 
+UserError::Report in_recipe(UserError::Report report, std::string_view recipe, std::string_view given) {
+  if (!report.where.empty()) report.where += ", ";
+  report.where += given.empty() ? fmt::format("the recipe {}", recipe)
+                                : fmt::format("the recipe {} with {}", recipe, given);
+  return report;
+}
+
+void refuse_recipe(const RecipeNeeds& needs, const Algorithm& algorithm, std::string found,
+                   std::string accepted) {
+  throw UserError({fmt::format("the recipe {} does not fit", needs.name), algorithm.text(), std::move(found),
+                   std::move(accepted)});
+}
+
+void require_format(const RecipeNeeds& needs, const Algorithm& algorithm, const SparseTensor* weights,
+                    bool (*is_one)(const Format& format)) {
+  algorithm.check();
+  const std::string packed =
+      fmt::format("weights in {}, as pack(matrix, {}) makes them", needs.formats, needs.example);
+  if (weights == nullptr) refuse_recipe(needs, algorithm, "no weights", packed);
+  if (!is_one(weights->format()))
+    refuse_recipe(needs, algorithm, "weights in " + weights->format().text(),
+                  packed + ", or default_schedule(algorithm, weights, target)");
+}
+
+void require_halves(const RecipeNeeds& needs, const Algorithm& algorithm, const SparseTensor& weights) {
+  if (weights.dtype() == DType::f16 || weights.dtype() == DType::bf16) return;
+  refuse_recipe(
+      needs, algorithm,
+      fmt::format("weights of {}, which its tensor cores do not multiply", name_of(weights.dtype())),
+      fmt::format("f16 or bf16, as pack(converted(matrix, DType::f16), {}) makes them, or "
+                  "default_schedule(algorithm, weights, target)",
+                  needs.example));
+}
+
+Schedule left_to_default(const RecipeNeeds& needs, Algorithm algorithm,
+                         std::shared_ptr<const SparseTensor> weights, const Target& target,
+                         std::string_view given) {
+  if (!given.empty())
+    throw UserError({fmt::format("knobs of {} would have no effect", needs.name), algorithm.text(),
+                     fmt::format("{} for {}, which gets its default schedule", given, target.name),
+                     "no knobs, or a GPU that the recipe is for, such as sm_90a"});
+  return default_schedule(std::move(algorithm), std::move(weights), target);
+}
+
 GatheredProduct gathered_product(const Algorithm& algorithm) {
   const Operand* sparse = algorithm.sparse_operand();
   if (sparse == nullptr) return {};

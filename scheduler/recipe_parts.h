@@ -1,10 +1,12 @@
 // What recipes ask of an algorithm, and the arithmetic that they cut it with.
 #pragma once
 
-#include <weft/dsl/algorithm.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/default_schedule.h>
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weft {
@@ -46,6 +48,43 @@ std::size_t dense_operand(const Algorithm& algorithm);
 constexpr std::int64_t pieces(std::int64_t whole, std::int64_t part) {
   return (whole + part - 1) / part;
 }
+
+/// The report, with the recipe and its knobs where it says of where.
+UserError::Report in_recipe(UserError::Report report, std::string_view recipe, std::string_view given);
+
+/// What a recipe is called and which weights it is for.
+struct RecipeNeeds {
+  std::string name;
+  std::string formats;  ///< "shfl_bw or vector_wise"
+  std::string example;  ///< "formats::shfl_bw()"
+};
+
+/// What a recipe does, with its steps, in a call of the user's: what they refuse is told with the recipe and
+/// the knobs that were given, "tile_n = 64, stages = 2".
+template <class Body>
+Schedule with_recipe_named(std::string_view recipe, std::string_view given, Body&& body) {
+  try {
+    return body();
+  } catch (const InfeasibleError& error) {
+    throw InfeasibleError(in_recipe(error.report(), recipe, given));
+  } catch (const UserError& error) {
+    throw UserError(in_recipe(error.report(), recipe, given));
+  }
+}
+
+/// UserError unless there are weights, in one of the formats (`is_one`).
+void require_format(const RecipeNeeds& needs, const Algorithm& algorithm, const SparseTensor* weights,
+                    bool (*is_one)(const Format& format));
+/// Throws that the recipe has no form for what was given.
+[[noreturn]] void refuse_recipe(const RecipeNeeds& needs, const Algorithm& algorithm, std::string found,
+                                std::string accepted);
+/// The default schedule, where a recipe leaves a target to that. UserError where a knob was given: nothing
+/// would follow it. `given` names them, or is empty.
+Schedule left_to_default(const RecipeNeeds& needs, Algorithm algorithm,
+                         std::shared_ptr<const SparseTensor> weights, const Target& target,
+                         std::string_view given);
+/// UserError for weights of other types than f16 or bf16, which tensor cores multiply.
+void require_halves(const RecipeNeeds& needs, const Algorithm& algorithm, const SparseTensor& weights);
 
 /// Knobs that were given to a recipe and that nothing would follow.
 class IdleKnobs {

@@ -354,7 +354,9 @@ Expr threads_per_block_of(const ir::Program& program) {
 
 std::vector<Constraint> resource_constraints(const ir::Program& program, const Target& target,
                                              std::int64_t resident_blocks) {
-  internal_check(resident_blocks >= 1, "a multiprocessor without blocks was asked for");
+  if (resident_blocks < 1)
+    throw UserError({"the limits of a program were asked for", program.name,
+                     fmt::format("{} blocks on a multiprocessor", resident_blocks), "1 or more"});
   Constraints constraints(program, target, resident_blocks);
   return target.is_gpu() ? constraints.on_gpu() : constraints.on_cpu();
 }

@@ -18,7 +18,8 @@ inline constexpr std::int64_t local_array_bytes = 256 * 1024;
 /// The limits of `target` on a tile-level program: threads a block, lanes, warps, shared bytes, register
 /// buffers a thread, grid sizes, and that `resident_blocks` blocks fit on a multiprocessor together. On the
 /// CPU, only the bytes of local arrays. Numbers that are known only at launch are in no constraint. Every
-/// constraint is listed, also those that hold for every value of the knobs.
+/// constraint is listed, also those that hold for every value of the knobs. UserError for less than one
+/// block.
 std::vector<Constraint> resource_constraints(const ir::Program& program, const Target& target,
                                              std::int64_t resident_blocks = 1);
 

@@ -148,10 +148,8 @@ void explain_clash(const Problem& problem, Feasibility& result) {
   result.nearest = tightened(problem, result.nearest);
 }
 
-}  // namespace
-
-Feasibility complete(const std::vector<Constraint>& constraints, const std::vector<ir::Knob>& knobs,
-                     const KnobValues& fixed) {
+Feasibility completed(const std::vector<Constraint>& constraints, const std::vector<ir::Knob>& knobs,
+                      const KnobValues& fixed) {
   for (const ir::Knob& knob : knobs) {
     internal_check(!knob.values.empty(), "knob " + knob.name + " has no values");
     internal_check(*std::min_element(knob.values.begin(), knob.values.end()) >= 0,
@@ -163,7 +161,8 @@ Feasibility complete(const std::vector<Constraint>& constraints, const std::vect
       return knob.name == name && std::find(knob.values.begin(), knob.values.end(), 0) != knob.values.end();
     });
     if (value < (none ? 0 : 1))
-      throw UserError({"a knob was given a value", name, std::to_string(value), "a number from 1"});
+      throw UserError({"a knob was given a value that it cannot have", "knob " + name, std::to_string(value),
+                       "a number from 1"});
   }
   const Problem problem{constraints, knobs, fixed};
   Feasibility result;
@@ -174,11 +173,21 @@ Feasibility complete(const std::vector<Constraint>& constraints, const std::vect
   return result;
 }
 
-void require_feasible(const ir::Program& program, const Target& target, const KnobValues& fixed) {
-  const Feasibility result =
-      complete(resource_constraints(program, target, std::max<std::int64_t>(1, program.resident_blocks)),
-               program.knobs, fixed);
-  if (result.answer != Answer::feasible) throw infeasible_error(result, target.name, program.name);
+}  // namespace
+
+Feasibility complete(const std::vector<Constraint>& constraints, const std::vector<ir::Knob>& knobs,
+                     const KnobValues& fixed, std::source_location place) {
+  return user_call(place, [&] { return completed(constraints, knobs, fixed); });
+}
+
+void require_feasible(const ir::Program& program, const Target& target, const KnobValues& fixed,
+                      std::source_location place) {
+  user_call(place, [&] {
+    const Feasibility result =
+        complete(resource_constraints(program, target, std::max<std::int64_t>(1, program.resident_blocks)),
+                 program.knobs, fixed);
+    if (result.answer != Answer::feasible) throw infeasible_error(result, target.name, program.name);
+  });
 }
 
 }  // namespace weft

@@ -1,18 +1,52 @@
 #include <fmt/format.h>
+#include <weft/dsl/names.h>
 #include <weft/scheduler/build_program.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/verify.h>
 #include <weft/scheduler/schedule.h>
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
 
 namespace weft {
+namespace {
 
-Schedule::Schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, Target target)
+/// What a schedule prints and stores has to be read back: words of C++, and knobs that have values.
+void require_writable(const Argument& argument, const std::string& where) {
+  const auto is_plain = [](const std::string& word) {
+    return std::ranges::all_of(word, [](char c) { return c > ' ' && c < 127 && c != '"' && c != '\\'; });
+  };
+  const auto* knob = std::get_if<KnobChoice>(&argument.value);
+  const auto* word = std::get_if<std::string>(&argument.value);
+  if (knob != nullptr && (knob->values.empty() || !is_identifier(knob->name)))
+    throw UserError(
+        {"a knob of a step cannot be used", where,
+         fmt::format("\"{}\" with {} values", knob->name, knob->values.size()),
+         "knob(\"rows\", {4, 8}): a name of " + std::string(identifier_rule) + ", and one value or more"});
+  if (!is_plain(argument.name) || (word != nullptr && !is_plain(*word)))
+    throw UserError({"a step has a word that no program has", where,
+                     fmt::format("an argument \"{}\"", is_plain(argument.name) ? *word : argument.name),
+                     "names of loops, tensors and instructions, as the program prints them"});
+}
+
+}  // namespace
+
+Schedule::Schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, Target target,
+                   std::source_location place)
     : algorithm_(std::move(algorithm)), weights_(std::move(weights)), target_(std::move(target)) {
-  history_.push_back(ir::simplify(build_program(algorithm_, weights_.get()), ir::ShortLoops::keep));
-  ir::verify(history_.back());
+  user_call(place, [&] {
+    if (algorithm_.operands.empty())
+      throw UserError({"a schedule has no algorithm",
+                       {},
+                       "an Algorithm without operands",
+                       R"(algorithm("spmm", C(m, n) = sum(k, A(m, k) * B(k, n))))"});
+    algorithm_.check();
+    if (target_.name.empty())
+      throw UserError({"a schedule has no target", algorithm_.name, "a Target that names none",
+                       R"(target_named("cpu"), target_named("sm_90a") or another one)"});
+    history_.push_back(ir::simplify(build_program(algorithm_, weights_.get()), ir::ShortLoops::keep));
+    ir::verify(history_.back());
+  });
 }
 
 Argument Schedule::argument(const LoopFactor& factor) {
@@ -21,126 +55,79 @@ Argument Schedule::argument(const LoopFactor& factor) {
   return result;
 }
 
-std::optional<Reason> Schedule::try_apply(const Step& step) {
-  const StepContext context{algorithm_, weights_.get(), target_, static_cast<int>(steps_.size())};
+const ir::Program& Schedule::program(std::source_location place) const {
+  return user_call(place, [&]() -> const ir::Program& {
+    if (history_.empty())
+      throw UserError({"a schedule has no program",
+                       {},
+                       "a schedule that was moved from",
+                       "the schedule that it was moved to, or one made by schedule(algorithm, …)"});
+    return history_.back();
+  });
+}
+
+std::optional<Reason> Schedule::tried(Step step) {
   const StepKind& kind = step_kind(step.name);
+  for (const Argument& argument : step.arguments) require_writable(argument, where_of(step));
   if (step.arguments.size() < kind.least_arguments || step.arguments.size() > kind.most_arguments) {
-    throw UserError({step.cpp() + " has the wrong number of arguments", step.place.text(),
-                     std::to_string(step.arguments.size()), std::string(kind.usage)});
+    throw UserError({step.cpp() + " has the wrong number of arguments", where_of(step),
+                     fmt::format("{} arguments", step.arguments.size()), std::string(kind.usage)});
   }
+  const StepContext context{algorithm_, weights_.get(), target_, static_cast<int>(steps_.size())};
   StepResult result = kind.apply(program(), step, context);
   if (auto* reason = std::get_if<Reason>(&result)) return std::move(*reason);
   ir::Program next = ir::simplify(std::get<ir::Program>(std::move(result)), ir::ShortLoops::keep);
   ir::verify(next);
-  steps_.push_back(step);
+  steps_.push_back(std::move(step));
   history_.push_back(std::move(next));
   return std::nullopt;
 }
 
-Schedule& Schedule::apply(const Step& step) {
-  if (const auto reason = try_apply(step)) throw error_of(step, *reason);
-  return *this;
+Schedule& Schedule::step(const char* name, std::vector<Argument> arguments, std::source_location place) {
+  // A recipe's steps are its caller's, whose line apply() gives them: the user has no other one.
+  return apply({name, std::move(arguments), {}, {}}, place);
+}
+
+Schedule& Schedule::apply(const Step& step, std::source_location place) {
+  return user_call(place, [&]() -> Schedule& {
+    if (const auto reason = try_apply(step, place)) throw error_of(step, *reason);
+    return *this;
+  });
+}
+
+std::optional<Reason> Schedule::try_apply(const Step& step, std::source_location place) {
+  return user_call(place, [&] {
+    Step placed = step;
+    if (placed.place.line == 0) placed.place = *detail::UserCall::outermost();
+    return tried(std::move(placed));
+  });
+}
+
+std::string Schedule::where_of(const Step& step) const {
+  std::string where = step.file;
+  if (const std::string place = step.place.text(); !place.empty())
+    where += (where.empty() ? "" : ", ") + place;
+  return where + fmt::format("{}step {} of the schedule", where.empty() ? "" : ", ", steps_.size() + 1);
 }
 
 UserError Schedule::error_of(const Step& step, const Reason& reason) const {
-  std::string where = step.place.text();
-  if (!where.empty()) where += ", ";
-  where += fmt::format("step {} of the schedule", steps_.size() + 1);
   return UserError({fmt::format("{} does not apply (precondition {})", step.cpp(), reason.precondition),
-                    where, reason.found, reason.accepted + "\n" + ir::print(program(), reason.marked)});
+                    where_of(step), reason.found,
+                    reason.accepted + "\n" + ir::print(program(), reason.marked)});
 }
 
-std::string Schedule::cpp() const {
-  std::string text;
-  for (const Step& step : steps_) text += (text.empty() ? "" : "\n") + step.cpp();
-  return text;
+Schedule schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+                  std::source_location place) {
+  return {std::move(algorithm), std::move(weights), target, place};
 }
 
-std::string Step::cpp() const {
-  std::string text;
-  for (const Argument& argument : arguments) {
-    const std::string value = std::visit(
-        [](const auto& v) -> std::string {
-          using T = std::decay_t<decltype(v)>;
-          if constexpr (std::is_same_v<T, KnobChoice>) {
-            return fmt::format("knob(\"{}\", {{{}}})", v.name, fmt::join(v.values, ", "));
-          } else {
-            return fmt::format("{}", v);
-          }
-        },
-        argument.value);
-    text += (text.empty() ? "" : ", ") + (argument.name.empty() ? value : argument.name + " = " + value);
-  }
-  return "." + name + "(" + text + ")";
+Schedule schedule(Algorithm algorithm, SparseTensor weights, const Target& target,
+                  std::source_location place) {
+  return {std::move(algorithm), std::make_shared<const SparseTensor>(std::move(weights)), target, place};
 }
 
-std::string Schedule::json() const {
-  auto list = nlohmann::ordered_json::array();
-  for (const Step& step : steps_) {
-    auto arguments = nlohmann::ordered_json::array();
-    for (const Argument& argument : step.arguments) {
-      nlohmann::ordered_json value;
-      if (const auto* choice = std::get_if<KnobChoice>(&argument.value)) {
-        value = {{"knob", choice->name}, {"values", choice->values}};
-      } else if (const auto* number = std::get_if<std::int64_t>(&argument.value)) {
-        value = *number;
-      } else {
-        value = std::get<std::string>(argument.value);
-      }
-      arguments.push_back(nlohmann::ordered_json::array({argument.name, value}));
-    }
-    nlohmann::ordered_json entry{{"step", step.name}, {"arguments", arguments}};
-    if (step.place.line != 0) entry["place"] = step.place.text();
-    list.push_back(std::move(entry));
-  }
-  return list.dump();
-}
-
-namespace {
-
-Argument argument_of_json(const nlohmann::json& entry) {
-  Argument argument{entry.at(0).get<std::string>(), std::int64_t{0}};
-  const nlohmann::json& value = entry.at(1);
-  if (value.is_object()) {
-    argument.value =
-        KnobChoice{value.at("knob").get<std::string>(), value.at("values").get<std::vector<std::int64_t>>()};
-  } else if (value.is_string()) {
-    argument.value = value.get<std::string>();
-  } else {
-    argument.value = value.get<std::int64_t>();
-  }
-  return argument;
-}
-
-}  // namespace
-
-std::vector<Step> steps_of_json(std::string_view json) {
-  std::vector<Step> steps;
-  try {
-    for (const nlohmann::json& entry : nlohmann::json::parse(json)) {
-      Step step;
-      step.name = entry.at("step").get<std::string>();
-      for (const nlohmann::json& argument : entry.at("arguments"))
-        step.arguments.push_back(argument_of_json(argument));
-      steps.push_back(std::move(step));
-    }
-  } catch (const nlohmann::json::exception& error) {
-    throw UserError({"a schedule could not be read", fmt::format("step {}", steps.size() + 1), error.what(),
-                     R"(a list such as [{"step": "split", "arguments": [["n", 64]]}])"});
-  }
-  return steps;
-}
-
-Schedule schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target) {
-  return {std::move(algorithm), std::move(weights), target};
-}
-
-Schedule schedule(Algorithm algorithm, SparseTensor weights, const Target& target) {
-  return {std::move(algorithm), std::make_shared<const SparseTensor>(std::move(weights)), target};
-}
-
-Schedule schedule(Algorithm algorithm, const Target& target) {
-  return {std::move(algorithm), nullptr, target};
+Schedule schedule(Algorithm algorithm, const Target& target, std::source_location place) {
+  return {std::move(algorithm), nullptr, target, place};
 }
 
 }  // namespace weft

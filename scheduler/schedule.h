@@ -56,137 +56,131 @@ struct Placed {
 class Schedule {
  public:
   /// `weights` may be null where the algorithm has no sparse operand.
-  Schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, Target target);
+  Schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, Target target,
+           std::source_location place = std::source_location::current());
 
   /// `.split(n = 64)`: n becomes n.outer and n.inner.
   template <class... Rest>
   Schedule& split(Placed<LoopFactor> first, Rest... rest) {
-    return apply({"split", {argument(first.value), argument(LoopFactor(rest))...}, first.place});
+    return step("split", {argument(first.value), argument(LoopFactor(rest))...}, first.place);
   }
   /// `.tile(m = 4, n = 64)`: splits, then m.outer, n.outer, m.inner, n.inner.
   template <class... Rest>
   Schedule& tile(Placed<LoopFactor> first, Rest... rest) {
-    return apply({"tile", {argument(first.value), argument(LoopFactor(rest))...}, first.place});
+    return step("tile", {argument(first.value), argument(LoopFactor(rest))...}, first.place);
   }
   /// `.reorder(m, k, n.inner)`: these loops in this order.
   template <class... Rest>
   Schedule& reorder(Placed<LoopName> first, Rest... rest) {
-    return apply({"reorder", {argument(first.value), argument(LoopName(rest))...}, first.place});
+    return step("reorder", {argument(first.value), argument(LoopName(rest))...}, first.place);
   }
   /// `.fuse(p, q, b)`: loops directly inside one another become one, "p_q_b".
   template <class... Rest>
   Schedule& fuse(Placed<LoopName> first, LoopName second, Rest... rest) {
-    return apply(
-        {"fuse", {argument(first.value), argument(second), argument(LoopName(rest))...}, first.place});
+    return step("fuse", {argument(first.value), argument(second), argument(LoopName(rest))...}, first.place);
   }
   /// `.unroll(n.inner)`: written out.
   template <class... Rest>
   Schedule& unroll(Placed<LoopName> first, Rest... rest) {
-    return apply({"unroll", {argument(first.value), argument(LoopName(rest))...}, first.place});
+    return step("unroll", {argument(first.value), argument(LoopName(rest))...}, first.place);
   }
   /// `.vectorize(n.inner)`: the iterations are elements of a vector.
-  Schedule& vectorize(Placed<LoopName> loop) {
-    return apply({"vectorize", {argument(loop.value)}, loop.place});
-  }
+  Schedule& vectorize(Placed<LoopName> loop) { return step("vectorize", {argument(loop.value)}, loop.place); }
   /// `.parallel(m)`: CPU threads share the iterations.
-  Schedule& parallel(Placed<LoopName> loop) {
-    return apply({"parallel", {argument(loop.value)}, loop.place});
-  }
+  Schedule& parallel(Placed<LoopName> loop) { return step("parallel", {argument(loop.value)}, loop.place); }
   /// `.bind(n.outer, block_x)`: blocks, warps, lanes or threads of a GPU share the iterations.
   Schedule& bind(Placed<LoopName> loop, Word axis) {
-    return apply({"bind", {argument(loop.value), {{}, std::string(axis.text)}}, loop.place});
+    return step("bind", {argument(loop.value), {{}, std::string(axis.text)}}, loop.place);
   }
-  /// `.stagger(n.inner.outer, m.row)`: neighbouring iterations of m.row go through those of n.inner.outer in
-  /// different orders, so that lanes of two rows do not ask the same banks.
+  /// `.stagger(n.inner.outer, "m.row")`: neighbouring iterations of m.row go through those of n.inner.outer
+  /// in different orders, so that lanes of two rows do not ask the same banks.
   Schedule& stagger(Placed<LoopName> loop, const LoopName& by) {
-    return apply({"stagger", {argument(loop.value), argument(by)}, loop.place});
+    return step("stagger", {argument(loop.value), argument(by)}, loop.place);
   }
-  /// `.stage(B, shared, at = n.outer)`: what an iteration of n.outer reads of B is copied first.
+  /// `.stage("B", shared, at = n.outer)`: what an iteration of n.outer reads of B is copied first.
   Schedule& stage(Placed<std::string> tensor, Word scope, const Argument& place) {
-    return apply({"stage", {{{}, tensor.value}, {{}, std::string(scope.text)}, place}, tensor.place});
+    return step("stage", {{{}, tensor.value}, {{}, std::string(scope.text)}, place}, tensor.place);
   }
   /// `.balance(m, parts = 132)`: the rows of the weights, in the order in which they are stored, shared out
   /// to parts of about the same number of entries: m.outer over the parts, m.inner over the rows of one.
   Schedule& balance(Placed<LoopName> loop, const Argument& number) {
-    return apply({"balance", {argument(loop.value), number}, loop.place});
+    return step("balance", {argument(loop.value), number}, loop.place);
   }
   /// `.pool(m, k, workers = 27)`: the groups of places of a block's rows (padded_csr with fill) shared out to
   /// workers, k.group.inner, whichever rows they belong to; m.row.inner then adds up those of its row.
   Schedule& pool(Placed<LoopName> rows, const LoopName& sum, const Argument& number) {
-    return apply({"pool", {argument(rows.value), argument(sum), number}, rows.place});
+    return step("pool", {argument(rows.value), argument(sum), number}, rows.place);
   }
-  /// `.stage(B, shared, at = "k.chunk", depth = 4)`: into four buffers in turn, three iterations ahead, by
+  /// `.stage("B", shared, at = "k.chunk", depth = 4)`: into four buffers in turn, three iterations ahead, by
   /// copies that go on while the threads compute (sm_80 and newer). The loop is serial or unrolled.
   Schedule& stage(Placed<std::string> tensor, Word scope, const Argument& place, const Argument& buffers) {
-    return apply(
-        {"stage", {{{}, tensor.value}, {{}, std::string(scope.text)}, place, buffers}, tensor.place});
+    return step("stage", {{{}, tensor.value}, {{}, std::string(scope.text)}, place, buffers}, tensor.place);
   }
-  /// `.stitch(B, shared, at = k.block, depth = 4)`: the rows of B that the weights keep are gathered into a
-  /// dense tile, of which there are four in turn.
+  /// `.stitch("B", shared, at = "k.block", depth = 4)`: the rows of B that the weights keep are gathered into
+  /// a dense tile, of which there are four in turn.
   Schedule& stitch(Placed<std::string> tensor, Word scope, const Argument& place) {
-    return apply({"stitch", {{{}, tensor.value}, {{}, std::string(scope.text)}, place}, tensor.place});
+    return step("stitch", {{{}, tensor.value}, {{}, std::string(scope.text)}, place}, tensor.place);
   }
   Schedule& stitch(Placed<std::string> tensor, Word scope, const Argument& place, const Argument& buffers) {
-    return apply(
-        {"stitch", {{{}, tensor.value}, {{}, std::string(scope.text)}, place, buffers}, tensor.place});
+    return step("stitch", {{{}, tensor.value}, {{}, std::string(scope.text)}, place, buffers}, tensor.place);
   }
-  /// `.decode(A, shared, at = k.block, depth = 4)`: the block of the weights that an iteration reads, whose
-  /// rows have a width of their own, becomes a dense tile. What is stored is copied into four buffers in
-  /// turn.
+  /// `.decode("A", shared, at = "k.block", depth = 4)`: the block of the weights that an iteration reads,
+  /// whose rows have a width of their own, becomes a dense tile. What is stored is copied into four buffers
+  /// in turn.
   template <class... Rest>
   Schedule& decode(Placed<std::string> tensor, Word scope, const Argument& place, const Rest&... buffers) {
-    return apply(
-        {"decode", {{{}, tensor.value}, {{}, std::string(scope.text)}, place, buffers...}, tensor.place});
+    return step("decode", {{{}, tensor.value}, {{}, std::string(scope.text)}, place, buffers...},
+                tensor.place);
   }
   /// `.tensorize("mma_m16n8k16")`: the sums of a tile in registers are made by an instruction that multiplies
   /// matrices. Names of instructions: scheduler/tensor_instructions.h.
   Schedule& tensorize(Placed<std::string> instruction) {
-    return apply({"tensorize", {{{}, instruction.value}}, instruction.place});
+    return step("tensorize", {{{}, instruction.value}}, instruction.place);
   }
-  /// `.reorder_writeback(C)`: results leave through shared memory, in whole lines, to the rows that the
+  /// `.reorder_writeback("C")`: results leave through shared memory, in whole lines, to the rows that the
   /// format names; of so many columns with `columns = 32`, else 64.
   template <class... Rest>
   Schedule& reorder_writeback(Placed<std::string> tensor, const Rest&... rest) {
-    return apply({"reorder_writeback", {{{}, tensor.value}, rest...}, tensor.place});
+    return step("reorder_writeback", {{{}, tensor.value}, rest...}, tensor.place);
   }
-  /// `.persist(n.outer, m.block, blocks = 132)`: so many thread blocks go through the tiles of two loops that
-  /// are bound to blocks, those of the second one first.
+  /// `.persist(n.outer, "m.block", blocks = 132)`: so many thread blocks go through the tiles of two loops
+  /// that are bound to blocks, those of the second one first.
   Schedule& persist(Placed<LoopName> outer, LoopName inner, const Argument& number) {
-    return apply({"persist", {argument(outer.value), argument(inner), number}, outer.place});
+    return step("persist", {argument(outer.value), argument(inner), number}, outer.place);
   }
   /// `.specialize_warps(producers = 4, producer_registers = 40, consumer_registers = 232)`: warps of their
   /// own start the copies of the staged loop (sm_90 and newer).
   template <class... Rest>
   Schedule& specialize_warps(Placed<Argument> first, const Rest&... rest) {
-    return apply({"specialize_warps", {first.value, rest...}, first.place});
+    return step("specialize_warps", {first.value, rest...}, first.place);
   }
   /// `.multicast("A.values", n.outer)`: the blocks of the loop are a cluster, each of which copies a part of
   /// a tile of A to all of them (sm_90 and newer).
   Schedule& multicast(Placed<std::string> tensor, const LoopName& loop) {
-    return apply({"multicast", {{{}, tensor.value}, argument(loop)}, tensor.place});
+    return step("multicast", {{{}, tensor.value}, argument(loop)}, tensor.place);
   }
   /// `.resident(blocks = 1)`: a multiprocessor is to hold that many thread blocks at a time. Their threads
   /// get the registers that it has, so that many loads are under way at once where few blocks are.
-  Schedule& resident(Placed<Argument> number) { return apply({"resident", {number.value}, number.place}); }
-  /// `.stream_results(C)`: what is stored to C leaves the caches before what the kernel reads. For results so
-  /// large that they would push operands out.
+  Schedule& resident(Placed<Argument> number) { return step("resident", {number.value}, number.place); }
+  /// `.stream_results("C")`: what is stored to C leaves the caches before what the kernel reads. For results
+  /// so large that they would push operands out.
   Schedule& stream_results(Placed<std::string> tensor) {
-    return apply({"stream_results", {{{}, tensor.value}}, tensor.place});
+    return step("stream_results", {{{}, tensor.value}}, tensor.place);
   }
   /// `.split_k(k, groups = 8)`: groups share what is summed over k, each with sums of its own, which are
   /// added up through shared memory. The loop over the groups is called "k.group"; bind it to warps.
   Schedule& split_k(Placed<LoopName> loop, const Argument& number) {
-    return apply({"split_k", {argument(loop.value), number}, loop.place});
+    return step("split_k", {argument(loop.value), number}, loop.place);
   }
   /// `.split_k(k, groups = 8, reduce = second_pass)`: the groups are blocks, which meet in a workspace; bind
   /// "k.group" to block_x, block_y or block_z. `reduce = atomic` adds parts together as they come.
   Schedule& split_k(Placed<LoopName> loop, const Argument& number, const Argument& reduction) {
-    return apply({"split_k", {argument(loop.value), number, reduction}, loop.place});
+    return step("split_k", {argument(loop.value), number, reduction}, loop.place);
   }
   /// `.bake_values(m.inner)`: values and coordinates of the weights become constants of the program, for each
   /// block of the rows that m.inner runs over.
   Schedule& bake_values(Placed<LoopName> rows) {
-    return apply({"bake_values", {argument(rows.value)}, rows.place});
+    return step("bake_values", {argument(rows.value)}, rows.place);
   }
   /// `.bake_values(m.inner, code_bytes = 26 * 1024)`: refused where the code of a block would be larger.
   /// An H200 reads code at full speed where a multiprocessor runs about 26 KB of it, or the whole chip 100
@@ -195,13 +189,16 @@ class Schedule {
   /// pieces, called "k.chunk", stands around them, at which B can be staged. Both may be given.
   template <class... Rest>
   Schedule& bake_values(Placed<LoopName> rows, const Argument& first, const Rest&... rest) {
-    return apply({"bake_values", {argument(rows.value), first, rest...}, rows.place});
+    return step("bake_values", {argument(rows.value), first, rest...}, rows.place);
   }
 
-  /// Any step, from a file or a search. Throws as the members do.
-  Schedule& apply(const Step& step);
-  /// The same for a search: the reason instead of a throw, the schedule unchanged then.
-  std::optional<Reason> try_apply(const Step& step);
+  /// Any step, from a file or a search. Throws as the members do. A step that knows where it was asked for
+  /// keeps that place; others get this one.
+  Schedule& apply(const Step& step, std::source_location place = std::source_location::current());
+  /// The same for a search: the reason instead of a throw, the schedule unchanged then. Throws where there is
+  /// no such step or the number of its arguments is wrong.
+  std::optional<Reason> try_apply(const Step& step,
+                                  std::source_location place = std::source_location::current());
   /// The message that apply() would throw.
   UserError error_of(const Step& step, const Reason& reason) const;
 
@@ -210,17 +207,27 @@ class Schedule {
   const std::shared_ptr<const SparseTensor>& shared_weights() const { return weights_; }
   const Target& target() const { return target_; }
   const std::vector<Step>& steps() const { return steps_; }
-  /// The program after the last step.
-  const ir::Program& program() const { return history_.back(); }
+  /// The program after the last step. UserError of a schedule that was moved from.
+  const ir::Program& program(std::source_location place = std::source_location::current()) const;
   /// The program before the first step and after each: steps().size() + 1 of them.
   const std::vector<ir::Program>& history() const { return history_; }
 
-  /// The steps as the C++ that makes them.
+  /// The steps as the C++ that makes them: ".split(n = 64)\n.bind(n.outer, block_x)", to be put behind a
+  /// schedule where the algorithm's indices are declared and the names of weft are in use.
   std::string cpp() const;
+  /// A C++ source file with the steps in a function, `weft::Schedule& schedule_NAME(weft::Schedule&
+  /// schedule)` for the algorithm NAME.
+  std::string cpp_file() const;
   /// The steps as a JSON array; read back by steps_of_json.
   std::string json() const;
 
  private:
+  /// What the members do.
+  Schedule& step(const char* name, std::vector<Argument> arguments, std::source_location place);
+  std::optional<Reason> tried(Step step);
+  /// "best.weft.json, program.cpp:12, step 3 of the schedule", of the next step.
+  std::string where_of(const Step& step) const;
+
   static Argument argument(const LoopFactor& factor);
   static Argument argument(const LoopName& loop) { return {{}, loop.text()}; }
 
@@ -231,12 +238,17 @@ class Schedule {
   std::vector<ir::Program> history_;
 };
 
-/// The steps of a JSON array as Schedule::json writes it. UserError, naming the element, when it is not one.
-std::vector<Step> steps_of_json(std::string_view json);
+/// The steps of a JSON array as Schedule::json writes it, with the places that it gives. `file` is where the
+/// text was read, for messages. UserError, naming file and step, when it is no such array.
+std::vector<Step> steps_of_json(std::string_view json, std::string_view file = {},
+                                std::source_location place = std::source_location::current());
 
-/// A schedule without steps.
-Schedule schedule(Algorithm algorithm, SparseTensor weights, const Target& target);
-Schedule schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target);
-Schedule schedule(Algorithm algorithm, const Target& target);
+/// A schedule without steps. UserError where weights are missing, of another shape or element type.
+Schedule schedule(Algorithm algorithm, SparseTensor weights, const Target& target,
+                  std::source_location place = std::source_location::current());
+Schedule schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+                  std::source_location place = std::source_location::current());
+Schedule schedule(Algorithm algorithm, const Target& target,
+                  std::source_location place = std::source_location::current());
 
 }  // namespace weft

@@ -50,11 +50,12 @@ struct ShflBwKnobs {
 /// of 8, it runs as fast as products do; other batches and layouts have no runs of 16 bytes: warps have no
 /// roles, and what is not four bytes long is loaded and stored element by element.
 ///
-/// `weights` are in vector_wise or shfl_bw, f16 or bf16. What has no such form (groups of 8 rows, f32,
-/// another format or algorithm, bf16 on sm_75, a CPU) gets its default schedule. Other tiles than those of
-/// `weights` are made by packing them anew. UserError for knobs that do not fit, most of them from the step
-/// that would follow them.
+/// `weights` are in vector_wise or shfl_bw with groups of 16 rows and more, f16 or bf16; UserError for
+/// others, and for algorithms of another form. A CPU, and bf16 on sm_75, gets its default schedule, as long
+/// as no knob is given. Other tiles than those of `weights` are made by packing them anew. UserError for
+/// knobs out of their ranges (recipe_knobs.h) and for those that do not fit, from the step that would follow
+/// them.
 Schedule shfl_bw(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-                 const ShflBwKnobs& knobs = {});
+                 const ShflBwKnobs& knobs = {}, std::source_location place = std::source_location::current());
 
 }  // namespace weft

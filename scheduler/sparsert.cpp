@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/default_schedule.h>
+#include <weft/scheduler/recipe_knobs.h>
 #include <weft/scheduler/recipe_parts.h>
 #include <weft/scheduler/sparsert.h>
 #include <weft/scheduler/sparsert_convolution.h>
@@ -103,7 +103,9 @@ class Baking {
     const auto [rows, threads, share] = cut;
     if (share > 1 && threads % 32 != 0)
       throw UserError({"groups of sparsert share whole warps", schedule_.algorithm().name,
-                       fmt::format("{} threads", threads), "a multiple of 32"});
+                       fmt::format("threads = {} with groups = {}", threads, share),
+                       fmt::format("threads = {}, or another multiple of 32",
+                                   pieces(threads, lanes_of_warp) * lanes_of_warp)});
     share_out(rows);
     if (columns_.is_static()) schedule_.resident(blocks = product.resident(cut));
     const LoopName row_blocks(loops_.rows + ".outer"), row(loops_.rows + ".inner");
@@ -227,24 +229,39 @@ std::int64_t bytes_of(const Operand& operand) {
 }  // namespace
 
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-                  const SparseRtKnobs& knobs) {
-  if (!target.is_gpu() || weights == nullptr || weights->format().name != "csr" ||
-      algorithm.takes_any_weights())
-    return default_schedule(std::move(algorithm), std::move(weights), target);
-  const ConvolutionLoops of_image = convolution_loops(algorithm);
-  if (!of_image.filters.empty() && weights->array("values").size() <= most_baked_entries)
-    return sparsert_convolution(std::move(algorithm), std::move(weights), target, of_image, knobs);
-  const ProductLoops loops = product_loops(algorithm);
-  if (loops.columns.empty()) return default_schedule(std::move(algorithm), std::move(weights), target);
-  SparseRtKnobs chosen = knobs;
-  if (knobs.form == SparseRtForm::chosen) {
-    chosen.form = chosen_form(algorithm, *weights, target, loops);
-  }
-  refuse_idle(knobs, chosen.form, algorithm.name);
-  Schedule result = of_form(std::move(algorithm), std::move(weights), target, loops, chosen);
-  const Operand& output = result.algorithm().operands.back();
-  if (bytes_of(output) >= bytes_of_many_results) result.stream_results(output.name);
-  return result;
+                  const SparseRtKnobs& knobs, std::source_location place) {
+  return user_call(place, [&] {
+    const RecipeNeeds needs{"sparsert", "csr", "formats::csr()"};
+    const std::string given = require_in_range("sparsert", sparsert_knobs(), knobs);
+    require_format(needs, algorithm, weights.get(),
+                   [](const Format& format) { return format.name == "csr"; });
+    if (algorithm.takes_any_weights())
+      refuse_recipe(
+          needs, algorithm, "an algorithm for weights of any size",
+          "weights whose size is known, which become code; else default_schedule(algorithm, weights, "
+          "target)");
+    if (!target.is_gpu())
+      return left_to_default(needs, std::move(algorithm), std::move(weights), target, given);
+    const ConvolutionLoops of_image = convolution_loops(algorithm);
+    if (!of_image.filters.empty() && weights->array("values").size() <= most_baked_entries)
+      return with_recipe_named(needs.name, given, [&] {
+        return sparsert_convolution(std::move(algorithm), std::move(weights), target, of_image, knobs);
+      });
+    const ProductLoops loops = product_loops(algorithm);
+    if (loops.columns.empty())
+      return left_to_default(needs, std::move(algorithm), std::move(weights), target, given);
+    SparseRtKnobs chosen = knobs;
+    if (knobs.form == SparseRtForm::chosen) {
+      chosen.form = chosen_form(algorithm, *weights, target, loops);
+    }
+    refuse_idle(knobs, chosen.form, algorithm.name);
+    Schedule result = with_recipe_named(needs.name, given, [&] {
+      return of_form(std::move(algorithm), std::move(weights), target, loops, chosen);
+    });
+    const Operand& output = result.algorithm().operands.back();
+    if (bytes_of(output) >= bytes_of_many_results) result.stream_results(output.name);
+    return result;
+  });
 }
 
 }  // namespace weft

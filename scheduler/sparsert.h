@@ -77,11 +77,13 @@ struct SparseRtKnobs {
 /// one costs more, reads go to the image itself, clamped at its border. Filters may be in groups of channels,
 /// W[g, f, c, r, s], of an image I[…, g, c, …]. For GPUs, weights in csr, and a product with one row and one
 /// column index (SpMM, linear layers) or a convolution of up to 250,000 stored entries, with or without a
-/// batch, channels first or last; everything else gets default_schedule. UserError for groups of threads that
-/// are no whole warps; InfeasibleError where knobs of a convolution ask for more warps or shared memory than
-/// there are.
+/// batch, channels first or last; other algorithms, and CPUs, get default_schedule as long as no knob is
+/// given. UserError for weights in other formats or of any size, knobs out of their ranges (recipe_knobs.h)
+/// and groups of threads that are no whole warps; InfeasibleError where knobs of a convolution ask for more
+/// warps or shared memory than there are.
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-                  const SparseRtKnobs& knobs = {});
+                  const SparseRtKnobs& knobs = {},
+                  std::source_location place = std::source_location::current());
 
 /// Whether blocks of so many rows as they come have such unequal numbers of entries that dealing is worth it.
 /// `begin`: the first entry of each row, and the end of the last.

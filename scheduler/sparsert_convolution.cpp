@@ -20,8 +20,9 @@ constexpr std::array<std::int64_t, 5> groups_tried{1, 2, 4, 8, 16};
 
 using Cut = ImageCut<std::int64_t>;
 
-/// The cheapest cut that the knobs allow.
-Cut cheapest_cut(const SparseRtConvolution& image, const Target& target, const SparseRtKnobs& knobs) {
+/// The cheapest cut that the knobs allow, or nothing where none fits.
+std::optional<Cut> possible_cut(const SparseRtConvolution& image, const Target& target,
+                                const SparseRtKnobs& knobs) {
   std::optional<Cut> best;
   const auto try_cut = [&](const Cut& cut) {
     if (!image.is_possible(cut, target.shared_bytes_per_block)) return;
@@ -47,15 +48,27 @@ Cut cheapest_cut(const SparseRtConvolution& image, const Target& target, const S
       }
     }
   }
-  if (best) return *best;
-  const Cut least{rows.front(), lines.front(), groups.front(), knobs.image != SparseRtImage::clamped ? 1 : 0};
+  return best;
+}
+
+/// The same; InfeasibleError, with knobs that fit, where none does.
+Cut cheapest_cut(const SparseRtConvolution& image, const Target& target, const SparseRtKnobs& knobs) {
+  if (const auto cut = possible_cut(image, target, knobs)) return *cut;
+  const auto number = [](std::int64_t knob, std::int64_t least) { return knob > 0 ? knob : least; };
+  const Cut least{number(knobs.rows, rows_tried.front()), number(knobs.lines, image.lines_of_warp()),
+                  number(knobs.groups, 1), knobs.image != SparseRtImage::clamped ? 1 : 0};
+  const std::string limits = fmt::format("at most {} warps and {} bytes", SparseRtConvolution::most_warps,
+                                         target.shared_bytes_per_block);
+  const auto other = possible_cut(image, target, {});
   throw InfeasibleError(
-      {"no cut of the convolution fits the target",
+      {fmt::format("no cut of the convolution fits {}", target.name),
        {},
        fmt::format("{} filters, {} lines and {} groups of {} warps: {} bytes of shared memory", least.rows,
                    least.lines, least.groups, image.warps(least), image.shared_bytes(least)),
-       fmt::format("at most {} warps and {} bytes", SparseRtConvolution::most_warps,
-                   target.shared_bytes_per_block)});
+       !other ? limits
+              : fmt::format("{}, as with rows = {}, lines = {}, groups = {}, image = SparseRtImage::{}",
+                            limits, other->rows, other->lines, other->groups,
+                            other->staged != 0 ? "staged" : "clamped")});
 }
 
 void refuse_idle(const SparseRtKnobs& knobs, const std::string& algorithm) {

@@ -93,9 +93,12 @@ Schedule sparsert_pieces(Algorithm algorithm, const SparseTensor& weights, const
                          of_lane / vector};
   const auto cut = pieces_cut(weights, target, tiles, knobs);
   if (!cut)
-    throw InfeasibleError({"rows do not fit blocks of pieces", algorithm.name,
-                           fmt::format("the parts, places and threads of {} rows", weights.rows()),
-                           "more parts, longer pieces, fewer columns a lane, or form = row_per_warp"});
+    throw InfeasibleError(
+        {"rows do not fit blocks of pieces", algorithm.name,
+         fmt::format(
+             "{} entries in {} rows, with parts = {}, places = {}, columns = {} (0: left to the recipe)",
+             weights.array("values").size(), weights.rows(), knobs.parts, knobs.places, knobs.columns),
+         "more parts, more places, fewer columns, or form = SparseRtForm::row_per_warp with none of them"});
   const Format format = formats::padded_csr({.pad = cut->places, .fill = cut->pieces()});
   Schedule schedule(std::move(algorithm), std::make_shared<const SparseTensor>(repack(weights, format)),
                     target);

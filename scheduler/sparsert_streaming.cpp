@@ -3,6 +3,7 @@
 #include <weft/scheduler/sparsert_streaming.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace weft {
 namespace {
@@ -94,9 +95,14 @@ class Streaming {
     const std::int64_t usual = panel_ ? streaming_threads : row_per_warp_threads;
     const std::int64_t threads = knobs_.threads > 0 ? knobs_.threads : usual;
     const std::int64_t warps = std::max<std::int64_t>(1, threads / lanes_of_warp / groups);
-    const std::int64_t turns = knobs_.rows > 0 ? knobs_.rows
-                               : panel_        ? pieces(rows_, warps * together() * row_blocks_wanted())
-                                               : 1;
+    const std::int64_t wanted = knobs_.rows > 0 ? knobs_.rows
+                                : panel_        ? pieces(rows_, warps * together() * row_blocks_wanted())
+                                                : 1;
+    // More rows than there are would be a loop that split refuses.
+    const std::int64_t most = std::max<std::int64_t>(
+        1024, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(rows_))));
+    const std::int64_t turns =
+        std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, most / (warps * together())));
     schedule_
         .split(LoopFactor{LoopName(loops_.rows), turns * together() * warps},
                LoopFactor{LoopName(loops_.columns), lanes_ * columns_})

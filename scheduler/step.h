@@ -29,8 +29,9 @@ struct Step {
   std::string name;
   std::vector<Argument> arguments;
   SourcePlace place;
+  std::string file = {};  ///< that it was read from; empty: none
 
-  /// ".tile(m = 4, n = 64)"
+  /// ".tile(m = 4, n = 64)": what C++ takes where m and n are declared with WEFT_INDEX.
   std::string cpp() const;
 };
 

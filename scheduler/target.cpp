@@ -119,16 +119,18 @@ std::span<const Target> targets() {
   return all;
 }
 
-const Target& target_named(std::string_view name) {
+const Target& target_named(std::string_view name, std::source_location place) {
   for (const Target& target : targets()) {
     if (name == target.name || (target.is_gpu() && name == target.name.substr(3))) return target;
   }
   std::string known;
   for (const Target& target : targets()) known += (known.empty() ? "" : ", ") + target.name;
-  throw UserError({"there is no target of that name",
-                   {},
-                   fmt::format("\"{}\"{}", name.substr(0, 64), suggestion(name)),
-                   known});
+  return user_call(place, [&]() -> const Target& {
+    throw UserError({"there is no target of that name",
+                     {},
+                     fmt::format("\"{}\"{}", name.substr(0, 64), suggestion(name)),
+                     known});
+  });
 }
 
 }  // namespace weft

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,7 @@ struct Target {
 /// Every target: "cpu" first.
 std::span<const Target> targets();
 /// "cpu", "sm_90a", "90a", "sm_90". UserError that lists the targets when there is none of that name.
-const Target& target_named(std::string_view name);
+const Target& target_named(std::string_view name,
+                           std::source_location place = std::source_location::current());
 
 }  // namespace weft

@@ -1,6 +1,6 @@
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/default_schedule.h>
 #include <weft/scheduler/grouped_product.h>
+#include <weft/scheduler/recipe_knobs.h>
 #include <weft/scheduler/recipe_parts.h>
 #include <weft/scheduler/v_n_m.h>
 
@@ -59,15 +59,21 @@ ShflBwKnobs with_rows_of_quads(const Algorithm& algorithm, const SparseTensor& w
 }  // namespace
 
 Schedule v_n_m(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-               const ShflBwKnobs& knobs) {
-  const auto kept = std::ranges::find(weights->levels(), LevelKind::n_of_m, &Level::kind);
-  if (kept == weights->levels().end() || !has_grouped_product(algorithm, *weights, target))
-    return default_schedule(std::move(algorithm), std::move(weights), target);
-  if (knobs.instruction == ShflBwInstruction::mma_m16n8k8)
-    throw UserError({"sparse tensor cores have no such instruction", algorithm.name, "mma_m16n8k8",
-                     "mma_m16n8k16, which stands for mma.sp.m16n8k32, or wgmma"});
-  const ShflBwKnobs chosen = with_rows_of_quads(algorithm, *weights, target, knobs);
-  return grouped_product(std::move(algorithm), std::move(weights), target, chosen);
+               const ShflBwKnobs& knobs, std::source_location place) {
+  return user_call(place, [&] {
+    const RecipeNeeds needs{"v_n_m", "n_m, v_n_m, column_quads or hb_ell:pairs=1", "formats::column_quads()"};
+    const std::string given = require_in_range("v_n_m", shfl_bw_knobs(), knobs);
+    require_format(needs, algorithm, weights.get(), formats::keeps_two_of_four);
+    if (!has_grouped_product(needs, algorithm, *weights, target))
+      return left_to_default(needs, std::move(algorithm), std::move(weights), target, given);
+    if (knobs.instruction == ShflBwInstruction::mma_m16n8k8)
+      throw UserError({"sparse tensor cores have no such instruction", algorithm.name, "mma_m16n8k8",
+                       "mma_m16n8k16, which stands for mma.sp.m16n8k32, or wgmma"});
+    const ShflBwKnobs chosen = with_rows_of_quads(algorithm, *weights, target, knobs);
+    return with_recipe_named(needs.name, given, [&] {
+      return grouped_product(std::move(algorithm), std::move(weights), target, chosen);
+    });
+  });
 }
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 #include <weft/formats/kept_slots.h>
 #include <weft/scheduler/instructions.h>
 #include <weft/scheduler/launch_sizes.h>
+#include <weft/scheduler/own_names.h>
 #include <weft/scheduler/walk_levels.h>
 
 #include <algorithm>
@@ -18,12 +19,6 @@ Expr parent_of(const Level& level, const LevelPlace& place) {
 }
 
 }  // namespace
-
-std::string joined_indices(const std::vector<std::string>& names) {
-  std::string result;
-  for (const std::string& name : names) result += (result.empty() ? "" : "_") + name;
-  return result;
-}
 
 LevelWalk::LevelWalk(Operand operand)
     : operand_(std::move(operand)),
@@ -90,7 +85,7 @@ std::vector<Expr> LevelWalk::value_place(const LevelPlace& place) const {
 std::string LevelWalk::loop_name(std::size_t number, bool stored) {
   const Level& level = operand_.weights.levels()[number];
   const bool of_row = number < row_levels_ || level.dimension == Dimension::row;
-  const std::string base = joined_indices(of_row ? operand_.rows : operand_.columns);
+  const std::string base = joined_indices(operand_.algorithm, of_row ? operand_.rows : operand_.columns);
   if (!level.loop.empty()) return base + "." + level.loop;
   const std::string name = of_row && stored ? base + ".stored" : base;
   const int count = ++used_names_[name];

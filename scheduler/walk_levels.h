@@ -13,9 +13,6 @@
 
 namespace weft {
 
-/// Indices of the algorithm as one name, "p_q"; that of the loop over them together.
-std::string joined_indices(const std::vector<std::string>& names);
-
 /// Where a walk over the levels stands.
 struct LevelPlace {
   std::vector<ir::Expr> position;  ///< of each level so far

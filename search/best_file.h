@@ -2,9 +2,12 @@
 // measured on, which `weft compile` and `weft run` take.
 #pragma once
 
+#include <weft/formats/weight_matrix.h>
 #include <weft/scheduler/schedule.h>
 #include <weft/search/records.h>
 
+#include <cstdint>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,9 +23,26 @@ struct BestKernel {
 
 /// One JSON document, an item a line, the same for the same kernel.
 std::string json_of_best(const Record& record, const Schedule& schedule);
-/// True when a JSON text is such a file and not a bare list of steps.
+/// True when a text is to be such a file, an object, and not a bare list of steps.
 bool is_best_file(std::string_view json);
-/// UserError, naming `origin`, when it is none or of a later version.
-BestKernel best_kernel_of(std::string_view json, const std::string& origin);
+/// UserError, naming `origin` and the place in it, when it is none or of another version.
+BestKernel best_kernel_of(std::string_view json, const std::string& origin,
+                          std::source_location place = std::source_location::current());
+
+/// UserError where `best` was tuned for a matrix of another size or pattern: asked before weights are packed
+/// in its format, which others may not have.
+void require_weights(const BestKernel& best, const std::string& origin, const WeightMatrix& matrix);
+
+/// What a tuned schedule is to be used for.
+struct BestUse {
+  const Algorithm& algorithm;  ///< what it leaves open is not compared
+  const WeightMatrix& matrix;
+  const Format& format;
+  std::int64_t columns = 0;  ///< of the equivalent dense product
+  const Target& target;
+};
+/// UserError that says what `best`, of the file `origin`, was tuned for, where that is another operation,
+/// size, element type, format, pattern of weights or architecture.
+void require_fits(const BestKernel& best, const std::string& origin, const BestUse& use);
 
 }  // namespace weft

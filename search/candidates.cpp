@@ -75,10 +75,13 @@ void require_known(const std::vector<Space>& spaces, const KnobLimits& limits) {
     for (const ir::Knob& knob : space.knobs()) known.push_back(knob.name);
   const std::vector<std::string_view> names(known.begin(), known.end());
   for (const auto& [knob, words] : limits) {
-    if (std::ranges::find(known, knob) == known.end())
-      throw UserError({"there is no such knob", "--set", knob,
-                       fmt::format("{}{}", fmt::join(std::set(known.begin(), known.end()), ", "),
-                                   did_you_mean(knob, names))});
+    if (std::ranges::find(known, knob) != known.end()) continue;
+    if (known.empty())
+      throw UserError(
+          {"there is no such knob", "--set", knob, "nothing: there is one point without knobs here"});
+    throw UserError({"there is no such knob", "--set", knob,
+                     fmt::format("{}{}", fmt::join(std::set(known.begin(), known.end()), ", "),
+                                 did_you_mean(knob, names))});
   }
 }
 

@@ -1,9 +1,10 @@
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/io/file.h>
+#include <weft/search/json_fields.h>
 #include <weft/search/plan.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 namespace weft {
 namespace {
@@ -28,7 +29,9 @@ std::string results_file(const std::string& folder) {
   return (fs::path(folder) / "results.jsonl").string();
 }
 
-void write_plan(const std::string& folder, const Plan& plan, const std::vector<std::string>& files) {
+namespace {
+
+void write(const std::string& folder, const Plan& plan, const std::vector<std::string>& files) {
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw RuntimeError("cannot make the folder " + folder + ": " + error.message());
@@ -48,42 +51,57 @@ void write_plan(const std::string& folder, const Plan& plan, const std::vector<s
   write_bytes(plan_file(folder), json.dump(1) + "\n");
 }
 
-namespace {
+JsonOrigin origin_of(const std::string& folder) {
+  return {"a plan cannot be read", plan_file(folder),
+          "the plan.json of a folder that weft tune --plan wrote"};
+}
 
-Json plan_json(const std::string& folder) {
-  const std::string path = plan_file(folder);
-  const Json json = Json::parse(read_bytes(path), nullptr, false);
-  if (!json.is_object() || !json.contains("weft_plan"))
-    throw UserError({"a folder has no plan", path, "no \"weft_plan\"", "a folder of weft tune --plan"});
-  if (json.at("weft_plan") != version)
-    throw UserError(
-        {"a plan is of another version", path, json.at("weft_plan").dump(), std::to_string(version)});
-  return json;
+/// UserError when it cannot be opened, as of every file that a user names.
+std::string text_of(const std::string& path) {
+  const io::File file(path);
+  return std::string(io::text_of(file.bytes()));
+}
+
+Plan read(const std::string& folder) {
+  const JsonOrigin origin = origin_of(folder);
+  const Json json = parse_json(text_of(origin.file), origin);
+  const JsonFields fields(json, origin);
+  require_version(fields, "weft_plan", version);
+  Plan plan;
+  plan.target = fields.required<std::string>("target");
+  fields.need("source");
+  fields.read("source", plan.source);
+  for (std::size_t i = 0; i < fields.list("points").size(); ++i) {
+    const JsonFields point = fields.element("points", i);
+    point.need("config");
+    plan.points.emplace_back(point.required<std::string>("recipe"), KnobValues{});
+    point.read("config", plan.points.back().second);
+  }
+  if (plan.points.empty()) fields.refuse("points", "no points", "at least one point to measure");
+  return plan;
 }
 
 }  // namespace
 
-Plan read_plan(const std::string& folder) {
-  try {
-    const Json json = plan_json(folder);
-    Plan plan;
-    plan.target = json.at("target").get<std::string>();
-    plan.source = json.at("source").get<std::map<std::string, std::string>>();
-    for (const Json& point : json.at("points"))
-      plan.points.emplace_back(point.at("recipe").get<std::string>(), point.at("config").get<KnobValues>());
-    return plan;
-  } catch (const nlohmann::json::exception& error) {
-    throw UserError({"a plan cannot be read", plan_file(folder), error.what(), "a plan of weft tune --plan"});
-  }
+void write_plan(const std::string& folder, const Plan& plan, const std::vector<std::string>& files,
+                std::source_location place) {
+  user_call(place, [&] { write(folder, plan, files); });
 }
 
-std::map<std::string, std::string> source_in(const std::string& folder, const Plan& plan) {
-  std::map<std::string, std::string> source = plan.source;
-  const Json json = plan_json(folder);
-  const Json files = json.value("files", Json::object());
-  for (const auto& [flag, name] : files.items())
-    source[flag] = (fs::path(folder) / name.get<std::string>()).string();
-  return source;
+Plan read_plan(const std::string& folder, std::source_location place) {
+  return user_call(place, [&] { return read(folder); });
+}
+
+std::map<std::string, std::string> source_in(const std::string& folder, const Plan& plan,
+                                             std::source_location place) {
+  return user_call(place, [&] {
+    const JsonOrigin origin = origin_of(folder);
+    const Json json = parse_json(text_of(origin.file), origin);
+    std::map<std::string, std::string> source = plan.source, files;
+    JsonFields(json, origin).read("files", files);
+    for (const auto& [flag, name] : files) source[flag] = (fs::path(folder) / name).string();
+    return source;
+  });
 }
 
 }  // namespace weft

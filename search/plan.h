@@ -6,6 +6,7 @@
 #include <weft/search/records.h>
 
 #include <map>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,10 +27,13 @@ std::string results_file(const std::string& folder);
 
 /// Writes the plan, and copies what its source names by `files` (flags whose values are paths). RuntimeError
 /// when the folder cannot be written.
-void write_plan(const std::string& folder, const Plan& plan, const std::vector<std::string>& files);
-/// The plan as it was written. UserError when there is none or it is of a later version.
-Plan read_plan(const std::string& folder);
-/// The source with files as they lie in the folder.
-std::map<std::string, std::string> source_in(const std::string& folder, const Plan& plan);
+void write_plan(const std::string& folder, const Plan& plan, const std::vector<std::string>& files,
+                std::source_location place = std::source_location::current());
+/// The plan as it was written. UserError, naming the place in the file, when it is none or of another
+/// version; RuntimeError when there is no such file.
+Plan read_plan(const std::string& folder, std::source_location place = std::source_location::current());
+/// The source with files as they lie in the folder. Errors as read_plan().
+std::map<std::string, std::string> source_in(const std::string& folder, const Plan& plan,
+                                             std::source_location place = std::source_location::current());
 
 }  // namespace weft

@@ -2,6 +2,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/problems.h>
 
+#include <limits>
 #include <utility>
 
 namespace weft {
@@ -84,36 +85,77 @@ std::optional<ImageLayout> layout_named(std::string_view name) {
   return std::nullopt;
 }
 
-Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilogue& epilogue) {
-  Algorithm algorithm;
-  algorithm.name = "spmm";
-  algorithm.accumulator = accumulator_of(dtype);
-  algorithm.indices = {{"m", m, false}, {"n", n, false}, {"k", k, true}};
-  algorithm.operands = {{"A", dtype, {m, k}, {}, Storage::sparse}, {"B", dtype, {k, n}, {}, Storage::dense}};
-  algorithm.factors = {{0, {plain("m"), plain("k")}}, {1, {plain("k"), plain("n")}}};
-  finish(algorithm, {"C", dtype, {m, n}, {}, Storage::dense}, {plain("m"), plain("n")}, "m", epilogue);
-  return algorithm;
+Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilogue& epilogue,
+                         std::source_location place) {
+  return user_call(place, [&] {
+    Algorithm algorithm;
+    algorithm.name = "spmm";
+    algorithm.accumulator = accumulator_of(dtype);
+    algorithm.indices = {{"m", m, false}, {"n", n, false}, {"k", k, true}};
+    algorithm.operands = {{"A", dtype, {m, k}, {}, Storage::sparse},
+                          {"B", dtype, {k, n}, {}, Storage::dense}};
+    algorithm.factors = {{0, {plain("m"), plain("k")}}, {1, {plain("k"), plain("n")}}};
+    finish(algorithm, {"C", dtype, {m, n}, {}, Storage::dense}, {plain("m"), plain("n")}, "m", epilogue);
+    return algorithm;
+  });
 }
 
-std::array<std::int64_t, 2> Convolution::output() const {
+namespace {
+
+void require_extents(const Convolution& c) {
+  const std::pair<const char*, std::int64_t> extents[] = {{"batch", c.batch},
+                                                          {"channels", c.channels},
+                                                          {"filters", c.filters},
+                                                          {"image height", c.image[0]},
+                                                          {"image width", c.image[1]},
+                                                          {"filter height", c.filter[0]},
+                                                          {"filter width", c.filter[1]},
+                                                          {"stride", c.stride[0]},
+                                                          {"stride", c.stride[1]},
+                                                          {"dilation", c.dilation[0]},
+                                                          {"dilation", c.dilation[1]},
+                                                          {"pad", c.pad[0]},
+                                                          {"pad", c.pad[1]}};
+  for (const auto& [name, value] : extents) {
+    const std::int64_t least = std::string_view(name) == "pad" ? 0 : 1;
+    // Sums and products of two such numbers fit 63 bits.
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    if (value < least || value > most)
+      throw UserError({"a convolution cannot have that size", std::string("convolution, ") + name,
+                       std::to_string(value), fmt::format("{} to {}", least, most)});
+  }
+}
+
+std::array<std::int64_t, 2> output_of(const Convolution& c) {
+  require_extents(c);
   std::array<std::int64_t, 2> size{};
   for (std::size_t i = 0; i < 2; ++i) {
-    const std::int64_t reach = dilation[i] * (filter[i] - 1) + 1;
-    const std::int64_t room = image[i] + 2 * pad[i] - reach;
-    if (filter[i] < 1 || stride[i] < 1 || dilation[i] < 1 || pad[i] < 0 || room < 0) {
-      throw UserError({"the filter does not fit the image", "convolution",
-                       fmt::format("image {}, pad {}, filter {}, stride {}, dilation {}", image[i], pad[i],
-                                   filter[i], stride[i], dilation[i]),
-                       "image + 2 pad of at least dilation * (filter - 1) + 1, filter, stride and dilation "
-                       "of at least 1"});
+    const std::int64_t reach = c.dilation[i] * (c.filter[i] - 1) + 1;
+    const std::int64_t padded = c.image[i] + 2 * c.pad[i];
+    if (padded < reach) {
+      throw UserError(
+          {"the filter does not fit the image", i == 0 ? "convolution, height" : "convolution, width",
+           fmt::format("image {}, pad {}, filter {}, dilation {}", c.image[i], c.pad[i], c.filter[i],
+                       c.dilation[i]),
+           fmt::format("image + 2 pad, here {}, of at least dilation * (filter - 1) + 1, here {}: "
+                       "pad {} would do",
+                       padded, reach, (reach - c.image[i] + 1) / 2)});
     }
-    size[i] = room / stride[i] + 1;
+    size[i] = (padded - reach) / c.stride[i] + 1;
   }
   return size;
 }
 
-Algorithm convolution_algorithm(const Convolution& c, DType dtype, const Epilogue& epilogue) {
-  const auto output = c.output();
+}  // namespace
+
+std::array<std::int64_t, 2> Convolution::output(std::source_location place) const {
+  return user_call(place, [&] { return output_of(*this); });
+}
+
+namespace {
+
+Algorithm algorithm_of(const Convolution& c, DType dtype, const Epilogue& epilogue) {
+  const auto output = output_of(c);
   Algorithm algorithm;
   algorithm.name = "conv2d";
   algorithm.accumulator = accumulator_of(dtype);
@@ -143,6 +185,13 @@ Algorithm convolution_algorithm(const Convolution& c, DType dtype, const Epilogu
           Storage::dense},
          in_layout(c.layout, plain("b"), plain("f"), plain("p"), plain("q")), "f", epilogue);
   return algorithm;
+}
+
+}  // namespace
+
+Algorithm convolution_algorithm(const Convolution& convolution, DType dtype, const Epilogue& epilogue,
+                                std::source_location place) {
+  return user_call(place, [&] { return algorithm_of(convolution, dtype, epilogue); });
 }
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <string_view>
 
@@ -22,8 +23,9 @@ struct Epilogue {
   Activation activation = Activation::none;
 };
 
-/// C[m, n] = epilogue(sum over k of A[m, k] * B[k, n]) with sparse A.
-Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilogue& epilogue = {});
+/// C[m, n] = epilogue(sum over k of A[m, k] * B[k, n]) with sparse A. UserError for extents below 1.
+Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilogue& epilogue = {},
+                         std::source_location place = std::source_location::current());
 
 /// Which of batch, channels, height and width follow one another in memory. chwn has the batch innermost, as
 /// Huang et al., "Shfl-BW" (DAC 2022), section IV: then a convolution is a product whose rows are contiguous.
@@ -44,11 +46,13 @@ struct Convolution {
   std::array<std::int64_t, 2> dilation{1, 1};
   ImageLayout layout = ImageLayout::nchw;
 
-  std::array<std::int64_t, 2> output() const;  ///< UserError when the filter does not fit the padded image
+  /// UserError when the filter does not fit the padded image, or an extent is below 1 or beyond 2^31 - 1.
+  std::array<std::int64_t, 2> output(std::source_location place = std::source_location::current()) const;
 };
 
 /// C[b, f, p, q] = epilogue(sum over c, r, s of A[f, c, r, s] * B[b, c, stride p + dilation r - pad, …]) with
 /// sparse A; with the layout nhwc, B and C have their channels last, with chwn their images.
-Algorithm convolution_algorithm(const Convolution& convolution, DType dtype, const Epilogue& epilogue = {});
+Algorithm convolution_algorithm(const Convolution& convolution, DType dtype, const Epilogue& epilogue = {},
+                                std::source_location place = std::source_location::current());
 
 }  // namespace weft

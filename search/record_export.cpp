@@ -4,6 +4,7 @@
 #include <weft/formats/suggestion.h>
 #include <weft/search/record_export.h>
 #include <weft/search/record_query.h>
+#include <weft/search/standing.h>
 
 #include <algorithm>
 #include <array>
@@ -140,7 +141,7 @@ std::string csv_of(const std::vector<StoredRecord>& records) {
   std::string text =
       "line,time,kernel,M,K,N,dtype,nnz,pattern,target,gpu,measure,recipe,status,us,us_min,us_p95,predicted_"
       "us,"
-      "dense_us,compile_ms,registers,shared_bytes,spill_bytes,strategy";
+      "dense_us,dense,dense_of,compile_ms,registers,shared_bytes,spill_bytes,strategy";
   for (const std::string& knob : knobs) text += "," + quoted(knob);
   text += "\n";
   for (const StoredRecord& stored : records) {
@@ -150,32 +151,34 @@ std::string csv_of(const std::vector<StoredRecord>& records) {
       return found == r.problem.sizes.end() ? std::string() : std::to_string(found->second);
     };
     const auto dtype = r.problem.words.find("dtype");
+    const Baseline* dense = dense_beside(r);
     const auto& us = r.microseconds;
-    std::vector<std::string> cells{
-        std::to_string(stored.line),
-        r.time,
-        quoted(r.kernel),
-        size("M"),
-        size("K"),
-        size("N"),
-        dtype == r.problem.words.end() ? "" : quoted(dtype->second),
-        std::to_string(r.pattern.stored),
-        quoted(r.pattern.kind),
-        r.target.name,
-        quoted(r.target.gpu),
-        r.measure,
-        quoted(r.recipe),
-        std::string(name_of(r.status)),
-        us ? fmt::format("{}", us->median) : "",
-        us ? fmt::format("{}", us->minimum) : "",
-        us ? fmt::format("{}", us->percentile_95) : "",
-        cell(r.predicted_microseconds),
-        r.baselines.empty() ? "" : fmt::format("{}", r.baselines.front().microseconds),
-        cell(r.compile_milliseconds),
-        cell(r.registers),
-        cell(r.shared_bytes),
-        cell(r.spill_bytes),
-        r.strategy};
+    std::vector<std::string> cells{std::to_string(stored.line),
+                                   r.time,
+                                   quoted(r.kernel),
+                                   size("M"),
+                                   size("K"),
+                                   size("N"),
+                                   dtype == r.problem.words.end() ? "" : quoted(dtype->second),
+                                   std::to_string(r.pattern.stored),
+                                   quoted(r.pattern.kind),
+                                   r.target.name,
+                                   quoted(r.target.gpu),
+                                   r.measure,
+                                   quoted(r.recipe),
+                                   std::string(name_of(r.status)),
+                                   us ? fmt::format("{}", us->median) : "",
+                                   us ? fmt::format("{}", us->minimum) : "",
+                                   us ? fmt::format("{}", us->percentile_95) : "",
+                                   cell(r.predicted_microseconds),
+                                   dense != nullptr ? fmt::format("{}", dense->microseconds) : "",
+                                   dense != nullptr ? quoted(dense->name) : "",
+                                   dense != nullptr ? std::string(name_of(dense->whose)) : "",
+                                   cell(r.compile_milliseconds),
+                                   cell(r.registers),
+                                   cell(r.shared_bytes),
+                                   cell(r.spill_bytes),
+                                   r.strategy};
     for (const std::string& knob : knobs)
       cells.push_back(r.config.count(knob) > 0 ? std::to_string(r.config.at(knob)) : "");
     text += fmt::format("{}\n", fmt::join(cells, ","));

@@ -19,10 +19,10 @@ std::string word_at(const Record& record, const char* name) {
   return found == record.problem.words.end() ? std::string() : found->second;
 }
 
-/// The problem key without the versions of tools.
+/// What a search chooses for, without the versions of tools.
 std::string key_without_tools(Record record) {
   record.toolchain.clear();
-  return record.problem_key();
+  return record.packed_key();
 }
 
 /// Times of the right trials by recipe and configuration; of repeated ones the fastest.
@@ -78,9 +78,10 @@ bool RecordFilter::takes(const Record& record) const {
   };
   const bool fits_target = fits(target, record.target.name) || target == architecture_of(record.target.name);
   return fits(kernel, record.kernel) && fits_target && fits(measure, record.measure) &&
-         fits(recipe, record.recipe) && fits(status, name_of(record.status)) &&
-         std::ranges::all_of(
-             sizes, [&](const auto& size) { return size_at(record, size.first.c_str()) == size.second; });
+         fits(recipe, record.recipe) && fits(format, record.pattern.kind) &&
+         fits(status, name_of(record.status)) && std::ranges::all_of(sizes, [&](const auto& size) {
+           return size_at(record, size.first.c_str()) == size.second;
+         });
 }
 
 std::vector<StoredRecord> selected(const std::vector<StoredRecord>& records, const RecordFilter& filter) {
@@ -107,6 +108,12 @@ std::vector<ProblemTrials> problems_of(const std::vector<StoredRecord>& records)
     if (fresh) all.push_back({name_of_problem(stored.record), {}, nullptr, {}});
     ProblemTrials& problem = all[place->second];
     problem.trials.push_back(&stored);
+    // Formats of several groups of rows have only the matrix in common.
+    if (stored.record.pattern.group != problem.trials.front()->record.pattern.group) {
+      Record without = stored.record;
+      without.pattern.group = 0;
+      problem.name = name_of_problem(without);
+    }
     ++problem.ends[stored.record.status];
     const auto time = stored.record.time_of_correct();
     if (time && (problem.best == nullptr || *time < *problem.best->record.time_of_correct()))

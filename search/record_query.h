@@ -17,6 +17,7 @@ struct RecordFilter {
   std::string target = {};  ///< a target or its architecture: "sm_90" takes those of sm_90a, too
   std::string measure = {};
   std::string recipe = {};
+  std::string format = {};  ///< of the weights: "csr", "shfl_bw:V=64"
   std::string status = {};
   std::map<std::string, std::int64_t> sizes = {};  ///< "M", "K", "N"
 
@@ -47,9 +48,9 @@ struct Regret {
   double by_oracle = 0;    ///< of the chosen one, by the oracle
   double ratio = 0;        ///< oracle / by_oracle: 1 is the best there is
 };
-/// For each problem of both databases, whatever toolchain they name. Chosen configurations are compared by
-/// the oracle's times, so that noise between two measurements does not count; where the oracle lacks one, the
-/// search's own time does.
+/// For each problem of both databases in one format, whatever toolchain they name. Chosen configurations are
+/// compared by the oracle's times, so that noise between two measurements does not count; where the oracle
+/// lacks one, the search's own time does.
 std::vector<Regret> regrets_of(const std::vector<StoredRecord>& oracle,
                                const std::vector<StoredRecord>& searched);
 /// The search played through on the oracle's times, with so many trials, once for each seed: no device is

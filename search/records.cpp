@@ -1,12 +1,14 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
+#include <weft/search/json_fields.h>
 #include <weft/search/records.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
-#include <nlohmann/json.hpp>
+#include <limits>
 #include <random>
 
 namespace weft {
@@ -16,6 +18,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 6> status_names{"correct", "constraints", "compile",
                                                        "timeout", "runtime",     "correctness"};
+constexpr std::array<std::string_view, 3> baseline_names{"library", "weft", "model"};
+/// Microseconds. No launch takes less, and ratios of times stay finite.
+constexpr double least_time = 1e-6;
 
 /// A field that is left out where there is nothing to say.
 void put(Json& json, const char* name, const std::string& text) {
@@ -24,31 +29,6 @@ void put(Json& json, const char* name, const std::string& text) {
 template <class T>
 void put(Json& json, const char* name, const std::optional<T>& value) {
   if (value) json[name] = *value;
-}
-
-template <class T>
-void get(const Json& json, const char* name, T& value) {
-  const auto found = json.find(name);
-  if (found != json.end() && !found->is_null()) value = found->get<T>();
-}
-template <class T>
-void get(const Json& json, const char* name, std::optional<T>& value) {
-  const auto found = json.find(name);
-  if (found != json.end() && !found->is_null()) value = found->get<T>();
-}
-
-/// The object of that name, or an empty one.
-Json object_at(const Json& json, const char* name) {
-  const auto found = json.find(name);
-  return found != json.end() && found->is_object() ? *found : Json::object();
-}
-
-template <class T>
-std::map<std::string, T> map_at(const Json& json, const char* name) {
-  const Json object = object_at(json, name);
-  std::map<std::string, T> values;
-  for (const auto& [key, value] : object.items()) values[key] = value.template get<T>();
-  return values;
 }
 
 Json json_of_problem(const Record::Problem& problem) {
@@ -73,6 +53,7 @@ Json json_of_target(const Record::Target& target) {
   put(json, "gpu", target.gpu);
   if (target.shared_bytes > 0) json["smem_optin"] = target.shared_bytes;
   if (target.multiprocessors > 0) json["sms"] = target.multiprocessors;
+  if (target.threads > 0) json["threads"] = target.threads;
   return json;
 }
 
@@ -94,80 +75,124 @@ void put_measured(Json& json, const Record& record) {
   put(json, "spill", record.spill_bytes);
   put(json, "predicted_us", record.predicted_microseconds);
   for (const Baseline& one : record.baselines)
-    json["baselines"].push_back({{"name", one.name}, {"dense", one.dense}, {"us", one.microseconds}});
+    json["baselines"].push_back(
+        {{"name", one.name}, {"dense", one.dense}, {"us", one.microseconds}, {"of", name_of(one.whose)}});
   put(json, "strategy", record.strategy);
   json["seed"] = record.seed;
 }
 
-void get_problem(const Json& json, Record::Problem& problem) {
+/// Sizes are whole numbers and words are texts, under names of the operation's own.
+void read_problem(const Json& json, const JsonFields& fields, Record::Problem& problem) {
   for (const auto& [name, value] : json.items()) {
-    if (value.is_number_integer()) problem.sizes[name] = value.get<std::int64_t>();
-    if (value.is_string()) problem.words[name] = value.get<std::string>();
+    if (value.is_string()) {
+      fields.read(name, problem.words[name]);
+    } else {
+      fields.read(name, problem.sizes[name], std::int64_t{0});
+    }
   }
 }
 
-void get_measured(const Json& json, Record& record) {
-  std::string status;
-  get(json, "status", status);
+/// Lines of before it was said: names tell.
+BaselineOf whose_by_name(const std::string& name) {
+  if (name.starts_with("weft")) return BaselineOf::weft;
+  return name.ends_with("by the model") ? BaselineOf::model : BaselineOf::library;
+}
+
+Baseline read_baseline(const JsonFields& fields) {
+  Baseline baseline;
+  baseline.name = fields.required<std::string>("name");
+  baseline.dense = fields.required<bool>("dense");
+  baseline.microseconds = fields.required<double>("us", least_time);
+  baseline.whose = whose_by_name(baseline.name);
+  std::string whose;
+  fields.read("of", whose);
+  if (whose.empty()) return baseline;
+  const auto known = std::ranges::find(baseline_names, whose);
+  if (known == baseline_names.end())
+    fields.refuse("of", whose, fmt::format("{}", fmt::join(baseline_names, ", ")));
+  baseline.whose = static_cast<BaselineOf>(known - baseline_names.begin());
+  return baseline;
+}
+
+TrialTime read_time(const JsonFields& fields) {
+  TrialTime time;
+  time.median = fields.required<double>("median", least_time);
+  fields.read("min", time.minimum, 0.0);
+  fields.read("p95", time.percentile_95, 0.0);
+  fields.read("n", time.count, 0, std::numeric_limits<int>::max());
+  return time;
+}
+
+void read_measured(const JsonFields& fields, Record& record) {
+  const auto status = fields.required<std::string>("status");
   const auto known = trial_status_named(status);
-  if (!known) throw UserError({"there is no such status", {}, status, "correct, or a kind of failure"});
+  if (!known) fields.refuse("status", status, fmt::format("{}", fmt::join(status_names, ", ")));
   record.status = *known;
-  get(json, "message", record.message);
-  get(json, "measure", record.measure);
-  if (const Json us = object_at(json, "us"); !us.empty()) {
-    record.microseconds.emplace();
-    get(us, "median", record.microseconds->median);
-    get(us, "min", record.microseconds->minimum);
-    get(us, "p95", record.microseconds->percentile_95);
-    get(us, "n", record.microseconds->count);
+  fields.read("message", record.message);
+  fields.read("measure", record.measure);
+  if (fields.has("us")) record.microseconds = read_time(fields.object("us"));
+  fields.read("compile_ms", record.compile_milliseconds, 0.0);
+  if (fields.has("verify")) {
+    const JsonFields verify = fields.object("verify");
+    TrialCheck& check = record.verified.emplace();
+    verify.read("relative", check.relative);
+    verify.read("largest_scaled", check.largest);
+    verify.read("rows", check.rows, std::int64_t{0});
+    verify.read("trusted", check.against_trusted);
   }
-  get(json, "compile_ms", record.compile_milliseconds);
-  if (const Json verify = object_at(json, "verify"); !verify.empty()) {
-    record.verified.emplace();
-    get(verify, "relative", record.verified->relative);
-    get(verify, "largest_scaled", record.verified->largest);
-    get(verify, "rows", record.verified->rows);
-    get(verify, "trusted", record.verified->against_trusted);
-  }
-  get(json, "regs", record.registers);
-  get(json, "smem", record.shared_bytes);
-  get(json, "spill", record.spill_bytes);
-  get(json, "predicted_us", record.predicted_microseconds);
-  if (json.contains("baselines")) {
-    for (const Json& one : json.at("baselines"))
-      record.baselines.push_back({one.at("name"), one.at("dense"), one.at("us")});
-  }
-  get(json, "strategy", record.strategy);
-  get(json, "seed", record.seed);
+  fields.read("regs", record.registers, 0, std::numeric_limits<int>::max());
+  fields.read("smem", record.shared_bytes, std::int64_t{0});
+  fields.read("spill", record.spill_bytes, std::int64_t{0});
+  fields.read("predicted_us", record.predicted_microseconds, 0.0);
+  for (std::size_t i = 0; i < fields.list("baselines").size(); ++i)
+    record.baselines.push_back(read_baseline(fields.element("baselines", i)));
+  fields.read("strategy", record.strategy);
 }
 
-Record read_record(const Json& json) {
-  if (!json.is_object() || !json.contains("config"))
-    throw UserError({"a line is no record", {}, "no configuration", "an object with \"config\""});
+/// 64 bits, of which every value may have been drawn.
+std::uint64_t read_seed(const Json& json, const JsonFields& fields) {
+  if (!fields.has("seed")) return 0;
+  if (!json.at("seed").is_number_unsigned())
+    fields.refuse("seed", shown(json.at("seed")), "a whole number from 0");
+  return json.at("seed").get<std::uint64_t>();
+}
+
+void read_pattern(const JsonFields& fields, Record::Pattern& pattern) {
+  fields.read("kind", pattern.kind);
+  fields.read("V", pattern.group, std::int64_t{0});
+  fields.read("nnz", pattern.stored, std::int64_t{0});
+  fields.read("hash", pattern.hash);
+  fields.read("row_mean", pattern.row_mean, 0.0);
+  fields.read("row_cv", pattern.row_variation, 0.0);
+}
+
+void read_target(const JsonFields& fields, Record::Target& target) {
+  constexpr int most = std::numeric_limits<int>::max();
+  fields.read("sm", target.name);
+  fields.read("gpu", target.gpu);
+  fields.read("sms", target.multiprocessors, 0, most);
+  fields.read("smem_optin", target.shared_bytes, std::int64_t{0});
+  fields.read("threads", target.threads, 0, most);
+}
+
+Record read_record(const Json& json, const JsonOrigin& origin) {
+  const JsonFields fields(json, origin);
+  fields.need("config");
   Record record;
-  get(json, "id", record.id);
-  get(json, "t", record.time);
-  get(json, "run", record.run);
-  get(json, "kernel", record.kernel);
-  get(json, "recipe", record.recipe);
-  get(json, "kernel_hash", record.kernel_hash);
-  record.config = map_at<std::int64_t>(json, "config");
-  get_problem(object_at(json, "problem"), record.problem);
-  const Json pattern = object_at(json, "pattern");
-  get(pattern, "kind", record.pattern.kind);
-  get(pattern, "V", record.pattern.group);
-  get(pattern, "nnz", record.pattern.stored);
-  get(pattern, "hash", record.pattern.hash);
-  get(pattern, "row_mean", record.pattern.row_mean);
-  get(pattern, "row_cv", record.pattern.row_variation);
-  const Json target = object_at(json, "target");
-  get(target, "sm", record.target.name);
-  get(target, "gpu", record.target.gpu);
-  get(target, "sms", record.target.multiprocessors);
-  get(target, "smem_optin", record.target.shared_bytes);
-  record.toolchain = map_at<std::string>(json, "toolchain");
-  record.source = map_at<std::string>(json, "source");
-  get_measured(json, record);
+  fields.read("id", record.id);
+  fields.read("t", record.time);
+  fields.read("run", record.run);
+  fields.read("kernel", record.kernel);
+  fields.read("recipe", record.recipe);
+  fields.read("kernel_hash", record.kernel_hash);
+  fields.read("config", record.config);
+  if (fields.has("problem")) read_problem(json.at("problem"), fields.object("problem"), record.problem);
+  read_pattern(fields.object("pattern"), record.pattern);
+  read_target(fields.object("target"), record.target);
+  fields.read("toolchain", record.toolchain);
+  fields.read("source", record.source);
+  read_measured(fields, record);
+  record.seed = read_seed(json, fields);
   return record;
 }
 
@@ -184,19 +209,27 @@ std::optional<TrialStatus> trial_status_named(std::string_view name) {
   return std::nullopt;
 }
 
+std::string_view name_of(BaselineOf whose) {
+  return baseline_names.at(static_cast<std::size_t>(whose));
+}
+
 std::optional<double> Record::time_of_correct() const {
   if (status != TrialStatus::correct || !microseconds) return std::nullopt;
   return microseconds->median;
 }
 
 std::string Record::problem_key() const {
-  return Json{kernel,     json_of_problem(problem), pattern.hash, target.name,
-              target.gpu, Json(toolchain),          measure}
+  return Json{kernel,     json_of_problem(problem), pattern.hash,    target.name,
+              target.gpu, target.threads,           Json(toolchain), measure}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+std::string Record::packed_key() const {
+  return problem_key() + pattern.kind;
+}
+
 std::string Record::key() const {
-  return problem_key() + recipe + Json(config).dump();
+  return packed_key() + " " + recipe + Json(config).dump();
 }
 
 std::string text_of_config(const Record& record) {
@@ -229,11 +262,8 @@ std::string json_of(const Record& record) {
 }
 
 Record record_of(std::string_view line) {
-  try {
-    return read_record(Json::parse(line));
-  } catch (const nlohmann::json::exception& error) {
-    throw UserError({"a line is no record", {}, error.what(), "one JSON object, as weft tune writes it"});
-  }
+  const JsonOrigin origin{"a line is no record", {}, "one JSON object, as weft tune writes it"};
+  return read_record(parse_json(line, origin), origin);
 }
 
 std::string new_record_id() {

@@ -44,11 +44,21 @@ struct TrialCheck {
   bool against_trusted = false;  ///< all other rows with the vendor's dense product
 };
 
+/// Whose kernel a baseline is: what a comparison with it can say.
+enum class BaselineOf : std::uint8_t {
+  library,  ///< what a user would call otherwise: cuBLAS, cuSPARSE, …
+  weft,     ///< weft's own kernel for the weights with every element stored; no library's product
+  model,    ///< a library's product by the analytic model; nothing was run
+};
+/// "library", "weft", "model"
+std::string_view name_of(BaselineOf whose);
+
 /// What else computes the same problem on the same device.
 struct Baseline {
   std::string name;   ///< "cuBLAS f32", "weft, dense"
   bool dense = true;  ///< else one of the vendor's sparse products
   double microseconds = 0;
+  BaselineOf whose = BaselineOf::library;
 };
 
 /// One trial. Fields that a trial does not have are empty, and left out of its line.
@@ -67,7 +77,7 @@ struct Record {
     bool operator==(const Problem&) const = default;
   } problem;
   struct Pattern {
-    std::string kind;        ///< how the weights were asked for: "csr", "shfl_bw:V=64", "auto"
+    std::string kind;        ///< the format they are packed in: "csr", "shfl_bw:V=64"; a part of the key
     std::int64_t group = 0;  ///< rows that share their columns; 0 where that is not known
     std::int64_t stored = 0;
     std::string hash;  ///< of the positions, not of the values
@@ -79,6 +89,7 @@ struct Record {
     std::string gpu;   ///< the device that measured it; empty for a model
     int multiprocessors = 0;
     std::int64_t shared_bytes = 0;  ///< that a block can have
+    int threads = 0;  ///< of a CPU; 0 where the record does not say, which is a machine of its own
   } target;
   std::map<std::string, std::string> toolchain;  ///< "weft", "llvm", "ptxas", "driver": versions
   /// The flags that name the problem to `weft`, so that it can be made again: "weights" is a path.
@@ -100,10 +111,13 @@ struct Record {
 
   /// The median, where the trial was timed and right.
   std::optional<double> time_of_correct() const;
-  /// Everything that a time depends on but the configuration: two records with equal problem keys may be
-  /// compared. Kernel, problem, positions of the weights, target, device, toolchain and measure.
+  /// What is computed, and where: two records with equal problem keys may be compared. Kernel, problem,
+  /// positions of the weights, target, device, threads of a CPU, toolchain and measure. The format is none of
+  /// it: how the weights are packed is a choice, as the recipe is.
   std::string problem_key() const;
-  /// The problem key, the recipe and the configuration: measured once, it is not measured again.
+  /// The problem key and the format: what the recipes of one format are chosen for.
+  std::string packed_key() const;
+  /// The packed key, the recipe and the configuration: measured once, it is not measured again.
   std::string key() const;
 };
 
@@ -114,8 +128,9 @@ std::string architecture_of(const std::string& target);
 
 /// One line, without its end. Texts that are no UTF-8 lose the bytes that are none.
 std::string json_of(const Record& record);
-/// The record of a line; fields that it does not know are passed over. UserError that says what is wrong
-/// with the line.
+/// The record of a line; fields that it does not know are passed over, and those that older lines lack have
+/// their defaults: whose a baseline is follows from its name. UserError that names the field and what is
+/// wrong with it, as a time that is not above 0.
 Record record_of(std::string_view line);
 
 /// A new id: the time in milliseconds, then chance, in Crockford's base 32, 26 characters.

@@ -24,6 +24,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -113,18 +114,23 @@ class Space {
   /// The point of the recipe unasked; nothing where that is not known, or not a feasible one.
   std::optional<KnobValues> usual() const;
   /// The first constraint that does not hold, or null. UserError for values that are not the space's knobs.
-  const Constraint* violated(const KnobValues& point) const;
+  const Constraint* violated(const KnobValues& point,
+                             std::source_location place = std::source_location::current()) const;
   /// Whether the rest can be chosen once these are fixed, with a witness; where not, which constraints clash
   /// (scheduler/resources.h). UserError for a knob that the space lacks, with the nearest name.
-  Feasibility complete(const KnobValues& fixed) const;
+  Feasibility complete(const KnobValues& fixed,
+                       std::source_location place = std::source_location::current()) const;
 
   /// The schedule of a point. UserError for values that are not the space's knobs, and as the recipe throws
   /// it, which it does at no feasible point.
-  Schedule schedule(const KnobValues& point) const;
+  Schedule schedule(const KnobValues& point,
+                    std::source_location place = std::source_location::current()) const;
   /// "shfl_bw:tile_m=64,tile_n=256,stages=4": what --recipe takes. Of a user's schedule "tile_m=4,tile_n=64".
-  std::string text(const KnobValues& point) const;
+  std::string text(const KnobValues& point,
+                   std::source_location place = std::source_location::current()) const;
   /// The value of a knob that is written "256" or "baked". UserError that lists names or values.
-  std::int64_t value_of(const std::string& knob, std::string_view word) const;
+  std::int64_t value_of(const std::string& knob, std::string_view word,
+                        std::source_location place = std::source_location::current()) const;
   /// "256" or "baked".
   std::string word_of(const std::string& knob, std::int64_t value) const;
 
@@ -135,17 +141,21 @@ class Space {
 };
 
 /// The space of a recipe, by name: default, sparsert, shfl_bw, v_n_m or hb_ell. UserError that lists the
-/// recipes when there is none of that name, and, saying why, where the recipe leaves the problem or the
-/// target to the default schedule.
+/// recipes when there is none of that name, and, saying why and which have one, where the recipe leaves the
+/// problem or the target to the default schedule; for a problem without an algorithm or weights, too.
 Space space_of(const std::string& recipe, const SpaceProblem& problem, const Target& target,
-               const SpaceOptions& options = {});
+               const SpaceOptions& options = {},
+               std::source_location place = std::source_location::current());
 
-/// The spaces of all recipes that have one for the problem, the likeliest first.
+/// The spaces of all recipes that have one for the problem, the likeliest first. UserError for a problem
+/// without an algorithm or weights.
 std::vector<Space> spaces_for(const SpaceProblem& problem, const Target& target,
-                              const SpaceOptions& options = {});
+                              const SpaceOptions& options = {},
+                              std::source_location place = std::source_location::current());
 
 /// The space of a schedule with knobs: its points are the schedule with values in their place. The conditions
 /// are those of the target (resource_constraints.h).
-Space space_of(const Schedule& schedule, const SpaceOptions& options = {});
+Space space_of(const Schedule& schedule, const SpaceOptions& options = {},
+               std::source_location place = std::source_location::current());
 
 }  // namespace weft

@@ -2,6 +2,8 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/measure/trial_pool.h>
 #include <weft/search/model/bound.h>
+#include <weft/search/model/timing_table.h>
+#include <weft/search/standing.h>
 #include <weft/search/tune.h>
 
 #include <algorithm>
@@ -44,7 +46,7 @@ const Record* incumbent(const std::vector<StoredRecord>& records, const Record& 
   double nearest = std::numeric_limits<double>::infinity();
   for (const StoredRecord& stored : records) {
     const auto time = stored.record.time_of_correct();
-    if (!time || stored.record.problem_key() == common.problem_key()) continue;
+    if (!time || stored.record.packed_key() == common.packed_key()) continue;
     const auto far = distance(stored.record, common);
     if (!far || *far > nearest) continue;
     const bool better = *far < nearest || *time < *best->time_of_correct();
@@ -83,10 +85,10 @@ class Tuner {
         pool_([this](const std::string& request) { return trials_.serve(request); }, options.measure,
               options.jobs) {
     if (candidates_.size() == 0)
-      throw InfeasibleError({"there is nothing to tune",
-                             {},
-                             "no point that fits " + target.name,
-                             "another format or target; weft check says which limit is in the way"});
+      throw InfeasibleError(
+          {"there is nothing to tune",
+           fmt::format("{} in {} on {}", problem.kernel, problem.what.format.text(), target.name),
+           "no point that fits", "another format or target; weft check says which limit is in the way"});
     find_device(problem, target);
     result_.points = candidates_.size();
     status().limit = std::min<std::int64_t>(options.trials, static_cast<std::int64_t>(candidates_.size()));
@@ -118,6 +120,9 @@ class Tuner {
 
   void find_device(const TrialProblem& problem, const Target& target) {
     const Measure measure = options_.measure.measure;
+    if (!target.is_gpu() && (measure == Measure::model || measure == Measure::sim))
+      throw UserError({"there is nothing to measure with", "--measure " + std::string(name_of(measure)),
+                       "the target " + target.name, "--measure cpu; model and sim know GPUs alone"});
     std::optional<DeviceDescription> device;
     if (measure == Measure::gpu || measure == Measure::cpu) {
       const WorkerReply reply = pool_.ask(device_request(), options_.measure.build_seconds);
@@ -154,14 +159,16 @@ class Tuner {
 
   void learn_from(const Record& record) {
     if (record.problem_key() != problem_key_) return;
-    ++status().trials;
-    if (result_.baselines.empty()) use_baselines(record.baselines);
+    if (result_.baselines.empty() && dense_beside(record) != nullptr) use_baselines(record.baselines);
+    const bool own_format = record.pattern.kind == common_.pattern.kind;
     const auto time = record.time_of_correct();
-    if (record.status != TrialStatus::correct) ++status().failures[record.status];
-    if (time && (!status().best || *time < *status().best)) {
+    if (time && (own_format || options_.any_format) && (!status().best || *time < *status().best)) {
       status().best = time;
       result_.best = record;
     }
+    if (!own_format) return;
+    ++status().trials;
+    if (record.status != TrialStatus::correct) ++status().failures[record.status];
     const Candidate* candidate = candidates_.find(record.recipe, record.config);
     if (candidate == nullptr) {
       // It is none of those that are left to try.
@@ -174,22 +181,25 @@ class Tuner {
 
   void use_baselines(const std::vector<Baseline>& baselines) {
     result_.baselines = baselines;
-    for (const Baseline& one : baselines) {
-      if (one.dense && !status().dense) status().dense = one.microseconds;
+    Record compared = common_;
+    compared.baselines = baselines;
+    if (const Baseline* dense = dense_beside(compared)) {
+      status().dense = dense->microseconds;
+      status().dense_of = dense->whose;
     }
   }
 
   void find_baselines(const TrialProblem& problem, const Target& target) {
     if (!options_.baselines || !result_.baselines.empty()) return;
     const Measure measure = options_.measure.measure;
-    // The simulator has no library's dense product, and weft's own is not what is to be beaten.
-    if (target.is_gpu() && (measure == Measure::model || measure == Measure::sim)) {
+    if (measure == Measure::model) {
       const ProblemSummary summary =
           summary_of(problem.what.algorithm, *problem.what.matrix, problem.what.format);
       const DType dtype = problem.output().dtype;
-      use_baselines({{"dense, by the model", true, dense_bound(summary, ceilings_of(dtype, target))}});
+      use_baselines({{"dense, by the model", true, dense_bound(summary, ceilings_of(dtype, target)),
+                      BaselineOf::model}});
+      return;
     }
-    if (!result_.baselines.empty() || measure == Measure::model) return;
     const WorkerReply reply =
         pool_.ask(baselines_request(), std::max(baseline_seconds, options_.measure.run_seconds));
     // A baseline that cannot be had is no reason not to tune.
@@ -202,6 +212,8 @@ class Tuner {
       const Candidate* candidate = usual ? candidates_.find(space.recipe(), *usual) : nullptr;
       if (candidate != nullptr) candidates_.put_first(*candidate, "recipe");
     }
+    // What there is without any recipe, whatever the bound says of it.
+    if (const Candidate* plain = candidates_.find("default", {})) candidates_.put_first(*plain, "default");
     if (options_.strategy == Strategy::exhaustive || options_.strategy == Strategy::feasible) return;
     if (const Record* known = incumbent(file_.records(), common_)) {
       if (const Candidate* candidate = candidates_.find(known->recipe, known->config))
@@ -218,7 +230,7 @@ class Tuner {
       if (space.recipe() == record.recipe && candidates_.find(record.recipe, record.config) != nullptr)
         return space.text(record.config);
     }
-    return text_of_config(record);
+    return Configuration{record.recipe, record.config}.text();
   }
 
   bool out_of_time() const { return seconds_since_start() >= options_.seconds; }
@@ -298,12 +310,54 @@ Predict analytic_bound(const TrialProblem& problem, const std::vector<Space>& sp
   };
 }
 
-std::vector<std::pair<std::string, KnobValues>> likeliest(const TrialProblem& problem,
-                                                          const std::vector<Space>& spaces,
-                                                          const Target& target, const TuneOptions& options,
-                                                          std::int64_t count) {
+namespace {
+
+/// `accepted` where `holds` does not.
+void require(bool holds, const char* option, const std::string& found, const char* accepted) {
+  if (!holds) throw UserError({"a search cannot be made", option, found, accepted});
+}
+
+void check(const TuneOptions& options) {
+  require(options.trials >= 1, "TuneOptions::trials", std::to_string(options.trials), "at least 1");
+  require(options.jobs >= 1, "TuneOptions::jobs", std::to_string(options.jobs), "at least 1");
+  require(options.seconds > 0, "TuneOptions::seconds", fmt::format("{}", options.seconds),
+          "a time above 0, or infinity");
+  const MeasureOptions& measure = options.measure;
+  require(measure.rounds >= 1, "MeasureOptions::rounds", std::to_string(measure.rounds), "at least 1");
+  require(measure.copies >= 1, "MeasureOptions::copies", std::to_string(measure.copies), "at least 1");
+  require(measure.build_seconds > 0, "MeasureOptions::build_seconds",
+          fmt::format("{}", measure.build_seconds), "a time above 0");
+  require(measure.run_seconds > 0, "MeasureOptions::run_seconds", fmt::format("{}", measure.run_seconds),
+          "a time above 0");
+}
+
+void check(const TrialProblem& problem) {
+  const Algorithm& algorithm = problem.what.algorithm;
+  require(!algorithm.operands.empty(), "TrialProblem::what", "no algorithm",
+          "an algorithm, as of spmm_algorithm() or algorithm()");
+  require(problem.what.matrix != nullptr, "TrialProblem::what", "no weights",
+          "a WeightMatrix, as of read() or synthetic_layer()");
+  for (const Operand& operand : algorithm.operands) {
+    if (operand.storage == Storage::sparse) continue;
+    require(problem.tensors.contains(operand.name), "TrialProblem::tensors", "no " + operand.name,
+            "an array for every dense operand, the output too");
+  }
+}
+
+/// Nobody has to listen.
+TuneHooks with_listeners(TuneHooks hooks) {
+  if (!hooks.progress) hooks.progress = [](const TuneStatus&) {};
+  if (!hooks.stop) hooks.stop = [] { return false; };
+  return hooks;
+}
+
+std::vector<std::pair<std::string, KnobValues>> first_points(const TrialProblem& problem,
+                                                             const std::vector<Space>& spaces,
+                                                             const Target& target, const TuneOptions& options,
+                                                             std::int64_t count) {
   const Predict predicted = analytic_bound(problem, spaces, target);
   Candidates candidates(chosen_candidates(spaces, predicted, options), options.strategy, options.seed);
+  if (const Candidate* plain = candidates.find("default", {})) candidates.put_first(*plain, "default");
   for (const auto& [recipe, config] : options.predicted) {
     if (const Candidate* candidate = candidates.find(recipe, config))
       candidates.put_first(*candidate, "predicted");
@@ -317,9 +371,27 @@ std::vector<std::pair<std::string, KnobValues>> likeliest(const TrialProblem& pr
   return points;
 }
 
+}  // namespace
+
+std::vector<std::pair<std::string, KnobValues>> likeliest(const TrialProblem& problem,
+                                                          const std::vector<Space>& spaces,
+                                                          const Target& target, const TuneOptions& options,
+                                                          std::int64_t count, std::source_location place) {
+  return user_call(place, [&] {
+    check(problem);
+    return first_points(problem, spaces, target, options, count);
+  });
+}
+
 TuneResult tune(TrialProblem& problem, const std::vector<Space>& spaces, const Target& target,
-                RecordFile& file, const TuneOptions& options, const TuneHooks& hooks) {
-  return Tuner(problem, spaces, target, file, options, hooks).run(problem, target);
+                RecordFile& file, const TuneOptions& options, const TuneHooks& hooks,
+                std::source_location place) {
+  return user_call(place, [&] {
+    check(options);
+    check(problem);
+    const TuneHooks all = with_listeners(hooks);
+    return Tuner(problem, spaces, target, file, options, all).run(problem, target);
+  });
 }
 
 }  // namespace weft

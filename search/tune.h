@@ -10,6 +10,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct TuneOptions {
   std::uint64_t seed = 1;
   int jobs = 1;  ///< kernels that are built at the same time
   bool any_architecture = false;
+  /// The best may also be a record of another format than the problem's: of the same weights, which the file
+  /// knows. Only trials of the problem's own format are counted and made.
+  bool any_format = false;
   bool baselines = true;  ///< measure the dense product, too
   /// Only these recipes and configurations; empty: all that the strategy chooses from.
   std::vector<std::pair<std::string, KnobValues>> only = {};
@@ -39,6 +43,7 @@ struct TuneStatus {
   std::int64_t limit = 0;
   std::optional<double> best;   ///< microseconds
   std::optional<double> dense;  ///< of the dense product by the same measure
+  BaselineOf dense_of = BaselineOf::library;
   std::map<TrialStatus, std::int64_t> failures;
   double seconds = 0;
   std::optional<double> seconds_left;  ///< nothing before there is something to tell it from
@@ -64,16 +69,19 @@ struct TuneResult {
 ///
 /// On a CUDA device call it before this process opens one: the trials' processes are copies of this one.
 /// RuntimeError when there is no device, or the file cannot be written; UserError when the device does not
-/// run the target, or the file is of another architecture; InfeasibleError when no space has a point.
+/// run the target, the measure knows nothing of it, the file is of another architecture, an option is out of
+/// its range, or the problem lacks its algorithm, weights or operands; InfeasibleError when no space has a
+/// point.
 TuneResult tune(TrialProblem& problem, const std::vector<Space>& spaces, const Target& target,
-                RecordFile& file, const TuneOptions& options, const TuneHooks& hooks = {});
+                RecordFile& file, const TuneOptions& options, const TuneHooks& hooks = {},
+                std::source_location place = std::source_location::current());
 
 /// What a search would try first, by the analytic bound alone: for a plan. At most `count` points, of which
 /// each fourth is by chance. Errors as candidates_of().
-std::vector<std::pair<std::string, KnobValues>> likeliest(const TrialProblem& problem,
-                                                          const std::vector<Space>& spaces,
-                                                          const Target& target, const TuneOptions& options,
-                                                          std::int64_t count);
+std::vector<std::pair<std::string, KnobValues>> likeliest(
+    const TrialProblem& problem, const std::vector<Space>& spaces, const Target& target,
+    const TuneOptions& options, std::int64_t count,
+    std::source_location place = std::source_location::current());
 
 /// The microseconds of a point by the analytic bound, for this problem and target.
 Predict analytic_bound(const TrialProblem& problem, const std::vector<Space>& spaces, const Target& target);

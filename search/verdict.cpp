@@ -72,26 +72,38 @@ class TurningPoints {
   double scale_ = 1;
 };
 
-/// The same weights, kernel, target and measure with other numbers of columns.
+/// The same weights, kernel, target and measure with other numbers of columns, where a library was measured.
 void find_measured(Verdict& verdict, const Record& best, const std::vector<StoredRecord>& records) {
   std::map<std::int64_t, std::pair<double, double>> by_columns;  // the best, dense
   for (const StoredRecord& stored : records) {
     Record record = stored.record;
     const auto time = record.time_of_correct();
     const auto columns = record.problem.sizes.find("N");
-    if (!time || record.baselines.empty() || !record.baselines.front().dense ||
+    const Baseline* dense = dense_beside(record);
+    if (!time || dense == nullptr || dense->whose != BaselineOf::library ||
         columns == record.problem.sizes.end())
       continue;
     const std::int64_t n = columns->second;
     // With the same number of columns, and what follows from it, the keys are those of one problem.
     record.problem = best.problem;
     if (record.problem_key() != best.problem_key()) continue;
-    const auto [place, added] = by_columns.try_emplace(n, *time, record.baselines.front().microseconds);
+    const auto [place, added] = by_columns.try_emplace(n, *time, dense->microseconds);
     if (!added) place->second.first = std::min(place->second.first, *time);
   }
   if (by_columns.size() < 2) return;
   for (const auto& [n, times] : by_columns)
     (times.second < times.first ? verdict.measured_dense_n : verdict.measured_sparse_n).push_back(n);
+}
+
+std::size_t ties_of(const Record& best, const std::vector<StoredRecord>& records) {
+  const std::string key = best.problem_key();
+  const double time = *best.time_of_correct();
+  std::size_t count = 0;
+  for (const StoredRecord& stored : records) {
+    const auto other = stored.record.time_of_correct();
+    if (other && *other == time && stored.record.problem_key() == key) ++count;
+  }
+  return count > 0 ? count - 1 : 0;
 }
 
 std::string how_measured(const Record& best) {
@@ -100,24 +112,30 @@ std::string how_measured(const Record& best) {
   return "median on " + best.target.gpu;
 }
 
-}  // namespace
-
-Verdict verdict_of(const TuneResult& result, const TrialProblem& problem, const Target& target,
-                   const std::vector<StoredRecord>& records) {
-  internal_check(result.best.has_value(), "a verdict without a kernel");
+Verdict made_verdict(const TuneResult& result, const TrialProblem& problem, const Target& target,
+                     const std::vector<StoredRecord>& records) {
   const Record& best = *result.best;
   Verdict verdict;
   verdict.fastest = result.fastest;
+  verdict.format = best.pattern.kind;
   verdict.microseconds = *best.time_of_correct();
-  if (!result.baselines.empty() && result.baselines.front().dense) verdict.dense = result.baselines.front();
+  verdict.points = result.points;
+  verdict.ties = ties_of(best, records);
+  Record compared = best;
+  compared.baselines = result.baselines;
+  if (const Baseline* dense = dense_beside(compared)) verdict.dense = *dense;
+  // The best may be of another format than the search, which then took all that is known of the problem.
+  const Format format = best.pattern.kind.empty() ? problem.what.format : parse_format(best.pattern.kind);
+  const ProblemSummary summary = summary_of(problem.what.algorithm, *problem.what.matrix, format);
+  if (verdict.dense) verdict.standing = standing_of({best, summary, format, target}, *verdict.dense);
   if (target.is_gpu()) {
-    const ProblemSummary summary =
-        summary_of(problem.what.algorithm, *problem.what.matrix, problem.what.format);
     const Bound bound =
         bound_of(summary, best.recipe, best.config, target, ceilings_of(problem.output().dtype, target));
     verdict.bound = bound.microseconds;
     verdict.bound_by = name_of(bound.by);
-    if (verdict.dense) {
+    // From a ratio that says nothing there is nothing to scale.
+    if (verdict.standing && verdict.standing->winner != Standing::Winner::none &&
+        verdict.dense->whose != BaselineOf::weft) {
       const TurningPoints turning(summary, best, verdict.dense->microseconds, target);
       verdict.dense_below_n = turning.columns();
       verdict.dense_below_sparsity = turning.sparsity();
@@ -127,18 +145,30 @@ Verdict verdict_of(const TuneResult& result, const TrialProblem& problem, const 
   return verdict;
 }
 
+}  // namespace
+
+Verdict verdict_of(const TuneResult& result, const TrialProblem& problem, const Target& target,
+                   const std::vector<StoredRecord>& records, std::source_location place) {
+  return user_call(place, [&] {
+    if (!result.best || !result.best->time_of_correct())
+      throw UserError({"there is no verdict without a kernel",
+                       {},
+                       "a search in which no trial was right",
+                       "a result whose `best` is set; the records of its file say why trials failed"});
+    return made_verdict(result, problem, target, records);
+  });
+}
+
 std::string text_of(const Verdict& verdict, const Record& best) {
   std::string text =
       fmt::format("fastest: {}, {:.2f} us {}\n", verdict.fastest, verdict.microseconds, how_measured(best));
-  if (verdict.dense) {
-    const double ratio = verdict.dense->microseconds / verdict.microseconds;
-    text += ratio >= 1 ? fmt::format("against dense: {:.2f}x faster than {} ({:.2f} us)\n", ratio,
-                                     verdict.dense->name, verdict.dense->microseconds)
-                       : fmt::format("against dense: {} is {:.2f}x faster ({:.2f} us): stay dense\n",
-                                     verdict.dense->name, 1 / ratio, verdict.dense->microseconds);
-  } else {
-    text += "against dense: not measured\n";
-  }
+  if (verdict.points == 1)
+    text += fmt::format("there was nothing to choose: one point for {} on {}\n",
+                        verdict.format.empty() ? "these weights" : verdict.format, best.target.name);
+  if (verdict.ties > 0)
+    text += fmt::format("{} other {} as long: these times do not choose between them\n", verdict.ties,
+                        verdict.ties == 1 ? "trial takes" : "trials take");
+  text += verdict.standing ? text_of(*verdict.standing, *verdict.dense) : "against dense: not measured\n";
   if (!verdict.measured_dense_n.empty() || !verdict.measured_sparse_n.empty())
     text += fmt::format(
         "measured with these weights: dense wins at N = {}; sparse at N = {}\n",
@@ -151,9 +181,7 @@ std::string text_of(const Verdict& verdict, const Record& best) {
   if (verdict.dense_below_sparsity)
     text += fmt::format("where dense wins, by the model: sparsity below {:.1f} %\n",
                         100 * *verdict.dense_below_sparsity);
-  if (verdict.bound)
-    text += fmt::format("bounded by: {} ({:.2f} us, of which the kernel reaches {:.0f} %)\n",
-                        verdict.bound_by, *verdict.bound, 100 * *verdict.bound / verdict.microseconds);
+  if (verdict.bound) text += text_of_bound(*verdict.bound, verdict.bound_by, best);
   return text;
 }
 

@@ -6,25 +6,25 @@
 namespace weft {
 namespace {
 
-/// The longest sum that the algorithm makes.
-std::int64_t longest_sum(const Algorithm& algorithm, const SparseTensor* weights) {
-  if (weights == nullptr) {
-    std::int64_t terms = 1;
-    for (const IndexVariable& index : algorithm.indices) {
-      if (index.reduction && index.extent.is_static()) terms *= index.extent.value;
-    }
-    return terms;
-  }
-  std::vector<std::int64_t> length(static_cast<std::size_t>(weights->rows()), 0);
-  weights->walk(
-      [&](std::int64_t row, std::int64_t, std::int64_t) { ++length[static_cast<std::size_t>(row)]; });
-  return length.empty() ? 0 : *std::max_element(length.begin(), length.end());
-}
-
 bool reads_output(const Term& term, std::size_t output) {
   if (term.kind == Term::Kind::access && term.access.operand == output) return true;
   return std::any_of(term.arguments.begin(), term.arguments.end(),
                      [&](const Term& argument) { return reads_output(argument, output); });
+}
+
+/// The elements of an output in row-major order, taken from between what its strides leave out.
+Array without_strides(const Operand& operand, const Array& output, const std::vector<std::int64_t>& shape) {
+  Array elements(output.dtype(), shape);
+  for (std::int64_t i = 0; i < elements.size(); ++i) {
+    std::int64_t place = 0;
+    std::int64_t rest = i;
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      place += rest % shape[d] * operand.strides[d];
+      rest /= shape[d];
+    }
+    elements.copy_element(i, output, place);
+  }
+  return elements;
 }
 
 }  // namespace
@@ -33,11 +33,13 @@ std::string Verification::text() const {
   return fmt::format("{}: {} (allowed {:.2e})", passed ? "right" : "WRONG", difference.text(), tolerance);
 }
 
-Verification verify(const Algorithm& algorithm, const SparseTensor* weights, const Array& output,
-                    const Reference& expected) {
+Verification verify(const Algorithm& algorithm, const Array& output, const Reference& expected) {
   Verification result;
-  result.difference = difference(output, expected);
-  result.tolerance = tolerance(output.dtype(), algorithm.accumulator, longest_sum(algorithm, weights));
+  const Operand& operand = algorithm.operands[algorithm.output.operand];
+  result.difference = operand.strides.empty()
+                          ? difference(output, expected)
+                          : difference(without_strides(operand, output, expected.value.shape()), expected);
+  result.tolerance = tolerance(output.dtype(), algorithm.accumulator, expected.terms);
   result.passed = result.difference.wrong < 0 && result.difference.largest_scaled <= result.tolerance;
   return result;
 }
@@ -54,7 +56,7 @@ Verification verify(const Kernel& kernel, const Device& device, const Arguments&
   wait_for(device, stream);
   Array& output = *arguments.tensors.at(algorithm.operands[algorithm.output.operand].name);
   bound.download(algorithm.operands[algorithm.output.operand].name, output);
-  return verify(algorithm, weights, output, expected);
+  return verify(algorithm, output, expected);
 }
 
 }  // namespace weft

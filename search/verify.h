@@ -17,8 +17,7 @@ struct Verification {
 };
 
 /// Compares an output with the reference, element by element, within the rounding of the algorithm's types.
-Verification verify(const Algorithm& algorithm, const SparseTensor* weights, const Array& output,
-                    const Reference& expected);
+Verification verify(const Algorithm& algorithm, const Array& output, const Reference& expected);
 
 /// Runs the kernel once into a poisoned output and compares. The output in `arguments` receives the result.
 Verification verify(const Kernel& kernel, const Device& device, const Arguments& arguments);

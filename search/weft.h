@@ -1,6 +1,10 @@
 // Everything a program that uses weft needs.
 #pragma once
 
+// clang-format off: first, so that a compiler that is too old reads nothing else
+#include <weft/dsl/compiler.h>
+// clang-format on
+
 #include <weft/backends/export/program.h>
 #include <weft/backends/kernel.h>
 #include <weft/backends/reference.h>

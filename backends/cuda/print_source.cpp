@@ -49,9 +49,7 @@ class SourcePrinter {
 
   std::string print(const std::string& computes) {
     const std::string head = signature();
-    const std::string body =
-        Statements(names_, helpers_, expressions_, layout_, program_.program.streams_results)
-            .body(program_.program.body);
+    const std::string body = Statements(names_, helpers_, expressions_, layout_).body(program_.program.body);
     std::string result = comment(computes) + "\n" + helpers_.text() + constants() + head;
     if (layout_.is_dynamic)
       result += fmt::format("  extern __shared__ __align__({}) unsigned char shared_memory[];\n",

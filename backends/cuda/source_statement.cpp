@@ -138,10 +138,6 @@ void Statements::of(const ir::If& s) {
   close();
 }
 
-bool Statements::streams(const ir::BufferRef& buffer) const {
-  return streams_results_ && buffer->scope == ir::Scope::global;
-}
-
 std::string Statements::assignment(const ir::Store& s) {
   const std::string place = expressions_.element(s.buffer, s.indices);
   const DType dtype = s.buffer->dtype;
@@ -157,7 +153,7 @@ std::string Statements::assignment(const ir::Store& s) {
   if (dtype == DType::boolean && s.value.dtype() != DType::boolean) {
     value = expressions_.text(s.value, Precedence::comparison) + " != 0";
   }
-  if (streams(s.buffer) && !s.accumulate) return fmt::format("__stcs(&{}, {});", place, value);
+  if (s.buffer->streams && !s.accumulate) return fmt::format("__stcs(&{}, {});", place, value);
   return place + (s.accumulate ? " += " : " = ") + value + ";";
 }
 
@@ -299,7 +295,7 @@ void Statements::vectorized(const ir::For& s) {
       line(fmt::format("Vector<{}, {}> {};", type, lanes, name));
     }
     if (access.is_written) {
-      const bool streamed = streams(access.buffer);
+      const bool streamed = access.buffer->streams;
       helpers_.need(streamed ? Helpers::Kind::stream_vector : Helpers::Kind::store_vector);
       stores.push_back(fmt::format("{}({}, {});", streamed ? "stream_vector" : "store_vector", place, name));
     }

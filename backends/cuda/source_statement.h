@@ -22,13 +22,8 @@ SharedLayout shared_layout(const ThreadProgram& program);
 
 class Statements {
  public:
-  Statements(Names& names, Helpers& helpers, Expressions& expressions, const SharedLayout& layout,
-             bool streams_results)
-      : names_(names),
-        helpers_(helpers),
-        expressions_(expressions),
-        layout_(layout),
-        streams_results_(streams_results) {}
+  Statements(Names& names, Helpers& helpers, Expressions& expressions, const SharedLayout& layout)
+      : names_(names), helpers_(helpers), expressions_(expressions), layout_(layout) {}
 
   /// The lines of the kernel's body.
   std::string body(const ir::Stmt& stmt);
@@ -54,7 +49,6 @@ class Statements {
   void of(const ir::TensorOperation& s);
   void of(const ir::Execute& s);
   std::string address(const ir::Load& place);
-  bool streams(const ir::BufferRef& buffer) const;
 
   void line(const std::string& text);
   void open(const std::string& head);
@@ -77,7 +71,6 @@ class Statements {
   Helpers& helpers_;
   Expressions& expressions_;
   const SharedLayout& layout_;
-  bool streams_results_;
   ir::Substitution known_;
   std::vector<Scope> scopes_;
   std::set<std::string> live_;  ///< names of the buffers that are allocated around

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/backends/cuda/source_text.h>
 #include <weft/backends/export/c_text.h>
+#include <weft/backends/export/taken_names.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/print.h>
 
@@ -18,11 +19,12 @@ bool is_letter_or_digit(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0;
 }
 
-/// Words of Python and C that CUDA C++ does not have, and fields that every call has.
-constexpr std::array<std::string_view, 24> other_words{
-    "None",   "True",     "False", "def",   "lambda",   "pass", "from",        "import",
-    "global", "nonlocal", "with",  "yield", "del",      "elif", "except",      "finally",
-    "is",     "raise",    "as",    "in",    "restrict", "args", "struct_size", "flags"};
+/// Fields that every call has, and what the headers of C and POSIX define as macros of small letters: those
+/// would be replaced even in a field's place.
+constexpr std::array<std::string_view, 17> other_fields{
+    "args",     "struct_size", "flags",     "errno",          "h_errno", "h_addr",     "math_errhandling",
+    "noreturn", "s6_addr",     "imaginary", "sched_priority", "si_pid",  "sa_handler", "sa_sigaction",
+    "st_atime", "st_ctime",    "st_mtime"};
 
 std::string_view operator_text(ir::BinaryOperator op) {
   switch (op) {
@@ -43,18 +45,14 @@ std::string_view operator_text(ir::BinaryOperator op) {
 
 }  // namespace
 
-bool is_identifier(std::string_view name) {
-  return !name.empty() && is_letter(name.front()) &&
-         std::ranges::all_of(name, [](char c) { return is_letter_or_digit(c) || c == '_'; }) &&
-         !cuda::is_reserved(name) && std::ranges::find(other_words, name) == other_words.end();
-}
-
 std::string field_name(const std::string& name) {
   std::string field;
   for (const char c : name)
     field += is_letter_or_digit(c) ? static_cast<char>(std::tolower(static_cast<unsigned char>(c))) : '_';
   if (field.empty() || !is_letter(field.front())) field = "x_" + field;
-  return is_identifier(field) ? field : field + "_";
+  const bool is_taken = !meaning_as_word(field).empty() || cuda::is_reserved(field) ||
+                        std::ranges::find(other_fields, field) != other_fields.end();
+  return is_taken ? field + "_" : field;
 }
 
 std::string c_bytes(std::span<const unsigned char> bytes) {

@@ -11,9 +11,8 @@
 
 namespace weft::exporting {
 
-/// Whether it can name things in C, C++ and Python.
-bool is_identifier(std::string_view name);
-/// Lower case, other characters than letters and digits as underscores, and no word of the languages.
+/// What a tensor, scalar or size is called in the arguments of a call: lower case, other characters than
+/// letters and digits as underscores, no word of C, C++, CUDA C++ or Python, and no macro of their headers.
 std::string field_name(const std::string& name);
 /// "127,69,76," in lines of at most 120 columns.
 std::string c_bytes(std::span<const unsigned char> bytes);

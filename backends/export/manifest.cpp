@@ -4,6 +4,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/proofs.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace weft::exporting {
@@ -40,9 +41,9 @@ Json weights_of(const Package& package) {
           {"stored", weights.array("values").size()},
           {"read_by_kernels", package.needs_weights},
           {"in_the_code", package.embeds_weights},
-          {"pack", !package.needs_weights ? "none"
-                   : package.any_pattern  ? "any entries"
-                                          : "new values"}};
+          {"pack", !package.takes_values ? "none"
+                   : package.any_pattern ? "any entries"
+                                         : "new values"}};
 }
 
 Json kernels_of(const Package& package) {
@@ -75,10 +76,19 @@ Json kernels_of(const Package& package) {
 
 Json measured_of(const Package& package) {
   if (package.options.measured.empty()) return nullptr;
+  const char* accepted = "one JSON document of numbers that a double holds, as in {\"us\": {\"256\": 1.5}}";
+  const std::string& text = package.options.measured;
   try {
-    return Json::parse(package.options.measured);
-  } catch (const Json::exception& error) {
-    throw UserError({"what was measured is no JSON", "export", error.what(), "one JSON document"});
+    return Json::parse(text);
+  } catch (const Json::parse_error& error) {
+    const std::size_t at = std::min(text.size(), error.byte == 0 ? 0 : error.byte - 1);
+    throw UserError(
+        {"what was measured is no JSON", fmt::format("export, measured, byte {}", at),
+         at == text.size() ? "the end of the text" : "\"" + text.substr(at < 20 ? 0 : at - 20, 40) + "\"",
+         accepted});
+  } catch (const Json::exception&) {
+    throw UserError(
+        {"what was measured is no JSON", "export, measured", "\"" + text.substr(0, 40) + "\"", accepted});
   }
 }
 

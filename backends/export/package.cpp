@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 #include <weft/backends/export/c_text.h>
+#include <weft/backends/export/check.h>
 #include <weft/backends/export/package.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/build_program.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/simulated_target.h>
 
 #include <algorithm>
 #include <cctype>
@@ -19,8 +19,8 @@ constexpr std::int64_t most_blocks_across = 65'535;  ///< along y and z
 /// Sizes are tried up to here; more elements than a launch could ever have.
 constexpr std::int64_t largest_size = std::int64_t{1} << 40;
 
-[[noreturn]] void refuse(std::string what, std::string found, std::string accepted) {
-  throw UserError({std::move(what), "export", std::move(found), std::move(accepted)});
+[[noreturn]] void refuse(std::string what, std::string where, std::string found, std::string accepted) {
+  throw UserError({std::move(what), std::move(where), std::move(found), std::move(accepted)});
 }
 
 const Algorithm& algorithm_of(const PackageKernel& kernel) {
@@ -63,7 +63,6 @@ class OpenSize {
   explicit OpenSize(const std::vector<PackageKernel>& kernels) : first_(algorithm_of(kernels.front())) {
     for (const PackageKernel& kernel : kernels) {
       const Algorithm& algorithm = algorithm_of(kernel);
-      compare(algorithm);
       for (const Place& place : places(first_)) {
         const Extent& extent = at(algorithm, place);
         if (!extent.is_static()) names_.insert(extent.name);
@@ -73,10 +72,11 @@ class OpenSize {
     for (const PackageKernel& kernel : kernels) {
       for (const Place& place : open_) {
         if (at(algorithm_of(kernel), place) != of(algorithm_of(kernel)))
-          refuse("the kernels differ in several sizes, or leave several to the launch",
-                 algorithm_of(kernel).text() + ": " + at(algorithm_of(kernel), place).text() + " and " +
-                     of(algorithm_of(kernel)).text(),
-                 "kernels that differ in one size");
+          refuse("the kernels of a package differ in several sizes, or leave several to the launch",
+                 place_of(kernels, kernel),
+                 fmt::format("{} is {} and {} is {}", name_at(place), at(algorithm_of(kernel), place).text(),
+                             name_at(*open_.begin()), of(algorithm_of(kernel)).text()),
+                 "one size that differs or is open, the same for all of these; the others fixed");
       }
     }
   }
@@ -120,16 +120,11 @@ class OpenSize {
                                   : algorithm.operands[place.first].shape[place.second];
   }
 
-  void compare(const Algorithm& algorithm) const {
-    bool same = algorithm.text() == first_.text() && algorithm.operands.size() == first_.operands.size() &&
-                algorithm.indices.size() == first_.indices.size();
-    for (std::size_t i = 0; same && i < algorithm.operands.size(); ++i) {
-      same = algorithm.operands[i].dtype == first_.operands[i].dtype &&
-             algorithm.operands[i].shape.size() == first_.operands[i].shape.size() &&
-             algorithm.operands[i].strides == first_.operands[i].strides;
-    }
-    if (!same)
-      refuse("the kernels compute different things", algorithm.text(), "kernels of " + first_.text());
+  /// "dimension 2 of B", "index n"
+  std::string name_at(const Place& place) const {
+    return place.first == indices
+               ? "index " + first_.indices[place.second].name
+               : fmt::format("dimension {} of {}", place.second + 1, first_.operands[place.first].name);
   }
 
   const Algorithm& first_;
@@ -137,7 +132,7 @@ class OpenSize {
   std::set<Place> open_;
 };
 
-Range range_of(const PackageKernel& kernel, const Extent& extent) {
+Range range_of(const PackageKernel& kernel, const Extent& extent, const std::string& where) {
   if (extent.is_static()) return {extent.value, extent.value, 1};
   Range range{kernel.least, kernel.most, extent.multiple};
   const std::int64_t multiple = extent.multiple;
@@ -149,32 +144,16 @@ Range range_of(const PackageKernel& kernel, const Extent& extent) {
   }
   const bool unlimited = range.most == std::numeric_limits<std::int64_t>::max();
   if (!unlimited && range.most > low * multiple + multiple - 1)
-    refuse("a kernel cannot index the sizes that it is for", std::to_string(range.most),
+    refuse("a kernel cannot index the sizes that it is for", where, fmt::format("sizes to {}", range.most),
            fmt::format("at most {}", low * multiple));
   if (unlimited) range.most = low * multiple;
   range.most = range.most / multiple * multiple;
   range.least = (std::max<std::int64_t>(1, range.least) + multiple - 1) / multiple * multiple;
   if (range.least > range.most)
-    refuse("a kernel is for no size", fmt::format("{} to {}", kernel.least, kernel.most),
-           fmt::format("a range with a multiple of {} in it", multiple));
+    refuse("a kernel is for no size", where, fmt::format("{} to {}", kernel.least, kernel.most),
+           multiple == 1 ? std::string("a range from 1 on whose end is not before its beginning")
+                         : fmt::format("a range with a multiple of {} in it", multiple));
   return range;
-}
-
-void check_name(const std::string& name) {
-  if (!is_identifier(name) || name.size() > 64)
-    refuse("the name of a package is no identifier", name, "letters, digits and _, as in ffn_up");
-}
-
-void check_kernel(const PackageKernel& kernel) {
-  const Algorithm& algorithm = algorithm_of(kernel);
-  if (!kernel.kernel.target().is_gpu() || is_simulated_only(kernel.kernel.target()))
-    refuse("only kernels for GPUs are exported", kernel.kernel.target().name, "sm_75 to sm_90a");
-  if (algorithm.sparse_operand() == nullptr || kernel.kernel.schedule().weights() == nullptr)
-    refuse("only kernels of pruned weights are exported", algorithm.text(),
-           "an algorithm with a sparse operand");
-  if (algorithm.takes_any_weights())
-    refuse("the kernel takes weights of any size", algorithm.text(),
-           "fixed numbers of rows and columns: the package packs weights of one shape");
 }
 
 void name_fields(Package& package) {
@@ -234,6 +213,12 @@ const Packing& packing_of(const Package& package, const Kernel& kernel) {
   return package.packings.front();  // a kernel with its weights in its code reads none
 }
 
+std::string text_of(const std::vector<Range>& ranges) {
+  std::vector<std::string> texts;
+  for (const Range& range : ranges) texts.push_back(range.text());
+  return fmt::format("{}", fmt::join(texts, ", and "));
+}
+
 void add_variants(Package& package, const std::vector<PackageKernel>& kernels, const OpenSize& size) {
   for (const PackageKernel& kernel : kernels) {
     const Target& target = kernel.kernel.target();
@@ -243,7 +228,7 @@ void add_variants(Package& package, const std::vector<PackageKernel>& kernels, c
       group = package.targets.insert(group, {&target_named(target.name), {}});
     Variant variant;
     variant.kernel = &kernel.kernel;
-    variant.range = range_of(kernel, size.of(algorithm_of(kernel)));
+    variant.range = range_of(kernel, size.of(algorithm_of(kernel)), place_of(kernels, kernel));
     variant.symbol = fmt::format("{}_{}", target.name, group->variants.size());
     group->variants.push_back(variant);
   }
@@ -255,9 +240,10 @@ void add_variants(Package& package, const std::vector<PackageKernel>& kernels, c
     std::vector<Range> ranges;
     for (const Variant& variant : group.variants) ranges.push_back(variant.range);
     if (ranges != package.ranges)
-      refuse("targets have kernels for different sizes",
-             fmt::format("{} and {}", package.targets.front().target->name, group.target->name),
-             "the same sizes for each target");
+      refuse("the targets of a package have kernels for different sizes",
+             "export, target " + group.target->name, text_of(ranges),
+             fmt::format("{}, as {} has them: each target with the same sizes in the same order",
+                         text_of(package.ranges), package.targets.front().target->name));
   }
 }
 
@@ -317,9 +303,8 @@ std::array<std::int64_t, 3> grid_at(const Kernel& kernel, std::int64_t n) {
 }
 
 Package describe(const std::vector<PackageKernel>& kernels, const ExportOptions& options) {
-  if (kernels.empty()) refuse("a package has no kernel", "nothing", "at least one");
-  check_name(options.name);
-  for (const PackageKernel& kernel : kernels) check_kernel(kernel);
+  check_export_options(options);
+  check_kernels(kernels);
   Package package;
   package.options = options;
   package.name = options.name;

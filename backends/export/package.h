@@ -85,6 +85,7 @@ struct Package {
   std::vector<TargetGroup> targets;
   bool any_pattern = false;    ///< pack_csr takes any rows, not just those of the packed structure
   bool needs_weights = false;  ///< a kernel reads packed weights
+  bool takes_values = false;   ///< every kernel reads the values, so that others may come in their place
   bool embeds_weights = false;
 
   const Operand& operand(const OperandField& field) const { return algorithm.operands[field.operand]; }

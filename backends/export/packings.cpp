@@ -30,6 +30,13 @@ bool reads_weights(const Kernel& kernel) {
                              [&](const ir::BufferRef& buffer) { return buffer->name.starts_with(prefix); });
 }
 
+/// Whether it takes the values from memory; else they are numbers in its code.
+bool reads_values(const Kernel& kernel) {
+  const std::string name = array_buffer_name(kernel.schedule().algorithm().sparse_operand()->name, "values");
+  return std::ranges::any_of(kernel.lowered().program.buffers,
+                             [&](const ir::BufferRef& buffer) { return buffer->name == name; });
+}
+
 /// Entries in other places, and another number of them.
 SparseTensor other_pattern(const SparseTensor& weights) {
   std::vector<std::int64_t> rows;
@@ -114,6 +121,8 @@ void describe_weights(Package& package, const std::vector<PackageKernel>& kernel
   std::set<const SparseTensor*> known;
   std::vector<std::pair<const SparseTensor*, std::size_t>> aliases;
   package.any_pattern = true;
+  package.takes_values =
+      std::ranges::all_of(kernels, [](const PackageKernel& kernel) { return reads_values(kernel.kernel); });
   for (const PackageKernel& kernel : kernels) {
     if (!reads_weights(kernel.kernel)) continue;
     package.needs_weights = true;
@@ -133,7 +142,7 @@ void describe_weights(Package& package, const std::vector<PackageKernel>& kernel
     add_packing(package, *kernels.front().kernel.schedule().weights());
   }
   sort_tensors(package);
-  package.any_pattern = package.any_pattern && package.packings.size() == 1;
+  package.any_pattern = package.any_pattern && package.takes_values && package.packings.size() == 1;
   std::size_t bytes = 0;
   for (const Tensor& tensor : package.tensors) bytes += tensor.array->bytes();
   package.embeds_weights =

@@ -78,12 +78,20 @@ class ReferencePrinter {
     return std::ranges::find(package_.operands, operand, &OperandField::operand)->field;
   }
 
+  /// What the epilogue reads, which is zero outside of the operand.
   std::string loaded(const TensorAccess& access) const {
     const Operand& operand = algorithm_.operands[access.operand];
     std::vector<std::string> at;
-    for (const AffineIndex& index : access.indices) at.push_back(index_text(index));
-    return fmt::format("{}_load_{}(args->{}, {})", package_.name, name_of(operand.dtype),
-                       field(access.operand), offset(operand, at));
+    std::string inside;
+    for (std::size_t d = 0; d < access.indices.size(); ++d) {
+      at.push_back(index_text(access.indices[d]));
+      if (access.indices[d].plain() != nullptr) continue;
+      inside += fmt::format("{}({}) >= 0 && ({}) < {}", inside.empty() ? "" : " && ", at[d], at[d],
+                            c_extent(operand.shape[d]));
+    }
+    const std::string value = fmt::format("{}_load_{}(args->{}, {})", package_.name, name_of(operand.dtype),
+                                          field(access.operand), offset(operand, at));
+    return inside.empty() ? value : fmt::format("({} ? {} : 0.0)", inside, value);
   }
 
   /// Where the sum of the current output indices stands.

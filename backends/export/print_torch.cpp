@@ -43,6 +43,11 @@ std::vector<std::string> shape_of(const Operand& operand, const std::string& siz
   return {elements};
 }
 
+/// What a field is called as a parameter of the operator's C++, where no other name begins so.
+std::string given(const std::string& field) {
+  return "given_" + field;
+}
+
 /// "b.size(1)": where the open size is found.
 std::string size_source(const Package& package, std::string_view format) {
   for (const OperandField& field : package.operands) {
@@ -60,7 +65,7 @@ std::string size_source(const Package& package, std::string_view format) {
 std::map<std::string, std::string> torch_words(const Package& package) {
   std::map<std::string, std::string> words = words_of(package);
   const bool reads = reads_output(package.algorithm);
-  std::vector<std::string> schema, parameters, names, contiguous;
+  std::vector<std::string> schema, parameters, arguments, names, contiguous;
   std::string prepare;
   std::string like;
   for (const OperandField& field : package.operands) {
@@ -71,8 +76,8 @@ std::map<std::string, std::string> torch_words(const Package& package) {
           fmt::format("[{}]", fmt::join(shape_of(operand, size_source(package, "{}.shape[{}]")), ", "));
       prepare +=
           reads ? fmt::format(
-                      "  call.output = torch::stable::clone(checked({0}, \"{0}\", ScalarType::{1}, {2}));\n",
-                      field.field, scalar_type(operand.dtype), shape)
+                      "  call.output = torch::stable::clone(checked({3}, \"{0}\", ScalarType::{1}, {2}));\n",
+                      field.field, scalar_type(operand.dtype), shape, given(field.field))
                 : fmt::format(
                       "  call.output = torch::stable::new_empty(@LIKE@, std::vector<std::int64_t>{}, "
                       "ScalarType::{});\n",
@@ -82,26 +87,30 @@ std::map<std::string, std::string> torch_words(const Package& package) {
     } else {
       if (like.empty()) like = field.field;
       prepare += fmt::format(
-          "  call.inputs.push_back(checked({0}, \"{0}\", ScalarType::{1}, {2}));\n"
+          "  call.inputs.push_back(checked({3}, \"{0}\", ScalarType::{1}, {2}));\n"
           "  call.args.{0} = call.inputs.back().const_data_ptr();\n",
-          field.field, scalar_type(operand.dtype), shape);
+          field.field, scalar_type(operand.dtype), shape, given(field.field));
     }
     schema.push_back("Tensor " + field.field);
-    parameters.push_back("const Tensor &" + field.field);
+    parameters.push_back("const Tensor &" + given(field.field));
+    arguments.push_back(given(field.field));
     names.push_back(field.field);
     contiguous.push_back(field.field + ".contiguous()");
   }
   for (const ScalarField& scalar : package.scalars) {
     schema.push_back("float " + scalar.field);
-    parameters.push_back("double " + scalar.field);
+    parameters.push_back("double " + given(scalar.field));
+    arguments.push_back(given(scalar.field));
     names.push_back(scalar.field);
     contiguous.push_back(scalar.field);
-    prepare += fmt::format("  call.args.{0} = static_cast<{1}>({0});\n", scalar.field,
-                           scalar.dtype == DType::f64 ? "double" : "float");
+    prepare += fmt::format("  call.args.{} = static_cast<{}>({});\n", scalar.field,
+                           scalar.dtype == DType::f64 ? "double" : "float", given(scalar.field));
   }
-  if (const std::size_t at = prepare.find("@LIKE@"); at != std::string::npos) prepare.replace(at, 6, like);
+  if (const std::size_t at = prepare.find("@LIKE@"); at != std::string::npos)
+    prepare.replace(at, 6, given(like));
   words["TORCH_PARAMETERS"] = fmt::format("{}", fmt::join(parameters, ", "));
-  words["TORCH_ARGUMENTS"] = words["TORCH_NAMES"] = fmt::format("{}", fmt::join(names, ", "));
+  words["TORCH_ARGUMENTS"] = fmt::format("{}", fmt::join(arguments, ", "));
+  words["TORCH_NAMES"] = fmt::format("{}", fmt::join(names, ", "));
   words["TORCH_SCHEMA"] = fmt::format("{}", fmt::join(schema, ", "));
   words["TORCH_CONTIGUOUS"] = fmt::format("{}", fmt::join(contiguous, ", "));
   words["TORCH_LIKE"] = like;
@@ -113,10 +122,11 @@ std::map<std::string, std::string> torch_words(const Package& package) {
       "{2}{3}  return call;\n}}\n",
       package.name, words["TORCH_PARAMETERS"],
       package.size.empty() ? ""
-                           : fmt::format("  require({0}.dim() > {1}, \"{4}: {0} has too few dimensions\");\n"
+                           : fmt::format("  require({0}.dim() > {1}, \"{4}: {5} has too few dimensions\");\n"
                                          "  const std::int64_t n = {2};\n  call.args.{3} = n;\n",
-                                         size_source(package, "{}"), size_source(package, "{1}"),
-                                         size_source(package, "{}.size({})"), package.size, package.name),
+                                         given(size_source(package, "{}")), size_source(package, "{1}"),
+                                         given(size_source(package, "{}.size({})")), package.size,
+                                         package.name, size_source(package, "{}")),
       prepare);
   return words;
 }

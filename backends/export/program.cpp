@@ -26,7 +26,12 @@ struct CommandLine {
 void read_targets(std::string_view list, std::vector<Target>& targets) {
   while (!list.empty()) {
     const std::size_t comma = list.find(',');
-    targets.push_back(target_named(list.substr(0, comma)));
+    try {
+      targets.push_back(target_named(list.substr(0, comma), std::source_location()));
+    } catch (const UserError& error) {
+      throw UserError(
+          {error.report().what, "command line, --targets", error.report().found, error.report().accepted});
+    }
     list.remove_prefix(comma == std::string_view::npos ? list.size() : comma + 1);
   }
 }
@@ -51,7 +56,8 @@ CommandLine read(const std::vector<std::string>& words) {
       refuse(words[i] + " " + value);
     }
   }
-  if (line.folder.empty() || line.request.targets.empty()) refuse("no folder or no target");
+  if (line.folder.empty()) refuse("no --out");
+  if (line.request.targets.empty()) refuse("no --targets");
   return line;
 }
 
@@ -60,8 +66,11 @@ CommandLine read(const std::vector<std::string>& words) {
 const std::string& ExportRequest::parameter(const std::string& name) const {
   const auto found = parameters.find(name);
   if (found != parameters.end()) return found->second;
-  throw UserError(
-      {"a parameter of an exporting program is missing", name, "nothing", "PARAMS " + name + "=VALUE"});
+  std::string given;
+  for (const auto& [other, value] : parameters) given += (given.empty() ? "" : ", ") + other;
+  throw UserError({"a parameter of an exporting program is missing", "command line, --param",
+                   given.empty() ? "none" : "only " + given,
+                   "--param " + name + "=VALUE, which is PARAMS " + name + "=VALUE of weft_add_kernel"});
 }
 
 std::string ExportRequest::parameter(const std::string& name, const std::string& otherwise) const {
@@ -70,10 +79,12 @@ std::string ExportRequest::parameter(const std::string& name, const std::string&
 }
 
 int export_program(int count, char** arguments,
-                   const std::function<std::vector<PackageKernel>(const ExportRequest&)>& make) {
+                   const std::function<std::vector<PackageKernel>(const ExportRequest&)>& make,
+                   std::source_location place) {
   try {
     const CommandLine line = read({arguments + 1, arguments + count});
-    export_package(line.folder, make(line.request), line.options);
+    check_export_options(line.options);
+    export_package(line.folder, make(line.request), line.options, place);
     return 0;
   } catch (const UserError& error) {
     fmt::print(stderr, "{}\n", error.what());

@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <map>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,7 @@ struct ExportRequest {
 /// kernels and writes the package. Errors go to stderr. Returns what main() returns: 0, 2 for what the user
 /// gave, 1 for the rest.
 int export_program(int count, char** arguments,
-                   const std::function<std::vector<PackageKernel>(const ExportRequest&)>& make);
+                   const std::function<std::vector<PackageKernel>(const ExportRequest&)>& make,
+                   std::source_location place = std::source_location::current());
 
 }  // namespace weft

@@ -133,7 +133,7 @@ std::map<std::string, std::string> words_of(const Package& package) {
           ? "Any entries will do: `packed` is not read and may be NULL."
           : "The kernels were made for entries in certain places: `packed` is a packed file of this\n"
             " * package, whose places are kept and get new values; those without one become zero.";
-  words["PACK_DECLARATIONS"] = package.needs_weights ? filled("pack_declarations.h", words) : "";
+  words["PACK_DECLARATIONS"] = package.takes_values ? filled("pack_declarations.h", words) : "";
   words["IMAGE_NAMES"] = image_names(package);
   words["README_ARGS"] = readme_args(package);
   words["README_PYTHON"] = readme_python(package);

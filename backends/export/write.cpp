@@ -2,40 +2,22 @@
 #include <fmt/format.h>
 #include <weft/backends/cuda/print_source.h>
 #include <weft/backends/export/c_text.h>
+#include <weft/backends/export/package_folder.h>
 #include <weft/backends/export/print.h>
 #include <weft/dsl/errors.h>
 
-#include <filesystem>
-#include <fstream>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace weft {
 namespace exporting {
 namespace {
 
-class Folder {
- public:
-  explicit Folder(std::string path) : path_(std::move(path)) {}
+using Files = std::vector<PackageFile>;
 
-  void write(const std::string& name, std::string_view content) {
-    const std::filesystem::path path = std::filesystem::path(path_) / name;
-    std::error_code error;
-    std::filesystem::create_directories(path.parent_path(), error);
-    std::ofstream file(path, std::ios::binary);
-    file.write(content.data(), static_cast<std::streamsize>(content.size()));
-    file.close();
-    if (!file) throw RuntimeError("cannot write " + path.string());
-    names_.push_back(name);
-    hashes_[name] = sha256_of(content);
-  }
-  const std::vector<std::string>& names() const { return names_; }
-  const nlohmann::ordered_json& hashes() const { return hashes_; }
-
- private:
-  std::string path_;
-  std::vector<std::string> names_;
-  nlohmann::ordered_json hashes_ = nlohmann::ordered_json::object();
-};
+void add(Files& files, std::string name, std::string content) {
+  files.push_back({std::move(name), std::move(content)});
+}
 
 /// Where each template goes. NAME stands for the package's name.
 struct Place {
@@ -56,7 +38,7 @@ constexpr Place places[] = {
     {"weights.c", "src/NAME_weights.c"},
     {"walk.c", "src/NAME_walk.c"},
     {"sha256.c", "src/NAME_sha256.c"},
-    {"smoke_device.h", "tests/smoke_device.h"},
+    {"smoke_device.h", "tests/NAME_smoke_device.h"},
     {"CMakeLists.txt", "CMakeLists.txt"},
     {"config.cmake", "cmake/NAME-config.cmake.in"},
     {"pc", "cmake/NAME.pc.in"},
@@ -70,19 +52,27 @@ std::string named(std::string_view path, const std::string& name) {
   return at == std::string::npos ? text : text.replace(at, 4, name);
 }
 
+/// Text of a comment that ends with its line, whatever it is of: neither an end of a line nor a backslash
+/// there, which would take the next line into the comment.
+std::string in_one_line(std::string text) {
+  std::ranges::replace_if(text, [](unsigned char c) { return c < ' '; }, ' ');
+  return text.ends_with('\\') ? text + "." : text;
+}
+
 /// The kernel as CUDA C++ that nvcc compiles alone; as PTX where it is too long for compilers of C++.
-void write_source(Folder& folder, const Package& package, const Variant& variant) {
+void add_source(Files& files, const Package& package, const Variant& variant) {
   const ThreadProgram& program = variant.kernel->lowered();
   const bool is_short = source_statements(program) <= most_source_statements;
   std::string text =
       fmt::format("// {}, {} {}. Made by weft {}. SPDX-License-Identifier: {}\n// Its schedule:\n",
                   package.name, package.size, variant.range.text(), WEFT_VERSION, package.options.spdx);
-  for (const Step& step : variant.kernel->schedule().steps()) text += "//   " + step.cpp() + "\n";
+  for (const Step& step : variant.kernel->schedule().steps())
+    text += "//   " + in_one_line(step.cpp()) + "\n";
   text += is_short
               ? "// Compile with: nvcc -cubin -fmad=false -arch=" + variant.kernel->target().name + "\n//\n"
               : "//\n";
   text += is_short ? variant.kernel->cuda_source() : variant.kernel->ptx();
-  folder.write(fmt::format("src/{}_{}.{}", package.name, variant.symbol, is_short ? "cu" : "ptx"), text);
+  add(files, fmt::format("src/{}_{}.{}", package.name, variant.symbol, is_short ? "cu" : "ptx"), text);
 }
 
 std::string license_of(const Package& package) {
@@ -91,17 +81,17 @@ std::string license_of(const Package& package) {
   return "SPDX-License-Identifier: " + package.options.spdx + "\n";
 }
 
-void write_weights(Folder& folder, const Package& package) {
+void add_weights(Files& files, const Package& package) {
   const std::string file = packed_file(package);
-  if (package.options.with_weights) folder.write("weights/" + package.name + ".safetensors", file);
+  if (package.options.with_weights) add(files, "weights/" + package.name + ".safetensors", file);
   std::map<std::string, std::string> words = words_of(package);
   if (!package.embeds_weights) {
-    folder.write("src/" + package.name + "_embedded.c", filled("not_embedded.c", words));
+    add(files, "src/" + package.name + "_embedded.c", filled("not_embedded.c", words));
     return;
   }
   words["BYTES"] = c_bytes(bytes_of(file));
   words["BYTE_COUNT"] = std::to_string(file.size());
-  folder.write("src/" + package.name + "_embedded.c", filled("embedded.c", words));
+  add(files, "src/" + package.name + "_embedded.c", filled("embedded.c", words));
 }
 
 std::string manifest_source(const Package& package, const std::string& manifest) {
@@ -110,45 +100,52 @@ std::string manifest_source(const Package& package, const std::string& manifest)
   return filled("manifest.c", words);
 }
 
-void write_all(Folder& folder, const Package& package) {
+Files files_of(const Package& package) {
+  Files files;
   const std::map<std::string, std::string> words = words_of(package);
   const std::string source = "src/" + package.name;
   const std::string identity = print_manifest(package);
-  for (const Place& place : places) folder.write(named(place.path, package.name), filled(place.name, words));
-  folder.write(source + "_pack.c", filled(package.needs_weights ? "pack.c" : "no_pack.c", words));
-  folder.write(source + "_tables.c", print_tables(package));
-  folder.write(source + "_image.c", print_image(package));
-  folder.write(source + "_reference.c", print_reference(package));
-  folder.write(source + "_manifest.c", manifest_source(package, identity));
-  folder.write("tests/smoke.c", print_smoke(package));
-  folder.write("tests/golden.h", print_golden(package));
+  for (const Place& place : places) add(files, named(place.path, package.name), filled(place.name, words));
+  add(files, source + "_pack.c", filled(package.takes_values ? "pack.c" : "no_pack.c", words));
+  add(files, source + "_tables.c", print_tables(package));
+  add(files, source + "_image.c", print_image(package));
+  add(files, source + "_reference.c", print_reference(package));
+  add(files, source + "_manifest.c", manifest_source(package, identity));
+  add(files, "tests/smoke.c", print_smoke(package));
+  add(files, "tests/" + package.name + "_golden.h", print_golden(package));
   for (const TargetGroup& group : package.targets) {
-    for (const Variant& variant : group.variants) write_source(folder, package, variant);
+    for (const Variant& variant : group.variants) add_source(files, package, variant);
   }
-  write_weights(folder, package);
+  add_weights(files, package);
   const std::map<std::string, std::string> of_torch = torch_words(package);
-  folder.write("torch/" + package.name + "_torch.cpp", filled("torch.cpp", of_torch));
-  folder.write("torch/" + package.name + ".py", filled("torch.py", of_torch));
-  folder.write("torch/CMakeLists.txt", filled("torch.cmake", of_torch));
-  folder.write("LICENSE", license_of(package));
+  add(files, "torch/" + package.name + "_torch.cpp", filled("torch.cpp", of_torch));
+  add(files, "torch/" + package.name + ".py", filled("torch.py", of_torch));
+  add(files, "torch/CMakeLists.txt", filled("torch.cmake", of_torch));
+  add(files, "LICENSE", license_of(package));
   auto manifest = nlohmann::ordered_json::parse(identity);
-  manifest["sha256"] = folder.hashes();
-  folder.write("manifest.json", manifest.dump(2) + "\n");
+  for (const PackageFile& file : files) manifest["sha256"][file.name] = sha256_of(file.content);
+  add(files, manifest_name, manifest.dump(2) + "\n");
+  return files;
 }
 
 }  // namespace
 }  // namespace exporting
 
 std::vector<std::string> export_package(const std::string& folder, const std::vector<PackageKernel>& kernels,
-                                        const ExportOptions& options) {
-  const exporting::Package package = exporting::describe(kernels, options);
-  exporting::Folder files(folder);
-  exporting::write_all(files, package);
-  return files.names();
+                                        const ExportOptions& options, std::source_location place) {
+  return user_call(place, [&] {
+    const exporting::Package package = exporting::describe(kernels, options);
+    const std::vector<exporting::PackageFile> files = exporting::files_of(package);
+    exporting::put_in_place(files, folder);
+    std::vector<std::string> names;
+    for (const exporting::PackageFile& file : files) names.push_back(file.name);
+    return names;
+  });
 }
 
-std::vector<std::string> Kernel::export_to(const std::string& folder, const ExportOptions& options) const {
-  return export_package(folder, {{*this}}, options);
+std::vector<std::string> Kernel::export_to(const std::string& folder, const ExportOptions& options,
+                                           std::source_location place) const {
+  return export_package(folder, {{*this}}, options, place);
 }
 
 }  // namespace weft

@@ -51,7 +51,8 @@ Emitter::Emitter(llvm::Module& module, const ThreadProgram& thread_program, cons
       program_(thread_program.program),
       capabilities_(capabilities),
       builder_(context_),
-      index_type_(llvm::Type::getIntNTy(context_, static_cast<unsigned>(program_.index_bits))) {
+      index_type_(llvm::Type::getIntNTy(context_, static_cast<unsigned>(program_.index_bits))),
+      streams_results_(capabilities.gpu && ir::streams_results(program_)) {
   internal_check(program_.index_bits == 32 || program_.index_bits == 64, "index_bits is neither 32 nor 64");
 }
 

@@ -179,6 +179,7 @@ class Emitter {
   void write_element(const ir::Buffer& buffer, std::uint64_t place, llvm::Value* stored);
   llvm::Value* read(const ir::Buffer& buffer, const ir::Expr& offset);
   void add_atomically(const ir::Store& s);
+  bool is_beside_streams(const ir::Buffer& buffer) const;
   void write(const ir::Buffer& buffer, const ir::Expr& offset, llvm::Value* stored);
   bool may_touch_all_lanes(const ir::Buffer& buffer, const ir::Expr& offset) const;
   ir::Expr in_first_lane(const ir::Expr& offset) const;
@@ -234,6 +235,7 @@ class Emitter {
   Emitted emitted_;
   const PiecedProgram* pieced_ = nullptr;  ///< whose pieces are called
   bool in_piece_ = false;
+  bool streams_results_ = false;  ///< an output's stores stream
   int names_ = 0;
 };
 

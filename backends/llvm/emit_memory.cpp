@@ -172,10 +172,17 @@ llvm::Value* Emitter::read(const ir::Buffer& buffer, const ir::Expr& offset) {
                                      llvm::Constant::getNullValue(type));
 }
 
+/// LLVM 19 cannot mark a store as streaming, so the text of a kernel whose results stream is marked: all its
+/// stores to memory but those which are volatile. So is what goes to buffers that do not stream.
+bool Emitter::is_beside_streams(const ir::Buffer& buffer) const {
+  return streams_results_ && !in_piece_ && buffer.scope == ir::Scope::global && !buffer.streams;
+}
+
 void Emitter::write(const ir::Buffer& buffer, const ir::Expr& offset, llvm::Value* stored) {
   if (const auto place = place_in_registers(buffer, offset)) return write_element(buffer, *place, stored);
   if (!lanes_) {
-    builder_.CreateAlignedStore(stored, pointer_to(buffer, offset), alignment_of(buffer, 1));
+    builder_.CreateAlignedStore(stored, pointer_to(buffer, offset), alignment_of(buffer, 1),
+                                is_beside_streams(buffer));
     return;
   }
   const Access access = access_of(buffer, offset);
@@ -222,6 +229,11 @@ void Emitter::add_atomically(const ir::Store& s) {
 
 void Emitter::of(const ir::Store& s) {
   if (s.accumulate && s.buffer->between_blocks && capabilities_.gpu) return add_atomically(s);
+  // Instructions for lanes that lie apart cannot be volatile.
+  if (lanes_ && is_beside_streams(*s.buffer)) {
+    for (unsigned lane = 0, count = lanes_->count; lane < count; ++lane) scalar_lane(lane, [&] { of(s); });
+    return;
+  }
   const ir::Expr offset = ir::offset_of(*s.buffer, s.indices);
   const DType dtype = s.buffer->dtype;
   // Integers that are only moved keep all their bits, however wide indices are.

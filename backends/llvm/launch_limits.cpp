@@ -29,7 +29,7 @@ void check_size(const ir::Program& program, const ir::Buffer& buffer, const ir::
       throw UserError({fmt::format("{} of {} is too large for {}-bit indices", buffer.name, program.name,
                                    program.index_bits),
                        {},
-                       "",
+                       "more elements, at the sizes of this launch",
                        fmt::format("at most {} elements", limit)});
     }
   }

@@ -102,12 +102,17 @@ std::string with_cluster(std::string ptx, const ThreadProgram& program) {
   return ptx.insert(place, fmt::format(".reqnctapercluster {}\n", fmt::join(program.launch.cluster, ", ")));
 }
 
-/// Nor to say that stores stream.
+void replace_all(std::string& text, std::string_view old, std::string_view by) {
+  for (std::size_t place = 0; (place = text.find(old, place)) != std::string::npos; place += by.size())
+    text.replace(place, old.size(), by);
+}
+
+/// Nor to say that stores stream. Those of a streaming kernel that do not are volatile until here
+/// (Emitter::is_beside_streams).
 std::string with_streamed_results(std::string ptx, const ThreadProgram& program) {
-  if (!program.program.streams_results) return ptx;
-  const std::string_view stores = "st.global.", streams = "st.global.cs.";
-  for (std::size_t place = 0; (place = ptx.find(stores, place)) != std::string::npos; place += streams.size())
-    ptx.replace(place, stores.size(), streams);
+  if (!ir::streams_results(program.program)) return ptx;
+  replace_all(ptx, "st.global.", "st.global.cs.");
+  replace_all(ptx, "st.volatile.global.", "st.global.");
   return ptx;
 }
 

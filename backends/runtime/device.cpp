@@ -9,15 +9,18 @@ namespace weft {
 // In cpu_device.cpp.
 std::shared_ptr<DeviceInterface> open_cpu_device();
 
-Device::Device(std::shared_ptr<DeviceInterface> implementation) : implementation_(std::move(implementation)) {
-  internal_check(implementation_ != nullptr, "a Device without an implementation");
+Device::Device(std::shared_ptr<DeviceInterface> implementation, std::source_location place)
+    : implementation_(std::move(implementation)) {
+  held(implementation_, "Device", "Device::cpu(), cuda() or simulator()", place);
 }
 
 Device Device::cpu() {
   return Device(open_cpu_device());
 }
 
-Device Device::cuda(int ordinal) {
+namespace {
+
+std::shared_ptr<DeviceInterface> open_cuda_device(int ordinal) {
   const driver::Status& status = driver::status();
   if (!status.ready()) throw RuntimeError(status.sentence);
   if (ordinal < 0 || ordinal >= status.device_count) {
@@ -27,7 +30,13 @@ Device Device::cuda(int ordinal) {
                      status.device_count == 1 ? "cuda:0, the only one here"
                                               : "cuda:0 to cuda:" + std::to_string(status.device_count - 1)});
   }
-  return Device(CudaDevice::open(ordinal));
+  return CudaDevice::open(ordinal);
+}
+
+}  // namespace
+
+Device Device::cuda(int ordinal, std::source_location place) {
+  return user_call(place, [&] { return Device(open_cuda_device(ordinal)); });
 }
 
 std::vector<DeviceDescription> Device::devices() {

@@ -1,11 +1,14 @@
 // Where kernels run: this machine's processor, a CUDA device, and whatever else implements DeviceInterface.
 #pragma once
 
+#include <weft/backends/runtime/handle.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,20 +84,34 @@ class Device {
   static Device cpu();
   /// RuntimeError, with the reason, on a machine without a CUDA device; UserError when there is none of this
   /// number. driver::status() asks the same without an error.
-  static Device cuda(int ordinal = 0);
+  static Device cuda(int ordinal = 0, std::source_location place = std::source_location::current());
   /// The simulator as a device of architecture sm_75, sm_80, sm_90 or sm_90a (backends/simulator/device.h has
   /// its options and its report; link weft::simulator). UserError for another name.
-  static Device simulator(std::string_view architecture);
+  static Device simulator(std::string_view architecture,
+                          std::source_location place = std::source_location::current());
   /// Every device of this machine: the processor, then the CUDA devices if any. Makes no contexts.
   static std::vector<DeviceDescription> devices();
 
-  explicit Device(std::shared_ptr<DeviceInterface> implementation);
+  /// A device of one's own. UserError when there is no implementation.
+  explicit Device(std::shared_ptr<DeviceInterface> implementation,
+                  std::source_location place = std::source_location::current());
 
-  DeviceKind kind() const { return description().kind; }
-  bool is_cuda() const { return kind() == DeviceKind::cuda; }
-  const std::string& name() const { return description().name; }
-  const DeviceDescription& description() const { return implementation_->description(); }
-  DeviceInterface& implementation() const { return *implementation_; }
+  // UserError from each of these for a device that was moved from.
+  DeviceKind kind(std::source_location place = std::source_location::current()) const {
+    return description(place).kind;
+  }
+  bool is_cuda(std::source_location place = std::source_location::current()) const {
+    return kind(place) == DeviceKind::cuda;
+  }
+  const std::string& name(std::source_location place = std::source_location::current()) const {
+    return description(place).name;
+  }
+  const DeviceDescription& description(std::source_location place = std::source_location::current()) const {
+    return implementation(place).description();
+  }
+  DeviceInterface& implementation(std::source_location place = std::source_location::current()) const {
+    return held(implementation_, "Device", "Device::cpu(), cuda() or simulator()", place);
+  }
   const std::shared_ptr<DeviceInterface>& shared() const { return implementation_; }
 
   friend bool operator==(const Device& a, const Device& b) { return a.name() == b.name(); }

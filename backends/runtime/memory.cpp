@@ -6,8 +6,11 @@
 
 namespace weft {
 
-DeviceMemory::DeviceMemory(const Device& device, std::size_t bytes) : device_(device), bytes_(bytes) {
-  if (bytes > 0) address_ = device.implementation().allocate(bytes);
+DeviceMemory::DeviceMemory(const Device& device, std::size_t bytes, std::source_location place)
+    : device_(device), bytes_(bytes) {
+  user_call(place, [&] {
+    if (bytes > 0) address_ = device.implementation(place).allocate(bytes);
+  });
 }
 
 DeviceMemory::~DeviceMemory() {
@@ -34,14 +37,20 @@ void DeviceMemory::release() noexcept {
   address_ = 0;
 }
 
-void DeviceMemory::upload(const void* source, std::size_t bytes, std::size_t offset) {
-  check_range("copying to device memory", bytes, offset);
-  if (bytes > 0) device_->implementation().upload(address_ + offset, source, bytes);
+void DeviceMemory::upload(const void* source, std::size_t bytes, std::size_t offset,
+                          std::source_location place) {
+  user_call(place, [&] {
+    check_range("copying to device memory", bytes, offset);
+    if (bytes > 0) device_->implementation().upload(address_ + offset, source, bytes);
+  });
 }
 
-void DeviceMemory::download(void* target, std::size_t bytes, std::size_t offset) const {
-  check_range("copying from device memory", bytes, offset);
-  if (bytes > 0) device_->implementation().download(target, address_ + offset, bytes);
+void DeviceMemory::download(void* target, std::size_t bytes, std::size_t offset,
+                            std::source_location place) const {
+  user_call(place, [&] {
+    check_range("copying from device memory", bytes, offset);
+    if (bytes > 0) device_->implementation().download(target, address_ + offset, bytes);
+  });
 }
 
 void DeviceMemory::fill(std::uint8_t pattern) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -18,16 +19,20 @@ class DeviceMemory {
  public:
   DeviceMemory() = default;
   /// RuntimeError when the device cannot give so much. No bytes is no memory and a null address.
-  DeviceMemory(const Device& device, std::size_t bytes);
+  DeviceMemory(const Device& device, std::size_t bytes,
+               std::source_location place = std::source_location::current());
   /// A copy of `values` on the device.
   template <class T>
-  DeviceMemory(const Device& device, std::span<const T> values) : DeviceMemory(device, values.size_bytes()) {
+  DeviceMemory(const Device& device, std::span<const T> values,
+               std::source_location place = std::source_location::current())
+      : DeviceMemory(device, values.size_bytes(), place) {
     static_assert(std::is_trivially_copyable_v<T>);
-    upload(values.data(), values.size_bytes());
+    upload(values.data(), values.size_bytes(), 0, place);
   }
   template <class T>
-  DeviceMemory(const Device& device, const std::vector<T>& values)
-      : DeviceMemory(device, std::span<const T>(values)) {}
+  DeviceMemory(const Device& device, const std::vector<T>& values,
+               std::source_location place = std::source_location::current())
+      : DeviceMemory(device, std::span<const T>(values), place) {}
   ~DeviceMemory();
   DeviceMemory(DeviceMemory&& other) noexcept;
   DeviceMemory& operator=(DeviceMemory&& other) noexcept;
@@ -38,8 +43,10 @@ class DeviceMemory {
 
   /// Copies `bytes` bytes to or from `offset`. They have arrived when it returns. UserError when they do not
   /// fit. A kernel that writes the memory must be waited for first, unless it ran in the default stream.
-  void upload(const void* source, std::size_t bytes, std::size_t offset = 0);
-  void download(void* target, std::size_t bytes, std::size_t offset = 0) const;
+  void upload(const void* source, std::size_t bytes, std::size_t offset = 0,
+              std::source_location place = std::source_location::current());
+  void download(void* target, std::size_t bytes, std::size_t offset = 0,
+                std::source_location place = std::source_location::current()) const;
   /// All bytes become `pattern`.
   void fill(std::uint8_t pattern);
   /// Fills with 0xFF, which is NaN in every floating type and -1 in every integer type: an output that a

@@ -8,8 +8,8 @@ std::shared_ptr<ModuleInterface> DeviceInterface::load(std::string_view) {
       {"loading a module", {}, "the device " + description().name, "a device that runs GPU code"});
 }
 
-Module Module::load(const Device& device, std::string_view image) {
-  return Module(device.implementation().load(image));
+Module Module::load(const Device& device, std::string_view image, std::source_location place) {
+  return user_call(place, [&] { return Module(device.implementation(place).load(image)); });
 }
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 
 #include <weft/backends/runtime/device.h>
 #include <weft/backends/runtime/stream.h>
+#include <weft/dsl/errors.h>
 
 #include <array>
 #include <cstddef>
@@ -70,19 +71,28 @@ class ModuleInterface {
 /// One kernel of a module; a value that keeps its module loaded.
 class Function {
  public:
-  const std::string& name() const { return implementation_->name(); }
-  const FunctionAttributes& attributes() const { return implementation_->attributes(); }
-  /// How many blocks of this shape fit on a multiprocessor at once.
-  int blocks_per_multiprocessor(const LaunchShape& shape) const {
-    return implementation_->blocks_per_multiprocessor(shape);
+  const std::string& name(std::source_location place = std::source_location::current()) const {
+    return implementation(place).name();
+  }
+  const FunctionAttributes& attributes(std::source_location place = std::source_location::current()) const {
+    return implementation(place).attributes();
+  }
+  /// How many blocks of this shape fit on a multiprocessor at once. UserError as check_launch.
+  int blocks_per_multiprocessor(const LaunchShape& shape,
+                                std::source_location place = std::source_location::current()) const {
+    return user_call(place, [&] { return implementation(place).blocks_per_multiprocessor(shape); });
   }
   /// Starts the kernel in `stream` and returns at once. `arguments` points at each argument's value, in
   /// order. The first error of a kernel shows in the next wait. UserError as check_launch, RuntimeError from
   /// the driver.
-  void launch(const LaunchShape& shape, std::span<void* const> arguments, StreamHandle stream) const {
-    implementation_->launch(shape, arguments, stream);
+  void launch(const LaunchShape& shape, std::span<void* const> arguments, StreamHandle stream,
+              std::source_location place = std::source_location::current()) const {
+    user_call(place, [&] { implementation(place).launch(shape, arguments, stream); });
   }
-  FunctionInterface& implementation() const { return *implementation_; }
+  /// UserError, as from every other call, for a function that was moved from.
+  FunctionInterface& implementation(std::source_location place = std::source_location::current()) const {
+    return held(implementation_, "Function", "Module::function()", place);
+  }
 
  private:
   friend class Module;
@@ -97,25 +107,37 @@ class Module {
  public:
   /// Loads a cubin, a fat binary or PTX text (a simulated device: PTX text). UserError when `image` is none
   /// of these, or `device` runs no such images; RuntimeError with the driver's log when it refuses the image.
-  static Module load(const Device& device, std::string_view image);
+  static Module load(const Device& device, std::string_view image,
+                     std::source_location place = std::source_location::current());
 
   /// The kernel of this name; UserError when the module has none.
-  Function function(const std::string& name) const { return Function(implementation_->function(name)); }
+  Function function(const std::string& name,
+                    std::source_location place = std::source_location::current()) const {
+    return user_call(place, [&] { return Function(implementation(place).function(name)); });
+  }
 
   /// Address and bytes of a variable in global or constant memory; UserError when the module has none.
   struct Variable {
     std::uint64_t address = 0;
     std::size_t bytes = 0;
   };
-  Variable variable(const std::string& name) const {
-    const auto [address, bytes] = implementation_->variable(name);
-    return {address, bytes};
+  Variable variable(const std::string& name,
+                    std::source_location place = std::source_location::current()) const {
+    return user_call(place, [&] {
+      const auto [address, bytes] = implementation(place).variable(name);
+      return Variable{address, bytes};
+    });
   }
 
   /// What the driver said while it compiled PTX; empty for a cubin.
-  const std::string& log() const { return implementation_->log(); }
+  const std::string& log(std::source_location place = std::source_location::current()) const {
+    return implementation(place).log();
+  }
 
  private:
+  ModuleInterface& implementation(std::source_location place) const {
+    return held(implementation_, "Module", "Module::load()", place);
+  }
   explicit Module(std::shared_ptr<ModuleInterface> implementation)
       : implementation_(std::move(implementation)) {}
   std::shared_ptr<ModuleInterface> implementation_;

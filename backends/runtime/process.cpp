@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <weft/backends/runtime/process.h>
+#include <weft/backends/runtime/size_signal.h>
 #include <weft/backends/runtime/stream.h>
 #include <weft/dsl/errors.h>
 
@@ -186,18 +187,34 @@ TemporaryFolder::~TemporaryFolder() {
 }
 
 std::string read_bytes(const std::filesystem::path& path) {
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::ostringstream bytes;
   if (file.peek() != std::ifstream::traits_type::eof()) bytes << file.rdbuf();
-  if (!file.is_open() || file.bad()) throw RuntimeError("cannot read " + path.string());
+  if (!file.is_open() || file.bad())
+    throw RuntimeError("cannot read " + path.string() +
+                       (errno != 0 ? std::string(": ") + std::strerror(errno) : ""));
   return std::move(bytes).str();
 }
 
 void write_bytes(const std::filesystem::path& path, std::string_view bytes) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  if (!file) throw RuntimeError("cannot write " + path.string());
+  if (const std::error_code error = try_write_bytes(path, bytes))
+    throw RuntimeError("cannot write " + path.string() + ": " + error.message());
+}
+
+std::error_code try_write_bytes(const std::filesystem::path& path, std::string_view bytes) {
+  const NoSizeSignal held;
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  int error = file < 0 ? errno : 0;
+  while (error == 0 && !bytes.empty()) {
+    const ssize_t count = write(file, bytes.data(), bytes.size());
+    if (count > 0) bytes.remove_prefix(static_cast<std::size_t>(count));
+    if (count == 0) error = ENOSPC;
+    if (count < 0 && errno != EINTR) error = errno;
+  }
+  // Some file systems say only now that the disk is full.
+  if (file >= 0 && close(file) != 0 && error == 0) error = errno;
+  return {error, std::generic_category()};
 }
 
 }  // namespace weft

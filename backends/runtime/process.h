@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace weft {
@@ -46,8 +48,11 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// The bytes of a file, and a file of these bytes; RuntimeError naming the path when that fails.
+/// The bytes of a file, and a file of these bytes; RuntimeError naming the path and the reason when that
+/// fails.
 std::string read_bytes(const std::filesystem::path& path);
 void write_bytes(const std::filesystem::path& path, std::string_view bytes);
+/// The same without an exception: what the system says of it, nothing where all bytes are written.
+std::error_code try_write_bytes(const std::filesystem::path& path, std::string_view bytes);
 
 }  // namespace weft

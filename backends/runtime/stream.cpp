@@ -5,8 +5,8 @@
 
 namespace weft {
 
-Stream::Stream(const Device& device) {
-  if (!device.is_cuda()) return;
+Stream::Stream(const Device& device, std::source_location place) {
+  if (!device.is_cuda(place)) return;
   device_ = cuda_device_of(device, "making a stream");
   const ContextScope scope(*device_);
   constexpr unsigned non_blocking = 1;
@@ -22,8 +22,8 @@ void Stream::wait(double limit_seconds) {
   if (device_ != nullptr) device_->wait(handle_, limit_seconds, "waiting for a stream");
 }
 
-void wait_for(const Device& device, StreamHandle stream, double limit_seconds) {
-  if (device.is_cuda()) {
+void wait_for(const Device& device, StreamHandle stream, double limit_seconds, std::source_location place) {
+  if (device.is_cuda(place)) {
     cuda_device_of(device, "waiting for a stream")->wait(stream, limit_seconds, "waiting for a stream");
   }
 }

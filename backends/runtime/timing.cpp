@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <sstream>
 
 namespace weft {
 
@@ -124,18 +125,26 @@ Timing time_by_own_clock(const Device& device, const std::function<void(StreamHa
   return timing;
 }
 
-void check(const TimingOptions& options) {
-  const bool usable = options.rounds >= 1 && options.repeats >= 0 && options.most_repeats >= 1 &&
-                      options.warm_up >= 0 && options.minimum_seconds >= 0 && options.maximum_seconds >= 0 &&
-                      options.limit_seconds > 0;
-  if (usable) return;
-  throw UserError({"timing a kernel",
-                   {},
-                   "rounds " + std::to_string(options.rounds) + ", repeats " +
-                       std::to_string(options.repeats) + ", most_repeats " +
-                       std::to_string(options.most_repeats) + ", warm_up " + std::to_string(options.warm_up) +
-                       ", a limit of " + text_of_seconds(options.limit_seconds),
-                   "at least one round, no negative number, a limit above zero"});
+void check(const TimingOptions& options, const std::vector<std::function<void(StreamHandle)>>& contestants) {
+  const auto require = [](bool holds, const std::string& found, const std::string& accepted) {
+    if (!holds) throw UserError({"timing a kernel", {}, found, accepted});
+  };
+  const auto require_number = [&](bool holds, const char* name, double number, const char* accepted) {
+    std::ostringstream found;
+    found << name << " = " << number;
+    require(holds, found.str(), accepted);
+  };
+  for (const auto& launch_once : contestants)
+    require(launch_once != nullptr, "an empty function", "a function that launches a kernel");
+  require_number(options.rounds >= 1, "rounds", options.rounds, "at least 1");
+  require_number(options.repeats >= 0, "repeats", options.repeats,
+                 "at least 1, or 0 for as many as it takes");
+  require_number(options.most_repeats >= 1, "most_repeats", options.most_repeats, "at least 1");
+  require_number(options.warm_up >= 0, "warm_up", options.warm_up, "at least 0");
+  // A comparison with what is no number does not hold.
+  require_number(options.minimum_seconds >= 0, "minimum_seconds", options.minimum_seconds, "at least 0");
+  require_number(options.maximum_seconds >= 0, "maximum_seconds", options.maximum_seconds, "at least 0");
+  require_number(options.limit_seconds > 0, "limit_seconds", options.limit_seconds, "more than 0");
 }
 
 }  // namespace
@@ -154,8 +163,12 @@ Timing summarize(std::vector<double> microseconds) {
 
 std::vector<Timing> time_in_turns(const Device& device,
                                   const std::vector<std::function<void(StreamHandle)>>& contestants,
-                                  const TimingOptions& options) {
-  check(options);
+                                  const TimingOptions& options, std::source_location place) {
+  // What a launch throws is its caller's and passes as it is.
+  user_call(place, [&] {
+    static_cast<void>(device.kind(place));
+    check(options, contestants);
+  });
   if (device.kind() == DeviceKind::cpu) return time_on_cpu(device, contestants, options);
   if (device.is_cuda()) return time_on_cuda(device, contestants, options);
   std::vector<Timing> timings;
@@ -164,8 +177,8 @@ std::vector<Timing> time_in_turns(const Device& device,
 }
 
 Timing time(const Device& device, const std::function<void(StreamHandle)>& launch_once,
-            const TimingOptions& options) {
-  return time_in_turns(device, {launch_once}, options).front();
+            const TimingOptions& options, std::source_location place) {
+  return time_in_turns(device, {launch_once}, options, place).front();
 }
 
 }  // namespace weft

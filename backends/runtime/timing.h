@@ -5,6 +5,7 @@
 #include <weft/backends/runtime/stream.h>
 
 #include <functional>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -47,10 +48,11 @@ struct Timing {
 /// CPU: the steady clock around `repeats` launches; with flush_l2 around each single launch, a buffer of
 /// twice the last cache being written in between.
 ///
-/// RuntimeError "kernel did not finish within N s" for a stuck kernel (the device stays busy: leave the
-/// process by _exit), and when a kernel fails. On the CPU a launch cannot be stopped.
+/// UserError for options that no timing can follow, and for empty functions. RuntimeError "kernel did not
+/// finish within N s" for a stuck kernel (the device stays busy: leave the process by _exit), and when a
+/// kernel fails. On the CPU a launch cannot be stopped.
 Timing time(const Device& device, const std::function<void(StreamHandle)>& launch_once,
-            const TimingOptions& options = {});
+            const TimingOptions& options = {}, std::source_location place = std::source_location::current());
 
 /// Times several contestants in one run: they are warmed up and prepared first, then every round takes one
 /// sample of each, beginning with another one each time, so that a clock or a neighbour that changes meets
@@ -58,7 +60,8 @@ Timing time(const Device& device, const std::function<void(StreamHandle)>& launc
 /// time().
 std::vector<Timing> time_in_turns(const Device& device,
                                   const std::vector<std::function<void(StreamHandle)>>& contestants,
-                                  const TimingOptions& options = {});
+                                  const TimingOptions& options = {},
+                                  std::source_location place = std::source_location::current());
 
 /// Median, minimum, 95th percentile (linear between samples) and spread of `microseconds`, which is not
 /// empty.

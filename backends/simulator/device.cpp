@@ -3,6 +3,7 @@
 #include <weft/backends/simulator/device.h>
 #include <weft/backends/simulator/ptx/parse.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/suggestion.h>
 #include <weft/scheduler/target.h>
 
 #include <algorithm>
@@ -193,8 +194,10 @@ class SimulatedFunction final : public FunctionInterface {
     const auto& required = code_.function->required_threads;
     for (std::size_t axis = 0; axis < 3 && required[0] != 0; ++axis) {
       if (static_cast<unsigned>(std::max(required[axis], 1)) != shape.block[axis])
-        throw UserError(
-            {"launching '" + name_ + "'", {}, "a block of another shape", ".reqntid of the kernel"});
+        throw UserError({"launching '" + name_ + "'",
+                         {},
+                         fmt::format("a block of {}", fmt::join(shape.block, " x ")),
+                         fmt::format("one of {}, which its PTX requires", fmt::join(required, " x "))});
     }
     if (arguments.size() != code_.parameters.size())
       throw UserError({"launching '" + name_ + "'",
@@ -221,26 +224,37 @@ class SimulatedModule final : public ModuleInterface {
   std::shared_ptr<FunctionInterface> function(const std::string& name) const override {
     const ptx::Function* found = image_->module.find(name);
     if (found == nullptr || !found->is_entry) {
-      throw UserError({"finding a kernel in a module",
-                       {},
-                       "no '" + name + "'",
-                       "the name of an entry of the loaded image"});
+      throw UserError({"finding a kernel in a module", {}, "no '" + name + "'", names_of_entries(name)});
     }
     return std::make_shared<SimulatedFunction>(image_, *found);
   }
   std::pair<std::uint64_t, std::size_t> variable(const std::string& name) const override {
     const auto found = image_->addresses.find(name);
     if (found == image_->addresses.end()) {
-      throw UserError({"finding a variable in a module",
-                       {},
-                       "no '" + name + "'",
-                       "the name of a global or constant variable of the loaded image"});
+      throw UserError({"finding a variable in a module", {}, "no '" + name + "'", names_of_variables(name)});
     }
     return {found->second, image_->sizes.at(name)};
   }
   const std::string& log() const override { return log_; }
 
  private:
+  static std::string listed(const std::vector<std::string_view>& names, const std::string& asked) {
+    return names.empty() ? "none: the loaded image has none"
+                         : fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(asked, names));
+  }
+  std::string names_of_entries(const std::string& asked) const {
+    std::vector<std::string_view> names;
+    for (const ptx::Function& function : image_->module.functions) {
+      if (function.is_entry) names.push_back(function.name);
+    }
+    return listed(names, asked);
+  }
+  std::string names_of_variables(const std::string& asked) const {
+    std::vector<std::string_view> names;
+    for (const auto& [name, address] : image_->addresses) names.push_back(name);
+    return listed(names, asked);
+  }
+
   std::shared_ptr<const Image> image_;
   std::string log_;
 };
@@ -251,22 +265,27 @@ std::shared_ptr<ModuleInterface> SimulatedDevice::load(std::string_view image) {
   return std::make_shared<SimulatedModule>(std::make_shared<const Image>(shared_from_this(), image));
 }
 
-SimulatedDevice& simulated(const Device& device) {
-  auto* found = dynamic_cast<SimulatedDevice*>(&device.implementation());
-  if (found == nullptr)
-    throw UserError(
-        {"asking the simulator", {}, "the device " + device.name(), "a simulated device such as sim:sm_90a"});
-  return *found;
+SimulatedDevice& simulated(const Device& device,
+                           std::source_location place = std::source_location::current()) {
+  return user_call(place, [&]() -> SimulatedDevice& {
+    auto* found = dynamic_cast<SimulatedDevice*>(&device.implementation(place));
+    if (found == nullptr)
+      throw UserError({"asking the simulator",
+                       {},
+                       "the device " + device.name(),
+                       "a simulated device such as Device::simulator(\"sm_90a\")"});
+    return *found;
+  });
 }
 
 }  // namespace
 
-DeviceOptions& options(const Device& device) {
-  return simulated(device).options();
+DeviceOptions& options(const Device& device, std::source_location place) {
+  return simulated(device, place).options();
 }
 
-const LaunchReport& last_report(const Device& device) {
-  return simulated(device).report();
+const LaunchReport& last_report(const Device& device, std::source_location place) {
+  return simulated(device, place).report();
 }
 
 void name_buffer(const Device& device, std::uint64_t address, const std::string& name) {
@@ -278,26 +297,28 @@ void set_origins(const Device& device, const std::string& kernel,
   simulated(device).origins()[kernel] = std::move(origins);
 }
 
-const TimeEstimate& last_estimate(const Device& device) {
-  return simulated(device).estimate();
+const TimeEstimate& last_estimate(const Device& device, std::source_location place) {
+  return simulated(device, place).estimate();
 }
 
-Device make_device(std::string_view architecture, const DeviceOptions& options) {
-  const Target& target = target_named(architecture);
-  if (!target.is_gpu())
-    throw UserError(
-        {"choosing a simulated device", {}, std::string(architecture), "a GPU target such as sm_90a"});
-  auto device = std::make_shared<SimulatedDevice>(target);
-  device->options() = options;
-  return Device(std::move(device));
+Device make_device(std::string_view architecture, const DeviceOptions& options, std::source_location place) {
+  return user_call(place, [&] {
+    const Target& target = target_named(architecture);
+    if (!target.is_gpu())
+      throw UserError(
+          {"choosing a simulated device", {}, std::string(architecture), "a GPU target such as sm_90a"});
+    auto device = std::make_shared<SimulatedDevice>(target);
+    device->options() = options;
+    return Device(std::move(device));
+  });
 }
 
 }  // namespace weft::simulator
 
 namespace weft {
 
-Device Device::simulator(std::string_view architecture) {
-  return simulator::make_device(architecture);
+Device Device::simulator(std::string_view architecture, std::source_location place) {
+  return simulator::make_device(architecture, {}, place);
 }
 
 }  // namespace weft

@@ -7,6 +7,7 @@
 #include <weft/backends/simulator/timing/model.h>
 
 #include <memory>
+#include <source_location>
 #include <string_view>
 
 namespace weft::simulator {
@@ -21,10 +22,12 @@ struct DeviceOptions {
 };
 
 /// Options of a simulated device, to be changed between launches. UserError for another kind of device.
-DeviceOptions& options(const Device& device);
-const LaunchReport& last_report(const Device& device);
+DeviceOptions& options(const Device& device, std::source_location place = std::source_location::current());
+const LaunchReport& last_report(const Device& device,
+                                std::source_location place = std::source_location::current());
 /// How long the last launch would take; all zero where it was not timed.
-const TimeEstimate& last_estimate(const Device& device);
+const TimeEstimate& last_estimate(const Device& device,
+                                  std::source_location place = std::source_location::current());
 
 /// What reports call a buffer of global memory, and where a kernel's buffers come from: by the buffer's name
 /// in the PTX or here, the text of the step that made it.
@@ -32,6 +35,7 @@ void name_buffer(const Device& device, std::uint64_t address, const std::string&
 void set_origins(const Device& device, const std::string& kernel, std::map<std::string, std::string> origins);
 
 /// A simulated device of its own, with its own memory. `architecture` as Device::simulator.
-Device make_device(std::string_view architecture, const DeviceOptions& options = {});
+Device make_device(std::string_view architecture, const DeviceOptions& options = {},
+                   std::source_location place = std::source_location::current());
 
 }  // namespace weft::simulator

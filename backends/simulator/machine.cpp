@@ -5,6 +5,7 @@
 #include <weft/dsl/errors.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::simulator {
 namespace {
@@ -344,7 +345,9 @@ void Machine::step(Warp& warp, const Operation& operation) {
     if (operand[i] == no_row) continue;
     Mask& written = warp.written_[operand[i]];
     written = (written & ~warp.active_) | defined;
+    if (warp.has_undefined_elements_) written &= ~warp.undefined_elements_[i];
   }
+  if (std::exchange(warp.has_undefined_elements_, false)) warp.undefined_elements_.fill(0);
 }
 
 void Machine::run_warp(Warp& warp, std::uint64_t quantum) {

@@ -251,6 +251,9 @@ class Warp {
   };
   void perform(Queue queue, Group& group);
   void run_work(const Work& work, AgentKind kind, std::uint32_t clock, std::shared_ptr<const View> view);
+  /// Notes the elements of a lane's vector that nobody wrote; false when that is every one of them.
+  bool note_undefined_elements(const Operation& operation, const Region& region, std::size_t offset,
+                               std::uint32_t bytes, std::size_t lane);
   void check_race(const Operation& operation, Region& region, std::size_t offset, std::size_t bytes,
                   Access access, Epoch epoch, const View& view, bool is_asynchronous, int lane);
   Finding finding(const Operation& operation, std::string_view kind, std::string text, int lane) const;
@@ -270,6 +273,10 @@ class Warp {
   std::vector<std::uint16_t> in_flight_;  ///< by row: pieces of work that own it
   std::size_t rows_in_flight_ = 0;
   bool lent_registers_ = false;  ///< the current operation's results come later
+  /// Of a vector that the current operation loads: the lanes, by element, whose part nobody wrote, while
+  /// other parts were. Compilers load whole vectors where a tile ends inside of one, and use the tile's part.
+  std::array<Mask, 8> undefined_elements_{};
+  bool has_undefined_elements_ = false;
   View view_;
   View heard_;
   std::shared_ptr<const View> snapshot_;

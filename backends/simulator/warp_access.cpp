@@ -120,6 +120,21 @@ void Warp::check_race(const Operation& operation, Region& region, std::size_t of
   }
 }
 
+bool Warp::note_undefined_elements(const Operation& operation, const Region& region, std::size_t offset,
+                                   std::uint32_t bytes, std::size_t lane) {
+  const std::size_t elements = operation.elements;
+  if (elements < 2 || elements > undefined_elements_.size() || operation.results != elements) return false;
+  const std::size_t width = bytes / elements;
+  std::array<bool, std::tuple_size_v<decltype(undefined_elements_)>> missing{};
+  for (std::size_t element = 0; element < elements; ++element)
+    missing[element] = region.first_unwritten(offset + element * width, width) != width;
+  if (std::ranges::count(missing, true) == static_cast<std::ptrdiff_t>(elements)) return false;
+  for (std::size_t element = 0; element < elements; ++element)
+    undefined_elements_[element] |= Mask{missing[element]} << lane;
+  has_undefined_elements_ = true;
+  return true;
+}
+
 Pointers Warp::reach(const Operation& operation, ptx::Space space, const std::uint64_t* addresses, Mask mask,
                      std::uint32_t bytes, Access access) {
   Pointers pointers{};
@@ -177,9 +192,13 @@ Pointers Warp::reach(const Operation& operation, ptx::Space space, const std::ui
     if (access == Access::write) {
       region->mark_written(offset, bytes);
     } else if (region->first_unwritten(offset, bytes) != bytes) {
-      report_access(operation, "unwritten memory", fmt::format("{} bytes that nobody wrote", bytes), region,
-                    address, static_cast<int>(lane));
-      region->mark_written(offset, bytes);
+      if (access == Access::read && note_undefined_elements(operation, *region, offset, bytes, lane)) {
+        last_read = ~std::uint64_t{0};  // the next lane's elements are undefined too
+      } else {
+        report_access(operation, "unwritten memory", fmt::format("{} bytes that nobody wrote", bytes), region,
+                      address, static_cast<int>(lane));
+        region->mark_written(offset, bytes);
+      }
     }
     if (region->is_checked && !region->is_read_only)
       check_race(operation, *region, offset, bytes, access, now, view_, false, static_cast<int>(lane));

@@ -2,6 +2,7 @@
 #include <weft/formats/array.h>
 #include <weft/formats/io/bytes.h>
 #include <weft/formats/io/choose.h>
+#include <weft/formats/suggestion.h>
 
 namespace weft::io {
 namespace {
@@ -25,21 +26,25 @@ std::size_t choose(std::span<const Candidate> candidates, const std::string& nam
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (candidates[i].name == name) return i;
     }
-    refuse(origin, {}, "no tensor named " + in_quotes(name), "one of the tensors: " + list_of(candidates));
+    std::vector<std::string_view> names;
+    for (const Candidate& candidate : candidates) names.push_back(candidate.name);
+    refuse(origin, {}, "no tensor named " + in_quotes(name) + did_you_mean(name, names),
+           "one of the tensors: " + list_of(candidates));
   }
-  std::size_t matching = 0;
+  std::vector<Candidate> matching;
   std::size_t last = 0;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (wanted == Wanted::any_array || candidates[i].shape.size() >= 2) {
-      ++matching;
+      matching.push_back(candidates[i]);
       last = i;
     }
   }
-  if (matching == 1) return last;
-  refuse(origin, {},
-         fmt::format("{} tensors{}, and none was named", matching,
-                     wanted == Wanted::weight ? " of two or more dimensions" : ""),
-         "the name of one of the tensors: " + list_of(candidates));
+  if (matching.size() == 1) return last;
+  refuse(
+      origin, {},
+      fmt::format("{} tensors{}, and none was named", matching.size(),
+                  wanted == Wanted::weight ? " of two or more dimensions" : ""),
+      "the name of one (ReadOptions.tensor, --tensor): " + list_of(matching.empty() ? candidates : matching));
 }
 
 }  // namespace weft::io

@@ -5,6 +5,7 @@
 #include <unistd.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/io/file.h>
+#include <weft/formats/suggestion.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +16,18 @@
 
 namespace weft::io {
 namespace {
+
+/// "; did you mean weights.npy?", of the files beside the one that is not there.
+std::string nearest_in_folder(const std::filesystem::path& path) {
+  constexpr std::size_t most = 10'000;
+  std::vector<std::string> names;
+  std::error_code ignored;
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  for (std::filesystem::directory_iterator entry(folder, ignored), end; entry != end && names.size() < most;
+       entry.increment(ignored))
+    names.push_back(entry->path().filename().string());
+  return did_you_mean(path.filename().string(), std::vector<std::string_view>(names.begin(), names.end()));
+}
 
 [[noreturn]] void fail(const std::string& doing, const std::string& path, int error) {
   throw RuntimeError(fmt::format("cannot {} {}: {}", doing, path, std::strerror(error)));
@@ -78,10 +91,11 @@ void write_in_place(const std::string& path, std::span<const Bytes> pieces) {
 File::File(const std::string& path) {
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.number() < 0) {
-    if (errno == ENOENT || errno == ENOTDIR) {
-      throw UserError({"cannot read " + path, {}, "no such file", "the path of a file"});
-    }
-    fail("read", path, errno);
+    const bool is_missing = errno == ENOENT || errno == ENOTDIR;
+    throw UserError({"cannot read " + path,
+                     {},
+                     is_missing ? "no such file" + nearest_in_folder(path) : std::strerror(errno),
+                     "the path of a file that can be read"});
   }
   struct stat status{};
   if (::fstat(file.number(), &status) != 0) fail("read", path, errno);

@@ -12,7 +12,7 @@ namespace weft::io {
 /// The content of a file, mapped into memory where the file allows it and read otherwise (a pipe).
 class File {
  public:
-  /// UserError when there is no such file or it is a folder; RuntimeError when the system refuses to read it.
+  /// UserError when it cannot be opened or is a folder; RuntimeError when the system fails to read it.
   explicit File(const std::string& path);
   ~File();
   File(File&& other) noexcept;

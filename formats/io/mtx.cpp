@@ -249,7 +249,8 @@ bool looks_like_mtx(Bytes bytes) {
 
 namespace weft {
 
-void write_mtx(const std::string& path, const WeightMatrix& weights) {
+void write_mtx(const std::string& path, const WeightMatrix& weights, std::source_location place) {
+  weights.check(place);
   const DType dtype = weights.values.dtype();
   const bool real = is_float(dtype);
   const bool wide = dtype == DType::u64;
@@ -273,7 +274,7 @@ void write_mtx(const std::string& path, const WeightMatrix& weights) {
     }
   }
   const io::Bytes piece = std::as_bytes(std::span(text.data(), text.size()));
-  io::write_file(path, std::span(&piece, 1));
+  user_call(place, [&] { io::write_file(path, std::span(&piece, 1)); });
 }
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 
 #include <weft/formats/io/bytes.h>
 
+#include <source_location>
 #include <string>
 
 namespace weft::io {
@@ -22,6 +23,7 @@ namespace weft {
 /// Writes the stored entries as "coordinate general", real, integer or pattern, such that reading them back
 /// gives the same numbers. A weight of more than two dimensions is written as its matrix. Errors as
 /// write_file.
-void write_mtx(const std::string& path, const WeightMatrix& weights);
+void write_mtx(const std::string& path, const WeightMatrix& weights,
+               std::source_location place = std::source_location::current());
 
 }  // namespace weft

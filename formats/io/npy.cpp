@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/dsl/errors.h>
 #include <weft/formats/io/file.h>
 #include <weft/formats/io/npy.h>
 
@@ -104,7 +105,7 @@ std::string header_of(const Array& array) {
 
 }  // namespace
 
-void write_npy(const std::string& path, const Array& array) {
+void write_npy(const std::string& path, const Array& array, std::source_location place) {
   const std::string dictionary = header_of(array);
   std::string header("\x93NUMPY\x01\x00", 8);
   header += static_cast<char>(dictionary.size() & 0xFF);
@@ -112,7 +113,7 @@ void write_npy(const std::string& path, const Array& array) {
   header += dictionary;
   const std::array pieces{io::Bytes(std::as_bytes(std::span(header))),
                           io::Bytes(array.data(), array.bytes())};
-  io::write_file(path, pieces);
+  user_call(place, [&] { io::write_file(path, pieces); });
 }
 
 }  // namespace weft

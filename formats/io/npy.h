@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,6 +51,7 @@ namespace weft {
 
 /// Writes version 1, row-major, little-endian. bf16, which NumPy does not know, is written as raw `|V2`.
 /// Errors as write_file.
-void write_npy(const std::string& path, const Array& array);
+void write_npy(const std::string& path, const Array& array,
+               std::source_location place = std::source_location::current());
 
 }  // namespace weft

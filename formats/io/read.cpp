@@ -147,19 +147,29 @@ const FileFormat& file_format_of(std::span<const std::byte> bytes, const std::st
   io::refuse(path, "byte 0", "neither a known extension nor a known beginning", "one of" + list_of_formats());
 }
 
-WeightMatrix read(const std::string& path, const ReadOptions& options) {
-  const io::File file(path);
-  return file_format_of(file.bytes(), path).read(file.bytes(), path, options);
+WeightMatrix read(const std::string& path, const ReadOptions& options, std::source_location place) {
+  return user_call(place, [&] {
+    const io::File file(path);
+    WeightMatrix weights = file_format_of(file.bytes(), path).read(file.bytes(), path, options);
+    if (options.row_dimensions == 1) return weights;
+    return with_row_dimensions(std::move(weights), options.row_dimensions);
+  });
 }
 
-Array read_array(const std::string& path, const std::string& tensor, std::optional<DType> reinterpret_as) {
-  const io::File file(path);
-  const FileFormat& format = file_format_of(file.bytes(), path);
-  if (format.read_array == nullptr) {
-    io::refuse(path, {}, "a " + std::string(format.name) + " file, which holds no dense array",
-               ".npy, .npz or .safetensors");
-  }
-  return format.read_array(file.bytes(), path, {tensor, reinterpret_as});
+Array read_array(const std::string& path, const std::string& tensor, std::optional<DType> reinterpret_as,
+                 std::source_location place) {
+  return user_call(place, [&] {
+    const io::File file(path);
+    const FileFormat& format = file_format_of(file.bytes(), path);
+    if (format.read_array == nullptr) {
+      io::refuse(path, {}, "a " + std::string(format.name) + " file, which holds no dense array",
+                 ".npy, .npz or .safetensors");
+    }
+    ReadOptions options;
+    options.tensor = tensor;
+    options.reinterpret_as = reinterpret_as;
+    return format.read_array(file.bytes(), path, options);
+  });
 }
 
 }  // namespace weft

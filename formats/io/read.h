@@ -8,7 +8,9 @@
 #include <weft/formats/weight_matrix.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,22 +21,28 @@ namespace weft {
 struct ReadOptions {
   /// Which tensor of a .safetensors or .npz file. Without a name the only one of two or more dimensions is
   /// taken.
-  std::string tensor;
+  std::string tensor = {};
   /// For element types that a format cannot name, such as bf16 in .npy and .npz: the bits of integers or raw
   /// bytes of the same width are seen as this type. Formats of text have no such bits and refuse it.
-  std::optional<DType> reinterpret_as;
+  std::optional<DType> reinterpret_as = {};
+  /// How many of the first dimensions are the rows, the others being the columns: as many as the sparse
+  /// operand has indices that are not summed over. 1 for A(m, k) and for a filter F(f, c, r, s), 2 for
+  /// A(g, m, k).
+  std::int64_t row_dimensions = 1;
 };
 
 /// Reads one pruned weight. UserError that names the file and the byte, line or tensor when the content is
 /// not what its format demands, when it holds NaN or infinity, when the tensor is not there or more than one
-/// could be meant, and for pickles (with the way to convert them). RuntimeError when the system cannot read
-/// the file.
-WeightMatrix read(const std::string& path, const ReadOptions& options = {});
+/// could be meant, for row_dimensions that the weight does not have, and for pickles (with the way to convert
+/// them). RuntimeError when the system cannot read the file.
+WeightMatrix read(const std::string& path, const ReadOptions& options = {},
+                  std::source_location place = std::source_location::current());
 
 /// Reads one dense array (.npy, .npz, .safetensors): an operand, a bias. NaN and infinity are kept. Without a
 /// name the only tensor is taken. Errors as read.
 Array read_array(const std::string& path, const std::string& tensor = {},
-                 std::optional<DType> reinterpret_as = std::nullopt);
+                 std::optional<DType> reinterpret_as = std::nullopt,
+                 std::source_location place = std::source_location::current());
 
 /// One row of the list of file formats. A new format is one file, and one line in the list in read.cpp.
 struct FileFormat {

@@ -117,36 +117,38 @@ void check_names(const std::string& path, const std::vector<std::pair<std::strin
 }  // namespace
 
 void write_safetensors(const std::string& path, const std::vector<std::pair<std::string, Array>>& tensors,
-                       const std::map<std::string, std::string>& metadata) {
-  check_names(path, tensors);
-  std::vector<const std::pair<std::string, Array>*> order;
-  for (const auto& tensor : tensors) order.push_back(&tensor);
-  std::sort(order.begin(), order.end(), [](auto* a, auto* b) {
-    const std::size_t first = size_of(a->second.dtype());
-    const std::size_t second = size_of(b->second.dtype());
-    return first != second ? first > second : a->first < b->first;
+                       const std::map<std::string, std::string>& metadata, std::source_location place) {
+  user_call(place, [&] {
+    check_names(path, tensors);
+    std::vector<const std::pair<std::string, Array>*> order;
+    for (const auto& tensor : tensors) order.push_back(&tensor);
+    std::sort(order.begin(), order.end(), [](auto* a, auto* b) {
+      const std::size_t first = size_of(a->second.dtype());
+      const std::size_t second = size_of(b->second.dtype());
+      return first != second ? first > second : a->first < b->first;
+    });
+    nlohmann::ordered_json header = nlohmann::ordered_json::object();
+    if (!metadata.empty()) header["__metadata__"] = metadata;
+    std::size_t end = 0;
+    for (const auto* tensor : order) {
+      const auto& [name, array] = *tensor;
+      header[name] = {{"dtype", name_in_file(array.dtype())},
+                      {"shape", array.shape()},
+                      {"data_offsets", {end, end + array.bytes()}}};
+      end += array.bytes();
+    }
+    std::string text;
+    try {
+      text = header.dump();
+    } catch (const nlohmann::json::type_error&) {
+      throw UserError({"cannot write " + path, {}, "a name or metadata that is not UTF-8", "UTF-8 text"});
+    }
+    text.append((8 - text.size() % 8) % 8, ' ');
+    const std::uint64_t length = text.size();
+    std::vector<io::Bytes> pieces{std::as_bytes(std::span(&length, 1)), std::as_bytes(std::span(text))};
+    for (const auto* tensor : order) pieces.emplace_back(tensor->second.data(), tensor->second.bytes());
+    io::write_file(path, pieces);
   });
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
-  if (!metadata.empty()) header["__metadata__"] = metadata;
-  std::size_t end = 0;
-  for (const auto* tensor : order) {
-    const auto& [name, array] = *tensor;
-    header[name] = {{"dtype", name_in_file(array.dtype())},
-                    {"shape", array.shape()},
-                    {"data_offsets", {end, end + array.bytes()}}};
-    end += array.bytes();
-  }
-  std::string text;
-  try {
-    text = header.dump();
-  } catch (const nlohmann::json::type_error&) {
-    throw UserError({"cannot write " + path, {}, "a name or metadata that is not UTF-8", "UTF-8 text"});
-  }
-  text.append((8 - text.size() % 8) % 8, ' ');
-  const std::uint64_t length = text.size();
-  std::vector<io::Bytes> pieces{std::as_bytes(std::span(&length, 1)), std::as_bytes(std::span(text))};
-  for (const auto* tensor : order) pieces.emplace_back(tensor->second.data(), tensor->second.bytes());
-  io::write_file(path, pieces);
 }
 
 }  // namespace weft

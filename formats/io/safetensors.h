@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <utility>
@@ -50,6 +51,7 @@ namespace weft {
 /// uses: wide elements first, then by name. UserError for a name twice, "__metadata__", or text that is not
 /// UTF-8; otherwise errors as write_file.
 void write_safetensors(const std::string& path, const std::vector<std::pair<std::string, Array>>& tensors,
-                       const std::map<std::string, std::string>& metadata = {});
+                       const std::map<std::string, std::string>& metadata = {},
+                       std::source_location place = std::source_location::current());
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/named/common.h>
 #include <weft/formats/sliced_ell.h>
+#include <weft/formats/suggestion.h>
 
 #include <algorithm>
 #include <bit>
@@ -15,7 +16,8 @@ void check_parameters(const Format& format, std::initializer_list<std::string_vi
     if (std::find(known.begin(), known.end(), parameter) != known.end()) continue;
     throw UserError({"a format has a parameter that it does not know", format.text(), parameter,
                      known.size() == 0 ? format.name + " without parameters"
-                                       : fmt::format("{}", fmt::join(known, ", "))});
+                                       : fmt::format("{}{}", fmt::join(known, ", "),
+                                                     did_you_mean(parameter, {known.begin(), known.end()}))});
   }
 }
 
@@ -57,8 +59,8 @@ RowLayout::RowLayout(const WeightMatrix& weights, const Format& format) : given_
                      std::to_string(parameter("order", 0)), "given, length, dealt or similar"});
   }
   if (rows < 1) {
-    throw UserError({"blocks of rows have too few", format.text(), std::to_string(rows),
-                     "rows = the rows of a block, at least 1"});
+    throw UserError({"blocks of rows have too few rows", format.text(), fmt::format("rows={}", rows),
+                     "the rows of a block, at least 1"});
   }
   if (order == RowOrder::given) return;
   order_ = row_order(weights, order, rows);

@@ -106,7 +106,8 @@ class Packer {
     throw UserError(
         {fmt::format("row {} has {} non-zeros in columns {}-{}, at most {} allowed", row, entries.size(),
                      first, std::min(first + of_quad_, weights_.columns) - 1, kept_of_quad),
-         weights_.origin, "entries in columns " + columns, "weights pruned so, as weft prune does"});
+         weights_.origin, "entries in columns " + columns,
+         "weights pruned so: pruned(weights, choose_weights(weights, format, {})), or weft prune"});
   }
 
   const WeightMatrix& weights_;

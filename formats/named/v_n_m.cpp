@@ -67,7 +67,7 @@ class KeptColumns {
         {fmt::format("rows {}-{} keep {} columns in columns {}-{}, at most {}", first, end - 1, kept, column,
                      std::min(column + of_block_, weights_.columns) - 1, slots_of_quad),
          weights_.origin, fmt::format("{} columns with an entry", kept),
-         "weights pruned so, as weft prune does"});
+         "weights pruned so: pruned(weights, choose_weights(weights, format, {})), or weft prune"});
   }
 
   const WeightMatrix& weights_;

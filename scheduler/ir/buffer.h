@@ -38,6 +38,8 @@ struct Buffer {
   /// Of a workspace: blocks of one launch hand values to one another in it. What they add to it is added
   /// atomically. It is zero before the first launch, and what has to be zero is zero again after each.
   bool between_blocks = false;
+  /// Of an output: what is stored to it leaves the caches first, before what is read again.
+  bool streams = false;
 };
 
 using BufferRef = std::shared_ptr<const Buffer>;

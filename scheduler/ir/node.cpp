@@ -1,7 +1,10 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/fold.h>
 #include <weft/scheduler/ir/node.h>
+#include <weft/scheduler/ir/program.h>
 #include <weft/scheduler/ir/visit.h>
+
+#include <algorithm>
 
 namespace weft::ir {
 namespace {
@@ -211,6 +214,10 @@ Expr swizzled(const Buffer& buffer, const Expr& offset) {
   const std::int64_t chunk = chunk_of(buffer);
   const Expr line = offset / (chunks_of_line * chunk);
   return exclusive_or(offset, line % (std::int64_t{1} << buffer.swizzle) * chunk);
+}
+
+bool streams_results(const Program& program) {
+  return std::ranges::any_of(program.buffers, [](const BufferRef& buffer) { return buffer->streams; });
 }
 
 }  // namespace weft::ir

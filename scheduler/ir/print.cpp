@@ -311,7 +311,7 @@ std::string print(const Program& program, const std::string& marked) {
                                 program.cluster->loop, fmt::join(program.cluster->arrays, ", ")));
   if (program.resident_blocks > 0)
     printer.line(1, fmt::format("resident: {} blocks a multiprocessor", program.resident_blocks));
-  if (program.streams_results) printer.line(1, "results stream");
+  if (streams_results(program)) printer.line(1, "results stream");
   printer.print(program.body, 1);
   return printer.take();
 }

@@ -51,12 +51,13 @@ struct Program {
   /// Blocks that a multiprocessor is to hold at a time, among which its registers are shared out; 0: the
   /// assembler chooses.
   std::int64_t resident_blocks = 0;
-  /// Outputs leave the caches first, before what is read again.
-  bool streams_results = false;
   /// Width of index arithmetic in generated code. With 32, a launch whose buffers hold 2^31 elements or more
   /// is refused.
   int index_bits = 32;
   Stmt body;
 };
+
+/// Whether stores to one of the program's arguments stream (Buffer::streams).
+bool streams_results(const Program& program);
 
 }  // namespace weft::ir

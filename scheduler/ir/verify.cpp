@@ -54,19 +54,10 @@ class Verifier {
     require(buffers_.insert(buffer.get()).second, "buffer {} is declared twice", buffer->name);
     require(names_.insert(buffer->name).second, "two buffers are called {}", buffer->name);
     require(buffer->strides.size() == buffer->shape.size(), "buffer {} lacks a stride", buffer->name);
-    require(buffer->swizzle == 0 || (buffer->swizzle > 0 && buffer->swizzle <= 3 &&
-                                     buffer->scope != Scope::registers && has_whole_lines(*buffer)),
+    require(buffer->swizzle == 0 ||
+                (buffer->swizzle > 0 && buffer->swizzle <= 3 && buffer->scope != Scope::registers &&
+                 holds_whole_lines(*buffer, buffer->swizzle)),
             "buffer {} cannot be swizzled", buffer->name);
-  }
-
-  /// A swizzle moves chunks inside groups of lines. Extents that are known at launch fill some, whatever they
-  /// are, where the known ones do.
-  static bool has_whole_lines(const Buffer& buffer) {
-    auto bytes = static_cast<std::int64_t>(size_of(buffer.dtype));
-    for (const Expr& extent : buffer.shape) {
-      if (const std::int64_t* number = integer_value(extent)) bytes *= *number;
-    }
-    return bytes % (std::int64_t{128} << buffer.swizzle) == 0;
   }
 
   void check(const Expr& root) {
@@ -229,6 +220,14 @@ class Verifier {
 };
 
 }  // namespace
+
+bool holds_whole_lines(const Buffer& buffer, int swizzle) {
+  auto bytes = static_cast<std::int64_t>(size_of(buffer.dtype));
+  for (const Expr& extent : buffer.shape) {
+    if (const std::int64_t* number = integer_value(extent)) bytes *= *number;
+  }
+  return bytes % (std::int64_t{128} << swizzle) == 0;
+}
 
 void verify(const Program& program) {
   Verifier{program}(program.body);

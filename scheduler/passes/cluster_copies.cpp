@@ -26,11 +26,14 @@ std::optional<Reason> check_loop(const ir::Program& program, const Target& targe
     if (found != nullptr && found->name == name) loop = found;
   });
   if (loop == nullptr || !ir::is_block(loop->kind))
-    return Reason{3, name + " is not bound to blocks", "block_x, block_y or block_z", name};
+    return Reason{3, name + " is not bound to blocks",
+                  fmt::format("block_x, block_y or block_z: .bind({}, block_x) first", name), name};
   const std::int64_t* extent = ir::integer_value(loop->extent);
   if (extent == nullptr || *extent < 2 || *extent > target.cluster_blocks)
     return Reason{3, fmt::format("{} has {} iterations", name, ir::print(loop->extent)),
-                  fmt::format("2 to {}, the blocks of a cluster", target.cluster_blocks), name};
+                  fmt::format("2 to {}, the blocks of a cluster: .split({} = 2), and the blocks of {}.inner",
+                              target.cluster_blocks, name, name),
+                  name};
   return std::nullopt;
 }
 

@@ -2,6 +2,7 @@
 #include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/gather.h>
+#include <weft/scheduler/passes/own_variables.h>
 
 #include <algorithm>
 #include <optional>
@@ -184,7 +185,7 @@ class Gather {
     std::int64_t total = 1;
     for (std::size_t i = 0; i < copy_.extents.size(); ++i) total *= extent(i);
     total /= length_;
-    const Expr thread = ir::variable("thread_index");
+    const Expr thread = thread_number();
     const std::string round = name_ + ".round";
     const auto runs_at = [&](const Expr& number) { return move(place_of(number)); };
     const std::int64_t rounds = total / threads_;
@@ -199,7 +200,7 @@ class Gather {
     if (left > 0)
       body = ir::block(
           {body, ir::if_then(thread < ir::integer(left), runs_at(ir::integer(rounds * threads_) + thread))});
-    body = ir::let("thread_index", ir::call("thread", DType::i64, {}), body);
+    body = ir::let(thread_name, ir::call("thread", DType::i64, {}), body);
     return copy_.asynchronous ? body : ir::block({ir::barrier(), body, ir::barrier()});
   }
 

@@ -72,17 +72,24 @@ void require_cluster(const ir::Program& program, const Target& target) {
        program.name, refused->found, refused->accepted});
 }
 
-/// Generated code indexes with 32 bits unless a buffer is known to be too large for that.
+/// Generated code indexes with 32 bits unless places of a buffer are known to need more, or the program knows
+/// of others that do.
 int index_bits_of(const ir::Program& program) {
+  const auto is_far = [](const ir::Expr& place) {
+    const std::int64_t* value = ir::integer_value(place);
+    return value != nullptr && *value >= INT32_MAX;
+  };
   for (const auto* list : {&program.buffers, &program.workspaces}) {
     for (const ir::BufferRef& buffer : *list) {
-      ir::Expr size = 1;
-      for (const ir::Expr& extent : buffer->shape) size = size * extent;
-      const std::int64_t* value = ir::integer_value(size);
-      if (value != nullptr && *value > INT32_MAX) return 64;
+      ir::Expr last = 0;
+      for (std::size_t i = 0; i < buffer->shape.size(); ++i) {
+        if (is_far(buffer->strides[i])) return 64;
+        last = last + (buffer->shape[i] - ir::Expr(1)) * buffer->strides[i];
+      }
+      if (is_far(last)) return 64;
     }
   }
-  return 32;
+  return program.index_bits;
 }
 
 void require_constant_arrays(const ir::Program& program) {
@@ -100,7 +107,8 @@ void require_constant_arrays(const ir::Program& program) {
 
 }  // namespace
 
-ThreadProgram lower(const ir::Program& program, const Target& target, const PassObserver& observer) {
+ThreadProgram lower(const ir::Program& program, const Target& target, const PassObserver& observer,
+                    Arrivals arrivals) {
   require_no_knobs(program);
   if (target.is_gpu()) require_feasible(program, target);
   ThreadProgram result;
@@ -111,7 +119,7 @@ ThreadProgram lower(const ir::Program& program, const Target& target, const Pass
     require_roles(program, threads, target);
     if (program.cluster) require_cluster(program, target);
     pipeline.run("specialize_warps",
-                 [&](ir::Program p) { return passes::specialize_warps(std::move(p), threads); });
+                 [&](ir::Program p) { return passes::specialize_warps(std::move(p), threads, arrivals); });
   }
   if (target.is_gpu()) pipeline.run("run_copies_ahead", passes::run_copies_ahead);
   if (target.is_gpu()) {

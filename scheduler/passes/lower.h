@@ -5,6 +5,7 @@
 #include <weft/scheduler/target.h>
 
 #include <array>
+#include <cstdint>
 #include <functional>
 #include <string_view>
 
@@ -37,11 +38,16 @@ struct ThreadProgram {
   Launch launch;
 };
 
+/// Who tells producers that a warp has read a tile. One lane does for its warp; that every lane does costs
+/// time and has no other meaning, but it is an order that compute-sanitizer's racecheck follows.
+enum class Arrivals : std::uint8_t { of_warps, of_lanes };
+
 /// Called after every pass with its name and the program, for dumps.
 using PassObserver = std::function<void(std::string_view, const ir::Program&)>;
 
 /// UserError when the schedule left something that the target cannot run (a knob open, registers shared
 /// between threads, a register array of unknown size); InfeasibleError when it exceeds the target's limits.
-ThreadProgram lower(const ir::Program& program, const Target& target, const PassObserver& observer = {});
+ThreadProgram lower(const ir::Program& program, const Target& target, const PassObserver& observer = {},
+                    Arrivals arrivals = Arrivals::of_warps);
 
 }  // namespace weft

@@ -4,6 +4,7 @@
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/children.h>
 #include <weft/scheduler/passes/gather.h>
+#include <weft/scheduler/passes/own_variables.h>
 #include <weft/scheduler/passes/passes.h>
 #include <weft/scheduler/passes/ring.h>
 
@@ -259,7 +260,7 @@ class CopyLowering {
   /// distance. Loads of several rounds are under way together.
   Stmt by_planes(const ir::Copy& copy, const Runs& runs, const Planes& planes,
                  const std::string& name) const {
-    const Expr thread = ir::variable("thread_index");
+    const Expr thread = thread_number();
     const Expr slice = thread / ir::integer(planes.runs);
     std::vector<Stmt> parts;
     for (std::int64_t part = 0; part < planes.parts; ++part) {
@@ -313,7 +314,7 @@ class CopyLowering {
   /// Where the runs of a round begin. Rounds of whole rows differ in a constant alone.
   std::vector<Expr> place_of(const Runs& runs, const Expr& round) const {
     if (runs.extents.empty()) return {};
-    const Expr thread = ir::variable("thread_index");
+    const Expr thread = thread_number();
     const Expr& row = runs.extents.back();
     const std::int64_t* of_row = ir::integer_value(row);
     const bool whole_rows =
@@ -335,7 +336,7 @@ class CopyLowering {
     constexpr std::int64_t most_written_out = 16;
     Expr total = ir::integer(1);
     for (const Expr& extent : runs.extents) total = total * extent;
-    const Expr thread = ir::variable("thread_index");
+    const Expr thread = thread_number();
     const Expr round = ir::variable(name + ".round");
     ir::For rounds{name + ".round",      ir::integer(0), ir::ceil_divide(total, ir::integer(threads_)),
                    ir::LoopKind::serial, copy.step,      move(copy, runs, place_of(runs, round))};
@@ -357,7 +358,7 @@ class CopyLowering {
     const Runs runs = runs_of(copy, name);
     const auto planes = copy.asynchronous ? std::nullopt : planes_of(copy, runs);
     Stmt body = planes ? by_planes(copy, runs, *planes, name) : in_rounds(copy, runs, name);
-    body = ir::let("thread_index", ir::call("thread", DType::i64, {}), body);
+    body = ir::let(thread_name, ir::call("thread", DType::i64, {}), body);
     if (copy.asynchronous) return body;
     if (runs.started) body = ir::block({body, ir::commit_copies(), ir::wait_for_copies(0)});
     // The first barrier keeps a tile that slower threads still read from being overwritten.

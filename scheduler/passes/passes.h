@@ -21,7 +21,7 @@ ir::Program make_registers_private(ir::Program program);
 
 /// Where warps have roles: those beyond the first `consumers` threads start the copies of the program's ring,
 /// the others do the rest.
-ir::Program specialize_warps(ir::Program program, std::int64_t consumers);
+ir::Program specialize_warps(ir::Program program, std::int64_t consumers, Arrivals arrivals);
 /// Barriers of a role are waited at by its threads alone.
 ir::Program wait_within_roles(ir::Program program, std::int64_t consumers);
 

@@ -5,6 +5,7 @@
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/cluster_copies.h>
 #include <weft/scheduler/passes/gather.h>
+#include <weft/scheduler/passes/own_variables.h>
 #include <weft/scheduler/passes/producer_copies.h>
 
 #include <algorithm>
@@ -52,7 +53,7 @@ Expr for_any_number(const Expr& condition, const Expr& data) {
       e != nullptr && (e->op == ir::BinaryOperator::less || e->op == ir::BinaryOperator::less_equal);
   if (!compares || !uses_data(condition, data)) return condition;
   constexpr std::int64_t mark_of_padding = -1;
-  const std::string name = "number";
+  const std::string name = "data.number";
   const ir::Ranges ranges{{name, {data.as<ir::Load>()->buffer->non_negative ? 0 : mark_of_padding, {}}}};
   ir::Rewriter rewriter;
   rewriter.on_expr = [&](const Expr& each) { return ir::same(each, data) ? ir::variable(name) : each; };
@@ -175,13 +176,13 @@ ProducerCopies::Gathered ProducerCopies::gathered(const ir::Copy& copy) const {
 /// The row of the tile that the thread copies in that round.
 Expr ProducerCopies::row_of(const Gathered& gather, const Expr& round) const {
   const std::int64_t lanes = std::min(gather.runs, lanes_of_warp);
-  return ir::variable("producer") / number(lanes) * number(gather.rows) + round;
+  return producer_number() / number(lanes) * number(gather.rows) + round;
 }
 
 /// Lanes beyond the rows load one that another lane has loaded too.
 Expr ProducerCopies::number_of(const Gathered& gather, const Expr& iteration) const {
   const std::int64_t lanes = std::min(gather.runs, lanes_of_warp);
-  const Expr own = ir::variable("producer") % number(lanes) % number(gather.rows);
+  const Expr own = producer_number() % number(lanes) % number(gather.rows);
   return ir::substitute(gather.data,
                         {{gather.copy.coordinates.front(), row_of(gather, own)}, {loop_.name, iteration}});
 }
@@ -217,7 +218,7 @@ Stmt ProducerCopies::copy_rows(const Gathered& gather, const Expr& slot, const E
   Expr whole = ir::boolean(true);
   for (std::int64_t part = 0; part < gather.runs / lanes; ++part) {
     ir::Substitution place{{copy.coordinates.front(), row_of(gather, round)}};
-    Expr rest = ir::variable("producer") % number(lanes) + number(part * lanes);
+    Expr rest = producer_number() % number(lanes) + number(part * lanes);
     for (std::size_t i = copy.coordinates.size(); i-- > 1;) {
       const bool last = i + 1 == copy.coordinates.size();
       const std::int64_t extent = extent_of(copy.extents[i]) / (last ? gather.length : 1);
@@ -251,7 +252,7 @@ Stmt ProducerCopies::copy_rows(const Gathered& gather, const Expr& slot, const E
   if (gather.data.defined()) {
     // All of them before the first copy: lanes that ask one another wait behind copies.
     const std::string asked = copy.destination->name + ".asked";
-    const Expr lane = ir::variable("producer") % number(lanes_of_warp);
+    const Expr lane = producer_number() % number(lanes_of_warp);
     exchange = rounds(asked, ir::execute({"shuffle",
                                           {{gather.chosen, {ir::variable(asked)}, 1}},
                                           {{gather.loaded, {turn}, 1}},
@@ -291,7 +292,7 @@ Stmt ProducerCopies::of_iteration(const Expr& slot, const Expr& turn) const {
         ir::execute("mbarrier_expect", {ir::load(full_, {slot}), number(bulk_bytes_)})};
     for (const ir::Copy& copy : blocks_) announced.push_back(bulk(copy, slot));
     statements.push_back(
-        ir::if_then(ir::equal(ir::variable("producer"), number(0)), ir::block(std::move(announced))));
+        ir::if_then(ir::equal(producer_number(), number(0)), ir::block(std::move(announced))));
   }
   for (const Gathered& gather : gathers_) statements.push_back(copy_rows(gather, slot, turn));
   statements.push_back(ir::execute("mbarrier_arrive_copies", {ir::load(full_, {slot})}));
@@ -345,7 +346,7 @@ Stmt ProducerCopies::around(const Stmt& body) const {
       if (buffer != nullptr) result = ir::allocate(buffer, result);
     }
   }
-  return ir::let("producer", thread_, result);
+  return ir::let(producer_name, thread_, result);
 }
 
 }  // namespace weft::passes

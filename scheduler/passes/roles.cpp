@@ -97,7 +97,7 @@ std::optional<Reason> check_ring(const ir::Program& program) {
   if (loops.size() != 1)
     return Reason{2,
                   fmt::format("{} loops have copies that run ahead", loops.size()),
-                  "one: stage and stitch with depth = 2 or more at one loop",
+                  "one: .stage(…, shared, at = …, depth = 2) or .stitch with a depth at one loop first",
                   {}};
   Ring ring;
   ring_of(loops.front()->body, ring);

@@ -124,9 +124,10 @@ class Lists {
 /// was copied, and "empty" that the consumers have read it.
 class Roles {
  public:
-  Roles(const ir::Program& program, std::int64_t consumers)
+  Roles(const ir::Program& program, std::int64_t consumers, Arrivals arrivals)
       : program_(program),
         roles_(*program.roles),
+        arrivals_(arrivals),
         consumers_(consumers),
         producers_(roles_.producers * warp_size) {}
 
@@ -173,8 +174,7 @@ class Roles {
     std::vector<Stmt> inits;
     for (std::int64_t i = 0; i < ring_.buffers; ++i) {
       inits.push_back(ir::execute("mbarrier_init", {ir::load(full_, {number(i)}), number(arrivals)}));
-      inits.push_back(ir::execute(
-          "mbarrier_init", {ir::load(empty_, {number(i)}), number(consumers_ / warp_size * blocks())}));
+      inits.push_back(ir::execute("mbarrier_init", {ir::load(empty_, {number(i)}), number(readers())}));
     }
     inits.push_back(ir::execute("fence_mbarrier_init"));
     return ir::block({ir::if_then(ir::equal(thread(), number(0)), ir::block(std::move(inits))),
@@ -187,13 +187,27 @@ class Roles {
   /// Whose consumers read what a block copies.
   std::int64_t blocks() const { return program_.cluster ? program_.cluster->blocks : 1; }
 
+  /// Arrivals that say that a buffer can be filled again.
+  std::int64_t readers() const {
+    return (arrivals_ == Arrivals::of_lanes ? consumers_ : consumers_ / warp_size) * blocks();
+  }
+
   /// The warp has read a buffer: that is told to all who copy into it, by a lane each.
   Stmt released(const Expr& buffer) const {
     const Expr lane = thread() % number(warp_size);
     const Expr barrier = ir::load(empty_, {buffer});
+    if (arrivals_ == Arrivals::of_lanes) return released_by_lanes(barrier);
     if (!program_.cluster)
       return ir::if_then(ir::equal(lane, number(0)), ir::execute("mbarrier_arrive", {barrier}));
     return ir::if_then(lane < number(blocks()), ir::execute("mbarrier_arrive_at", {barrier, lane}));
+  }
+
+  Stmt released_by_lanes(const Expr& barrier) const {
+    if (!program_.cluster) return ir::execute("mbarrier_arrive", {barrier});
+    std::vector<Stmt> arrivals;
+    for (std::int64_t block = 0; block < blocks(); ++block)
+      arrivals.push_back(ir::execute("mbarrier_arrive_at", {barrier, number(block)}));
+    return ir::block(std::move(arrivals));
   }
 
   /// What a role does of the program. Producers only walk to the ring.
@@ -358,6 +372,7 @@ class Roles {
 
   const ir::Program& program_;
   ir::WarpRoles roles_;
+  Arrivals arrivals_;
   std::int64_t consumers_, producers_;
   Ring ring_;
   Stmt rest_;
@@ -366,8 +381,8 @@ class Roles {
 
 }  // namespace
 
-ir::Program specialize_warps(ir::Program program, std::int64_t consumers) {
-  program.body = Roles(program, consumers)(program.body);
+ir::Program specialize_warps(ir::Program program, std::int64_t consumers, Arrivals arrivals) {
+  program.body = Roles(program, consumers, arrivals)(program.body);
   return program;
 }
 

@@ -28,7 +28,10 @@ std::optional<Reason> require_serial(const ir::Program& program, const std::stri
   if (auto missing = require_loop(program, name)) return missing;
   const LoopKind kind = find_loop(program.body, name)->kind;
   if (kind == LoopKind::serial) return std::nullopt;
-  return Reason{2, fmt::format("{} is {} already", name, ir::name_of(kind)), "a loop that is still serial",
+  return Reason{2, fmt::format("{} is {} already", name, ir::name_of(kind)),
+                fmt::format("a loop that is still serial: .split({} = 2) before that step, and one step for "
+                            "each of {}.outer and {}.inner",
+                            name, name, name),
                 name};
 }
 
@@ -38,13 +41,20 @@ std::optional<Reason> require_constant(const ir::Program& program, const std::st
   const std::int64_t* value = ir::integer_value(extent);
   if (value != nullptr ? *value <= largest : is_constant_extent(program, extent)) return std::nullopt;
   return Reason{3, fmt::format("{} has {} iterations", name, ir::print(extent)),
-                fmt::format("a constant number of at most {}: split {} first", largest, name), name};
+                fmt::format("a constant number of at most {}: .split({} = {}) first, then {}.inner", largest,
+                            name, std::min<std::int64_t>(32, largest), name),
+                name};
 }
 
-std::optional<Reason> require_independent(const std::string& name, const StepContext& context) {
+std::optional<Reason> require_independent(const ir::Program& program, const std::string& name,
+                                          const StepContext& context) {
   if (is_output_loop(name, context.algorithm)) return std::nullopt;
+  const std::vector<std::string> others = serial_loops(program, context.algorithm, true);
   return Reason{4, fmt::format("iterations of {} add to the same sums", name),
-                "a loop over an index of the output", name};
+                others.empty()
+                    ? std::string("a loop over an index of the output that is still serial")
+                    : fmt::format("a loop over an index of the output: {}", fmt::join(others, ", ")),
+                name};
 }
 
 std::optional<Reason> require_no_copy(const ir::Program& program, const std::string& name) {
@@ -101,7 +111,8 @@ StepResult apply_unroll(const ir::Program& program, const Step& step, const Step
     const std::int64_t statements = written_out(result.body, 1);
     if (statements > largest_unroll) {
       return Reason{5, fmt::format("{} statements, written out", statements),
-                    fmt::format("at most {}: split {} first and unroll {}.inner", largest_unroll, name, name),
+                    fmt::format("at most {}: split {} first and unroll {}.inner, as by .split({} = 4)",
+                                largest_unroll, name, name, name),
                     name};
     }
   }
@@ -114,8 +125,8 @@ StepResult apply_unroll(const ir::Program& program, const Step& step, const Step
 StepResult apply_vectorize(const ir::Program& program, const Step& step, const StepContext& context) {
   const std::string& name = word_of(step.arguments.at(0));
   if (auto refused = require_serial(program, name)) return *refused;
+  if (auto refused = require_independent(program, name, context)) return *refused;
   if (auto refused = require_constant(program, name, largest_vector)) return *refused;
-  if (auto refused = require_independent(name, context)) return *refused;
   if (auto refused = require_no_copy(program, name)) return *refused;
   std::optional<Reason> refused;
   ir::visit(program.body, [&](const Stmt& s) {
@@ -124,7 +135,9 @@ StepResult apply_vectorize(const ir::Program& program, const Step& step, const S
     if (loop->name != name) {
       if (loop->kind == LoopKind::vectorized && find_loop(loop->body, name) != nullptr) {
         refused = Reason{5, fmt::format("{} around it is vectorized already", loop->name),
-                         "one vectorized loop in a nest", name};
+                         fmt::format("one vectorized loop in a nest: {} in place of {}",
+                                     written("vectorize", {name}), written("vectorize", {loop->name})),
+                         name};
       }
       return;
     }
@@ -132,14 +145,18 @@ StepResult apply_vectorize(const ir::Program& program, const Step& step, const S
       const auto* inner = inside.as<ir::For>();
       if (inner == nullptr || refused) return;
       if (inner->kind == LoopKind::vectorized) {
-        refused = Reason{5, fmt::format("{} inside it is vectorized already", inner->name),
-                         "one vectorized loop in a nest", name};
+        refused = Reason{
+            5, fmt::format("{} inside it is vectorized already", inner->name),
+            fmt::format("one vectorized loop in a nest: leave {} out", written("vectorize", {name})), name};
       } else if (ir::uses(inner->begin, name) || ir::uses(inner->extent, name)) {
         refused = Reason{6, fmt::format("the range of {} inside depends on {}", inner->name, name),
-                         "a loop whose iterations all do the same: vectorize another index", inner->name};
+                         fmt::format("a loop whose iterations all do the same, as {}",
+                                     fmt::join(serial_loops(program, context.algorithm, true), ", ")),
+                         inner->name};
       } else if (ir::is_bound(inner->kind) || inner->kind == LoopKind::parallel) {
         refused = Reason{7, fmt::format("{} inside it is {}", inner->name, ir::name_of(inner->kind)),
-                         "an innermost loop", inner->name};
+                         fmt::format("an innermost loop: {} first", written("reorder", {inner->name, name})),
+                         inner->name};
       }
     });
   });
@@ -152,10 +169,10 @@ StepResult apply_vectorize(const ir::Program& program, const Step& step, const S
 StepResult apply_parallel(const ir::Program& program, const Step& step, const StepContext& context) {
   const std::string& name = word_of(step.arguments.at(0));
   if (auto refused = require_serial(program, name)) return *refused;
-  if (auto refused = require_independent(name, context)) return *refused;
+  if (auto refused = require_independent(program, name, context)) return *refused;
   if (context.target.is_gpu()) {
     return Reason{5, "the target is " + context.target.name,
-                  "a CPU target; on a GPU, bind(" + name + ", block_x)", name};
+                  "a CPU target; on a GPU, " + written("bind", {name, "block_x"}), name};
   }
   std::string other;
   ir::visit(program.body, [&](const Stmt& s) {
@@ -173,7 +190,8 @@ StepResult apply_parallel(const ir::Program& program, const Step& step, const St
     if (around || inside) other = loop->name;
   });
   if (!other.empty())
-    return Reason{6, "a parallel loop around or inside " + name + " already", "one parallel loop in a nest",
+    return Reason{6, fmt::format("the parallel loop {} around or inside {} already", other, name),
+                  fmt::format("one parallel loop in a nest: leave {} out", written("parallel", {name})),
                   other};
   return marked(program, name, LoopKind::parallel, context.step);
 }

@@ -41,7 +41,11 @@ class NestFinder {
  public:
   NestFinder(const ir::Program& program, const KnownWeights& weights, const StepContext& context,
              std::string loop)
-      : program_(program), weights_(weights), context_(context), loop_(std::move(loop)) {}
+      : program_(program),
+        weights_(weights),
+        context_(context),
+        loop_(std::move(loop)),
+        scattered_(context.weights->row_levels() == 0) {}
 
   std::variant<BakedNest, Reason> operator()() {
     if (auto refused = find_rows()) return *refused;
@@ -59,12 +63,14 @@ class NestFinder {
     const auto refuse = [&](std::string found) {
       const bool balanced = std::ranges::any_of(
           program_.constants, [](const auto& constant) { return constant.buffer->name.ends_with(".parts"); });
-      return Reason{2, std::move(found),
-                    balanced ? "blocks of as many rows each: weights packed with a row order "
-                               "(csr:order=dealt,rows=64) and split instead of balance"
-                             : "one serial loop over the rows of a block, around their sums: split the rows "
-                               "first",
-                    loop_};
+      return Reason{
+          2, std::move(found),
+          scattered_ ? "weights that are stored row by row, as pack(weights, formats::csr()) makes them"
+          : balanced ? "blocks of as many rows each: weights packed with a row order "
+                       "(csr:order=dealt,rows=64) and split instead of balance"
+                     : "one serial loop over the rows of a block, around their sums: split the rows "
+                       "first",
+          loop_};
     };
     const auto loops = find_loops(program_.body, loop_);
     if (loops.size() > 1) return refuse(fmt::format("{} stands in {} places", loop_, loops.size()));
@@ -212,6 +218,7 @@ class NestFinder {
   const KnownWeights& weights_;
   const StepContext& context_;
   std::string loop_;
+  bool scattered_;  ///< the weights are stored by column or by entry
   BakedNest nest_;
   std::vector<ir::For> path_;  ///< loops around the row loop, outermost first
 };

@@ -65,7 +65,7 @@ StepResult apply_balance(const ir::Program& program, const Step& step, const Ste
     return Reason{3,
                   context.weights == nullptr ? std::string("no operand is sparse")
                                              : "weights in " + context.weights->format().text(),
-                  "weights that are stored row by row (csr, ell)", name};
+                  "weights that are stored row by row, as pack(weights, formats::csr()) makes them", name};
   }
   if (context.algorithm.takes_any_weights())
     return Reason{3, "the weights are given at launch", "a sparse operand whose sizes are numbers", name};
@@ -78,8 +78,8 @@ StepResult apply_balance(const ir::Program& program, const Step& step, const Ste
     return Reason{2,
                   fmt::format("{} is a {} loop over {} .. {}", name, ir::name_of(loop->kind),
                               ir::print(loop->begin), ir::print(loop->begin + loop->extent)),
-                  fmt::format("{} before it is split or bound: the loop over the stored rows",
-                              row_loop_name(context.algorithm)),
+                  fmt::format("the loop over the stored rows, before it is split or bound: {}",
+                              Step{"balance", {{{}, row_loop_name(context.algorithm)}, number}, {}}.cpp()),
                   name};
   }
   const auto table = ir::make_buffer(name + ".parts", DType::i32, ir::Scope::global, ir::Access::read,

@@ -22,10 +22,78 @@ using ir::Stmt;
 constexpr std::array axes{LoopKind::block_x, LoopKind::block_y, LoopKind::block_z,
                           LoopKind::warp,    LoopKind::lane,    LoopKind::thread};
 
+/// Iterations of the loops of an axis that stand in one nest.
 std::int64_t largest_extent(LoopKind axis, const Target& target) {
+  constexpr std::int64_t along_x = INT32_MAX, along_others = 65'535;
+  if (axis == LoopKind::block_x) return along_x;
+  if (ir::is_block(axis)) return along_others;
   if (axis == LoopKind::lane) return 32;
   if (axis == LoopKind::warp) return target.threads_per_block / 32;
   return target.threads_per_block;
+}
+
+std::string bind_to(const std::string& name, LoopKind axis) {
+  return written("bind", {name, std::string(ir::name_of(axis))});
+}
+
+/// An axis of blocks that no loop has, else the last.
+LoopKind free_block_axis(const ir::Program& program) {
+  std::set<LoopKind> taken;
+  ir::visit(program.body, [&](const Stmt& s) {
+    if (const auto* loop = s.as<ir::For>()) taken.insert(loop->kind);
+  });
+  return taken.count(LoopKind::block_x) == 0   ? LoopKind::block_x
+         : taken.count(LoopKind::block_y) == 0 ? LoopKind::block_y
+                                               : LoopKind::block_z;
+}
+
+/// Whether the extent is a number when a launch begins: made of constants, knobs and sizes alone.
+bool is_known_at_launch(const ir::Program& program, const ir::Expr& extent) {
+  bool known = true;
+  ir::visit(extent, [&](const ir::Expr& e) {
+    known = known && e.as<ir::Load>() == nullptr;
+    const auto* variable = e.as<ir::Variable>();
+    if (variable == nullptr) return;
+    const auto is_it = [&](const auto& each) { return each.name == variable->name; };
+    known =
+        known && (std::ranges::any_of(program.knobs, is_it) || std::ranges::any_of(program.extents, is_it));
+  });
+  return known;
+}
+
+/// Preconditions 3 and 6 of blocks: the grid has the axis as long as the loop is, and all loops of the axis
+/// are of that length.
+std::optional<Reason> require_grid(const ir::Program& program, const std::string& name, LoopKind axis,
+                                   const Target& target) {
+  const ir::Expr& extent = find_loop(program.body, name)->extent;
+  const std::int64_t* known = ir::integer_value(extent);
+  const std::int64_t most = largest_extent(axis, target);
+  if (known != nullptr && *known > most)
+    return Reason{3, fmt::format("{} has {} iterations", name, *known),
+                  fmt::format("at most {} blocks along {}: {}, which takes {}", most, ir::name_of(axis),
+                              bind_to(name, LoopKind::block_x), INT32_MAX),
+                  name};
+  if (!is_known_at_launch(program, extent))
+    return Reason{
+        3, fmt::format("{} has {} iterations, which differ from block to block", name, ir::print(extent)),
+        "a number of blocks that is known when a launch begins: a loop over a dimension, or over parts",
+        name};
+  std::optional<Reason> refused;
+  ir::visit(program.body, [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop == nullptr || refused || loop->kind != axis || ir::same(loop->extent, extent)) return;
+    // What knobs decide may become equal.
+    if (is_constant_extent(program, loop->extent) && is_constant_extent(program, extent) &&
+        (known == nullptr || ir::integer_value(loop->extent) == nullptr))
+      return;
+    refused = Reason{
+        6,
+        fmt::format("{} is bound to {} and has {} iterations, {} has {}", loop->name, ir::name_of(axis),
+                    ir::print(loop->extent), name, ir::print(extent)),
+        fmt::format("one length for each axis of the grid: {}", bind_to(name, free_block_axis(program))),
+        loop->name};
+  });
+  return refused;
 }
 
 std::optional<Reason> check_axis(const ir::Program& program, const std::string& name, LoopKind axis,
@@ -38,24 +106,44 @@ std::optional<Reason> check_axis(const ir::Program& program, const std::string& 
         stands_inside(program.body, name, loop->name) || stands_inside(program.body, loop->name, name);
     if (loop->kind == axis && nested && ir::is_block(axis)) {
       refused = Reason{6, fmt::format("{} is bound to {} already", loop->name, ir::name_of(axis)),
-                       "one loop of a nest for each of block_x, block_y, block_z", loop->name};
+                       "one loop of a nest for each of block_x, block_y, block_z: " +
+                           bind_to(name, free_block_axis(program)),
+                       loop->name};
     }
     const bool mixed =
         (axis == LoopKind::thread && (loop->kind == LoopKind::warp || loop->kind == LoopKind::lane)) ||
         (loop->kind == LoopKind::thread && (axis == LoopKind::warp || axis == LoopKind::lane));
     if (mixed && nested) {
       refused = Reason{7, fmt::format("{} is bound to {}", loop->name, ir::name_of(loop->kind)),
-                       "either thread, or warp and lane", loop->name};
+                       "either thread, or warp and lane: " +
+                           bind_to(name, loop->kind == LoopKind::lane   ? LoopKind::warp
+                                         : loop->kind == LoopKind::warp ? LoopKind::lane
+                                                                        : LoopKind::thread),
+                       loop->name};
     }
     if (ir::is_block(axis) && ir::is_within_block(loop->kind) && !is_group_loop(name) &&
         find_loop(loop->body, name) != nullptr) {
       refused = Reason{8, fmt::format("{} around it is bound to {}", loop->name, ir::name_of(loop->kind)),
-                       "block loops outside warp, lane and thread loops", loop->name};
+                       fmt::format("block loops outside warp, lane and thread loops: {} first",
+                                   written("reorder", {name, loop->name})),
+                       loop->name};
     }
   });
-  if (refused || ir::is_block(axis)) return refused;
+  if (refused) return refused;
+  if (ir::is_block(axis)) return require_grid(program, name, axis, target);
   if (auto copy = require_no_copy(program, name)) return copy;
   return require_constant(program, name, largest_extent(axis, target));
+}
+
+/// ", as n, m.outer": loops that hold every use of the buffer.
+std::string loops_around(const ir::Program& program, const ir::BufferRef& buffer) {
+  std::vector<std::string> around;
+  for (const std::string& name : loop_names(program.body)) {
+    const Stmt rest = change_loops(program.body, name, [](const ir::For&) { return Stmt(); });
+    const bool one = find_loops(program.body, name).size() == 1;
+    if (one && (!rest.defined() || !ir::uses(rest, buffer))) around.push_back(name);
+  }
+  return around.empty() ? std::string() : fmt::format(", as {}", fmt::join(around, ", "));
 }
 
 /// Precondition 11: what the iterations keep in a workspace, nobody else uses. Threads of different blocks,
@@ -67,10 +155,12 @@ std::optional<Reason> require_own_workspaces(const ir::Program& program, const s
     const bool inside = std::any_of(loops.begin(), loops.end(),
                                     [&](const ir::For* loop) { return ir::uses(loop->body, workspace); });
     if (!inside || !rest.defined() || !ir::uses(rest, workspace)) continue;
-    return Reason{11,
-                  fmt::format("{} is used inside {} and outside of it, by threads that do not wait for it",
-                              workspace->name, name),
-                  "a loop around every use of " + workspace->name, workspace->name};
+    return Reason{
+        11,
+        fmt::format("{} is used inside {} and outside of it, by threads that do not wait for it",
+                    workspace->name, name),
+        fmt::format("a loop around every use of {}{}", workspace->name, loops_around(program, workspace)),
+        workspace->name};
   }
   return std::nullopt;
 }
@@ -117,9 +207,11 @@ std::optional<Reason> require_own_registers(const ir::Program& program, const st
 }
 
 /// bind(x, axis): the blocks, warps, lanes or threads of a launch share the iterations. Preconditions: 1, 2,
-/// 4 as above; 3 warp, lane and thread loops have a constant extent that fits the target; 5 the target is a
-/// GPU; 6 no loop of the nest has that block axis; nested warp, lane or thread loops share what there is; 10
-/// as above; 7 thread does not mix with warp and lane; 8 block loops stand outside, and are none over groups;
+/// 4 as above; 3 warp, lane and thread loops have a constant extent that fits the target, and a block loop no
+/// more iterations than the grid can be long; 5 the target is a GPU; 6 no loop of the nest has that block
+/// axis, and all that have it are of one length; nested warp, lane or thread loops share what there is; 10 as
+/// above; 7 thread does not mix with warp and lane; 8 block loops stand outside, also of groups that
+/// meet between blocks, and are none over groups;
 /// 9 the axis is one of the six; 11 a workspace that the loop uses is used nowhere else; 12 neither are
 /// registers that it chooses.
 StepResult apply_bind(const ir::Program& program, const Step& step, const StepContext& context) {
@@ -128,10 +220,14 @@ StepResult apply_bind(const ir::Program& program, const Step& step, const StepCo
   if (auto refused = require_serial(program, name)) return *refused;
   const auto axis =
       std::find_if(axes.begin(), axes.end(), [&](LoopKind kind) { return ir::name_of(kind) == word; });
-  if (axis == axes.end()) return Reason{9, word, "block_x, block_y, block_z, warp, lane or thread", name};
+  if (axis == axes.end())
+    return Reason{9, fmt::format("an axis called {}", word),
+                  "block_x, block_y, block_z, warp, lane or thread: " +
+                      bind_to(name, context.target.is_gpu() ? free_block_axis(program) : LoopKind::block_x),
+                  name};
   if (!context.target.is_gpu()) {
     return Reason{5, "the target is " + context.target.name,
-                  "a GPU target; on the CPU, parallel(" + name + ")", name};
+                  "a GPU target; on the CPU, " + written("parallel", {name}), name};
   }
   if (is_group_loop(name) && ir::is_block(*axis) != meets_between_blocks(program.body, name)) {
     return ir::is_block(*axis)
@@ -141,13 +237,25 @@ StepResult apply_bind(const ir::Program& program, const Step& step, const StepCo
                         "block_x, block_y or block_z; split_k with reduce = shared for warps", name};
   }
   if (!is_group_loop(name)) {
-    if (auto refused = require_independent(name, context)) return *refused;
+    if (auto refused = require_independent(program, name, context)) return *refused;
   }
   if (auto refused = check_axis(program, name, *axis, context.target)) return *refused;
   if (auto refused = require_own_workspaces(program, name)) return *refused;
   if (auto refused = require_own_registers(program, name)) return *refused;
   ir::Program result = marked(program, name, *axis, context.step);
+  if (const std::string again = blocks_that_count_again(result.body); !again.empty()) {
+    return Reason{8,
+                  fmt::format("{} stands inside groups that meet between blocks, and its blocks would all "
+                              "count a group's arrival",
+                              again),
+                  "a loop that stands around the sum when split_k comes, or split_k with reduce = shared",
+                  again};
+  }
   if (auto refused = require_same_threads(result, *axis, 6)) return *refused;
+  if (!ir::is_block(*axis)) {
+    const std::int64_t most = largest_extent(*axis, context.target);
+    if (auto refused = require_fitting_threads(result, *axis, most, 6)) return *refused;
+  }
   return result;
 }
 

@@ -43,7 +43,7 @@ std::variant<Chunks, Reason> chunks_of(const ir::Program& program, const StepCon
       if (name != nullptr && *name == sum) chunks.summed[operand.name] = i;
     }
   }
-  const std::int64_t count = (context.weights->columns() + columns - 1) / columns;
+  const std::int64_t count = (context.weights->columns() - 1) / columns + 1;
   chunks.loop = ir::For{sum + ".chunk", 0, count, ir::LoopKind::unrolled, context.step, {}};
   if (find_loop(program.body, chunks.loop.name) != nullptr)
     return refuse(fmt::format("a loop is called {} already", chunks.loop.name));

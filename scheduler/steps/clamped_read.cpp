@@ -1,6 +1,8 @@
+#include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/clamped_read.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace weft::steps {
@@ -15,6 +17,15 @@ bool holds(const Expr& expr, const Expr& index) {
   return clamp != nullptr &&
          (clamp->op == ir::BinaryOperator::minimum || clamp->op == ir::BinaryOperator::maximum) &&
          holds(clamp->left, index);
+}
+
+/// Whether the expressions have a term in common, as n and 2 * n have: what bounds one bounds the other.
+bool share_a_term(const Expr& a, const Expr& b) {
+  const ir::Linear left = ir::linear(a), right = ir::linear(b);
+  return std::ranges::any_of(left.terms, [&](const ir::Linear::Term& term) {
+    return std::ranges::any_of(
+        right.terms, [&](const ir::Linear::Term& other) { return ir::same(term.atom, other.atom); });
+  });
 }
 
 /// The comparisons 0 <= x and x < end of a conjunction; false where it holds anything else.
@@ -41,21 +52,24 @@ bool clamp_reads(const Expr& condition, Expr& value) {
     const auto* compare = bound.as<ir::Binary>();
     const bool is_lower = compare->op == ir::BinaryOperator::less_equal;
     const Expr& index = is_lower ? compare->right : compare->left;
-    bool found = false;
+    bool found = false, others = false;
     ir::Rewriter rewriter;
     rewriter.on_expr = [&](const Expr& e) {
       const auto* load = e.as<ir::Load>();
       if (load == nullptr || load->buffer->scope != ir::Scope::global) return e;
       std::vector<Expr> indices = load->indices;
       for (Expr& each : indices) {
-        if (!holds(each, index)) continue;
+        if (!holds(each, index)) {
+          others = others || share_a_term(each, index);
+          continue;
+        }
         found = true;
         each = is_lower ? ir::maximum(each, ir::integer(0)) : ir::minimum(each, compare->right - 1);
       }
       return ir::load(load->buffer, std::move(indices));
     };
     clamped = rewriter(clamped);
-    if (!found) return false;
+    if (!found || others) return false;
   }
   value = clamped;
   return true;

@@ -60,7 +60,8 @@ std::optional<Reason> check_depth(const ir::Program& program, const std::string&
   const std::string found = fmt::format("depth = {} in {}", depth, scope);
   if (depth < 1 || depth > most_buffers)
     return Reason{7, found, fmt::format("depth = 1 to {}", most_buffers), {}};
-  if (scope != "shared") return Reason{7, found, "several buffers in shared", {}};
+  if (scope != "shared")
+    return Reason{7, found, fmt::format("depth = 1 in {}, or shared in place of it", scope), {}};
   if (target.is_gpu() && target.sm < 80)
     return Reason{7,
                   fmt::format("{} has no cp.async, by which copies run ahead", target.name),

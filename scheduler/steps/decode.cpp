@@ -330,19 +330,23 @@ class Decode {
 /// around; 7, 8, 9 as those of stage.
 StepResult apply_decode(const ir::Program& program, const Step& step, const StepContext& context) {
   const StagingRequest request = staging_request_of(step);
-  if (auto missing = require_loop(program, request.at)) return *missing;
+  if (auto missing = require_place(program, request)) return *missing;
   const auto arrays = block_arrays_of(program, context, request.tensor);
   if (request.scope != "shared" || !arrays)
     return Reason{2,
-                  fmt::format("{} in {}", request.tensor, request.scope),
-                  "weights in hb_ell, decoded in shared memory",
+                  arrays ? fmt::format("a scope called \"{}\"", request.scope)
+                         : fmt::format("{} is no weights in blocks whose rows have a width of their own",
+                                       request.tensor),
+                  "weights in hb_ell, as pack(weights, formats::hb_ell()) makes them, decoded in shared",
                   {}};
   if (auto refused = check_depth(program, request.at, request.scope, request.depth, context.target))
     return *refused;
-  if (request.parts != 0 && (request.parts < 0 || arrays->level->extent % (2 * request.parts) != 0))
+  const std::int64_t most_parts = arrays->level->extent / 2;
+  if (request.parts != 0 &&
+      (request.parts < 0 || request.parts > most_parts || arrays->level->extent % (2 * request.parts) != 0))
     return Reason{2,
                   fmt::format("parts = {}", request.parts),
-                  fmt::format("1 to {}, a power of two", arrays->level->extent / 2),
+                  fmt::format("parts = a power of two from 1 to {}", most_parts),
                   {}};
   if (auto refused = require_reached_together(program, request.at, 5)) return *refused;
   ir::Program result = program;
@@ -370,6 +374,6 @@ StepResult apply_decode(const ir::Program& program, const Step& step, const Step
 
 }  // namespace
 
-const StepKind decode{"decode", ".decode(A, shared, at = k.block, depth = 4)", 3, 5, apply_decode};
+const StepKind decode{"decode", R"(.decode("A", shared, at = "k.block", depth = 4))", 3, 5, apply_decode};
 
 }  // namespace weft::steps

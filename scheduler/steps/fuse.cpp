@@ -18,8 +18,7 @@ std::optional<Reason> check_pair(const ir::For& outer, const std::string& name) 
   const auto* inner = outer.body.as<ir::For>();
   if (inner == nullptr || inner->name != name)
     return Reason{3, fmt::format("{} is not all that {} has inside", name, outer.name),
-                  fmt::format("{} directly inside {}, wherever they stand: reorder first", name, outer.name),
-                  outer.name};
+                  fmt::format("{} directly inside {}, wherever they stand", name, outer.name), outer.name};
   for (const ir::For* loop : {&outer, inner}) {
     if (loop->kind != ir::LoopKind::serial)
       return Reason{2, fmt::format("{} is {} already", loop->name, name_of(loop->kind)), "serial loops",
@@ -45,23 +44,34 @@ Stmt fused(const ir::For& outer, const std::string& name, int step) {
                        ir::substitute(inner.body, places)});
 }
 
+/// "p_q", by which is_output_loop knows what the iterations do; "p__q" where it would read that otherwise.
+std::string fused_name(const std::string& outer, const std::string& inner, const Algorithm& algorithm) {
+  const std::string plain = outer + "_" + inner;
+  const bool of_outputs = is_output_loop(outer, algorithm) && is_output_loop(inner, algorithm);
+  return is_output_loop(plain, algorithm) == of_outputs ? plain : outer + "__" + inner;
+}
+
 /// Preconditions: see apply_fuse.
 StepResult fuse_two(ir::Program program, const std::string& outer, const std::string& inner,
-                    const StepContext& context) {
-  const std::string name = outer + "_" + inner;
+                    const std::string& name, const StepContext& context) {
   for (const std::string& loop : {outer, inner}) {
     if (auto missing = require_loop(program, loop)) return *missing;
   }
   const auto outers = find_loops(program.body, outer);
   for (const ir::For* loop : outers) {
-    if (auto refused = check_pair(*loop, inner)) return *refused;
+    auto refused = check_pair(*loop, inner);
+    if (!refused) continue;
+    if (stands_inside(program.body, outer, inner))
+      refused->accepted += fmt::format(": {}", written("fuse", {inner, outer}));
+    return *refused;
   }
   if (find_loops(program.body, inner).size() != outers.size())
     return Reason{3, fmt::format("{} also stands where {} does not", inner, outer),
                   fmt::format("{} directly inside {}, wherever they stand: reorder first", inner, outer),
                   inner};
-  if (find_loop(program.body, name) != nullptr)
-    return Reason{5, fmt::format("a loop is called {} already", name), "loops of other names", name};
+  if (const std::string taken = variable_called(program, name); !taken.empty())
+    return Reason{5, fmt::format("{} is called {} already", taken, name),
+                  fmt::format("another name for it: both loops together are called {}", name), name};
   program.body =
       change_loops(program.body, outer, [&](const ir::For& loop) { return fused(loop, name, context.step); });
   return program;
@@ -70,17 +80,18 @@ StepResult fuse_two(ir::Program program, const std::string& outer, const std::st
 /// fuse(x, y, …): loops that stand one directly inside the other, the first one outermost, become one loop
 /// called "x_y_…", whose iterations go through theirs in the same order. So the pixels and images of a
 /// convolution become the columns of a product. Preconditions: 1 the loops exist; 2 they are serial; 3 each
-/// is all that the one before has inside, in all places; 4 the range of none depends on another; 5 no loop
-/// has the new name.
+/// is all that the one before has inside, in all places; 4 the range of none depends on another; 5 nothing in
+/// the program has the new name.
 StepResult apply_fuse(const ir::Program& program, const Step& step, const StepContext& context) {
   ir::Program result = program;
   std::string fused_so_far = word_of(step.arguments.front());
   for (std::size_t i = 1; i < step.arguments.size(); ++i) {
     const std::string& next = word_of(step.arguments[i]);
-    StepResult both = fuse_two(std::move(result), fused_so_far, next, context);
+    std::string name = fused_name(fused_so_far, next, context.algorithm);
+    StepResult both = fuse_two(std::move(result), fused_so_far, next, name, context);
     if (std::holds_alternative<Reason>(both)) return both;
     result = std::get<ir::Program>(std::move(both));
-    fused_so_far += "_" + next;
+    fused_so_far = std::move(name);
   }
   return result;
 }

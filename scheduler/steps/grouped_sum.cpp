@@ -69,6 +69,20 @@ bool holds_arrival(const Stmt& stmt) {
 
 }  // namespace
 
+std::string blocks_that_count_again(const Stmt& stmt) {
+  std::string found;
+  const auto look = [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop != nullptr && ir::is_block(loop->kind) && !holds_arrival(loop->body)) found = loop->name;
+  };
+  ir::visit(stmt, [&](const Stmt& s) {
+    const auto* group = s.as<ir::For>();
+    if (group != nullptr && is_group_loop(group->name) && holds_arrival(group->body))
+      ir::visit(group->body, look);
+  });
+  return found;
+}
+
 bool meets_between_blocks(const Stmt& stmt, const std::string& group_loop) {
   bool found = false;
   ir::visit(stmt, [&](const Stmt& s) {

@@ -32,6 +32,9 @@ ir::Stmt statement_of(const GroupedSum& sum);
 std::optional<GroupedSum> grouped_sum_of(const ir::Stmt& stmt);
 /// True for a loop over groups that are blocks: their parts meet in a workspace.
 bool meets_between_blocks(const ir::Stmt& stmt, const std::string& group_loop);
+/// A loop of blocks inside of a loop over groups that are blocks: each of its blocks would count the group
+/// again, as arrivals are counted around it. Empty without one.
+std::string blocks_that_count_again(const ir::Stmt& stmt);
 /// True when threads or blocks hand values to one another inside, which all threads of a block have to reach.
 bool holds_exchange(const ir::Stmt& stmt);
 

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/formats/suggestion.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/loops.h>
@@ -57,16 +58,25 @@ Stmt distribute(const ir::For& loop, const std::vector<Expr>& conditions, const 
   return ir::for_loop(std::move(copy));
 }
 
-/// One output index, or several with "_" between them: a loop over several indices together is named after
-/// all of them.
+/// What follows the index, or a piece of its loop as "n.inner", with which the name begins; nothing where it
+/// does not.
+std::optional<std::string_view> behind(std::string_view name, const IndexVariable& index) {
+  if (!name.starts_with(index.name)) return std::nullopt;
+  std::string_view rest = name.substr(index.name.size());
+  if (rest.starts_with(".")) rest.remove_prefix(std::min(rest.find('_'), rest.size()));
+  return rest;
+}
+
+/// One output index or a piece of one, or several with "_" between them: a loop over several indices together
+/// is named after all of them.
 bool is_of_outputs(std::string_view name, const Algorithm& algorithm) {
-  const auto begins = [&](const IndexVariable& index) {
-    if (!name.starts_with(index.name)) return false;
-    const std::string_view rest = name.substr(index.name.size());
-    return rest.empty() || (rest.front() == '_' && is_of_outputs(rest.substr(1), algorithm));
-  };
-  return std::ranges::any_of(algorithm.indices,
-                             [&](const IndexVariable& index) { return !index.reduction && begins(index); });
+  for (const IndexVariable& index : algorithm.indices) {
+    if (const auto rest = behind(name, index); rest && rest->empty()) return !index.reduction;
+  }
+  return std::ranges::any_of(algorithm.indices, [&](const IndexVariable& index) {
+    const auto rest = behind(name, index);
+    return rest && !index.reduction && rest->front() == '_' && is_of_outputs(rest->substr(1), algorithm);
+  });
 }
 
 }  // namespace
@@ -121,15 +131,30 @@ Stmt change_loops(const Stmt& stmt, const std::string& name,
 
 std::optional<Reason> require_loop(const ir::Program& program, const std::string& name) {
   if (find_loop(program.body, name) != nullptr) return std::nullopt;
+  const std::vector<std::string> names = loop_names(program.body);
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  const std::string whole = name.substr(0, name.rfind('.'));
+  std::string meant;
+  if ((name.ends_with(".inner") || name.ends_with(".outer")) && find_loop(program.body, whole) != nullptr) {
+    meant = fmt::format("; .split({} = 64) makes {}.outer and {}.inner", whole, whole, whole);
+  } else if (find_loop(program.body, name + ".outer") != nullptr) {
+    meant = fmt::format("; {} was split: {}.outer or {}.inner", name, name, name);
+  } else if (const std::string_view nearest = nearest_name(name, candidates); !nearest.empty()) {
+    meant = fmt::format("; the nearest is {}", nearest);
+  }
   return Reason{1,
                 fmt::format("no loop is called {}", name),
-                fmt::format("one of the loops {}", fmt::join(loop_names(program.body), ", ")),
+                fmt::format("one of the loops {}{}", fmt::join(names, ", "), meant),
                 {}};
 }
 
 bool is_output_loop(const std::string& name, const Algorithm& algorithm) {
   if (name.find(".stored") != std::string::npos) return false;
-  return is_of_outputs(std::string_view(name).substr(0, name.find('.')), algorithm);
+  // "__" joins what "_" would let be read otherwise.
+  const std::string_view whole = name;
+  const std::size_t end = std::min(whole.find("__"), whole.size());
+  return is_of_outputs(whole.substr(0, end), algorithm) &&
+         (end == whole.size() || is_output_loop(name.substr(end + 2), algorithm));
 }
 
 Chain chain_of(const Stmt& stmt) {
@@ -229,17 +254,86 @@ bool is_constant_extent(const ir::Program& program, const Expr& extent) {
   return constant;
 }
 
+std::string variable_called(const ir::Program& program, const std::string& name) {
+  const auto is_it = [&](const auto& variable) { return variable.name == name; };
+  if (std::ranges::any_of(program.scalars, is_it)) return "a scalar";
+  if (std::ranges::any_of(program.extents, is_it)) return "a size";
+  if (std::ranges::any_of(program.knobs, is_it)) return "a knob";
+  std::string found;
+  ir::visit(program.body, [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    const auto* let = s.as<ir::Let>();
+    if (loop != nullptr && loop->name == name) found = "a loop";
+    if (let != nullptr && let->name == name) found = "a value";
+  });
+  return found;
+}
+
+namespace {
+
+std::optional<Reason> require_knob_name(const ir::Program& program, const KnobChoice& choice,
+                                        const Reason& otherwise) {
+  const auto known = std::ranges::find(program.knobs, choice.name, &ir::Knob::name);
+  if (known != program.knobs.end()) {
+    if (known->values == choice.values) return std::nullopt;
+    return Reason{otherwise.precondition,
+                  fmt::format("the knob {} of {}, and before of {}", choice.name,
+                              fmt::join(choice.values, ", "), fmt::join(known->values, ", ")),
+                  fmt::format("the same values wherever {} stands, or a knob of another name", choice.name),
+                  otherwise.marked};
+  }
+  const std::string taken = variable_called(program, choice.name);
+  if (taken.empty()) return std::nullopt;
+  return Reason{otherwise.precondition,
+                fmt::format("a knob called {}, as {} of the program is", choice.name, taken),
+                fmt::format("another name for the knob, as {}_choice", choice.name), otherwise.marked};
+}
+
+}  // namespace
+
+std::optional<Reason> require_number(const ir::Program& program, const Argument& argument, std::int64_t most,
+                                     const Reason& otherwise) {
+  const auto refuse = [&](const std::string& found) {
+    return Reason{otherwise.precondition, found, otherwise.accepted, otherwise.marked};
+  };
+  if (const auto* word = std::get_if<std::string>(&argument.value))
+    return refuse(fmt::format("{} = {}, which is no number", argument.name, *word));
+  if (const auto* number = std::get_if<std::int64_t>(&argument.value)) {
+    if (*number >= 1 && *number <= most) return std::nullopt;
+    return refuse(fmt::format("{} = {}", argument.name, *number));
+  }
+  const auto& choice = std::get<KnobChoice>(argument.value);
+  for (const std::int64_t value : choice.values) {
+    if (value < 1 || value > most)
+      return refuse(fmt::format("{} = knob {}, which may be {}", argument.name, choice.name, value));
+  }
+  return require_knob_name(program, choice, otherwise);
+}
+
 Expr factor_of(ir::Program& program, const Argument& argument) {
   if (const auto* number = std::get_if<std::int64_t>(&argument.value)) return ir::integer(*number);
   const auto* choice = std::get_if<KnobChoice>(&argument.value);
-  if (choice == nullptr) {
-    throw UserError({"an argument is not a number", argument.name, std::get<std::string>(argument.value),
-                     "a number or a knob"});
-  }
+  internal_check(choice != nullptr, "an argument that is no number was let through");
   const bool known = std::any_of(program.knobs.begin(), program.knobs.end(),
                                  [&](const ir::Knob& knob) { return knob.name == choice->name; });
   if (!known) program.knobs.push_back({choice->name, choice->values});
   return ir::variable(choice->name);
+}
+
+std::vector<std::string> serial_loops(const ir::Program& program, const Algorithm& algorithm,
+                                      bool of_output) {
+  std::vector<std::string> names = loop_names(program.body);
+  std::erase_if(names, [&](const std::string& name) {
+    return is_output_loop(name, algorithm) != of_output ||
+           find_loop(program.body, name)->kind != ir::LoopKind::serial;
+  });
+  return names;
+}
+
+std::string written(const std::string& step, const std::vector<std::string>& words) {
+  Step result{step, {}, {}};
+  for (const std::string& word : words) result.arguments.push_back({{}, word});
+  return result.cpp();
 }
 
 const std::string& word_of(const Argument& argument) {

@@ -58,6 +58,6 @@ StepResult apply_multicast(const ir::Program& program, const Step& step, const S
 
 }  // namespace
 
-const StepKind multicast{"multicast", ".multicast(A, n.inner.outer)", 2, 2, apply_multicast};
+const StepKind multicast{"multicast", R"(.multicast("A", n.inner.outer))", 2, 2, apply_multicast};
 
 }  // namespace weft::steps

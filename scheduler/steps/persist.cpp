@@ -11,6 +11,8 @@ namespace {
 using ir::Expr;
 using ir::Stmt;
 
+constexpr std::int64_t most_blocks = 65'535;  ///< more than any device runs at once
+
 /// The loop of that name directly inside the other, or null.
 const ir::For* directly_inside(const ir::For& outer, const std::string& name) {
   const auto* loop = outer.body.as<ir::For>();
@@ -33,7 +35,7 @@ const ir::For* other_along_x(const Stmt& body, const ir::For& outer, const ir::F
 /// persist(outer, inner, blocks = 132): two loops bound to blocks, one directly inside the other, become
 /// tiles that `blocks` thread blocks take in turn, those of the inner loop first; "outer.tile" counts the
 /// tiles of a block. Preconditions: 1 the loops exist; 2 both are bound to blocks, and the second stands
-/// directly inside the first, in one place; 3 there is at least one block;
+/// directly inside the first, in one place; 3 there are 1 to 65,535 blocks;
 /// 4 no other loop around or inside them is bound to block_x, which the blocks take.
 StepResult apply_persist(const ir::Program& program, const Step& step, const StepContext& context) {
   std::vector<std::string> names;
@@ -50,13 +52,21 @@ StepResult apply_persist(const ir::Program& program, const Step& step, const Ste
   for (const std::string& name : names) {
     if (auto missing = require_loop(program, name)) return *missing;
   }
-  if (blocks < 1) return Reason{3, fmt::format("blocks = {}", blocks), "at least 1", {}};
+  if (blocks < 1 || blocks > most_blocks)
+    return Reason{3,
+                  step.cpp(),
+                  fmt::format("blocks = a number from 1 to {}: as many as the device runs at once, 132 of an "
+                              "H200 with one a multiprocessor",
+                              most_blocks),
+                  {}};
   const auto outers = find_loops(program.body, names[0]);
   const ir::For* inner = outers.size() == 1 ? directly_inside(*outers.front(), names[1]) : nullptr;
   if (inner == nullptr || !ir::is_block(inner->kind) || !ir::is_block(outers.front()->kind))
     return Reason{
         2, fmt::format("{} does not stand directly inside {}, both bound to blocks", names[1], names[0]),
-        "reorder and bind first", names[1]};
+        fmt::format("{} directly inside {}, and then {}{}", names[1], names[0],
+                    written("bind", {names[0], "block_y"}), written("bind", {names[1], "block_x"})),
+        names[1]};
   const ir::For& outer = *outers.front();
   if (const ir::For* other = other_along_x(program.body, outer, *inner))
     return Reason{4, fmt::format("{} is bound to block_x", other->name), "only the two loops along block_x",
@@ -83,6 +93,6 @@ StepResult apply_persist(const ir::Program& program, const Step& step, const Ste
 
 }  // namespace
 
-const StepKind persist{"persist", ".persist(n.outer, m.block, blocks = 132)", 3, 3, apply_persist};
+const StepKind persist{"persist", R"(.persist(n.outer, "m.block", blocks = 132))", 3, 3, apply_persist};
 
 }  // namespace weft::steps

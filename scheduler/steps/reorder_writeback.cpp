@@ -197,9 +197,13 @@ StepResult apply_reorder_writeback(const ir::Program& program, const Step& step,
     if (argument.name == "columns") columns = number == nullptr ? 0 : *number;
   }
   if (columns < run || columns > 256 || (columns & (columns - 1)) != 0)
-    return Reason{4, fmt::format("columns = {}", columns), "8, 16, 32, 64, 128 or 256", {}};
+    return Reason{4, fmt::format("columns = {}", columns), "columns = 8, 16, 32, 64, 128 or 256", {}};
   const Operand& output = context.algorithm.operands[context.algorithm.output.operand];
-  if (output.name != tensor) return Reason{1, tensor + " is not what is stored", output.name, {}};
+  if (output.name != tensor)
+    return Reason{1,
+                  fmt::format("{} is not what the program stores", tensor),
+                  fmt::format("the output: {}", written("reorder_writeback", {output.name})),
+                  {}};
   int found = 0;
   std::optional<Reason> refused;
   const std::function<Stmt(const Stmt&)> change = [&](const Stmt& s) -> Stmt {
@@ -234,14 +238,16 @@ StepResult apply_reorder_writeback(const ir::Program& program, const Step& step,
   result.body = change(program.body);
   if (refused) return *refused;
   if (found != 1)
-    return Reason{2, fmt::format("{} nests store fragments to {}", found, tensor), "one: tensorize first",
+    return Reason{2, fmt::format("{} nests store fragments to {}", found, tensor),
+                  fmt::format("one: {} first, or another instruction of tensor cores",
+                              written("tensorize", {"mma_m16n8k16"})),
                   tensor};
   return result;
 }
 
 }  // namespace
 
-const StepKind reorder_writeback{"reorder_writeback", ".reorder_writeback(C, columns = 64)", 1, 2,
+const StepKind reorder_writeback{"reorder_writeback", R"(.reorder_writeback("C", columns = 64))", 1, 2,
                                  apply_reorder_writeback};
 
 }  // namespace weft::steps

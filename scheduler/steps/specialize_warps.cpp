@@ -4,6 +4,7 @@
 #include <weft/scheduler/passes/roles.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
+#include <weft/scheduler/steps/streamed_output.h>
 
 #include <algorithm>
 #include <array>
@@ -65,8 +66,7 @@ StepResult apply_specialize_warps(const ir::Program& program, const Step& step, 
   if (auto refused = passes::why_no_roles(program, roles, consumers, context.target)) return *refused;
   ir::Program result = program;
   result.roles = roles;
-  result.streams_results = true;
-  return result;
+  return with_streamed_output(std::move(result), context.algorithm);
 }
 
 }  // namespace

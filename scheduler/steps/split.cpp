@@ -1,10 +1,15 @@
 // split and tile.
 #include <fmt/format.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
 #include <weft/scheduler/steps/reorder.h>
+
+#include <algorithm>
+#include <bit>
+#include <optional>
 
 namespace weft::steps {
 namespace {
@@ -27,18 +32,58 @@ Stmt split_loop(const ir::For& loop, const Expr& factor, int step) {
                        ir::LoopKind::serial, step, ir::for_loop(inside)});
 }
 
-/// Preconditions: 1 the loop exists; 2 it is still serial; 3 the factor is at least 1.
+/// Up to here a factor is taken whatever the loop needs: what lanes, vectors and tiles are made for.
+constexpr std::int64_t always_fitting = 1024;
+/// Of a loop whose iterations only the launch or the weights know.
+constexpr std::int64_t largest_of_unknown = 16'384;
+/// Places beyond the end of a loop of more iterations than that, which numbers of 32 bits hold.
+constexpr std::int64_t largest_of_all = std::int64_t{1} << 30, largest_beyond = 65'536;
+
+/// How many iterations the loop has at most, as far as that is known.
+std::optional<std::int64_t> most_iterations(const ir::Program& program, const ir::For& loop,
+                                            const StepContext& context) {
+  ir::Ranges ranges;
+  for (const ir::Knob& knob : program.knobs)
+    ranges[knob.name] = {1, *std::max_element(knob.values.begin(), knob.values.end())};
+  if (const auto most = ir::range_of(loop.extent, ranges).maximum) return most;
+  bool of_weights = false;
+  ir::visit(loop.extent, [&](const Expr& e) { of_weights = of_weights || e.as<ir::Load>() != nullptr; });
+  if (!of_weights || context.weights == nullptr || context.algorithm.takes_any_weights()) return std::nullopt;
+  return std::max(context.weights->rows(), context.weights->columns());
+}
+
+/// Precondition 3: more than the loop needs would only be gone through in vain.
+std::optional<Reason> check_factor(const ir::Program& program, const ir::For& loop, const Argument& argument,
+                                   const StepContext& context) {
+  const auto needed = most_iterations(program, loop, context);
+  std::int64_t largest = largest_of_unknown;
+  if (needed) {
+    const auto whole = static_cast<std::int64_t>(
+        std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(*needed, 1, largest_of_all))));
+    largest = std::max(always_fitting, *needed > largest_of_all ? largest_beyond : whole);
+  }
+  return require_number(
+      program, argument, largest,
+      {3,
+       {},
+       fmt::format("a factor from 1 to {}{}: .split({} = {})", largest,
+                   needed ? fmt::format(", because {} has {} iterations", loop.name, *needed) : std::string(),
+                   loop.name, std::min<std::int64_t>(64, largest)),
+       loop.name});
+}
+
+/// Preconditions: 1 the loop exists; 2 it is still serial; 3 the factor is at least 1, and no more than the
+/// loop can need: 1024 or its iterations rounded up to a power of two, 16,384 where those are not known.
 StepResult split_one(ir::Program program, const Argument& argument, const StepContext& context) {
   if (auto missing = require_loop(program, argument.name)) return *missing;
   const ir::For& loop = *find_loop(program.body, argument.name);
   if (loop.kind != ir::LoopKind::serial) {
     return Reason{2, fmt::format("{} is {} already", loop.name, name_of(loop.kind)),
-                  "a serial loop: split it first", loop.name};
+                  fmt::format("a serial loop: .split({} = …) before the step that makes it {}", loop.name,
+                              name_of(loop.kind)),
+                  loop.name};
   }
-  const auto* number = std::get_if<std::int64_t>(&argument.value);
-  if (number != nullptr && *number < 1) {
-    return Reason{3, fmt::format("{} = {}", argument.name, *number), "a factor of at least 1", loop.name};
-  }
+  if (auto refused = check_factor(program, loop, argument, context)) return *refused;
   const Expr factor = factor_of(program, argument);
   program.body = change_loops(program.body, argument.name,
                               [&](const ir::For& found) { return split_loop(found, factor, context.step); });

@@ -283,9 +283,10 @@ std::optional<Reduction> reduction_of(const Step& step) {
 /// groups in order and goes on with the result. Where weights are baked afterwards, bake_values deals the
 /// entries of a block of rows by columns, and all groups share the rows of the result. Preconditions: 1 the
 /// loop exists; 2 it stands in one place and is serial; 3 it is summed over; 4 its sum is in registers that
-/// start as zero; 5 no loop around the sum is vectorized; 6 all threads of a block reach the sum: conditions
-/// on threads stand directly around it; 7 the number of groups is 1 to 1024, and `reduce` one of the three; 8
-/// between blocks, the loops around the sum have sizes that the launch knows.
+/// start as zero; 5 no loop around the sum is vectorized,
+/// and none inside is bound to blocks where the groups are blocks; 6 all threads of a block reach the sum:
+/// conditions on threads stand directly around it; 7 the number of groups is 1 to 1024, and `reduce` one of
+/// the three; 8 between blocks, the loops around the sum have sizes that the launch knows.
 ///
 /// split_k(k, groups = 8, reduce = second_pass): the groups are blocks (bind k.group to block_x, block_y or
 /// block_z). Each leaves its part in a workspace and counts itself; the last of a tile to come adds up all
@@ -295,16 +296,19 @@ std::optional<Reduction> reduction_of(const Step& step) {
 StepResult apply_split_k(const ir::Program& program, const Step& step, const StepContext& context) {
   const std::string& loop = word_of(step.arguments.at(0));
   const Argument& number = step.arguments.at(1);
-  const auto* count = std::get_if<std::int64_t>(&number.value);
-  if (number.name != "groups" || std::holds_alternative<std::string>(number.value) ||
-      (count != nullptr && (*count < 1 || *count > most_groups)))
-    return Reason{7, step.cpp(), fmt::format("groups = a number from 1 to {}", most_groups), loop};
+  const Reason otherwise{7, {}, fmt::format("groups = a number from 1 to {}", most_groups), loop};
+  if (number.name != "groups")
+    return Reason{7, fmt::format("an argument called \"{}\"", number.name), otherwise.accepted, loop};
+  if (auto refused = require_number(program, number, most_groups, otherwise)) return *refused;
   const auto reduction = reduction_of(step);
   if (!reduction) return Reason{7, step.cpp(), "reduce = shared, atomic or second_pass", loop};
   if (auto missing = require_loop(program, loop)) return *missing;
   if (is_output_loop(loop, context.algorithm) || is_group_loop(loop))
-    return Reason{3, fmt::format("iterations of {} give different results", loop),
-                  "a loop over what is summed; split deals the iterations of other loops", loop};
+    return Reason{
+        3, fmt::format("iterations of {} give different results", loop),
+        fmt::format("a loop over what is summed ({}); of other loops, .split({} = 8) makes such groups",
+                    fmt::join(serial_loops(program, context.algorithm, false), ", "), loop),
+        loop};
   const auto loops = find_loops(program.body, loop);
   if (loops.size() > 1)
     return Reason{2, fmt::format("{} stands in {} places", loop, loops.size()), "one place", loop};
@@ -318,6 +322,12 @@ StepResult apply_split_k(const ir::Program& program, const Step& step, const Ste
   ir::Program changed = program;
   StepResult result = Splitting(program, loop, factor_of(changed, number), *reduction, context.step)();
   if (std::holds_alternative<Reason>(result)) return result;
+  if (const std::string again = blocks_that_count_again(std::get<ir::Program>(result).body); !again.empty()) {
+    return Reason{
+        5,
+        fmt::format("{} inside the sum is bound to blocks, which would all count a group's arrival", again),
+        fmt::format("{} around {} when it is bound, or reduce = shared", again, loop), again};
+  }
   std::get<ir::Program>(result).knobs = changed.knobs;
   return result;
 }

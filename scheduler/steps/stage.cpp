@@ -1,6 +1,8 @@
 // stage: the part of an operand that a loop's body reads is copied first, to shared memory or to registers.
 #include <fmt/format.h>
 #include <weft/scheduler/build_program.h>
+#include <weft/scheduler/instructions.h>
+#include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
@@ -149,15 +151,26 @@ struct Ring {
   Expr slot;
 };
 
-/// Of each dimension, whether an index of it is -1 for padding.
-std::vector<bool> marks_padding(const std::vector<const ir::Load*>& loads, const InnerLoops& loops,
-                                std::size_t dimensions) {
-  std::vector<bool> marks(dimensions, false);
-  for (const ir::Load* load : loads) {
-    for (std::size_t i = 0; i < dimensions; ++i)
-      marks[i] = marks[i] || may_be_padding(load->indices[i], loops);
+/// Dimensions of a region with an index that is -1 for padding.
+struct Padding {
+  std::vector<bool> marks;  ///< the region of the dimension has a plane for it
+  bool is_inside = false;   ///< every such dimension has one: no read has to ask
+};
+
+/// The region of weights that are known only at launch is the whole dimension, without a plane before it.
+Padding padding_of(const std::vector<const ir::Load*>& loads, const InnerLoops& loops,
+                   const std::vector<Span>& region) {
+  Padding padding{std::vector<bool>(region.size(), false), false};
+  bool outside = false;
+  for (std::size_t i = 0; i < region.size(); ++i) {
+    const bool asked = std::ranges::any_of(
+        loads, [&](const ir::Load* load) { return may_be_padding(load->indices[i], loops); });
+    const std::int64_t* begin = ir::integer_value(region[i].begin);
+    padding.marks[i] = asked && begin != nullptr && *begin == -1;
+    outside = outside || (asked && !padding.marks[i]);
   }
-  return marks;
+  padding.is_inside = !outside && std::ranges::find(padding.marks, true) != padding.marks.end();
+  return padding;
 }
 
 /// The copy, but the first plane of dimensions that mark padding is zero, whatever the operand holds there.
@@ -185,10 +198,10 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
   if (auto* refused = std::get_if<Reason>(&found)) return *refused;
   auto& region = std::get<std::vector<Span>>(found);
   // A ring takes one copy an iteration; there the conditions stay.
-  const std::vector<bool> marks =
-      ring.depth > 1 ? std::vector<bool>()
-                     : marks_padding(loads_of(body, buffer), inner_loops(body), region.size());
-  if (context.target.is_gpu() && !marks.empty() && !marks.back()) widen_to_runs(region, buffer);
+  const Padding padding =
+      ring.depth > 1 ? Padding() : padding_of(loads_of(body, buffer), inner_loops(body), region);
+  if (context.target.is_gpu() && !padding.marks.empty() && !padding.marks.back())
+    widen_to_runs(region, buffer);
   ir::Copy copy{nullptr, {}, buffer, {}, {}, context.step, ring.depth > 1, {}};
   if (ring.depth > 1) copy.destination_begin.push_back(ring.slot);
   for (const Span& span : region) {
@@ -215,9 +228,8 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
     }
     return ir::load(tile, indices);
   });
-  const bool padded = std::find(marks.begin(), marks.end(), true) != marks.end();
-  return ir::allocate(tile, ir::block({copies_of(std::move(copy), marks),
-                                       padded ? without_padding_conditions(rest, tile) : rest}));
+  return ir::allocate(tile, ir::block({copies_of(std::move(copy), padding.marks),
+                                       padding.is_inside ? without_padding_conditions(rest, tile) : rest}));
 }
 
 bool reads(const Expr& expr, const ir::BufferRef& buffer) {
@@ -229,21 +241,34 @@ bool reads(const Expr& expr, const ir::BufferRef& buffer) {
   return found;
 }
 
-/// The conditions around the reads of the buffer that need no loop but those given. A condition on the
-/// buffer's own values is none of them: it is asked of the copy afterwards.
+/// The conditions around the reads of the buffer, outermost first, that need no loop but those given. A
+/// condition on the buffer's own values is none of them: it is asked of the copy afterwards; nor is the count
+/// of arrivals, where asking once more would be one arrival more.
 std::vector<Expr> guards_of(const Stmt& body, const ir::BufferRef& buffer, const InnerLoops& inside,
                             const std::vector<std::string>& available) {
   std::vector<Expr> guards;
-  ir::visit(body, [&](const Stmt& s) {
-    const auto* condition = s.as<ir::If>();
-    if (condition == nullptr || !ir::uses(condition->then, buffer) || reads(condition->condition, buffer))
-      return;
+  const auto add = [&](const Expr& condition) {
+    if (reads(condition, buffer) || is_last_arrival(condition)) return;
     const bool usable = std::all_of(inside.begin(), inside.end(), [&](const auto& entry) {
-      return !ir::uses(condition->condition, entry.first) ||
+      return !ir::uses(condition, entry.first) ||
              std::find(available.begin(), available.end(), entry.first) != available.end();
     });
-    if (usable) guards.push_back(condition->condition);
-  });
+    if (usable) guards.push_back(condition);
+  };
+  const auto add_parts = [&](const Expr& condition) {
+    for (const Expr& part : ir::conjuncts_of(condition)) add(part);
+  };
+  ir::visit(
+      body,
+      [&](const Stmt& s) {
+        const auto* choice = s.as<ir::If>();
+        if (choice != nullptr && ir::uses(choice->then, buffer)) add_parts(choice->condition);
+      },
+      [&](const Expr& e) {
+        const auto* choice = e.as<ir::Select>();
+        if (choice != nullptr && reads(choice->when_true, buffer) && !reads(choice->when_false, buffer))
+          add_parts(choice->condition);
+      });
   return guards;
 }
 
@@ -281,9 +306,11 @@ std::variant<Stmt, Reason> stage_registers(const Stmt& body, const ir::BufferRef
                       ir::Access::read_write, shape, buffer->non_negative);
   Stmt fill = ir::store(tile, indices, value);
   if (auto refused = reads_later_tile(value, body)) return *refused;
-  for (const Expr& guard : guards_of(body, buffer, loops, used)) {
-    if (auto refused = reads_later_tile(guard, body)) return *refused;
-    fill = ir::if_then(guard, fill);
+  // The inner conditions may read where the outer ones hold alone.
+  const std::vector<Expr> guards = guards_of(body, buffer, loops, used);
+  for (auto guard = guards.rbegin(); guard != guards.rend(); ++guard) {
+    if (auto refused = reads_later_tile(*guard, body)) return *refused;
+    fill = ir::if_then(*guard, fill);
   }
   for (auto name = used.rbegin(); name != used.rend(); ++name) {
     ir::For loop = loops.at(*name);
@@ -349,35 +376,21 @@ std::vector<ir::BufferRef> buffers_read(const ir::Program& program, const std::v
 }
 
 std::optional<Reason> check_place(const ir::Program& program, const StagingRequest& request) {
-  if (auto missing = require_loop(program, request.at)) return missing;
+  if (auto missing = require_place(program, request)) return missing;
   if (request.scope != "shared" && request.scope != "registers") {
-    return Reason{2, request.scope, "shared or registers", {}};
+    return Reason{2, fmt::format("a scope called \"{}\"", request.scope), "shared or registers", {}};
   }
   if (request.scope == "shared") return require_reached_together(program, request.at, 5);
   return std::nullopt;
 }
 
-/// stage(T, shared | registers, at = loop, depth = buffers): at the begin of each iteration of the loop, what
-/// the iteration reads of T is copied; the reads become reads of the copy. Where an index comes from data (a
-/// column number), all places that it can take are copied, with zeros for those outside of T: the lines of a
-/// block of an image and those around them that a filter reaches; the whole dimension where nothing is known.
-/// On a GPU a tile that reaches over the ends of the last dimension holds whole runs of it, of 8 bytes. Reads
-/// a constant apart become one region. With a depth beyond 1 the copies go to that many buffers in turn, and
-/// a GPU starts them depth - 1 iterations ahead. Preconditions: 1 the loop exists; 2 the scope is shared or
-/// registers; 3 the loop's body reads T and T is an input; 4 the region has a constant size; 5 (shared) no
-/// warp, lane or thread loop stands around the copy; 6 the place depends on no tile made further inside; 7 a
-/// depth is 1 to 8, beyond 1 in shared memory and on sm_80 or newer; 8 beyond 1, the loop is serial or
-/// unrolled and its copies have one depth; 9 beyond 1, the place of the copy is known before the iteration.
-StepResult apply_stage(const ir::Program& program, const Step& step, const StepContext& context) {
+StepResult stage_at(const ir::Program& program, const Step& step, const StepContext& context) {
   const StagingRequest request = staging_request_of(step);
   if (auto refused = check_place(program, request)) return *refused;
   if (auto refused = check_depth(program, request.at, request.scope, request.depth, context.target))
     return *refused;
   const auto buffers = buffers_read(program, find_loops(program.body, request.at), request.tensor);
-  if (buffers.empty()) {
-    return Reason{3, fmt::format("the body of {} reads no input called {}", request.at, request.tensor),
-                  "an operand that is read there", request.at};
-  }
+  if (buffers.empty()) return reads_no_such_input(program, request, context);
   ir::Program result = program;
   std::optional<Reason> refused;
   for (const ir::BufferRef& buffer : buffers) {
@@ -403,8 +416,27 @@ StepResult apply_stage(const ir::Program& program, const Step& step, const StepC
   return result;
 }
 
+/// stage(T, shared | registers, at = loop, depth = buffers): at the begin of each iteration of the loop, what
+/// the iteration reads of T is copied; the reads become reads of the copy. Where an index comes from data (a
+/// column number), all places that it can take are copied, with zeros for those outside of T: the lines of a
+/// block of an image and those around them that a filter reaches; the whole dimension where nothing is known.
+/// On a GPU a tile that reaches over the ends of the last dimension holds whole runs of it, of 8 bytes. Reads
+/// a constant apart become one region. With a depth beyond 1 the copies go to that many buffers in turn, and
+/// a GPU starts them depth - 1 iterations ahead. Preconditions: 1 the loop exists; 2 the scope is shared or
+/// registers; 3 the loop's body reads T and T is an input; 4 the region has a constant size; 5 (shared) no
+/// warp, lane or thread loop stands around the copy; 6 the place depends on no tile made further inside; 7 a
+/// depth is 1 to 8, beyond 1 in shared memory and on sm_80 or newer; 8 beyond 1, the loop is serial or
+/// unrolled and its copies have one depth; 9 beyond 1, the place of the copy is known before the iteration.
+StepResult apply_stage(const ir::Program& program, const Step& step, const StepContext& context) {
+  StepResult result = stage_at(program, step, context);
+  const auto* refused = std::get_if<Reason>(&result);
+  // Other places help with what is asked of the place.
+  const bool of_place = refused != nullptr && refused->precondition != 2 && refused->precondition < 7;
+  return of_place ? with_places(*refused, program, step, context, stage_at) : result;
+}
+
 }  // namespace
 
-const StepKind stage{"stage", ".stage(B, shared, at = n.outer)", 3, 4, apply_stage};
+const StepKind stage{"stage", R"(.stage("B", shared, at = n.outer))", 3, 4, apply_stage};
 
 }  // namespace weft::steps

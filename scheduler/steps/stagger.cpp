@@ -131,8 +131,12 @@ std::optional<Reason> check_loops(const ir::Program& program, const std::string&
                       std::has_single_bit(static_cast<std::uint64_t>(*extent));
     const bool serial = loop->kind == ir::LoopKind::serial || loop->kind == ir::LoopKind::unrolled;
     if (!fits || !serial)
-      return Reason{2, fmt::format("{} is {}, over {}", name, name_of(loop->kind), ir::print(loop->extent)),
-                    "a loop that is serial or unrolled, with a power of two of iterations", name};
+      return Reason{
+          2, fmt::format("{} is {}, over {}", name, name_of(loop->kind), ir::print(loop->extent)),
+          fmt::format("a loop that is serial or unrolled, with a power of two of iterations, as .split({} "
+                      "= 8) gives {}.inner",
+                      name, name),
+          name};
   }
   std::size_t inside = 0;
   for (const ir::For* loop : find_loops(program.body, by)) inside += find_loops(loop->body, name).size();
@@ -151,7 +155,7 @@ StepResult apply_stagger(const ir::Program& program, const Step& step, const Ste
   const std::string& name = word_of(step.arguments[0]);
   const std::string& by = word_of(step.arguments[1]);
   if (auto refused = check_loops(program, name, by)) return *refused;
-  if (auto refused = require_independent(name, context)) return *refused;
+  if (auto refused = require_independent(program, name, context)) return *refused;
   if (auto refused = require_no_copy(program, name)) return *refused;
   if (auto refused = require_arrays_inside(program, name, by)) return *refused;
   const std::vector<const ir::For*> loops = find_loops(program.body, name);
@@ -172,6 +176,6 @@ StepResult apply_stagger(const ir::Program& program, const Step& step, const Ste
 
 }  // namespace
 
-const StepKind stagger{"stagger", ".stagger(n.inner.outer, m.row)", 2, 2, apply_stagger};
+const StepKind stagger{"stagger", R"(.stagger(n.inner.outer, "m.row"))", 2, 2, apply_stagger};
 
 }  // namespace weft::steps

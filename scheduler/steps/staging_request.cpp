@@ -1,8 +1,11 @@
 #include <fmt/format.h>
+#include <weft/formats/suggestion.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/loops.h>
 #include <weft/scheduler/steps/staging_request.h>
+
+#include <algorithm>
 
 namespace weft::steps {
 
@@ -21,6 +24,68 @@ StagingRequest staging_request_of(const Step& step) {
   return request;
 }
 
+std::optional<Reason> require_place(const ir::Program& program, const StagingRequest& request) {
+  if (!request.at.empty()) return require_loop(program, request.at);
+  return Reason{1,
+                "no loop at which the copy is made",
+                fmt::format("at = one of the loops {}", fmt::join(loop_names(program.body), ", ")),
+                {}};
+}
+
+Reason reads_no_such_input(const ir::Program& program, const StagingRequest& request,
+                           const StepContext& context) {
+  std::vector<std::string> inputs;
+  for (const Operand& operand : context.algorithm.operands) {
+    if (&operand != &context.algorithm.operands[context.algorithm.output.operand])
+      inputs.push_back(operand.name);
+  }
+  const bool is_array = std::ranges::any_of(program.buffers, [&](const ir::BufferRef& buffer) {
+    return buffer->name == request.tensor && buffer->access == ir::Access::read;
+  });
+  if (!is_array && std::ranges::find(inputs, request.tensor) == inputs.end()) {
+    const std::vector<std::string_view> candidates(inputs.begin(), inputs.end());
+    const std::string_view nearest = nearest_name(request.tensor, candidates);
+    return {3, fmt::format("no input is called {}", request.tensor),
+            fmt::format("one of the inputs {}{}", fmt::join(inputs, ", "),
+                        nearest.empty() ? "" : fmt::format("; the nearest is {}", nearest)),
+            request.at};
+  }
+  std::string copy;
+  for (const ir::For* loop : find_loops(program.body, request.at)) {
+    ir::visit(loop->body, {}, [&](const ir::Expr& e) {
+      const auto* load = e.as<ir::Load>();
+      const bool is_copy = load != nullptr && load->buffer->scope != ir::Scope::global &&
+                           load->buffer->name.starts_with(request.tensor + ".");
+      if (is_copy) copy = load->buffer->name;
+    });
+  }
+  if (!copy.empty())
+    return {3, fmt::format("{} reads {}, which is a copy of {} already", request.at, copy, request.tensor),
+            fmt::format("one step that copies {}: leave this one out", request.tensor), copy};
+  return {3, fmt::format("the body of {} reads no input called {}", request.at, request.tensor),
+          fmt::format("a loop whose body reads {}", request.tensor), request.at};
+}
+
+Reason with_places(Reason refused, const ir::Program& program, const Step& step, const StepContext& context,
+                   StepResult (*apply)(const ir::Program&, const Step&, const StepContext&)) {
+  std::vector<std::string> places;
+  Step proposed = step, innermost;
+  std::erase_if(proposed.arguments, [](const Argument& argument) { return argument.name == "at"; });
+  proposed.arguments.insert(
+      proposed.arguments.begin() + std::min<std::ptrdiff_t>(2, std::ssize(proposed.arguments)),
+      Argument{"at", std::string()});
+  const auto at = std::ranges::find(proposed.arguments, "at", &Argument::name);
+  for (const std::string& name : loop_names(program.body)) {
+    at->value = name;
+    if (!std::holds_alternative<ir::Program>(apply(program, proposed, context))) continue;
+    places.push_back(name);
+    innermost = proposed;
+  }
+  if (!places.empty())
+    refused.accepted += fmt::format("; it works at {}: {}", fmt::join(places, ", "), innermost.cpp());
+  return refused;
+}
+
 std::optional<Reason> require_reached_together(const ir::Program& program, const std::string& at,
                                                int number) {
   std::optional<Reason> refused;
@@ -32,7 +97,9 @@ std::optional<Reason> require_reached_together(const ir::Program& program, const
       refused = Reason{number,
                        fmt::format("{} is {}, so its iterations do not reach the copy together", loop->name,
                                    ir::name_of(loop->kind)),
-                       fmt::format("reorder({}, {}) first, or another place", at, loop->name), loop->name};
+                       fmt::format("a copy outside of {}: .reorder({}, {}) first, or another place",
+                                   loop->name, at, loop->name),
+                       loop->name};
     }
   });
   return refused;

@@ -19,6 +19,16 @@ struct StagingRequest {
 };
 StagingRequest staging_request_of(const Step& step);
 
+/// Precondition 1: the place is given, and a loop is called so.
+std::optional<Reason> require_place(const ir::Program& program, const StagingRequest& request);
+/// The refusal of precondition 3, where a loop's body reads no input of that name: whether there is such an
+/// input, and whether what is read is a copy of it already.
+Reason reads_no_such_input(const ir::Program& program, const StagingRequest& request,
+                           const StepContext& context);
+/// The refusal, with the places where the step would apply, as the user would write it.
+Reason with_places(Reason refused, const ir::Program& program, const Step& step, const StepContext& context,
+                   StepResult (*apply)(const ir::Program&, const Step&, const StepContext&));
+
 /// Precondition `number`: no warp, lane or thread loop stands around the loops called `at`, nor are they
 /// such.
 std::optional<Reason> require_reached_together(const ir::Program& program, const std::string& at, int number);

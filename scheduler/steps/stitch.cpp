@@ -3,7 +3,9 @@
 #include <weft/formats/kept_slots.h>
 #include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/verify.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/coordinates.h>
 #include <weft/scheduler/steps/copies_ahead.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
@@ -11,6 +13,7 @@
 #include <weft/scheduler/tensor_nest.h>
 
 #include <algorithm>
+#include <functional>
 
 namespace weft::steps {
 namespace {
@@ -67,6 +70,83 @@ bool uses_load(const Stmt& stmt, const ir::BufferRef& buffer) {
   return found;
 }
 
+/// The variables and the loads that an expression is made of, without those inside of loads.
+std::vector<Expr> atoms_of(const Expr& expr) {
+  std::vector<Expr> atoms;
+  std::size_t inside_loads = 0;
+  ir::visit(expr, [&](const Expr& e) {
+    if (inside_loads > 0) {
+      --inside_loads;
+      return;
+    }
+    const auto* load = e.as<ir::Load>();
+    if (load == nullptr && e.as<ir::Variable>() == nullptr) return;
+    atoms.push_back(e);
+    if (load == nullptr) return;
+    for (const Expr& index : load->indices) ir::visit(index, [&](const Expr&) { ++inside_loads; });
+  });
+  return atoms;
+}
+
+bool share_an_atom(const Expr& a, const Expr& b) {
+  const std::vector<Expr> others = atoms_of(b);
+  return std::ranges::any_of(atoms_of(a), [&](const Expr& atom) {
+    return std::ranges::any_of(others, [&](const Expr& other) { return ir::same(atom, other); });
+  });
+}
+
+/// The values of all loops of constant extents.
+ir::Ranges ranges_of_loops(const ir::Program& program) {
+  ir::Ranges ranges;
+  ir::visit(program.body, [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    const std::int64_t* begin = loop == nullptr ? nullptr : ir::integer_value(loop->begin);
+    const std::int64_t* extent = loop == nullptr ? nullptr : ir::integer_value(loop->extent);
+    if (begin != nullptr && extent != nullptr) ranges[loop->name] = {*begin, *begin + *extent - 1};
+  });
+  return ranges;
+}
+
+/// Whether the statement only adds products to sums, and what is read of the buffer is a factor of each.
+bool adds_products_of(const Stmt& stmt, const ir::BufferRef& buffer) {
+  if (const auto* loop = stmt.as<ir::For>()) return adds_products_of(loop->body, buffer);
+  if (const auto* block = stmt.as<ir::Block>())
+    return std::ranges::all_of(block->statements,
+                               [&](const Stmt& child) { return adds_products_of(child, buffer); });
+  if (const auto* condition = stmt.as<ir::If>())
+    return !condition->otherwise.defined() && adds_products_of(condition->then, buffer);
+  const std::function<bool(const Expr&)> is_factor = [&](const Expr& e) {
+    if (const auto* cast = e.as<ir::Cast>()) return is_factor(cast->operand);
+    if (const auto* load = e.as<ir::Load>()) return load->buffer == buffer;
+    const auto* product = e.as<ir::Binary>();
+    return product != nullptr && product->op == ir::BinaryOperator::multiply &&
+           (is_factor(product->left) || is_factor(product->right));
+  };
+  const auto* store = stmt.as<ir::Store>();
+  return store != nullptr && store->accumulate && is_factor(store->value);
+}
+
+/// Whether bounds of loops or conditions read the buffer: a tile that iterations fill cannot say how many
+/// there are.
+bool decides_what_runs(const Stmt& stmt, const ir::BufferRef& buffer) {
+  bool found = false;
+  const auto look = [&](const Expr& expr) {
+    ir::visit(expr, [&](const Expr& e) {
+      const auto* load = e.as<ir::Load>();
+      found = found || (load != nullptr && load->buffer == buffer);
+    });
+  };
+  ir::visit(stmt, [&](const Stmt& s) {
+    if (const auto* loop = s.as<ir::For>()) {
+      look(loop->begin);
+      look(loop->extent);
+    } else if (const auto* condition = s.as<ir::If>()) {
+      look(condition->condition);
+    }
+  });
+  return found;
+}
+
 /// Tiles are stored in lines of 128 bytes where their rows fill such: then eight rows of 16 bytes each, one
 /// below the other, lie in different banks once the chunks are swizzled.
 struct Lines {
@@ -84,9 +164,13 @@ Lines lines_of(std::int64_t columns, std::int64_t size) {
 
 class Stitch {
  public:
-  Stitch(const StepContext& context, const StagingRequest& request) : context_(context), request_(request) {}
+  Stitch(const ir::Program& program, const StepContext& context, const StagingRequest& request)
+      : context_(context), request_(request), coordinates_(context), ranges_(ranges_of_loops(program)) {}
 
   std::variant<Stmt, Reason> operator()(const ir::For& loop, const ir::BufferRef& buffer) {
+    if (decides_what_runs(loop.body, buffer))
+      return Reason{4, fmt::format("{} says which iterations run", buffer->name),
+                    "a tensor that is computed with, as B of sum(k, A[m, k] * B[k, n])", buffer->name};
     Reading reading;
     std::vector<ir::For> loops;
     std::vector<Expr> conditions;
@@ -100,7 +184,7 @@ class Stitch {
     auto tile = std::make_shared<ir::Buffer>(*ir::make_buffer(buffer->name + ".stitched", buffer->dtype,
                                                               ir::Scope::shared, ir::Access::read_write,
                                                               shape_of_tile(lines), buffer->non_negative));
-    tile->swizzle = lines.swizzle;
+    tile->swizzle = ir::holds_whole_lines(*tile, lines.swizzle) ? lines.swizzle : 0;
     const Expr slot = (ir::variable(loop.name) - loop.begin) % ir::integer(request_.depth);
     ir::Copy copy{tile, {}, buffer, {}, {}, context_.step, request_.depth > 1, {}, {}};
     ir::Substitution renamed;
@@ -164,7 +248,11 @@ class Stitch {
         return Reason{4,
                       fmt::format("{} runs over {} .. {}", each.name, ir::print(each.begin),
                                   ir::print(each.begin + each.extent)),
-                      "loops of constant extents that begin at 0", each.name};
+                      "loops of constant extents that begin at 0, as weights in blocks of as many columns "
+                      "each have (formats shfl_bw, vector_wise, n_m, v_n_m, bcsr, blocked_ell); of others, "
+                      "stage what an iteration reads: " +
+                          Step{"stage", {{{}, buffer->name}, {{}, "shared"}, {"at", request_.at}}, {}}.cpp(),
+                      each.name};
       const bool of_output = is_output_loop(each.name, context_.algorithm);
       (of_output ? columns_of_tile_ : rows_of_tile_).push_back(each);
       (of_output ? columns_ : rows_) *= *extent;
@@ -215,21 +303,44 @@ class Stitch {
     return result;
   }
 
-  /// The body reads the tile, and asks what the copy has asked no more: the products are zero there.
-  static Stmt with_tile(const Stmt& body, const ir::BufferRef& buffer, const std::vector<Expr>& asked,
-                        const Expr& element) {
+  /// Whether the condition may keep what is read of other buffers inside of them.
+  bool keeps_others_inside(const Expr& condition, const Stmt& then, const ir::BufferRef& buffer) const {
+    bool found = false;
+    ir::visit(then, {}, [&](const Expr& e) {
+      const auto* load = e.as<ir::Load>();
+      if (load == nullptr || load->buffer == buffer || found) return;
+      for (std::size_t i = 0; i < load->indices.size(); ++i) {
+        if (!share_an_atom(load->indices[i], condition)) continue;
+        ir::Ranges ranges = ranges_;
+        const Expr index = coordinates_.named(load->indices[i], ranges);
+        found = found || !ir::always(ir::integer(0) <= index && index < load->buffer->shape[i], ranges);
+      }
+    });
+    return found;
+  }
+
+  /// The body reads the tile, and asks no more what the copy has asked for it alone: where that does not
+  /// hold, the products are zero.
+  Stmt with_tile(const Stmt& body, const ir::BufferRef& buffer, const std::vector<Expr>& asked,
+                 const Expr& element) const {
     ir::Rewriter rewriter;
     rewriter.on_stmt = [&](const Stmt& s) -> Stmt {
       const auto* condition = s.as<ir::If>();
-      if (condition == nullptr || condition->otherwise.defined() || !uses_load(condition->then, buffer))
+      if (condition == nullptr || condition->otherwise.defined() ||
+          !adds_products_of(condition->then, buffer))
         return s;
-      Expr left = ir::boolean(true);
-      for (const Expr& part : ir::conjuncts_of(condition->condition)) {
+      // What comes later may read where the parts in front hold alone.
+      Stmt rest = condition->then;
+      Expr left;
+      const std::vector<Expr> parts = ir::conjuncts_of(condition->condition);
+      for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
         const bool gone =
-            std::any_of(asked.begin(), asked.end(), [&](const Expr& each) { return ir::same(each, part); });
-        if (!gone) left = left && part;
+            std::any_of(asked.begin(), asked.end(), [&](const Expr& each) { return ir::same(each, *part); });
+        if (gone && !keeps_others_inside(*part, rest, buffer)) continue;
+        rest = ir::if_then(*part, rest);
+        left = left.defined() ? *part && left : *part;
       }
-      return ir::if_then(left, condition->then);
+      return left.defined() ? ir::if_then(left, condition->then) : condition->then;
     };
     ir::Rewriter loads;
     loads.on_expr = [&](const Expr& e) {
@@ -241,6 +352,8 @@ class Stitch {
 
   const StepContext& context_;
   const StagingRequest& request_;
+  Coordinates coordinates_;
+  ir::Ranges ranges_;
   Expr kept_;  ///< the call that says which slot is read; undefined where all are
   std::string slot_name_;
   std::vector<ir::For> rows_of_tile_, columns_of_tile_;
@@ -252,6 +365,37 @@ ir::BufferRef operand_called(const ir::Program& program, const std::string& name
     if (buffer->name == name && buffer->access == ir::Access::read) return buffer;
   }
   return nullptr;
+}
+
+StepResult stitch_at(const ir::Program& program, const Step& step, const StepContext& context) {
+  const StagingRequest request = staging_request_of(step);
+  if (auto missing = require_place(program, request)) return *missing;
+  if (request.scope != "shared")
+    return Reason{2, fmt::format("a scope called \"{}\"", request.scope), "shared", {}};
+  if (auto refused = check_depth(program, request.at, request.scope, request.depth, context.target))
+    return *refused;
+  if (auto refused = require_reached_together(program, request.at, 5)) return *refused;
+  const ir::BufferRef buffer = operand_called(program, request.tensor);
+  bool read = false;
+  for (const ir::For* loop : find_loops(program.body, request.at))
+    read = read || (buffer != nullptr && uses_load(loop->body, buffer));
+  if (!read) return reads_no_such_input(program, request, context);
+  ir::Program result = program;
+  std::optional<Reason> refused;
+  result.body = change_loops(result.body, request.at, [&](const ir::For& loop) -> Stmt {
+    ir::For changed = loop;
+    if (!uses_load(loop.body, buffer) || refused) return ir::for_loop(std::move(changed));
+    auto stitched = Stitch(program, context, request)(loop, buffer);
+    if (auto* reason = std::get_if<Reason>(&stitched)) {
+      refused = *reason;
+    } else {
+      changed.body = std::get<Stmt>(stitched);
+      refused = needs_its_iteration(changed.body, loop);
+    }
+    return ir::for_loop(std::move(changed));
+  });
+  if (refused) return *refused;
+  return result;
 }
 
 /// stitch(T, shared, at = loop, depth = buffers): at the begin of each iteration of the loop, the rows of T
@@ -266,39 +410,14 @@ ir::BufferRef operand_called(const ir::Program& program, const std::string& name
 /// over rows and over columns inside; 5 no warp, lane or thread loop stands around; 7, 8, 9 as those of
 /// stage.
 StepResult apply_stitch(const ir::Program& program, const Step& step, const StepContext& context) {
-  const StagingRequest request = staging_request_of(step);
-  if (auto missing = require_loop(program, request.at)) return *missing;
-  if (request.scope != "shared") return Reason{2, request.scope, "shared", {}};
-  if (auto refused = check_depth(program, request.at, request.scope, request.depth, context.target))
-    return *refused;
-  if (auto refused = require_reached_together(program, request.at, 5)) return *refused;
-  const ir::BufferRef buffer = operand_called(program, request.tensor);
-  bool read = false;
-  for (const ir::For* loop : find_loops(program.body, request.at))
-    read = read || (buffer != nullptr && uses_load(loop->body, buffer));
-  if (!read)
-    return Reason{3, fmt::format("the body of {} reads no input called {}", request.at, request.tensor),
-                  "a dense operand that is read there", request.at};
-  ir::Program result = program;
-  std::optional<Reason> refused;
-  result.body = change_loops(result.body, request.at, [&](const ir::For& loop) -> Stmt {
-    ir::For changed = loop;
-    if (!uses_load(loop.body, buffer) || refused) return ir::for_loop(std::move(changed));
-    auto stitched = Stitch(context, request)(loop, buffer);
-    if (auto* reason = std::get_if<Reason>(&stitched)) {
-      refused = *reason;
-    } else {
-      changed.body = std::get<Stmt>(stitched);
-      refused = needs_its_iteration(changed.body, loop);
-    }
-    return ir::for_loop(std::move(changed));
-  });
-  if (refused) return *refused;
-  return result;
+  StepResult result = stitch_at(program, step, context);
+  const auto* refused = std::get_if<Reason>(&result);
+  const bool of_place = refused != nullptr && refused->precondition != 2 && refused->precondition < 7;
+  return of_place ? with_places(*refused, program, step, context, stitch_at) : result;
 }
 
 }  // namespace
 
-const StepKind stitch{"stitch", ".stitch(B, shared, at = k.block, depth = 4)", 3, 4, apply_stitch};
+const StepKind stitch{"stitch", R"(.stitch("B", shared, at = "k.block", depth = 4))", 3, 4, apply_stitch};
 
 }  // namespace weft::steps

@@ -1,27 +1,54 @@
-// stream_results: what a kernel stores leaves the caches first.
+// stream_results: what a kernel stores to its output leaves the caches first.
+#include <fmt/format.h>
+#include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
+#include <weft/scheduler/steps/streamed_output.h>
+
+#include <algorithm>
 
 namespace weft::steps {
+
+ir::Program with_streamed_output(ir::Program program, const Algorithm& algorithm) {
+  const std::string& name = algorithm.operands[algorithm.output.operand].name;
+  const auto output = std::ranges::find(program.buffers, name, &ir::Buffer::name);
+  auto streamed = std::make_shared<ir::Buffer>(**output);
+  streamed->streams = true;
+  program.body = ir::replace_buffer(program.body, *output, streamed);
+  *output = streamed;
+  return program;
+}
+
 namespace {
 
 /// stream_results(C): stores to C are marked as streaming (PTX: st.global.cs), so that of all lines in the
-/// second cache theirs are given up first, and what the kernel or the next launch reads again stays. Worth it
-/// where C is not small beside that cache; a reader of a small C would find less of it there. Preconditions:
-/// 1 the target is a GPU; 2 C is the output; 3 its results do not stream already.
+/// second cache theirs are given up first, and what the kernel or the next launch reads again stays. Stores
+/// to workspaces, which the kernel reads again, are not. Worth it where C is not small beside that cache; a
+/// reader of a small C would find less of it there. Preconditions: 1 the target is a GPU; 2 C is the output;
+/// 3 its results do not stream already.
 StepResult apply_stream_results(const ir::Program& program, const Step& step, const StepContext& context) {
   const std::string& tensor = word_of(step.arguments.at(0));
-  const std::string& output = context.algorithm.operands.back().name;
-  if (!context.target.is_gpu()) return Reason{1, context.target.name + " has no such stores", "a GPU", {}};
-  if (tensor != output) return Reason{2, tensor, output, {}};
-  if (program.streams_results) return Reason{3, "the results of " + tensor + " stream", "one of it", {}};
-  ir::Program result = program;
-  result.streams_results = true;
-  return result;
+  const std::string& output = context.algorithm.operands[context.algorithm.output.operand].name;
+  if (!context.target.is_gpu())
+    return Reason{1,
+                  context.target.name + " has no streaming stores",
+                  "a GPU target; on the CPU, no stream_results",
+                  {}};
+  if (tensor != output)
+    return Reason{2,
+                  fmt::format("{} is not what the program stores", tensor),
+                  fmt::format("the output: .stream_results(\"{}\")", output),
+                  {}};
+  if (ir::streams_results(program))
+    return Reason{3,
+                  fmt::format("the results of {} stream already", tensor),
+                  "stream_results once, and none beside specialize_warps, which does the same",
+                  {}};
+  return with_streamed_output(program, context.algorithm);
 }
 
 }  // namespace
 
-const StepKind stream_results{"stream_results", ".stream_results(C)", 1, 1, apply_stream_results};
+const StepKind stream_results{"stream_results", R"(.stream_results("C"))", 1, 1, apply_stream_results};
 
 }  // namespace weft::steps

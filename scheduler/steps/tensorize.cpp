@@ -54,7 +54,8 @@ class Tensorize {
     if (nests.size() != 1)
       return Reason{1,
                     fmt::format("{} nests add products to sums in registers", nests.size()),
-                    "one: reorder the loops of the tile inside the loop over blocks of k",
+                    "one: the loops of the tile inside the loop over blocks of k, as "
+                    ".reorder(k.outer, m.inner, n.inner, k.inner) puts them",
                     {}};
     const bool of_blocks = is_of_blocks();
     const Stmt nest = of_blocks ? loops_of_block(nests.front()) : nests.front();
@@ -86,21 +87,68 @@ class Tensorize {
                     "operands in tiles that are zero where nothing is read: stage and stitch them first",
                     {}};
     auto nest = tensor_nest_of(chain.loops, store);
-    if (!nest)
-      return Reason{
-          3,
-          ir::print(chain.core),
-          "sum[m, n] += f32(left[m, k]) * f32(right[k, n]), with one serial loop of constant extent "
-          "for each of m, n and k, in loops over warps",
-          {}};
+    if (!nest) return other_form(chain, store);
     nest_ = std::move(*nest);
     for (const ir::Load* factor : {&nest_.left, &nest_.right}) {
-      if (factor->buffer->scope != ir::Scope::shared)
-        return Reason{
-            4, fmt::format("{} is read from {}", factor->buffer->name, ir::name_of(factor->buffer->scope)),
-            "both factors in shared memory: stage and stitch them first", factor->buffer->name};
+      if (factor->buffer->scope != ir::Scope::shared) return not_shared(*factor, chain);
     }
     return std::nullopt;
+  }
+
+  Reason not_shared(const ir::Load& factor, const Chain& chain) const {
+    const std::string& name = factor.buffer->name;
+    std::string at = "…";
+    for (const std::string& loop : loop_names(program_.body)) {
+      const bool around = std::ranges::any_of(
+          chain.loops, [&](const ir::For& each) { return stands_inside(program_.body, each.name, loop); });
+      if (around && !is_output_loop(loop, context_.algorithm)) at = loop;
+    }
+    const Step stage{"stage", {{{}, name.substr(0, name.find('.'))}, {{}, "shared"}, {"at", at}}, {}};
+    return {4, fmt::format("{} is read from {}", name, ir::name_of(factor.buffer->scope)),
+            fmt::format("both factors in shared memory: {} first, or stitch", stage.cpp()), name};
+  }
+
+  /// Precondition 3. What is most often missing is told first.
+  Reason other_form(const Chain& chain, const ir::Store& store) const {
+    constexpr const char* form =
+        "sum[m, n] += f32(left[m, k]) * f32(right[k, n]), with one serial loop of constant extent for each "
+        "of "
+        "m, n and k, in loops over warps";
+    std::string found = ir::print(chain.core);
+    if (found.ends_with('\n')) found.pop_back();
+    for (const ir::For& loop : chain.loops) {
+      if (loop.kind == ir::LoopKind::lane || loop.kind == ir::LoopKind::thread ||
+          loop.kind == ir::LoopKind::vectorized)
+        return {3,
+                fmt::format("{} is {}, and the instruction shares its tile out to lanes itself", loop.name,
+                            ir::name_of(loop.kind)),
+                fmt::format(
+                    "loops of the tile that are serial, in loops over warps: leave out the step that made "
+                    "{} {}",
+                    loop.name, ir::name_of(loop.kind)),
+                loop.name};
+    }
+    if (store.indices.size() < 2)
+      return {3, fmt::format("{}, a sum over one number at a time", found),
+              fmt::format(
+                  "a tile of sums: split the rows, the columns and what is summed, as .split(m = 64, n = 64, "
+                  "k = 32).reorder(m.outer, n.outer, k.outer, m.inner, n.inner, k.inner) does, and stage "
+                  "both factors at k.outer; so that it is {}",
+                  form),
+              store.buffer->name};
+    for (const ir::Load* factor : loads_in(store.value)) {
+      if (factor->buffer->scope == ir::Scope::global) return not_shared(*factor, chain);
+    }
+    return {3, found, form, {}};
+  }
+
+  static std::vector<const ir::Load*> loads_in(const Expr& value) {
+    std::vector<const ir::Load*> loads;
+    ir::visit(value, [&](const Expr& e) {
+      const auto* load = e.as<ir::Load>();
+      if (load != nullptr && is_float(load->buffer->dtype)) loads.push_back(load);
+    });
+    return loads;
   }
 
   std::optional<Reason> check_instruction() {
@@ -180,8 +228,13 @@ class Tensorize {
       const std::int64_t* line = ir::integer_value(tile.shape.back());
       const std::int64_t bytes = line == nullptr ? 0 : *line * static_cast<std::int64_t>(size_of(tile.dtype));
       if (tile.swizzle > 0 && bytes == std::int64_t{16} << tile.swizzle) continue;
-      return Reason{9, fmt::format("{} has lines of {} bytes, swizzle {}", tile.name, bytes, tile.swizzle),
-                    "lines of 32, 64 or 128 bytes with a swizzle of 1, 2 or 3", tile.name};
+      return Reason{
+          9, fmt::format("{} has lines of {} bytes, swizzle {}", tile.name, bytes, tile.swizzle),
+          fmt::format("lines of 32, 64 or 128 bytes with a swizzle of 1, 2 or 3, as stitch makes them of a "
+                      "dense operand, and as weights in shfl_bw, vector_wise, n_m or v_n_m have them; of "
+                      "other tiles, {}",
+                      written("tensorize", {"mma_m16n8k16"})),
+          tile.name};
     }
     return std::nullopt;
   }

@@ -4,6 +4,7 @@
 #include <weft/scheduler/steps/thread_nests.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -13,25 +14,18 @@ namespace {
 using ir::LoopKind;
 using ir::Stmt;
 
-/// For each loop of an axis the ways it is nested with others of it: those around it, then those inside.
-using Nests = std::map<std::string, std::set<std::vector<std::string>>>;
+/// Loops of an axis, outermost first.
+using Nest = std::vector<const ir::For*>;
+/// Called for each loop of the axis with those around it.
+using OnLoop = std::function<void(const ir::For&, const Nest&)>;
 
-void collect_nests(const Stmt& stmt, LoopKind axis, std::vector<std::string>& around, Nests& nests) {
+void each_nest(const Stmt& stmt, LoopKind axis, Nest& around, const OnLoop& on_loop) {
   if (!stmt.defined()) return;
-  const auto inside = [&](const Stmt& child) { collect_nests(child, axis, around, nests); };
+  const auto inside = [&](const Stmt& child) { each_nest(child, axis, around, on_loop); };
   if (const auto* s = stmt.as<ir::For>()) {
     if (s->kind != axis) return inside(s->body);
-    // Those inside decide how many warps, lanes or threads an iteration gets.
-    std::vector<std::string> nest = around;
-    nest.emplace_back("/");
-    ir::visit(s->body, [&](const Stmt& child) {
-      const auto* loop = child.as<ir::For>();
-      if (loop != nullptr && loop->kind == axis &&
-          std::find(nest.begin(), nest.end(), loop->name) == nest.end())
-        nest.push_back(loop->name);
-    });
-    nests[s->name].insert(nest);
-    around.push_back(s->name);
+    on_loop(*s, around);
+    around.push_back(s);
     inside(s->body);
     around.pop_back();
   } else if (const auto* block = stmt.as<ir::Block>()) {
@@ -49,17 +43,65 @@ void collect_nests(const Stmt& stmt, LoopKind axis, std::vector<std::string>& ar
 }  // namespace
 
 std::optional<Reason> require_same_threads(const ir::Program& program, LoopKind axis, int number) {
-  std::vector<std::string> around;
-  Nests nests;
-  if (!ir::is_block(axis)) collect_nests(program.body, axis, around, nests);
+  if (ir::is_block(axis)) return std::nullopt;
+  // For each loop the ways it is nested with others: those around it, then those inside.
+  std::map<std::string, std::set<std::vector<std::string>>> nests;
+  Nest none;
+  each_nest(program.body, axis, none, [&](const ir::For& loop, const Nest& around) {
+    std::vector<std::string> nest;
+    for (const ir::For* outer : around) nest.push_back(outer->name);
+    nest.emplace_back("/");
+    // Those inside decide how many warps, lanes or threads an iteration gets.
+    ir::visit(loop.body, [&](const Stmt& child) {
+      const auto* inner = child.as<ir::For>();
+      if (inner != nullptr && inner->kind == axis &&
+          std::find(nest.begin(), nest.end(), inner->name) == nest.end())
+        nest.push_back(inner->name);
+    });
+    nests[loop.name].insert(std::move(nest));
+  });
   for (const auto& [name, places] : nests) {
     if (places.size() == 1) continue;
-    return Reason{number,
-                  fmt::format("{} would be nested with other {} loops in one place than in another", name,
-                              ir::name_of(axis)),
-                  fmt::format("{} loops that are nested alike wherever they stand", ir::name_of(axis)), name};
+    return Reason{
+        number,
+        fmt::format("{} would be nested with other {} loops in one place than in another", name,
+                    ir::name_of(axis)),
+        fmt::format("{} loops that are nested alike wherever they stand: reorder {} next to them before it "
+                    "moves into a sum",
+                    ir::name_of(axis), name),
+        name};
   }
   return std::nullopt;
+}
+
+std::optional<Reason> require_fitting_threads(const ir::Program& program, LoopKind axis, std::int64_t most,
+                                              int number) {
+  std::optional<Reason> refused;
+  Nest none;
+  each_nest(program.body, axis, none, [&](const ir::For& loop, const Nest& around) {
+    // Extents that a knob decides are for the constraints of the search.
+    const auto known = [](const ir::For& each) {
+      const std::int64_t* extent = ir::integer_value(each.extent);
+      return extent == nullptr ? std::int64_t{1} : *extent;
+    };
+    std::int64_t others = 1;
+    std::string names = loop.name, numbers = fmt::format("{}", known(loop));
+    for (const ir::For* outer : around) {
+      others *= known(*outer);
+      names += fmt::format(" inside {}", outer->name);
+      numbers += fmt::format(" x {}", known(*outer));
+    }
+    if (refused || others * known(loop) <= most) return;
+    const std::string word(ir::name_of(axis));
+    const std::string instead = axis == LoopKind::lane
+                                    ? fmt::format(".bind({}, warp) for one of them", loop.name)
+                                    : fmt::format("{} of at most {} iterations", loop.name, most / others);
+    refused = Reason{number,
+                     fmt::format("{}, each bound to {}: {} = {} {}s of a block", names, word, numbers,
+                                 others * known(loop), word),
+                     fmt::format("at most {} {}s in a nest: {}", most, word, instead), loop.name};
+  });
+  return refused;
 }
 
 }  // namespace weft::steps

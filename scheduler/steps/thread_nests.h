@@ -9,4 +9,9 @@ namespace weft::steps {
 /// places. Precondition `number`.
 std::optional<Reason> require_same_threads(const ir::Program& program, ir::LoopKind axis, int number);
 
+/// A refusal, of precondition `number`, unless nested warp, lane or thread loops are no more than `most`
+/// together.
+std::optional<Reason> require_fitting_threads(const ir::Program& program, ir::LoopKind axis,
+                                              std::int64_t most, int number);
+
 }  // namespace weft::steps

@@ -1,12 +1,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/io/file.h>
 #include <weft/search/measure/located_json.h>
 #include <weft/search/measure/suite.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <limits>
 
 namespace weft {
@@ -241,6 +240,17 @@ bool is_chosen(const SuiteProblem& problem, const std::vector<std::string>& name
                                       [&](const std::string& name) { return is_named(problem, name); });
 }
 
+/// One made by hand may lack what every file has.
+void require_problems(const Suite& suite) {
+  if (suite.problems.empty())
+    throw UserError({"a suite has nothing to measure", "Suite::problems " + suite.name, "no problems",
+                     "at least one, as read_suite() gives them"});
+  if (suite.group_rows.empty() || suite.batch.empty())
+    throw UserError({"a suite has nothing to measure", "Suite " + suite.name,
+                     suite.batch.empty() ? "no batch" : "no group_rows",
+                     "{1} for one batch, {0} for no groups"});
+}
+
 void check(const Suite& suite, const SuiteSelection& selection) {
   for (const std::string& name : selection.problems) {
     const auto named = [&](const SuiteProblem& problem) { return is_named(problem, name); };
@@ -301,40 +311,41 @@ std::vector<SuiteCase> weights_of(const Suite& suite, const SuiteSelection& sele
 
 }  // namespace
 
-Suite parse_suite(const std::string& text, const std::string& origin) {
-  return SuiteReader(text, origin).read();
+Suite parse_suite(const std::string& text, const std::string& origin, std::source_location place) {
+  return user_call(place, [&] { return SuiteReader(text, origin).read(); });
 }
 
-Suite read_suite(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text;
-  if (file) {
-    text.resize(most_bytes + 1);
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(file.gcount()));
-  }
-  if (file.bad() || !file.is_open()) throw RuntimeError("cannot read " + path);
-  if (text.size() > most_bytes)
-    throw UserError({"a suite cannot be read", path, "more than 16 MiB", "a file of problems"});
-  return parse_suite(text, path);
+Suite read_suite(const std::string& path, std::source_location place) {
+  return user_call(place, [&] {
+    const io::File file(path);
+    const std::string_view text = io::text_of(file.bytes());
+    if (text.size() > most_bytes)
+      throw UserError({"a suite cannot be read", path, fmt::format("{} bytes", text.size()),
+                       fmt::format("a file of problems of at most {} bytes", most_bytes)});
+    return SuiteReader(std::string(text), path).read();
+  });
 }
 
-std::vector<SuiteCase> cases_of(const Suite& suite, const SuiteSelection& selection) {
-  check(suite, selection);
-  std::vector<SuiteCase> cases;
-  for (const std::int64_t batch : chosen(selection.batch, suite.batch)) {
-    for (const SuiteCase& weights : weights_of(suite, selection)) {
-      for (const SuiteProblem& problem : suite.problems) {
-        if (!is_chosen(problem, selection.problems)) continue;
-        cases.push_back(weights);
-        cases.back().problem = problem;
-        cases.back().batch = batch;
-        cases.back().problem.n *= batch;
-        if (problem.convolution) cases.back().problem.convolution->batch = batch;
+std::vector<SuiteCase> cases_of(const Suite& suite, const SuiteSelection& selection,
+                                std::source_location place) {
+  return user_call(place, [&] {
+    require_problems(suite);
+    check(suite, selection);
+    std::vector<SuiteCase> cases;
+    for (const std::int64_t batch : chosen(selection.batch, suite.batch)) {
+      for (const SuiteCase& weights : weights_of(suite, selection)) {
+        for (const SuiteProblem& problem : suite.problems) {
+          if (!is_chosen(problem, selection.problems)) continue;
+          cases.push_back(weights);
+          cases.back().problem = problem;
+          cases.back().batch = batch;
+          cases.back().problem.n *= batch;
+          if (problem.convolution) cases.back().problem.convolution->batch = batch;
+        }
       }
     }
-  }
-  return cases;
+    return cases;
+  });
 }
 
 }  // namespace weft

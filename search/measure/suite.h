@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -58,12 +59,13 @@ struct SuiteCase {
 /// "sparsity" and "V" "patterns" (a list of "2:4" and V:2:M as "64:2:16"), or in place of "sparsity"
 /// "density" (fractions, a list: for the simulated sparse tensor core), "problems": products with "M", "K",
 /// "N", convolutions with "C", "F", "H", "W", "R", "S" and, where they are given, "stride" (else 1) and "pad"
-/// (else (R - 1) / 2 and (S - 1) / 2). Other fields are ignored. UserError that names file, line and field;
-/// RuntimeError when the file cannot be read.
-Suite read_suite(const std::string& path);
+/// (else (R - 1) / 2 and (S - 1) / 2). Other fields are ignored. UserError that names file, line and field,
+/// or says why the file cannot be read.
+Suite read_suite(const std::string& path, std::source_location place = std::source_location::current());
 
 /// The same from text; `origin` names it in messages.
-Suite parse_suite(const std::string& text, const std::string& origin);
+Suite parse_suite(const std::string& text, const std::string& origin,
+                  std::source_location place = std::source_location::current());
 
 /// What of a suite is to be measured; an empty list means everything.
 struct SuiteSelection {
@@ -78,6 +80,7 @@ struct SuiteSelection {
 /// sparsity, then groups. UserError for a problem that the suite lacks, a sparsity outside 0 … 1, a batch or
 /// group below 1, a pattern that is none, groups of a suite without "V", patterns of one without "patterns",
 /// and sparsities of one with them.
-std::vector<SuiteCase> cases_of(const Suite& suite, const SuiteSelection& selection = {});
+std::vector<SuiteCase> cases_of(const Suite& suite, const SuiteSelection& selection = {},
+                                std::source_location place = std::source_location::current());
 
 }  // namespace weft

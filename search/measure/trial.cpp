@@ -211,8 +211,7 @@ Record Trials::measure(double best) {
   Record record;
   try {
     const Device& device = state_->opened();
-    if (options.measure == Measure::sim && kernel.resources())
-      simulator::options(device).registers = kernel.resources()->registers;
+    if (options.measure == Measure::sim) tell_registers(device, kernel);
     const std::vector<BoundKernel> copies =
         bound_copies(kernel, device, state_->problem, options.measure == Measure::gpu ? options.copies : 1);
     const Operand& output = state_->problem.output();
@@ -250,6 +249,10 @@ std::vector<Baseline> Trials::baselines() {
   return all;
 }
 
+void tell_registers(const Device& device, const Kernel& kernel) {
+  simulator::options(device).registers = kernel.resources() ? kernel.resources()->registers : 0;
+}
+
 std::string build_request(const TrialPoint& point) {
   return nlohmann::json{{"step", "build"}, {"space", point.space}, {"config", point.config}}.dump();
 }
@@ -265,7 +268,8 @@ std::string baselines_request() {
 std::vector<Baseline> baselines_of(const std::string& reply) {
   std::vector<Baseline> all;
   for (const auto& one : nlohmann::json::parse(reply))
-    all.push_back({one.at("name"), one.at("dense"), one.at("us")});
+    all.push_back(
+        {one.at("name"), one.at("dense"), one.at("us"), static_cast<BaselineOf>(one.at("of").get<int>())});
   return all;
 }
 
@@ -281,6 +285,7 @@ DeviceDescription device_of_reply(const std::string& reply) {
   device.model = json.at("model");
   device.sm = json.at("sm");
   device.multiprocessors = json.at("multiprocessors");
+  device.logical_cores = json.at("cores");
   device.driver_version = json.at("driver");
   return device;
 }
@@ -291,6 +296,7 @@ std::string Trials::device_reply() {
     return nlohmann::json{{"model", device.model},
                           {"sm", device.sm},
                           {"multiprocessors", device.multiprocessors},
+                          {"cores", device.logical_cores},
                           {"driver", device.driver_version}}
         .dump();
   } catch (const UserError& error) {
@@ -309,7 +315,10 @@ std::string Trials::serve(const std::string& request) {
   if (step == "measure") return json_of(measure(asked.at("best").get<double>()));
   auto all = nlohmann::json::array();
   for (const Baseline& one : baselines())
-    all.push_back({{"name", one.name}, {"dense", one.dense}, {"us", one.microseconds}});
+    all.push_back({{"name", one.name},
+                   {"dense", one.dense},
+                   {"us", one.microseconds},
+                   {"of", static_cast<int>(one.whose)}});
   return all.dump();
 }
 

@@ -88,6 +88,9 @@ class Trials {
   std::unique_ptr<State> state_;
 };
 
+/// Tells a simulated device how many registers the assembler found, for its time model.
+void tell_registers(const Device& device, const Kernel& kernel);
+
 /// The words of requests and replies.
 std::string build_request(const TrialPoint& point);
 std::string measure_request(double best);

@@ -111,6 +111,8 @@ Record record_for(const TrialProblem& problem, const Target& target, const std::
   if (device != nullptr) {
     record.target.gpu = device->model;
     record.target.multiprocessors = device->multiprocessors;
+    // Kernels of the CPU take every core unless they are told otherwise, and trials are not.
+    if (measure == "cpu") record.target.threads = device->logical_cores;
     if (device->driver_version > 0) record.toolchain["driver"] = std::to_string(device->driver_version);
   }
   record.toolchain["weft"] = weft_version;
@@ -141,7 +143,7 @@ OutputCheck::Found OutputCheck::check(const Array& output) const {
     const Check found = checker_->check(output, arithmetic, true);
     return {{found.relative, 0, found.rows, found.against_trusted}, found.reason};
   }
-  const Verification found = verify(problem_->what.algorithm, weights_.get(), output, *reference_);
+  const Verification found = verify(problem_->what.algorithm, output, *reference_);
   return {{found.difference.relative, found.difference.largest_scaled, problem_->what.matrix->rows, false},
           found.passed ? std::string() : found.text()};
 }

@@ -66,6 +66,7 @@ Bound bound_of(const ProblemSummary& problem, std::string_view recipe, const Kno
   if (grouped && halves) return bounds::of_groups(problem, point, target, ceilings);
   if (recipe == "hb_ell" && halves) return bounds::of_blocks(problem, point, target, ceilings);
   if (recipe == "sparsert") return bounds::of_unstructured(problem, point, target, ceilings);
+  if (recipe == "default") return bounds::of_default(problem, ceilings);
   return bounds::of_anything(problem, ceilings);
 }
 

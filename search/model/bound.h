@@ -40,11 +40,11 @@ struct Bound {
 /// A roofline of the kernel that `recipe` makes of the point: every resource with the rates of `ceilings`,
 /// blocks in whole waves over the multiprocessors, resources that are needed at the same time joined by a
 /// norm, and the launch on top. `point` has the recipe's knobs by name; one that is absent or 0 is taken as
-/// the recipe would choose it. It knows nothing of the positions of the weights. A recipe of a user's own,
-/// and "default", get the roofline without blocks. For the CPU, 0 by launch.
+/// the recipe would choose it. It knows nothing of the positions of the weights. A recipe of a user's own
+/// gets the roofline without blocks. For the CPU, 0 by launch.
 ///
-/// It grows with m, n, k and the stored weights while the point stays the same. docs/measurements.md says how
-/// near it is to measured kernels.
+/// It grows with m, n, k and the stored weights while the point stays the same. known_error.h says how near
+/// it is to measured kernels.
 Bound bound_of(const ProblemSummary& problem, std::string_view recipe, const KnobValues& point,
                const Target& target, const Ceilings& ceilings);
 Bound bound_of(const ProblemSummary& problem, std::string_view recipe, const KnobValues& point,

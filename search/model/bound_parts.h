@@ -53,6 +53,7 @@ Bound of_unstructured(const ProblemSummary& problem, const KnobValues& point, co
                       const Ceilings& ceilings);
 Bound of_blocks(const ProblemSummary& problem, const KnobValues& point, const Target& target,
                 const Ceilings& ceilings);
+Bound of_default(const ProblemSummary& problem, const Ceilings& ceilings);
 Bound of_anything(const ProblemSummary& problem, const Ceilings& ceilings);
 
 }  // namespace weft::bounds

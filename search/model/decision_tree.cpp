@@ -141,10 +141,23 @@ class Growing {
     node.ranking.resize(sums.size());
     std::iota(node.ranking.begin(), node.ranking.end(), 0);
     std::ranges::stable_sort(node.ranking, {}, [&](int i) { return sums[static_cast<std::size_t>(i)]; });
-    node.slow_down =
-        sums[static_cast<std::size_t>(node.ranking.front())] / static_cast<double>(samples.size());
+    score(node, samples);
     if (node.ranking.size() > ranked_classes) node.ranking.resize(ranked_classes);
     return node;
+  }
+
+  /// By measured times alone: what stands for those of others is an invention.
+  void score(DecisionTree::Node& node, std::span<const std::size_t> samples) const {
+    const auto best = static_cast<std::size_t>(node.ranking.front());
+    for (const std::size_t sample : samples) {
+      if (!set_.was_tried(sample, best)) {
+        ++node.untried;
+      } else {
+        node.slow_down += set_.slow_down(sample, best);
+      }
+    }
+    const std::size_t tried = samples.size() - node.untried;
+    if (tried > 0) node.slow_down /= static_cast<double>(tried);
   }
 
   /// All features, or so many of them that differ in the samples, in their order.
@@ -217,6 +230,8 @@ DecisionTree::DecisionTree(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
 }
 
 std::size_t DecisionTree::leaf_of(std::span<const double> features) const {
+  if (nodes_.empty())
+    throw UserError({"a tree has nothing to say", "DecisionTree", "no nodes", "one of fit_tree()"});
   std::size_t at = 0;
   while (nodes_[at].feature >= 0) {
     const Node& node = nodes_[at];
@@ -256,7 +271,9 @@ std::vector<double> DecisionTree::importance(std::size_t width) const {
 }
 
 DecisionTree fit_tree(const TrainingSet& set, const TreeOptions& options, std::vector<std::size_t> samples) {
-  internal_check(set.size() > 0 && set.classes > 0, "a tree of no samples");
+  if (set.size() == 0 || set.classes == 0)
+    throw UserError({"a tree cannot be grown", "TrainingSet", set.size() == 0 ? "no samples" : "no classes",
+                     "at least one of each"});
   if (samples.empty()) {
     samples.resize(set.size());
     std::iota(samples.begin(), samples.end(), std::size_t{0});

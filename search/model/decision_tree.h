@@ -22,8 +22,10 @@ struct TrainingSet {
   std::size_t classes = 0;       ///< numbered from 0
   std::vector<double> features;  ///< sample by sample
   std::vector<int> labels;       ///< the class of each sample
-  /// Sample by sample, for every class: its time over that of the fastest one, at least 1.
+  /// Sample by sample, for every class: its time over that of the fastest one, at least 1. What was not
+  /// tried has a number too, for choosing among classes.
   std::vector<double> slow_downs;
+  std::vector<bool> tried = {};  ///< likewise: whether the slow-down is a measured one; empty: all are
 
   std::size_t size() const { return labels.size(); }
   std::span<const double> sample(std::size_t index) const {
@@ -31,6 +33,9 @@ struct TrainingSet {
   }
   double slow_down(std::size_t index, std::size_t of_class) const {
     return slow_downs[index * classes + of_class];
+  }
+  bool was_tried(std::size_t index, std::size_t of_class) const {
+    return tried.empty() || tried[index * classes + of_class];
   }
 };
 
@@ -57,8 +62,9 @@ class DecisionTree {
     double threshold = 0;  ///< feature <= threshold: to the left
     int left = -1, right = -1;
     std::size_t samples = 0;
-    double decrease = 0;   ///< of what splits are chosen by, weighted by samples
-    double slow_down = 0;  ///< mean over the samples of the node's best class
+    double decrease = 0;      ///< of what splits are chosen by, weighted by samples
+    double slow_down = 0;     ///< mean of the node's best class, over the samples that tried it; 0: none did
+    std::size_t untried = 0;  ///< samples that did not
     /// Classes by their total slow-down over the samples, the best first; at most eight. Leaves only.
     std::vector<int> ranking;
   };
@@ -67,7 +73,7 @@ class DecisionTree {
   /// A tree that was stored. InternalError when a node's children do not come after it.
   explicit DecisionTree(std::vector<Node> nodes);
 
-  /// Number of the leaf's node. The tree has one.
+  /// Number of the leaf's node. UserError for a tree without nodes.
   std::size_t leaf_of(std::span<const double> features) const;
   int predict(std::span<const double> features) const { return nodes_[leaf_of(features)].ranking.front(); }
   /// The leaf's classes, the best first: where the best one cannot run, the next may.
@@ -88,7 +94,7 @@ class DecisionTree {
 
 /// `samples` of the set, one more than once where it stands there more than once; all of them where it is
 /// empty. Of equally good splits the lowest feature's lowest threshold is taken, of equally good classes the
-/// lowest, so that the same samples give the same tree everywhere. InternalError for an empty set.
+/// lowest, so that the same samples give the same tree everywhere. UserError for an empty set.
 DecisionTree fit_tree(const TrainingSet& set, const TreeOptions& options,
                       std::vector<std::size_t> samples = {});
 

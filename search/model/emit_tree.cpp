@@ -1,5 +1,6 @@
 // A predictor as `if` statements.
 #include <fmt/format.h>
+#include <weft/dsl/errors.h>
 #include <weft/search/model/predictor.h>
 
 #include <cmath>
@@ -82,8 +83,7 @@ class Emitting {
   void node(std::size_t at, const std::string& indent) {
     const DecisionTree::Node& one = predictor_.tree.nodes()[at];
     if (one.feature < 0) {
-      const std::string remark = fmt::format("{} {}, {:.3f} of the best time", one.samples,
-                                             one.samples == 1 ? "problem" : "problems", one.slow_down);
+      const std::string remark = score_of_leaf(one);
       text_ += fmt::format("{}return {};  {}\n", indent, one.ranking.front(),
                            cpp_ ? "// " + remark : "/* " + remark + " */");
       return;
@@ -120,7 +120,8 @@ std::int64_t largest_size(double threshold) {
   return size;
 }
 
-std::string source_of(const Predictor& predictor, TreeLanguage language) {
+std::string source_of(const Predictor& predictor, TreeLanguage language, std::source_location place) {
+  user_call(place, [&] { predictor.require_tree("a predictor cannot be made into source"); });
   return Emitting(predictor, language)();
 }
 

@@ -50,22 +50,25 @@ Prediction unasked(const SpaceProblem& problem, const Target& target) {
 }  // namespace
 
 Prediction predict(const Predictor& predictor, const SpaceProblem& problem, const Target& target,
-                   const DeviceNumbers& device, RankedBy by) {
-  const ProblemSummary summary = summary_of(problem.algorithm, *problem.matrix, problem.format, 4096);
-  std::vector<Prediction::PassedOver> passed_over;
-  const FeatureValues values = features_of(summary, device);
-  const auto ranked = by == RankedBy::tree ? predictor.ranking(values) : predictor.ranking_by_forest(values);
-  for (const Configuration* configuration : ranked) {
-    std::string reason;
-    if (std::optional<Prediction> found = tried(*configuration, problem, target, reason)) {
-      found->passed_over = std::move(passed_over);
-      return std::move(*found);
+                   const DeviceNumbers& device, RankedBy by, std::source_location place) {
+  return user_call(place, [&] {
+    const ProblemSummary summary = summary_of(problem.algorithm, *problem.matrix, problem.format, 4096);
+    std::vector<Prediction::PassedOver> passed_over;
+    const FeatureValues values = features_of(summary, device);
+    const auto ranked =
+        by == RankedBy::tree ? predictor.ranking(values) : predictor.ranking_by_forest(values);
+    for (const Configuration* configuration : ranked) {
+      std::string reason;
+      if (std::optional<Prediction> found = tried(*configuration, problem, target, reason)) {
+        found->passed_over = std::move(passed_over);
+        return std::move(*found);
+      }
+      passed_over.push_back({configuration->text(), reason});
     }
-    passed_over.push_back({configuration->text(), reason});
-  }
-  Prediction found = unasked(problem, target);
-  found.passed_over = std::move(passed_over);
-  return found;
+    Prediction found = unasked(problem, target);
+    found.passed_over = std::move(passed_over);
+    return found;
+  });
 }
 
 }  // namespace weft

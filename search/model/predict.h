@@ -5,6 +5,7 @@
 #include <weft/search/space.h>
 
 #include <cstdint>
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,10 @@ enum class RankedBy : std::uint8_t { tree, forest };
 
 /// The first configuration of the ranking that is feasible, and whose schedule its recipe makes; where
 /// there is none, what the recipe for the format chooses for itself, at last the default schedule. There is
-/// always one. Throws as default_schedule() where not even that can be made.
+/// always one. Throws as default_schedule() where not even that can be made; UserError for a predictor
+/// without a tree, or without the forest that is asked.
 Prediction predict(const Predictor& predictor, const SpaceProblem& problem, const Target& target,
-                   const DeviceNumbers& device, RankedBy by = RankedBy::tree);
+                   const DeviceNumbers& device, RankedBy by = RankedBy::tree,
+                   std::source_location place = std::source_location::current());
 
 }  // namespace weft

@@ -1,11 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
+#include <weft/search/json_fields.h>
 #include <weft/search/model/classes.h>
 #include <weft/search/model/predictor.h>
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <set>
 
 namespace weft {
@@ -38,8 +39,7 @@ void print_node(const Predictor& predictor, const std::vector<std::string>& name
   const DecisionTree::Node& node = predictor.tree.nodes()[at];
   if (node.feature < 0) {
     const auto best = static_cast<std::size_t>(node.ranking.front());
-    text += fmt::format("{}{}  ({} {}, {:.3f} of the best time)\n", indent, names[best], node.samples,
-                        node.samples == 1 ? "problem" : "problems", node.slow_down);
+    text += fmt::format("{}{}  ({})\n", indent, names[best], score_of_leaf(node));
     return;
   }
   const Feature& feature = feature_of(node);
@@ -63,6 +63,7 @@ Json json_of_node(const DecisionTree::Node& node) {
     json["ranking"] = node.ranking;
   }
   json["samples"] = node.samples;
+  json["untried"] = node.untried;
   json["slow_down"] = node.slow_down;
   return json;
 }
@@ -104,112 +105,171 @@ std::vector<const Configuration*> named(const std::vector<Configuration>& classe
   return ranked;
 }
 
-/// Checks while it reads; every complaint names the file.
+/// Checks while it reads; every complaint names the file and the place in it.
 class Reading {
  public:
-  Reading(const Json& json, std::string origin) : json_(json), origin_(std::move(origin)) {}
+  explicit Reading(const JsonFields& fields) : fields_(fields) {}
 
   Predictor operator()() {
-    if (!json_.is_object() || !json_.contains("weft_tree"))
-      refuse("no \"weft_tree\"", "a file that weft train wrote");
-    if (json_.at("weft_tree") != 1) refuse("version " + json_.at("weft_tree").dump(), "version 1");
+    require_version(fields_, "weft_tree", 1);
     Predictor predictor;
-    for (const Json& one : json_.at("classes"))
-      predictor.classes.push_back({one.at("recipe").get<std::string>(), one.at("config").get<KnobValues>()});
-    if (predictor.classes.empty()) refuse("no classes", "at least one");
-    predictor.tree = tree(json_.at("nodes"), predictor.classes.size());
-    read_training(json_.at("training"), predictor.training);
-    if (json_.contains("forest")) predictor.forest = forest(json_.at("forest"), predictor.classes.size());
+    for (std::size_t i = 0; i < fields_.list("classes").size(); ++i) {
+      const JsonFields one = fields_.element("classes", i);
+      one.need("config");
+      predictor.classes.push_back({one.required<std::string>("recipe"), {}});
+      one.read("config", predictor.classes.back().point);
+    }
+    if (predictor.classes.empty()) fields_.refuse("classes", "no classes", "at least one");
+    predictor.tree = tree(fields_, "nodes", predictor.classes.size());
+    fields_.need("training");
+    read_training(fields_.object("training"), predictor.training);
+    if (fields_.has("forest")) predictor.forest = forest(fields_.object("forest"), predictor.classes.size());
     return predictor;
   }
 
  private:
-  [[noreturn]] void refuse(std::string found, std::string accepted) const {
-    throw UserError({"a decision tree cannot be read", origin_, std::move(found), std::move(accepted)});
-  }
-
-  DecisionTree tree(const Json& json, std::size_t classes) const {
+  static DecisionTree tree(const JsonFields& fields, const std::string& name, std::size_t classes) {
+    const std::size_t count = fields.list(name).size();
+    if (count == 0) fields.refuse(name, "no nodes", "at least one");
     std::vector<DecisionTree::Node> nodes;
-    for (const Json& one : json) nodes.push_back(node(one, classes));
-    check(nodes);
+    for (std::size_t i = 0; i < count; ++i) nodes.push_back(node(fields.element(name, i), i, count, classes));
     return DecisionTree(std::move(nodes));
   }
 
-  Predictor::Forest forest(const Json& json, std::size_t classes) const {
+  static Predictor::Forest forest(const JsonFields& fields, std::size_t classes) {
     std::vector<DecisionTree> trees;
-    for (const Json& one : json.at("trees")) trees.push_back(tree(one, classes));
-    if (trees.empty()) refuse("a forest without trees", "at least one");
-    return {RandomForest(std::move(trees), classes, feature_count), json.at("accuracy").get<double>(),
-            json.at("mean").get<double>(), json.at("worst").get<double>()};
+    const auto& all = fields.list("trees");
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      // A tree is a list of nodes without a name of its own.
+      const JsonFields::Json named{{"nodes", all[i]}};
+      trees.push_back(tree(fields.nested(named, fmt::format("trees[{}]", i)), "nodes", classes));
+    }
+    if (trees.empty()) fields.refuse("trees", "a forest without trees", "at least one");
+    return {RandomForest(std::move(trees), classes, feature_count), share(fields, "accuracy"),
+            share(fields, "mean"), share(fields, "worst")};
   }
 
-  DecisionTree::Node node(const Json& json, std::size_t classes) const {
+  static double share(const JsonFields& fields, const char* name) {
+    return fields.required<double>(name, 0.0, 1.0 + 1e-9);
+  }
+
+  static DecisionTree::Node node(const JsonFields& fields, std::size_t number, std::size_t count,
+                                 std::size_t classes) {
+    constexpr std::int64_t many = std::numeric_limits<std::int64_t>::max();
     DecisionTree::Node node;
-    node.samples = json.at("samples").get<std::size_t>();
-    node.slow_down = json.at("slow_down").get<double>();
-    if (!json.contains("feature")) {
-      node.ranking = json.at("ranking").get<std::vector<int>>();
-      for (const int number : node.ranking) {
-        if (number < 0 || static_cast<std::size_t>(number) >= classes)
-          refuse(fmt::format("class {} of {}", number, classes), "a class of the list");
-      }
+    node.samples = static_cast<std::size_t>(fields.required<std::int64_t>("samples", std::int64_t{0}, many));
+    std::int64_t untried = 0;
+    fields.read("untried", untried, std::int64_t{0}, static_cast<std::int64_t>(node.samples));
+    node.untried = static_cast<std::size_t>(untried);
+    fields.read("slow_down", node.slow_down, 0.0);
+    if (!fields.has("feature")) {
+      node.ranking = ranking(fields, classes);
       return node;
     }
-    const auto name = json.at("feature").get<std::string>();
+    const auto name = fields.required<std::string>("feature");
     for (std::size_t i = 0; i < feature_count; ++i) {
       if (features()[i].name == name) node.feature = static_cast<int>(i);
     }
-    if (node.feature < 0) refuse("feature " + name, "a feature that this version knows");
-    node.threshold = json.at("threshold").get<double>();
-    node.left = json.at("left").get<int>();
-    node.right = json.at("right").get<int>();
-    node.decrease = json.at("decrease").get<double>();
+    if (node.feature < 0)
+      fields.refuse("feature", name, fmt::format("one of {}", fmt::join(feature_names(), ", ")));
+    node.threshold = fields.required<double>("threshold");
+    // Children stand behind their node, so that no walk goes round.
+    const int next = static_cast<int>(number) + 1, last = static_cast<int>(count) - 1;
+    fields.need("left");
+    fields.need("right");
+    fields.read("left", node.left, next, last);
+    fields.read("right", node.right, next, last);
+    fields.read("decrease", node.decrease);
     return node;
   }
 
-  void check(const std::vector<DecisionTree::Node>& nodes) const {
-    if (nodes.empty()) refuse("no nodes", "at least one");
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      const auto follows = [&](int child) {
-        return child > static_cast<int>(i) && child < static_cast<int>(nodes.size());
-      };
-      const bool whole = nodes[i].feature < 0 ? !nodes[i].ranking.empty()
-                                              : follows(nodes[i].left) && follows(nodes[i].right);
-      if (!whole) refuse(fmt::format("node {}", i), "children after their node, leaves with a class");
+  static std::vector<int> ranking(const JsonFields& fields, std::size_t classes) {
+    std::vector<int> numbers;
+    const JsonFields::Json& list = fields.list("ranking");
+    for (const JsonFields::Json& one : list) {
+      const bool known = one.is_number_unsigned() && one.get<std::uint64_t>() < classes;
+      if (!known)
+        fields.refuse("ranking", "class " + shown(one),
+                      fmt::format("numbers of classes, 0 to {}", classes - 1));
+      numbers.push_back(one.get<int>());
     }
+    if (numbers.empty()) fields.refuse("ranking", "no class", "a leaf with at least one");
+    return numbers;
   }
 
-  void read_training(const Json& json, Predictor::Training& training) const {
-    json.at("problems").get_to(training.problems);
-    json.at("matrices").get_to(training.matrices);
-    json.at("targets").get_to(training.targets);
-    json.at("normalised").get_to(training.normalised);
-    json.at("threshold").get_to(training.threshold);
-    json.at("accuracy").get_to(training.accuracy);
-    json.at("mean").get_to(training.mean);
-    json.at("worst").get_to(training.worst);
-    json.at("min_leaf").get_to(training.options.min_leaf);
-    if (!json.at("max_height").is_null()) json.at("max_height").get_to(training.options.max_height);
-    if (json.at("split_by") == "slow_down") training.options.split_by = SplitBy::slow_down;
+  static std::vector<std::string_view> feature_names() {
+    std::vector<std::string_view> names;
+    for (const Feature& feature : features()) names.push_back(feature.name);
+    return names;
   }
 
-  const Json& json_;
-  std::string origin_;
+  static void read_training(const JsonFields& fields, Predictor::Training& training) {
+    std::int64_t problems = 0, matrices = 0;
+    fields.read("problems", problems, std::int64_t{0});
+    fields.read("matrices", matrices, std::int64_t{0});
+    training.problems = static_cast<std::size_t>(problems);
+    training.matrices = static_cast<std::size_t>(matrices);
+    for (const JsonFields::Json& target : fields.list("targets")) {
+      if (!target.is_string()) fields.refuse("targets", shown(target), "names of targets");
+      training.targets.push_back(target.get<std::string>());
+    }
+    fields.read("normalised", training.normalised);
+    fields.read("threshold", training.threshold, 0.0, 1.0);
+    fields.read("accuracy", training.accuracy, 0.0);
+    fields.read("mean", training.mean, 0.0);
+    fields.read("worst", training.worst, 0.0);
+    fields.read("min_leaf", training.options.min_leaf, 0.0);
+    fields.read("max_height", training.options.max_height, 0, TreeOptions::unlimited);
+    std::string split_by;
+    fields.read("split_by", split_by);
+    if (split_by == "slow_down") training.options.split_by = SplitBy::slow_down;
+  }
+
+  const JsonFields& fields_;
 };
 
 }  // namespace
 
-std::vector<const Configuration*> Predictor::ranking(const FeatureValues& values) const {
+void Predictor::require_tree(const char* doing) const {
+  if (!tree.nodes().empty() && !classes.empty()) return;
+  throw UserError({doing, "Predictor", "no tree", "one of make_predictor() or predictor_of()"});
+}
+
+std::vector<const Configuration*> Predictor::ranking(const FeatureValues& values,
+                                                     std::source_location place) const {
+  user_call(place, [&] { require_tree("a predictor has nothing to rank"); });
   return named(classes, tree.ranking(values));
 }
 
-std::vector<const Configuration*> Predictor::ranking_by_forest(const FeatureValues& values) const {
-  internal_check(forest.has_value(), "a predictor without a forest is asked for its votes");
+std::vector<const Configuration*> Predictor::ranking_by_forest(const FeatureValues& values,
+                                                               std::source_location place) const {
+  user_call(place, [&] {
+    if (!forest || forest->trees.trees().empty())
+      throw UserError({"a predictor has no votes to count", "Predictor::forest", "no forest",
+                       "one that was trained with a forest: weft train --keep-forest"});
+  });
   return named(classes, forest->trees.ranking(values));
 }
 
+namespace {
+
+void require_labels(const TimingTable& table, const std::vector<int>& labels) {
+  if (table.problems.empty())
+    throw UserError({"a predictor cannot be made", "TimingTable::problems", "no problems", "at least one"});
+  const bool fit = labels.size() == table.problems.size() && std::ranges::all_of(labels, [&](int label) {
+                     return label >= 0 && static_cast<std::size_t>(label) < table.configurations.size();
+                   });
+  if (!fit)
+    throw UserError({"a predictor cannot be made", "labels",
+                     fmt::format("{} labels of {} problems", labels.size(), table.problems.size()),
+                     "for each problem the number of one of its configurations"});
+}
+
+}  // namespace
+
 Predictor make_predictor(const TimingTable& table, const std::vector<int>& labels, const TreeOptions& options,
-                         const ForestOptions* forest) {
+                         const ForestOptions* forest, std::source_location place) {
+  user_call(place, [&] { require_labels(table, labels); });
   const std::vector<int> classes = distinct(labels);
   std::vector<std::size_t> problems;
   std::set<std::string> matrices, targets;
@@ -231,7 +291,17 @@ Predictor make_predictor(const TimingTable& table, const std::vector<int>& label
   return predictor;
 }
 
-std::string text_of(const Predictor& predictor) {
+std::string score_of_leaf(const DecisionTree::Node& leaf) {
+  const std::string problems = fmt::format("{} {}", leaf.samples, leaf.samples == 1 ? "problem" : "problems");
+  if (leaf.untried == leaf.samples) return problems + ", none of which tried it";
+  const std::string score = fmt::format("{:.3f} of the best time", leaf.slow_down);
+  if (leaf.untried == 0) return fmt::format("{}, {}", problems, score);
+  return fmt::format("{}, {} of which never tried it; {} in the {}", problems, leaf.untried, score,
+                     leaf.samples - leaf.untried == 1 ? "other" : "others");
+}
+
+std::string text_of(const Predictor& predictor, std::source_location place) {
+  user_call(place, [&] { predictor.require_tree("a predictor cannot be printed"); });
   std::string text;
   print_node(predictor, short_names(predictor.classes), 0, {}, text);
   return text;
@@ -247,13 +317,12 @@ std::string json_of(const Predictor& predictor) {
   return json.dump(1) + "\n";
 }
 
-Predictor predictor_of(std::string_view json, const std::string& origin) {
-  try {
-    const Json document = Json::parse(json);
-    return Reading(document, origin)();
-  } catch (const nlohmann::json::exception& error) {
-    throw UserError({"a decision tree cannot be read", origin, error.what(), "a file that weft train wrote"});
-  }
+Predictor predictor_of(std::string_view json, const std::string& origin, std::source_location place) {
+  return user_call(place, [&] {
+    const JsonOrigin document{"a decision tree cannot be read", origin, "a file that weft train wrote"};
+    const Json parsed = parse_json(json, document);
+    return Reading(JsonFields(parsed, document))();
+  });
 }
 
 }  // namespace weft

@@ -8,6 +8,7 @@
 #include <weft/search/model/timing_table.h>
 
 #include <optional>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,31 +38,42 @@ struct Predictor {
   std::vector<Configuration> classes;
   Training training;
 
+  /// UserError, for `doing`, unless there is a tree: a predictor that was neither trained nor read has none.
+  void require_tree(const char* doing) const;
   /// Configurations for these features, the best first: at least one; of the tree at most eight.
-  std::vector<const Configuration*> ranking(const FeatureValues& values) const;
-  /// The same by the forest, which there has to be.
-  std::vector<const Configuration*> ranking_by_forest(const FeatureValues& values) const;
+  /// UserError for a predictor that was neither trained nor read.
+  std::vector<const Configuration*> ranking(
+      const FeatureValues& values, std::source_location place = std::source_location::current()) const;
+  /// The same by the forest. UserError where there is none.
+  std::vector<const Configuration*> ranking_by_forest(
+      const FeatureValues& values, std::source_location place = std::source_location::current()) const;
 };
 
 /// Learns from all problems of the table. `labels` has a configuration for each of them. Without a forest
-/// where `forest` is null.
+/// where `forest` is null. UserError for a table without problems, or labels that do not fit it.
 Predictor make_predictor(const TimingTable& table, const std::vector<int>& labels, const TreeOptions& options,
-                         const ForestOptions* forest = nullptr);
+                         const ForestOptions* forest = nullptr,
+                         std::source_location place = std::source_location::current());
 
-/// The tree for people: a line a comparison or leaf, with the samples of the leaf and how much slower than
-/// the best they are in the mean.
-std::string text_of(const Predictor& predictor);
+/// The tree for people: a line a comparison or leaf, with score_of_leaf().
+std::string text_of(const Predictor& predictor, std::source_location place = std::source_location::current());
+/// "9 problems, 2 of which never tried it; 1.000 of the best time in the others": how much slower than the
+/// best the leaf's choice is in the mean of the problems that were measured with it.
+std::string score_of_leaf(const DecisionTree::Node& leaf);
 
-/// One JSON document, and the predictor of one. UserError that names `origin` and what is wrong when it is
-/// not one, has features or nodes that do not fit together, or comes from a later version.
+/// One JSON document, and the predictor of one. UserError that names `origin`, the place in it and what is
+/// wrong when it is not one, has features or nodes that do not fit together, or is of another version.
 std::string json_of(const Predictor& predictor);
-Predictor predictor_of(std::string_view json, const std::string& origin);
+Predictor predictor_of(std::string_view json, const std::string& origin,
+                       std::source_location place = std::source_location::current());
 
 enum class TreeLanguage : std::uint8_t { c, cpp };
 /// A header that needs nothing, with a function that takes the features that the tree asks for, sizes as
 /// integers, and returns the number of a configuration, and a function that returns the text of a number. It
-/// chooses what the predictor chooses, for sizes below 2^53.
-std::string source_of(const Predictor& predictor, TreeLanguage language);
+/// chooses what the predictor chooses, for sizes below 2^53. UserError for a predictor without a tree, as
+/// text_of().
+std::string source_of(const Predictor& predictor, TreeLanguage language,
+                      std::source_location place = std::source_location::current());
 
 /// The largest whole number whose logarithm to base 2 is at most `threshold`: sizes are compared with it in
 /// emitted code.

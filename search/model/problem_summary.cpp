@@ -59,6 +59,11 @@ double ProblemSummary::bytes() const {
 }
 
 void add_format(ProblemSummary& summary, const Format& format) {
+  if (format.name == "dense") {
+    summary.stored = summary.m * summary.k;
+    summary.row_mean = static_cast<double>(summary.k);
+    summary.row_variation = 0;
+  }
   summary.group_rows = parameter(format, "V");
   summary.block = parameter(format, "b");
   if (!formats::keeps_two_of_four(format)) return;

@@ -37,7 +37,7 @@ struct ProblemSummary {
   double bytes() const;
 };
 
-/// Sets what the format asks for.
+/// Sets what the format asks for; a dense one stores every weight.
 void add_format(ProblemSummary& summary, const Format& format);
 
 /// One pass over the rows of the weights. The sizes that `algorithm` leaves open are taken as `open_size`.

@@ -47,19 +47,20 @@ ProblemSummary summary_of(const Record& record) {
   const std::string dtype = word == record.problem.words.end() ? "" : word->second;
   const auto known = dtype_named(dtype);
   if (!known)
-    throw UserError({"a record has an unknown element type", "record " + record.id, dtype, "f32, f16, …"});
+    throw UserError({"a record has an unknown element type", "record " + record.id,
+                     dtype.empty() ? "none" : dtype, "f32, f16, bf16 or f64"});
   problem.dtype = *known;
   problem.convolution = record.kernel == "conv2d";
   problem.stored = record.pattern.stored;
   problem.dense_elements = (problem.convolution ? problem.m : problem.k) * problem.n;
+  problem.row_mean = record.pattern.row_mean;
+  problem.row_variation = record.pattern.row_variation;
   problem.group_rows = record.pattern.group;
   if (!record.pattern.kind.empty() && record.pattern.kind != "auto") {
     const std::int64_t group = problem.group_rows;
     add_format(problem, parse_format(record.pattern.kind));
     if (group != 0) problem.group_rows = group;
   }
-  problem.row_mean = record.pattern.row_mean;
-  problem.row_variation = record.pattern.row_variation;
   return problem;
 }
 
@@ -84,7 +85,7 @@ TimingTable timing_table(std::span<const Record> records, const std::string& mea
   for (const Record& record : records) {
     const std::optional<double> time = record.time_of_correct();
     if (record.measure != measure || !time || !(*time > 0) || !std::isfinite(*time)) continue;
-    const auto [problem, fresh] = problems.try_emplace(record.problem_key(), problems.size());
+    const auto [problem, fresh] = problems.try_emplace(record.packed_key(), problems.size());
     if (fresh) table.problems.push_back(problem_of(record));
     const Configuration configuration{record.recipe, record.config};
     const auto [number, unknown] = configurations.try_emplace(configuration, configurations.size());

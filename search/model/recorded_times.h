@@ -19,7 +19,7 @@ DeviceNumbers device_of(const Record& record);
 /// How the records of a file were measured: the one that comes first in gpu, cpu, sim, model.
 std::string best_measure(std::span<const Record> records);
 
-/// The right trials of one kind of measurement, a problem for each Record::problem_key(), in the order in
+/// The right trials of one kind of measurement, a problem for each Record::packed_key(), in the order in
 /// which they come; of repeated trials the fastest. Problems without a right trial are left out. The
 /// trial whose strategy is "recipe" is of the problem's usual configuration.
 TimingTable timing_table(std::span<const Record> records, const std::string& measure);

@@ -14,21 +14,23 @@ std::string heading(const Study& study) {
 }
 
 std::string text_of_lines(const Study& study) {
-  std::string text =
-      fmt::format("{:<16}{:<12}{:>8}  {:<14}{:>9}{:>8}{:>8}{:>8}{:>8}  {}\n", "model", "classes", "number",
-                  "height, leaf", "accuracy", "close", "mean", "worst", "by M", "worst at");
+  std::string text = fmt::format("{:<16}{:<12}{:>8}  {:<14}{:>9}{:>8}{:>8}{:>8}{:>8}{:>8}  {}\n", "model",
+                                 "classes", "number", "height, leaf", "accuracy", "close", "mean", "worst",
+                                 "by M", "untried", "worst at");
   for (const StudyLine& line : study.lines) {
     const std::string classes = !line.learns ? "-" : line.normalised ? "normalised" : "raw";
     const bool grown = line.model == "decision tree";
-    text += fmt::format("{:<16}{:<12}{:>8}  {:<14}{:>9.3f}{:>8.3f}{:>8.3f}{:>8.3f}{:>8.3f}  {}\n", line.model,
-                        classes, line.learns ? std::to_string(line.classes) : "-",
-                        grown ? text_of(line.tree) : "-", line.score.accuracy, line.score.close,
-                        line.score.mean, line.score.worst, line.impact, line.score.worst_problem);
+    text +=
+        fmt::format("{:<16}{:<12}{:>8}  {:<14}{:>9.3f}{:>8.3f}{:>8.3f}{:>8.3f}{:>8.3f}{:>8}  {}\n",
+                    line.model, classes, line.learns ? std::to_string(line.classes) : "-",
+                    grown ? text_of(line.tree) : "-", line.score.accuracy, line.score.close, line.score.mean,
+                    line.score.worst, line.impact, line.score.untried, line.score.worst_problem);
   }
   text +=
       "accuracy: exactly the problem's class; close: reaches the threshold of the classes; mean, worst: the\n"
-      "fastest time over that of the choice; by M: the worst of each M, averaged. Matrices not seen "
-      "before.\n";
+      "fastest time over that of the choice; by M: the worst of each M, averaged; untried: problems that "
+      "were\n"
+      "not measured with the choice, which count as 0 in mean and worst. Matrices not seen before.\n";
   return text;
 }
 
@@ -94,6 +96,7 @@ std::string json_of(const Study& study) {
     one["close"] = line.score.close;
     one["mean"] = line.score.mean;
     one["worst"] = line.score.worst;
+    one["untried"] = line.score.untried;
     one["worst_problem"] = line.score.worst_problem;
     one["by_m"] = line.impact;
     json["models"].push_back(std::move(one));

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/recipe_knobs.h>
 #include <weft/search/model/timing_table.h>
-#include <weft/search/spaces/recipe_knobs.h>
 
 #include <algorithm>
 #include <map>
@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-constexpr double slow_down_of_unmeasured = 10;
+constexpr double slow_down_of_untried = 10;
 
 template <class Knobs>
 std::string word_of(std::span<const RecipeKnob<Knobs>> knobs, const std::string& knob, std::int64_t value) {
@@ -74,8 +74,9 @@ TrainingSet training_set(const TimingTable& table, const std::vector<std::size_t
     const double best = problem.best();
     for (const int of_class : classes) {
       const double slow_down =
-          problem.measured(of_class) ? problem.time(of_class) / best : slow_down_of_unmeasured;
-      set.slow_downs.push_back(std::min(slow_down, slow_down_of_unmeasured));
+          problem.measured(of_class) ? problem.time(of_class) / best : slow_down_of_untried;
+      set.slow_downs.push_back(std::min(slow_down, slow_down_of_untried));
+      set.tried.push_back(problem.measured(of_class));
     }
   }
   return set;

@@ -51,7 +51,8 @@ struct TimingTable {
 
 /// Features and slow-downs of the problems, with the classes of `labels` alone, renumbered in the order of
 /// `classes`: configurations, each once. A configuration that a problem was not measured with counts as ten
-/// times slower than the best. InternalError for a label that is none of the classes.
+/// times slower than the best where classes are chosen, and is marked as not tried, so that no score rests on
+/// it. InternalError for a label that is none of the classes.
 TrainingSet training_set(const TimingTable& table, const std::vector<std::size_t>& problems,
                          const std::vector<int>& labels, const std::vector<int>& classes);
 

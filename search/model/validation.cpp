@@ -97,6 +97,7 @@ Score score_of(const TimingTable& table, const std::vector<int>& predicted, cons
   for (std::size_t i = 0; i < table.problems.size(); ++i) {
     const double performance = predicted[i] < 0 ? 0 : table.problems[i].performance(predicted[i]);
     score.performance.push_back(performance);
+    score.untried += performance > 0 ? 0 : 1;
     score.mean += performance / count;
     score.accuracy += predicted[i] == labels[i] ? 1 / count : 0;
     score.close += performance >= threshold ? 1 / count : 0;

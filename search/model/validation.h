@@ -27,6 +27,7 @@ struct Score {
   double mean = 0;      ///< performance
   double worst = 0;
   std::string worst_problem;
+  std::size_t untried = 0;  ///< problems that were not measured with the prediction: 0 in mean and worst
   std::vector<double> performance;  ///< of each problem of the table
   std::vector<int> predicted;       ///< configuration of each problem of the table
 };

@@ -5,6 +5,8 @@
 #include <weft/search/report/trial_charts.h>
 
 #include <algorithm>
+#include <cctype>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace weft::report {
@@ -36,6 +38,24 @@ std::string breakable(std::string_view text) {
   return out;
 }
 
+/// What stands behind a dense time that no library was measured for.
+const char* mark_of(const std::optional<Baseline>& dense) {
+  if (!dense || dense->whose == BaselineOf::library) return "";
+  return dense->whose == BaselineOf::model ? "*" : "+";
+}
+
+/// A word as a shell takes it.
+std::string quoted(const std::string& word) {
+  const bool plain = std::ranges::all_of(word, [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("_-./:=,+@%").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain && !word.empty()) return word;
+  std::string inside;
+  for (const char c : word) inside += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return "'" + inside + "'";
+}
+
 std::string cell(const std::optional<double>& value, const char* format = "{:.2f}") {
   return value ? fmt::format(fmt::runtime(format), *value) : "-";
 }
@@ -47,7 +67,7 @@ class Page {
     if (chosen_ == nullptr)
       throw UserError({"there is nothing to report", input.files.empty() ? "" : input.files.front(),
                        fmt::format("{} records, none with a problem", input.records.size()),
-                       "trials of weft tune"});
+                       "a database of weft tune, whose records say M, K, N and dtype"});
   }
 
   std::string operator()() {
@@ -92,14 +112,10 @@ class Page {
     if (chosen_->best == nullptr) return chosen_->name + ": no trial was right";
     std::string text = fmt::format("{}\nfastest: {}, {:.2f} us\n", chosen_->name,
                                    config_of(chosen_->best->record), *chosen_->best_time());
-    if (const std::optional<double> ratio = chosen_->speed_up())
-      text +=
-          fmt::format("against dense: {:.2f}x {} than {} ({:.2f} us)\n", *ratio >= 1 ? *ratio : 1 / *ratio,
-                      *ratio >= 1 ? "faster" : "slower", chosen_->dense_name, chosen_->dense);
+    text +=
+        chosen_->standing ? text_of(*chosen_->standing, *chosen_->dense) : "against dense: not measured\n";
     if (chosen_->bound)
-      text += fmt::format("bounded by: {} ({:.2f} us, of which the kernel reaches {:.0f} %)\n",
-                          name_of(chosen_->bound->by), chosen_->bound->microseconds,
-                          100 * chosen_->bound->microseconds / *chosen_->best_time());
+      text += text_of_bound(chosen_->bound->microseconds, name_of(chosen_->bound->by), chosen_->best->record);
     return text;
   }
 
@@ -115,25 +131,29 @@ class Page {
     std::string text =
         "<div class=\"scroll\"><table><thead><tr><th>problem</th><th class=\"n\">trials</th><th "
         "class=\"n\">best "
-        "us</th><th class=\"n\">dense us</th><th class=\"n\">ratio</th><th>bounded "
+        "us</th><th class=\"n\">dense us</th><th class=\"n\">ratio</th><th>faster</th><th>bounded "
         "by</th><th>configuration</th></tr></thead><tbody>\n";
     for (std::size_t i = 0; i < std::min(rows, problems_.size()); ++i) {
       const ProblemTrials& problem = problems_[i];
       text += fmt::format(
           "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}{}</td><td "
-          "class=\"n\">{}</td><td>{}</td><td class=\"k\">{}</td></tr>\n",
+          "class=\"n\">{}</td><td>{}</td><td>{}</td><td class=\"k\">{}</td></tr>\n",
           escaped(problem.name), problem.trials.size(), cell(problem.best_time()),
-          problem.dense > 0 ? fmt::format("{:.2f}", problem.dense) : "-",
-          problem.dense > 0 && !problem.dense_measured ? "*" : "", cell(problem.speed_up()),
+          problem.dense ? fmt::format("{:.2f}", problem.dense->microseconds) : "-", mark_of(problem.dense),
+          cell(problem.speed_up()), problem.standing ? name_of(problem.standing->winner) : "-",
           problem.bound ? name_of(problem.bound->by) : "-",
           problem.best != nullptr ? breakable(config_of(problem.best->record)) : "none was right");
     }
     text += "</tbody></table></div>\n";
     if (problems_.size() > rows)
       text += fmt::format("<p class=\"soft\">The first {} of {}.</p>\n", rows, problems_.size());
-    const bool modelled = std::ranges::any_of(
-        problems_, [](const ProblemTrials& p) { return p.dense > 0 && !p.dense_measured; });
-    if (modelled) text += "<p class=\"soft\">*: not measured, by the analytic model.</p>\n";
+    const auto has_of = [&](BaselineOf whose) {
+      return std::ranges::any_of(problems_,
+                                 [&](const ProblemTrials& p) { return p.dense && p.dense->whose == whose; });
+    };
+    if (has_of(BaselineOf::model)) text += "<p class=\"soft\">*: not measured, by the analytic model.</p>\n";
+    if (has_of(BaselineOf::weft))
+      text += "<p class=\"soft\">+: weft's own dense kernel; no library was measured.</p>\n";
     return text;
   }
 
@@ -190,15 +210,31 @@ class Page {
     return text;
   }
 
+  /// The device of `weft run` that measures as the record was measured; a modelled one is simulated.
+  static std::string device_of(const Record& record) {
+    if (record.measure == "cpu") return "cpu";
+    return record.measure == "gpu" ? "cuda" : "sim:" + record.target.name;
+  }
+
   std::string commands() const {
-    if (chosen_->best == nullptr) return "weft tune …";
+    if (chosen_->best == nullptr) return "# no trial was right";
     const Record& best = chosen_->best->record;
+    if (!best.source.contains("weights")) return "# the records do not say where the weights are";
+    std::map<std::string, std::string> source = best.source;
+    source["format"] = best.pattern.kind;
     std::string flags;
-    for (const auto& [flag, value] : best.source) flags += fmt::format(" --{} {}", flag, value);
-    if (flags.empty()) flags = " …";
-    return fmt::format("weft run{} --recipe {} --device {}\nweft tune{} --db {}", flags, config_of(best),
-                       best.measure == "gpu" ? "cuda" : "sim:" + best.target.name, flags,
-                       input_.files.empty() ? "trials.jsonl" : input_.files.front());
+    for (const auto& [flag, value] : source) flags += fmt::format(" --{} {}", flag, quoted(value));
+    std::string text;
+    // A kernel for a GPU that ran on the CPU by its meaning has no command.
+    if (best.measure != "cpu" || best.target.name == "cpu")
+      text += fmt::format("weft run{} --recipe {} --target {} --device {}\n", flags, quoted(config_of(best)),
+                          best.target.name, device_of(best));
+    const auto trials = std::ranges::count_if(chosen_->trials, [&](const StoredRecord* stored) {
+      return stored->record.pattern.kind == best.pattern.kind;
+    });
+    return text + fmt::format("weft tune{} --target {} --measure {} --trials {} --db {}", flags,
+                              best.target.name, best.measure, trials,
+                              quoted(input_.files.empty() ? "trials.jsonl" : input_.files.front()));
   }
 
   std::string data(std::size_t rows) const {
@@ -218,8 +254,14 @@ class Page {
         one["best_us"] = *problem.best_time();
         one["config"] = config_of(problem.best->record);
       }
-      if (problem.dense > 0) one["dense_us"] = problem.dense;
-      if (problem.dense > 0) one["dense"] = problem.dense_name;
+      if (problem.dense) {
+        one["dense_us"] = problem.dense->microseconds;
+        one["dense"] = problem.dense->name;
+        one["dense_of"] = name_of(problem.dense->whose);
+      }
+      if (problem.standing) one["winner"] = name_of(problem.standing->winner);
+      if (problem.standing && !problem.standing->why_none.empty())
+        one["no_verdict"] = problem.standing->why_none;
       if (problem.bound) one["bounded_by"] = name_of(problem.bound->by);
       json["problems"].push_back(std::move(one));
     }

@@ -100,16 +100,16 @@ Chart speed_up_over_sparsity(const std::vector<ProblemTrials>& problems) {
               .logarithmic_y = true,
               .marks = {{1, true, "dense is as fast"}},
               .most_x = 100};
-  bool measured = true;
+  bool of_libraries = true;
   for (const ProblemTrials& problem : problems) {
     const std::optional<double> ratio = problem.speed_up();
     if (!ratio) continue;
-    measured = measured && problem.dense_measured;
+    of_libraries = of_libraries && problem.dense->whose == BaselineOf::library;
     series_named(chart.series, family_of(problem))
         .points.push_back({100 * (1 - problem.summary.density()), *ratio,
-                           fmt::format("{}: {:.2f}x, beside {}", problem.name, *ratio, problem.dense_name)});
+                           fmt::format("{}: {:.2f}x, beside {}", problem.name, *ratio, problem.dense->name)});
   }
-  if (!measured) chart.y_label = "dense time (some modelled) / best time";
+  if (!of_libraries) chart.y_label = "dense time (some modelled, or of weft's own kernels) / best time";
   std::ranges::sort(chart.series, {}, by_name);
   thin(chart.series);
   return chart;
@@ -176,9 +176,11 @@ Chart best_so_far(const ProblemTrials& problem) {
     best.points.push_back({number, std::min(before, *time), {}});
   }
   chart.series = {thinned(std::move(trials)), thinned(std::move(best))};
-  const std::string& dense = problem.dense_name;
-  if (problem.dense > 0)
-    chart.marks.push_back({problem.dense, true, dense.starts_with("dense") ? dense : "dense: " + dense});
+  if (problem.dense) {
+    const std::string& dense = problem.dense->name;
+    chart.marks.push_back(
+        {problem.dense->microseconds, true, dense.starts_with("dense") ? dense : "dense: " + dense});
+  }
   return chart;
 }
 

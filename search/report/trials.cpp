@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/format.h>
 #include <weft/search/model/recorded_times.h>
 #include <weft/search/report/trials.h>
 
@@ -21,22 +22,45 @@ std::string name_of(const ProblemSummary& problem, const std::string& kernel) {
 void compare_with_dense(ProblemTrials& problem) {
   const Target& target = target_named(problem.trials.front()->record.target.name);
   for (const StoredRecord* stored : problem.trials) {
-    for (const Baseline& baseline : stored->record.baselines) {
-      if (!baseline.dense || problem.dense_measured) continue;
-      problem.dense = baseline.microseconds;
-      problem.dense_name = baseline.name;
-      problem.dense_measured = true;
-    }
-  }
-  if (!target.is_gpu()) return;
-  const Ceilings ceilings = ceilings_of(problem.summary.dtype, target);
-  if (!problem.dense_measured) {
-    problem.dense = dense_bound(problem.summary, ceilings);
-    problem.dense_name = "the analytic model's dense product";
+    const Baseline* dense = dense_beside(stored->record);
+    if (dense != nullptr && !problem.dense) problem.dense = *dense;
   }
   if (problem.best == nullptr) return;
   const Record& best = problem.best->record;
-  problem.bound = bound_of(problem.summary, best.recipe, best.config, target, ceilings);
+  if (target.is_gpu()) {
+    const Ceilings ceilings = ceilings_of(problem.summary.dtype, target);
+    if (!problem.dense && best.measure == "model")
+      problem.dense =
+          Baseline{"dense, by the model", true, dense_bound(problem.summary, ceilings), BaselineOf::model};
+    problem.bound = bound_of(problem.summary, best.recipe, best.config, target, ceilings);
+  }
+  if (!problem.dense) return;
+  const Format format = best.pattern.kind.empty() ? formats::csr() : parse_format(best.pattern.kind);
+  problem.standing = standing_of({best, problem.summary, format, target}, *problem.dense);
+}
+
+/// Once all trials are there: the best one says what the problem is drawn as.
+void describe(ProblemTrials& problem) {
+  const Record& first = problem.trials.front()->record;
+  problem.summary = summary_of(problem.best != nullptr ? problem.best->record : first);
+  ProblemSummary named = problem.summary;
+  const bool one_format = std::ranges::all_of(problem.trials, [&](const StoredRecord* stored) {
+    return stored->record.pattern.kind == first.pattern.kind;
+  });
+  if (!one_format) named.group_rows = named.kept_of = 0;
+  problem.name = name_of(named, first.kernel);
+  compare_with_dense(problem);
+}
+
+/// Whether a report can say anything of it.
+bool is_known(const Record& record) {
+  try {
+    summary_of(record);
+    target_named(record.target.name);
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
 }
 
 }  // namespace
@@ -46,36 +70,22 @@ std::optional<double> ProblemTrials::best_time() const {
 }
 
 std::optional<double> ProblemTrials::speed_up() const {
-  const std::optional<double> time = best_time();
-  if (!time || !(*time > 0) || !(dense > 0)) return std::nullopt;
-  return dense / *time;
+  return standing ? std::optional(standing->ratio) : std::nullopt;
 }
 
 std::vector<ProblemTrials> problems_of(std::span<const StoredRecord> records) {
   std::vector<ProblemTrials> problems;
   std::map<std::string, std::size_t> known;
   for (const StoredRecord& stored : records) {
-    const Record& record = stored.record;
-    const std::string key = record.problem_key();
-    auto found = known.find(key);
-    if (found == known.end()) {
-      ProblemTrials problem;
-      try {
-        problem.summary = summary_of(record);
-        target_named(record.target.name);
-      } catch (const UserError&) {
-        continue;
-      }
-      problem.name = name_of(problem.summary, record.kernel);
-      found = known.emplace(key, problems.size()).first;
-      problems.push_back(std::move(problem));
-    }
-    ProblemTrials& problem = problems[found->second];
+    if (!is_known(stored.record)) continue;
+    const auto [at, fresh] = known.try_emplace(stored.record.problem_key(), problems.size());
+    if (fresh) problems.emplace_back();
+    ProblemTrials& problem = problems[at->second];
     problem.trials.push_back(&stored);
-    const std::optional<double> time = record.time_of_correct();
+    const std::optional<double> time = stored.record.time_of_correct();
     if (time && (!problem.best_time() || *time < *problem.best_time())) problem.best = &stored;
   }
-  for (ProblemTrials& problem : problems) compare_with_dense(problem);
+  for (ProblemTrials& problem : problems) describe(problem);
   return problems;
 }
 

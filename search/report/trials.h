@@ -3,6 +3,7 @@
 
 #include <weft/search/model/bound.h>
 #include <weft/search/record_file.h>
+#include <weft/search/standing.h>
 
 #include <optional>
 #include <span>
@@ -13,14 +14,13 @@ namespace weft::report {
 
 /// The trials of one Record::problem_key(), as they came.
 struct ProblemTrials {
-  std::string name;  ///< "512x1024x196, 25.0 %, V=64, f16"
-  ProblemSummary summary;
+  std::string name;        ///< "512x1024x196, 25.0 %, V=64, f16"; no V where trials are of several formats
+  ProblemSummary summary;  ///< in the format of the best one, or of the first where none was right
   std::vector<const StoredRecord*> trials;
   const StoredRecord* best = nullptr;  ///< the fastest right one
-  double dense = 0;                    ///< microseconds of the dense product
-  std::string dense_name;  ///< "cuBLAS f16", "the analytic model's dense product"; empty: not known
-  bool dense_measured = false;
-  std::optional<Bound> bound;  ///< of the best one, on its target
+  std::optional<Baseline> dense;       ///< what the best one's time may be compared with
+  std::optional<Standing> standing;    ///< of the best one against it
+  std::optional<Bound> bound;          ///< of the best one, on its target
 
   std::optional<double> best_time() const;
   /// Dense over best; nothing where one is missing.

@@ -1,12 +1,12 @@
 // The knobs of Huang et al. (DAC 2022), table 4, and more; those of VENOM (SC 2023) are among them.
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/recipe_knobs.h>
 #include <weft/scheduler/recipe_parts.h>
 #include <weft/scheduler/resource_constraints.h>
 #include <weft/search/spaces/conditions.h>
 #include <weft/search/spaces/grouped_tiles.h>
 #include <weft/search/spaces/packed.h>
-#include <weft/search/spaces/recipe_knobs.h>
 #include <weft/search/spaces/shfl_bw_measured.h>
 
 #include <algorithm>
@@ -342,7 +342,7 @@ Space grouped_tiles_space(const SpaceProblem& problem, const Target& target, con
     Format format = problem.format;
     format.parameters["V"] = std::min(values.at("tile_m"), group_of(problem.format));
     format.parameters["k"] = values.at("tile_k");
-    return schedule(problem.algorithm, packed->in(format), target, knobs);
+    return schedule(problem.algorithm, packed->in(format), target, knobs, {});
   };
   Space::Parts all{.recipe = std::move(recipe),
                    .target = target.name,
@@ -352,7 +352,7 @@ Space grouped_tiles_space(const SpaceProblem& problem, const Target& target, con
                    .preferences = tiles.preferences(),
                    .schedule = make};
   all.usual = [packed, problem, target, schedule] {
-    return grouped_point(schedule(problem.algorithm, packed->in(problem.format), target, {}));
+    return grouped_point(schedule(problem.algorithm, packed->in(problem.format), target, {}, {}));
   };
   return Space(std::move(all));
 }

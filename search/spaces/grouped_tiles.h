@@ -11,7 +11,8 @@
 namespace weft {
 
 using GroupedRecipe = Schedule (*)(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
-                                   const Target& target, const ShflBwKnobs& knobs);
+                                   const Target& target, const ShflBwKnobs& knobs,
+                                   std::source_location place);
 
 /// The point at which a schedule of one of them stands; nothing for a schedule of another recipe.
 std::optional<KnobValues> grouped_point(const Schedule& schedule);

@@ -1,12 +1,12 @@
 // The space of unstructured weights: Wang, SparseRT (PACT 2020), and the forms that read entries from memory.
 #include <fmt/format.h>
+#include <weft/scheduler/recipe_knobs.h>
 #include <weft/scheduler/recipe_parts.h>
 #include <weft/scheduler/resource_constraints.h>
 #include <weft/scheduler/sparsert_convolution.h>
 #include <weft/scheduler/sparsert_cut.h>
 #include <weft/search/spaces/conditions.h>
 #include <weft/search/spaces/packed.h>
-#include <weft/search/spaces/recipe_knobs.h>
 #include <weft/search/spaces/sparsert.h>
 #include <weft/search/spaces/sparsert_image.h>
 
@@ -206,7 +206,9 @@ class Product {
     return ir::select(code(), v("rows"), v("rows") * together() * warps);
   }
 
-  Expr row_blocks() const { return ir::ceil_divide(weights_.rows, ir::maximum(v("rows"), 1)); }
+  Expr row_blocks() const {
+    return ir::ceil_divide(std::max<std::int64_t>(weights_.rows, 1), ir::maximum(v("rows"), 1));
+  }
   std::int64_t columns() const { return columns_.is_static() ? columns_.value : 1 << 16; }
   Expr blocks() const { return row_blocks() * ir::ceil_divide(columns(), v("threads")); }
   std::int64_t stored() const { return weights_.stored(); }

@@ -1,8 +1,8 @@
+#include <weft/scheduler/recipe_knobs.h>
 #include <weft/scheduler/resource_constraints.h>
 #include <weft/scheduler/sparsert_image.h>
 #include <weft/search/spaces/conditions.h>
 #include <weft/search/spaces/packed.h>
-#include <weft/search/spaces/recipe_knobs.h>
 #include <weft/search/spaces/sparsert.h>
 #include <weft/search/spaces/sparsert_image.h>
 

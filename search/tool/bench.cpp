@@ -13,7 +13,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <memory>
 
@@ -41,12 +43,12 @@ class JsonLog {
   explicit JsonLog(const std::string& path) : path_(path) {
     if (path.empty()) return;
     file_.open(path, std::ios::app);
-    if (!file_) throw RuntimeError("cannot write " + path);
+    if (!file_) throw RuntimeError(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
   }
   void add(const std::string& line) {
     if (path_.empty()) return;
     file_ << line + "\n" << std::flush;
-    if (!file_) throw RuntimeError("cannot write " + path_);
+    if (!file_) throw RuntimeError(fmt::format("cannot write {}: {}", path_, std::strerror(errno)));
   }
 
  private:
@@ -103,8 +105,8 @@ std::vector<Recipe> chosen_recipes(const Suite& suite, const std::vector<std::st
   }
   for (const std::string& name : names) {
     if (std::find(known.begin(), known.end(), name) == known.end())
-      throw UserError(
-          {"no such recipe for this suite", suite.name, name, fmt::format("{}", fmt::join(known, ", "))});
+      throw UserError({"no such recipe for this suite", "--recipe, suite " + suite.name, name,
+                       fmt::format("{}", fmt::join(known, ", "))});
   }
   return chosen;
 }
@@ -125,10 +127,11 @@ int exit_code_of(const std::vector<CaseResult>& results) {
 int run_simulated(const Suite& suite, const std::vector<SuiteCase>& cases, const BenchVerb& options) {
   const auto refuse = [&](bool given, const char* what) {
     if (given)
-      throw UserError({"the suite is simulated, and nothing follows the option", suite.name, what, "none"});
+      throw UserError({"the suite is simulated, and nothing follows the option", "suite " + suite.name, what,
+                       std::string("no ") + what + ": the simulated sparse tensor core has one way"});
   };
   if (!options.device.empty() && options.device != device_of_simulated_suites)
-    throw UserError({"the suite is for another device", suite.name, options.device,
+    throw UserError({"the suite is for another device", "--device, suite " + suite.name, options.device,
                      std::string(device_of_simulated_suites) + ", which needs no --device"});
   refuse(options.cold, "--cold");
   refuse(options.sweep || !options.points.empty(), "--sweep");
@@ -147,12 +150,12 @@ int run(BenchVerb options) {
   const std::vector<SuiteCase> cases = cases_of(suite, options.selection);
   if (suite.simulated) return run_simulated(suite, cases, options);
   if (!options.plot.empty())
-    throw UserError({"there is no plot of such a suite", suite.name, options.plot,
+    throw UserError({"there is no plot of such a suite", "--plot, suite " + suite.name, options.plot,
                      "a suite with \"density\", for the simulated sparse tensor core"});
   const Device device = parse_device(options.device.empty() ? "cuda" : options.device);
   const Target& target = target_of(device);
   if (cases.front().is_structured() && !options.data.empty())
-    throw UserError({"--data does not fit the suite", suite.name, options.data,
+    throw UserError({"read weights do not fit the suite", "--data, suite " + suite.name, options.data,
                      "a suite without \"V\" and \"patterns\": weights of a structure are made, not read"});
   const RealWeights real = options.data.empty() ? RealWeights() : RealWeights(options.data);
   JsonLog log(options.json);

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/measure/simulated_blocks.h>
 #include <weft/search/tool/bench_simulated.h>
@@ -15,9 +16,7 @@ void write_plot(const std::string& path, const std::vector<SimulatedBlocks>& res
   std::string svg = report::svg_of(chart_of(results));
   svg.insert(std::string_view("<svg").size(), " xmlns=\"http://www.w3.org/2000/svg\"");
   svg.insert(svg.find('>') + 1, fmt::format("<style>{}</style>", report::chart_style()));
-  std::ofstream file(path);
-  file << svg;
-  if (!file.flush()) throw RuntimeError("cannot write " + path);
+  write_bytes(path, svg);
 }
 
 std::string of_clocks(double clocks) {

@@ -41,7 +41,8 @@ int exit_code_of_runtime_error(const std::string& text) {
 
 int run(const Action& action) {
   try {
-    return action();
+    // Whoever types a command has no line of a program: nested calls name none.
+    return user_call(SourcePlace(), action);
   } catch (const InfeasibleError& error) {
     fmt::print(stderr, "weft: {}\n", error.what());
     return tool::exit_infeasible;
@@ -51,9 +52,6 @@ int run(const Action& action) {
   } catch (const RuntimeError& error) {
     fmt::print(stderr, "weft: {}\n", error.what());
     return exit_code_of_runtime_error(error.what());
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "weft: out of memory\n");
-    return tool::exit_failed;
   } catch (const std::exception& error) {
     fmt::print(stderr, "weft: {}\n", error.what());
     return tool::exit_failed;
@@ -65,8 +63,9 @@ int run(const Action& action) {
 int command_line(int argc, char** argv) {
   CLI::App app(
       "weft: kernels for pruned weights. Data goes to stdout, messages to stderr.\n"
-      "Exit codes: 0 ok, 1 failed, 2 usage, 3 infeasible schedule, 4 mismatch, 5 no suitable device, 130 "
-      "interrupted.",
+      "Exit codes: 0 ok; 1 a device, a compiler or the disk failed; 2 what was given cannot be used, such as "
+      "an option, or a file that cannot be opened or read; 3 infeasible schedule; 4 mismatch; 5 no suitable "
+      "device; 130 interrupted.",
       "weft");
   app.require_subcommand(1);
   app.set_version_flag("--version", "weft 0.1.0");

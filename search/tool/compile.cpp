@@ -5,6 +5,7 @@
 #include <weft/search/tool/verbs.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -13,19 +14,29 @@ namespace {
 
 struct CompileVerb {
   ProblemOptions problem;
-  std::vector<std::string> targets{"cpu", "sm_80", "sm_90"};
+  std::vector<std::string> targets;
   std::string out = "weft_out";
   std::string emitter = "llvm";
   bool json = false;
 };
 
+/// Those that were named; else a CPU and two GPUs, or the GPUs alone where a recipe for these is named.
+std::vector<std::string> targets_of(const CompileVerb& options) {
+  if (!options.targets.empty()) return options.targets;
+  if (options.problem.recipe != "default") return {"sm_80", "sm_90"};
+  return {"cpu", "sm_80", "sm_90"};
+}
+
 int run(const CompileVerb& options) {
+  const std::vector<std::string> targets = targets_of(options);
+  check_emitter(options.emitter,
+                std::ranges::any_of(targets, [](const auto& name) { return target_named(name).is_gpu(); }));
   const Problem problem = make_problem(options.problem);
   KernelOptions kernel_options;
   kernel_options.emitter = options.emitter == "cuda" ? Emitter::cuda : Emitter::llvm;
   auto document = nlohmann::ordered_json::array();
   Table table({"target", "registers", "spilled bytes", "shared bytes", "files"});
-  for (const std::string& name : options.targets) {
+  for (const std::string& name : targets) {
     const Target& target = target_named(name);
     const Kernel kernel = compile(schedule_of(problem, options.problem, target), kernel_options);
     const std::string folder = (std::filesystem::path(options.out) / target.name).string();
@@ -55,9 +66,9 @@ void add_compile(CLI::App& app, Action& action) {
   verb->footer(
       "Example: weft compile --op spmm --weights layer.npy --n 256 --target cpu,sm_80,sm_90a -o out");
   add_problem_flags(*verb, options->problem);
-  verb->add_option("--target", options->targets, "cpu, sm_75 … sm_90a; several joined by commas")
-      ->delimiter(',')
-      ->capture_default_str();
+  verb->add_option("--target", options->targets,
+                   "cpu, sm_75 … sm_90a; several joined by commas; cpu, sm_80 and sm_90 where it is left out")
+      ->delimiter(',');
   verb->add_option("--emitter", options->emitter, "GPU code by llvm or by cuda source")
       ->check(CLI::IsMember({"llvm", "cuda"}))
       ->capture_default_str();

@@ -4,6 +4,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/record_export.h>
 #include <weft/search/record_query.h>
+#include <weft/search/standing.h>
 #include <weft/search/tool/table.h>
 #include <weft/search/tool/verbs.h>
 
@@ -12,6 +13,7 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 namespace weft::tool {
 namespace {
@@ -53,10 +55,19 @@ std::string microseconds_of(const Record& record) {
   return record.microseconds ? fmt::format("{:.4g}", record.microseconds->median) : "-";
 }
 
+/// Beside another dense product than a library's, whose it is.
 std::string over_dense(const Record& record) {
   const auto time = record.time_of_correct();
-  if (!time || record.baselines.empty() || !record.baselines.front().dense) return "-";
-  return fmt::format("{:.2f}x", record.baselines.front().microseconds / *time);
+  const Baseline* dense = dense_beside(record);
+  if (!time || dense == nullptr) return "-";
+  const bool library = dense->whose == BaselineOf::library;
+  return fmt::format("{:.2f}x{}{}", dense->microseconds / *time, library ? "" : " ",
+                     library ? "" : name_of(dense->whose));
+}
+
+/// "csr sparsert rows=32"
+std::string configuration_of(const Record& record) {
+  return record.pattern.kind + (record.pattern.kind.empty() ? "" : " ") + text_of_config(record);
 }
 
 int query(const DbVerb& options) {
@@ -75,7 +86,7 @@ int query(const DbVerb& options) {
   for (const StoredRecord& stored : records)
     table.row({std::to_string(stored.line), name_of_problem(stored.record), microseconds_of(stored.record),
                over_dense(stored.record), std::string(name_of(stored.record.status)),
-               text_of_config(stored.record)});
+               configuration_of(stored.record)});
   fmt::print("{}", table.text());
   return exit_ok;
 }
@@ -92,7 +103,7 @@ int best(const DbVerb& options) {
     const Record& record = problem.best->record;
     if (options.json) fmt::print("{}\n", json_of(record));
     table.row({std::to_string(problem.best->line), problem.name, microseconds_of(record), over_dense(record),
-               std::to_string(problem.trials.size()), text_of_config(record)});
+               std::to_string(problem.trials.size()), configuration_of(record)});
   }
   if (!options.json) fmt::print("{}", table.text());
   return exit_ok;
@@ -124,13 +135,33 @@ int stats(const DbVerb& options) {
   return exit_ok;
 }
 
+/// The records to merge, of one architecture unless more are wanted: found out before anything is written.
+std::vector<Record> records_to_merge(const DbVerb& options) {
+  std::vector<Record> records;
+  std::string first;  // architecture
+  std::string first_place;
+  for (const std::string& path : options.files) {
+    for (StoredRecord& stored : records_of({path}, options)) {
+      const std::string own = architecture_of(stored.record.target.name);
+      const std::string place = fmt::format("{}:{}", path, stored.line);
+      if (records.empty()) std::tie(first, first_place) = std::tie(own, place);
+      if (own != first && !options.any_architecture)
+        throw UserError({"databases of two architectures are not merged into one", "db merge, " + place,
+                         fmt::format("{}, where {} is of {}", own, first_place, first),
+                         fmt::format("records of one: --target {}; or of both in one: --allow-arch", first)});
+      records.push_back(std::move(stored.record));
+    }
+  }
+  return records;
+}
+
 int merge(const DbVerb& options) {
-  const std::vector<StoredRecord> records = records_of(options.files, options);
+  std::vector<Record> records = records_to_merge(options);
+  const std::size_t count = records.size();
   RecordFile out(options.out, RecordFile::Mode::append);
-  std::size_t added = 0;
-  for (const StoredRecord& stored : records)
-    added += out.append(stored.record, options.any_architecture) ? 1 : 0;
-  fmt::print("{} records added to {}, {} were there already\n", added, options.out, records.size() - added);
+  const std::size_t added = out.append_all(std::move(records), options.any_architecture);
+  for (const std::string& warning : out.warnings()) fmt::print(stderr, "warning: {}\n", warning);
+  fmt::print("{} records added to {}, {} were there already\n", added, options.out, count - added);
   return exit_ok;
 }
 
@@ -185,10 +216,14 @@ void add_filter(CLI::App& verb, DbVerb& options) {
   verb.add_option("--target", options.filter.target, "only of this target or architecture");
   verb.add_option("--measure", options.filter.measure, "only by gpu, sim, model or cpu");
   verb.add_option("--recipe", options.filter.recipe, "only of this recipe");
+  verb.add_option("--format", options.filter.format, "only of weights in this format");
   verb.add_option("--status", options.filter.status, "only those that ended so");
-  verb.add_option("--M", options.m, "only of so many rows");
-  verb.add_option("--K", options.k, "only of so many columns of the weights");
-  verb.add_option("--N", options.n, "only of so many columns of the dense operand");
+  const auto size = [&](const char* name, std::int64_t& value, const char* what) {
+    verb.add_option(name, value, what)->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 62));
+  };
+  size("--M", options.m, "only of so many rows");
+  size("--K", options.k, "only of so many columns of the weights");
+  size("--N", options.n, "only of so many columns of the dense operand");
 }
 
 CLI::App* add_part(CLI::App& verb, const std::shared_ptr<DbVerb>& options, Action& action, const char* name,
@@ -212,7 +247,8 @@ void add_db(CLI::App& app, Action& action) {
       "weft db export weftdb.jsonl --to csv -o trials.csv\n"
       "weft db regret exhaustive.jsonl --searched tuned.jsonl");
   CLI::App* part = add_part(*verb, options, action, "query", "list trials", query);
-  part->add_option("--limit", options->limit, "only so many, the fastest");
+  part->add_option("--limit", options->limit, "only so many, the fastest")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 62));
   part->add_flag("--json", options->json, "the records themselves, a line each");
   part = add_part(*verb, options, action, "best", "the fastest kernel of each problem", best);
   part->add_flag("--json", options->json, "the records themselves, a line each");

@@ -1,6 +1,7 @@
 // weft export: kernels as a folder that any C, C++, CUDA or PyTorch project can add.
 #include <fmt/format.h>
 #include <weft/backends/export/export.h>
+#include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/sizes.h>
@@ -8,9 +9,8 @@
 #include <weft/search/tool/verbs.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 namespace weft::tool {
@@ -32,11 +32,14 @@ struct ExportVerb {
   bool json = false;
 };
 
-std::string content_of(const std::string& path) {
+std::string content_of(const std::string& flag, const std::string& path) {
   if (path.empty()) return {};
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw RuntimeError("cannot read " + path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error))
+    throw UserError({"cannot read " + path, flag + " " + path,
+                     std::filesystem::exists(path, error) ? "no file but a folder or device" : "no such file",
+                     "the path of a file"});
+  return read_bytes(path);
 }
 
 /// A kernel for every size of a range: by the steps that the recipe takes for the largest one, and where
@@ -73,7 +76,7 @@ std::vector<PackageKernel> kernels_of(const ExportVerb& options) {
         {"the sizes are missing", "--n", "nothing", "--n 1:512, or --n 4096 for that size alone"});
   if (!has_sizes && !options.sizes.empty())
     throw UserError({"the operation has no number of columns", "--n " + options.sizes, options.problem.op,
-                     "spmm or linear"});
+                     "--n with spmm or linear; with " + options.problem.op + ", no --n"});
   const std::vector<SizeRange> ranges = has_sizes ? parse_sizes(options.sizes) : std::vector<SizeRange>(1);
   ProblemOptions problem_options = options.problem;
   problem_options.n = 1;
@@ -86,6 +89,8 @@ std::vector<PackageKernel> kernels_of(const ExportVerb& options) {
   const std::size_t all = options.architectures.size() * ranges.size();
   for (const std::string& architecture : options.architectures) {
     const Target& target = target_named(architecture);
+    if (std::ranges::count(options.architectures, architecture) > 1)
+      throw UserError({"an architecture is named twice", "--archs", architecture, "each of them once"});
     for (const SizeRange& range : ranges) {
       fmt::print(stderr, "[{}/{}] {}{}\n", kernels.size() + 1, all, target.name,
                  has_sizes ? ", n " + range.text() : std::string());
@@ -115,11 +120,12 @@ int run(const ExportVerb& options) {
   ExportOptions package;
   package.name = name_of(options);
   package.spdx = options.spdx;
-  package.license_text = content_of(options.license);
-  package.measured = content_of(options.measured);
+  package.license_text = content_of("--license", options.license);
+  package.measured = content_of("--measured", options.measured);
   package.with_weights = !options.no_weights;
   if (options.embed) package.embed_weights = true;
   const std::string folder = options.out.empty() ? package.name : options.out;
+  check_export_options(package);
   const std::vector<PackageKernel> kernels = kernels_of(options);
   const std::vector<std::string> files = export_package(folder, kernels, package);
   const std::uintmax_t bytes = bytes_of(folder, files);

@@ -87,6 +87,9 @@ WeightMatrix made_weights(const std::string& text, DType dtype) {
   const bool has_sparsity = sparsity >= 0 && sparsity < 1;
   if (whole("M", 0) < 1 || whole("K", 0) < 1 || !has_sparsity) refuse(text);
   if (chosen.pattern && std::abs(sparsity - chosen.pattern->sparsity()) > 1e-6) refuse(text);
+  constexpr double most_places = 1LL << 32;  // drawn one by one
+  if (static_cast<double>(whole("M", 0)) * static_cast<double>(whole("K", 0)) > most_places)
+    throw UserError({"made weights are too large", "--weights", text, "at most 2^32 places, M times K"});
   chosen.problem.m = whole("M", 0);
   chosen.problem.k = whole("K", 0);
   chosen.problem.n = 1;

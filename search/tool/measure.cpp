@@ -47,8 +47,8 @@ std::optional<DenseTime> time_cublas(const Device& device, const Problem& proble
   launch(stream);
   wait_for(device, stream);
   c_memory.download(output.data(), output.bytes());
-  DenseTime result{fmt::format("cuBLAS {}", name_of(problem.weights->dtype())), {}, {}};
-  result.verification = verify(problem.algorithm, problem.weights.get(), output,
+  DenseTime result{fmt::format("cuBLAS {}", name_of(problem.weights->dtype())), BaselineOf::library, {}, {}};
+  result.verification = verify(problem.algorithm, output,
                                reference(problem.algorithm, problem.weights.get(), problem.arguments));
   result.timing = time(device, launch);
   return result;
@@ -68,7 +68,7 @@ std::optional<DenseTime> time_dense(const Device& device, const Problem& problem
   const std::string& name = problem.algorithm.operands[problem.algorithm.output.operand].name;
   Array output = *arguments.tensors.at(name);
   arguments.tensors[name] = &output;
-  DenseTime result{"weft, dense", {}, verify(kernel, device, arguments)};
+  DenseTime result{"weft, dense", BaselineOf::weft, {}, verify(kernel, device, arguments)};
   result.timing = time_kernel(device, kernel.bind(device, arguments));
   return result;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/backends/runtime/timing.h>
+#include <weft/search/records.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/verify.h>
 
@@ -15,7 +16,8 @@ Timing time_kernel(const Device& device, const BoundKernel& kernel);
 
 /// The dense computation of the same problem on the same device.
 struct DenseTime {
-  std::string name;  ///< "cuBLAS f32", "weft dense"
+  std::string name;  ///< "cuBLAS f32", "weft, dense"
+  BaselineOf whose = BaselineOf::library;
   Timing timing;
   Verification verification;
 };

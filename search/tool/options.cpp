@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <weft/backends/runtime/thread_pool.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/io/file.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/random.h>
 #include <weft/scheduler/simulated_target.h>
@@ -9,20 +11,77 @@
 #include <weft/search/tool/recipe.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <charconv>
-#include <fstream>
-#include <iterator>
+#include <cmath>
+#include <string_view>
+#include <utility>
 
 namespace weft::tool {
 namespace {
+
+/// Flags of some operations alone, and of which.
+struct FlagOfOperations {
+  std::string_view flag;
+  std::string_view operations;
+};
+constexpr std::string_view products = "spmm or linear";
+constexpr std::string_view convolutions = "conv2d";
+constexpr std::array<FlagOfOperations, 8> flags_of_operations{{{"--n", products},
+                                                               {"--filter", convolutions},
+                                                               {"--image", convolutions},
+                                                               {"--batch", convolutions},
+                                                               {"--pad", convolutions},
+                                                               {"--stride", convolutions},
+                                                               {"--dilation", convolutions},
+                                                               {"--layout", convolutions}}};
+
+/// What is given without an effect would be a mistake that nobody sees.
+void refuse_idle_flags(const ProblemOptions& options) {
+  for (const auto& [flag, operations] : flags_of_operations) {
+    const bool has_use = (options.op == "conv2d") == (operations == convolutions) && options.op != "spmv";
+    if (has_use || std::ranges::find(options.given, flag) == options.given.end()) continue;
+    throw UserError({"the operation has no use for a flag", std::string(flag), "--op " + options.op,
+                     fmt::format("--op {}, or no {}", operations, flag)});
+  }
+  if (!options.c.empty() && !options.beta)
+    throw UserError({"the old output is not read", "--c " + options.c, "no --beta", "--beta 1, or no --c"});
+  if (!options.tensor.empty() && is_made_weights(options.weights))
+    throw UserError({"made weights have no tensors", "--tensor " + options.tensor, options.weights,
+                     "a file of weights, or no --tensor"});
+  for (const auto& [flag, value] : {std::pair{"--alpha", options.alpha}, std::pair{"--beta", options.beta}}) {
+    if (value && !std::isfinite(*value))
+      throw UserError({"a factor is not a number", flag, fmt::format("{}", *value), "a finite number"});
+  }
+}
+
+/// Host and device each have the operands. A system that promises more memory than it has ends the process
+/// that uses it.
+void require_memory(const Algorithm& algorithm) {
+  double bytes = 0;
+  for (const Operand& operand : algorithm.operands) {
+    if (operand.storage == Storage::sparse) continue;
+    double elements = 1;
+    for (const Extent& extent : operand.shape) elements *= static_cast<double>(extent.value);
+    bytes += 2 * elements * static_cast<double>(size_of(operand.dtype));
+  }
+  const auto memory = static_cast<double>(Device::cpu().description().memory_bytes);
+  if (memory == 0 || bytes <= memory) return;
+  throw UserError({"the dense operands do not fit into memory", algorithm.text(),
+                   fmt::format("{:.0f} bytes, on the host and on the device", bytes),
+                   fmt::format("at most the {:.0f} bytes of this machine: a smaller problem", memory)});
+}
 
 /// "3x3" or "3" as two numbers.
 std::array<std::int64_t, 2> pair_of(const std::string& text, const std::string& flag) {
   const auto number = [&](std::string_view part) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    if (error != std::errc() || end != part.data() + part.size()) {
-      throw UserError({"a flag cannot be read", flag, text, "a number, or two joined by x: 3x3"});
+    constexpr std::int64_t most = 1'000'000'000;  // products of three such numbers are far from any end
+    if (error != std::errc() || end != part.data() + part.size() || value < 0 || value > most) {
+      throw UserError({"a flag cannot be read", flag, text,
+                       fmt::format("a number from 0 to {}, or two joined by x: 3x3", most)});
     }
     return value;
   };
@@ -88,6 +147,7 @@ Convolution convolution_of(const ProblemOptions& options, const WeightMatrix& ma
 }
 
 Algorithm algorithm_of(const ProblemOptions& options, const WeightMatrix& matrix, DType dtype) {
+  refuse_idle_flags(options);
   if (options.op == "conv2d")
     return convolution_algorithm(convolution_of(options, matrix), dtype, epilogue_of(options));
   if (options.op == "spmv")
@@ -97,7 +157,7 @@ Algorithm algorithm_of(const ProblemOptions& options, const WeightMatrix& matrix
   }
   if (options.n < 1)
     throw UserError(
-        {"the number of columns is missing", "--n", std::to_string(options.n), "--n 256, at least 1"});
+        {"the dense operand has no columns", "--n", std::to_string(options.n), "--n 256, at least 1"});
   Epilogue epilogue = epilogue_of(options);
   epilogue.bias = epilogue.bias || options.op == "linear";
   return spmm_algorithm(matrix.rows, matrix.columns, options.n, dtype, epilogue);
@@ -116,6 +176,7 @@ Format format_of(const std::string& text, const WeightMatrix& matrix) {
 }
 
 void make_tensors(Problem& problem, const ProblemOptions& options) {
+  require_memory(problem.algorithm);
   for (const Operand& operand : problem.algorithm.operands) {
     if (operand.storage == Storage::sparse) continue;
     const bool output = &operand == &problem.algorithm.operands[problem.algorithm.output.operand];
@@ -141,7 +202,7 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
                  "made:M=512,K=1024,sparsity=0.9, in groups of rows with V=64")
       ->required();
   app.add_option("--tensor", options.tensor, "which tensor of the file");
-  app.add_option("--n", options.n, "columns of the dense operand");
+  app.add_option("--n", options.n, "spmm and linear: columns of the dense operand");
   app.add_option("--dtype", options.dtype, "f32, f16, bf16 or f64; the file's own where it is left out");
   app.add_option("--format", options.format,
                  "csr, csc, coo, ell, padded_csr, sliced_ell, dense or auto; csr and ell also as "
@@ -167,7 +228,16 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
   app.add_option("--b", options.b, "the dense operand: random:SEED, ints:SEED, zeros or a file")
       ->capture_default_str();
   app.add_option("--c", options.c, "the old output, for --beta");
-  app.add_option("--seed", options.seed, "of values that a pattern file lacks")->capture_default_str();
+  app.add_option("--seed", options.seed, "of values that a pattern file lacks")
+      ->check([](const std::string& text) {
+        std::uint64_t seed = 0;
+        const char* end = text.data() + text.size();
+        const auto [stop, error] = std::from_chars(text.data(), end, seed);
+        return error == std::errc() && stop == end
+                   ? std::string()
+                   : text + " is none; accepted: a whole number from 0 to 2^64 - 1";
+      })
+      ->capture_default_str();
   app.add_option(
          "--recipe", options.recipe,
          "default; sparsert: weights compiled into the code of a GPU, with knobs as "
@@ -178,6 +248,11 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
       ->capture_default_str();
   app.add_option("--schedule", options.schedule,
                  "a schedule.json, or what weft tune found (best.weft.json), in place of the default");
+  for (const auto& [flag, operations] : flags_of_operations) {
+    app.get_option(std::string(flag))->each([&options, name = std::string(flag)](const std::string&) {
+      options.given.push_back(name);
+    });
+  }
 }
 
 Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> shape,
@@ -230,17 +305,10 @@ WeightMatrix read_weights(const ProblemOptions& options) {
 
 namespace {
 
-/// The text of --schedule.
-std::string schedule_text(const ProblemOptions& options) {
-  std::ifstream file(options.schedule, std::ios::binary);
-  if (!file) throw RuntimeError("cannot read " + options.schedule);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 /// What a search found, where --schedule names that.
 std::optional<BestKernel> best_of(const ProblemOptions& options) {
   if (options.schedule.empty()) return std::nullopt;
-  const std::string text = schedule_text(options);
+  const std::string text = text_of_file(options.schedule);
   if (!is_best_file(text)) return std::nullopt;
   return best_kernel_of(text, options.schedule);
 }
@@ -283,6 +351,8 @@ Problem make_problem(const ProblemOptions& options) {
   problem.algorithm = std::move(layer.algorithm);
   problem.notes = std::move(layer.notes);
   const auto best = best_of(options);
+  if (best && !problem.algorithm.takes_any_weights())
+    require_weights(*best, options.schedule, problem.matrix);
   const bool of_best = best && options.format == "auto" && !best->format.empty();
   const Format format = format_of(of_best ? best->format : options.format, problem.matrix);
   problem.weights = std::make_shared<const SparseTensor>(pack(problem.matrix, format));
@@ -308,12 +378,34 @@ Schedule schedule_of(const Algorithm& algorithm, const Problem& problem, const P
   if (options.schedule.empty()) return schedule_by_recipe(recipe, algorithm, problem.weights, target);
   Schedule schedule(algorithm, problem.weights, target);
   const auto best = best_of(options);
-  if (best && architecture_of(best->record.target.name) != architecture_of(target.name))
-    throw UserError({"a tuned schedule does not fit the target", options.schedule,
-                     fmt::format("tuned for {}, asked for {}", best->record.target.name, target.name),
-                     "--target " + best->record.target.name + ", or another search"});
-  for (const Step& step : best ? best->steps : steps_of_json(schedule_text(options))) schedule.apply(step);
+  if (best)
+    require_fits(*best, options.schedule,
+                 {algorithm, problem.matrix, problem.weights->format(), problem.columns, target});
+  for (const Step& step :
+       best ? best->steps : steps_of_json(text_of_file(options.schedule), options.schedule))
+    schedule.apply(step);
   return schedule;
+}
+
+std::string text_of_file(const std::string& path) {
+  const io::File file(path);
+  return std::string(io::text_of(file.bytes()));
+}
+
+void check_threads(const std::optional<int>& threads, bool on_cpu) {
+  if (!threads) return;
+  const std::string flag = fmt::format("--threads {}", *threads);
+  if (!on_cpu)
+    throw UserError({"threads are of a CPU", flag, "no CPU", "the device or target cpu, or no --threads"});
+  if (*threads < 0 || *threads > ThreadPool::most_threads)
+    throw UserError({"there is no such number of threads", flag, std::to_string(*threads),
+                     fmt::format("1 to {}, or 0 for one a core", ThreadPool::most_threads)});
+}
+
+void check_emitter(const std::string& emitter, bool on_gpu) {
+  if (emitter == "cuda" && !on_gpu)
+    throw UserError(
+        {"CUDA source is for GPUs", "--emitter cuda", "no GPU", "a GPU's target, or --emitter llvm"});
 }
 
 const Target& target_of(const Device& device) {

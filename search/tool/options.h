@@ -41,9 +41,10 @@ struct ProblemOptions {
   std::uint64_t seed = 1;
   std::string schedule;
   std::string recipe = "default";
+  std::vector<std::string> given;  ///< flags on the command line that belong to some operations alone
 };
 
-/// Adds the flags of a problem to a verb.
+/// Adds the flags of a problem to a verb. Options live at least as long as the verb.
 void add_problem_flags(CLI::App& app, ProblemOptions& options);
 
 /// A problem read and made: the algorithm, its packed weights, its arguments on the host.
@@ -63,8 +64,9 @@ struct Problem {
   Problem& operator=(Problem&&) = default;
 };
 
-/// Reads the weights and makes the problem. UserError as reading, packing and check() throw it, and for flags
-/// that do not fit together.
+/// Reads the weights and makes the problem. UserError as reading, packing and check() throw it, for flags
+/// that do not fit together or that the operation has no use for, and for operands that are larger than this
+/// machine's memory.
 Problem make_problem(const ProblemOptions& options);
 
 /// The same problem before its weights are packed and its operands drawn: what spaces are made for. Weights
@@ -78,6 +80,15 @@ Schedule schedule_of(const Problem& problem, const ProblemOptions& options, cons
 /// The same for the problem's weights with another algorithm, such as one of a size that is open.
 Schedule schedule_of(const Algorithm& algorithm, const Problem& problem, const ProblemOptions& options,
                      const Target& target);
+
+/// The text of a file that an option names. UserError when it cannot be opened.
+std::string text_of_file(const std::string& path);
+
+/// Throws UserError for a number of CPU threads that there is not, and where no device is a CPU.
+void check_threads(const std::optional<int>& threads, bool on_cpu);
+
+/// Throws UserError where the CUDA compiler is to make code and no target is a GPU.
+void check_emitter(const std::string& emitter, bool on_gpu);
 
 /// The target for a device: "cpu", or the newest that the device runs.
 const Target& target_of(const Device& device);

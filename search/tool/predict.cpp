@@ -10,8 +10,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -28,10 +26,7 @@ struct PredictVerb {
 };
 
 Predictor read_predictor(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw RuntimeError("cannot read " + path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return predictor_of(text, path);
+  return predictor_of(text_of_file(path), path);
 }
 
 /// From the sizes of a problem to the number of a class, the mean of many.
@@ -100,15 +95,16 @@ int run(const PredictVerb& options) {
   const Bound bound = bound_of(summary, name, found.point, target);
   const char* model = by == RankedBy::tree ? "tree" : "forest";
   if (options.json) {
-    const nlohmann::ordered_json json{{"recipe", found.recipe},
-                                      {"config", found.point},
-                                      {"from", found.from_tree ? model : "default"},
-                                      {"passed_over", json_of_passed_over(found)},
-                                      {"target", target.name},
-                                      {"leaf", {{"problems", leaf.samples}, {"slow_down", leaf.slow_down}}},
-                                      {"decision_ns", nanoseconds},
-                                      {"bound_us", bound.microseconds},
-                                      {"bound_by", name_of(bound.by)}};
+    const nlohmann::ordered_json json{
+        {"recipe", found.recipe},
+        {"config", found.point},
+        {"from", found.from_tree ? model : "default"},
+        {"passed_over", json_of_passed_over(found)},
+        {"target", target.name},
+        {"leaf", {{"problems", leaf.samples}, {"untried", leaf.untried}, {"slow_down", leaf.slow_down}}},
+        {"decision_ns", nanoseconds},
+        {"bound_us", bound.microseconds},
+        {"bound_by", name_of(bound.by)}};
     fmt::print("{}\n", json.dump(2));
     return exit_ok;
   }
@@ -117,8 +113,7 @@ int run(const PredictVerb& options) {
     fmt::print(stderr, "no configuration of the {} fits: what the recipe chooses for itself\n", model);
   fmt::print("{}\n", found.recipe);
   if (by == RankedBy::tree) {
-    fmt::print("decided in {:.0f} ns; leaf of {} {}, {:.3f} of the best time\n", nanoseconds, leaf.samples,
-               leaf.samples == 1 ? "problem" : "problems", leaf.slow_down);
+    fmt::print("decided in {:.0f} ns; leaf of {}\n", nanoseconds, score_of_leaf(leaf));
   } else {
     fmt::print("decided in {:.0f} ns by {} trees\n", nanoseconds, predictor.forest->trees.trees().size());
   }

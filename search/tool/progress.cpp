@@ -31,6 +31,19 @@ std::size_t columns_of_terminal() {
   return static_cast<std::size_t>(size.ws_col) - 1;
 }
 
+/// "dense" alone is what a library has.
+std::string_view name_of_dense(BaselineOf whose) {
+  switch (whose) {
+    case BaselineOf::library:
+      return "dense";
+    case BaselineOf::weft:
+      return "weft's dense";
+    case BaselineOf::model:
+      return "modelled dense";
+  }
+  throw InternalError("a baseline of nobody");
+}
+
 constexpr int most_left_out = 3;
 
 /// Without the bar, and what is tuned, and the kinds of failures: so many of these, in this order.
@@ -43,7 +56,8 @@ std::string progress_without(int left_out, const std::string& what, const TuneSt
   text += fmt::format("{}/{}", status.trials, status.limit);
   if (status.best) {
     text += fmt::format("  best {:.4g} us", *status.best);
-    if (status.dense) text += fmt::format(" ({:.2f}x dense)", *status.dense / *status.best);
+    if (status.dense)
+      text += fmt::format(" ({:.2f}x {})", *status.dense / *status.best, name_of_dense(status.dense_of));
   }
   std::int64_t failures = 0;
   std::string kinds;

@@ -231,7 +231,9 @@ void add_prune(CLI::App& app, Action& action) {
   command->add_option("--tensor", verb->tensor, "which tensor of the file");
   command->add_option("--scores", verb->scores,
                       "what each weight is worth, in place of |w|: a file with one matrix of that shape");
-  command->add_option("--seed", verb->options.seed, "of the search for a row order")->capture_default_str();
+  command->add_option("--seed", verb->options.seed, "of the search for a row order")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   command
       ->add_option("--attempts", verb->options.attempts,
                    "row orders that shfl_bw tries; 0: one to eight, by the size")

@@ -3,8 +3,8 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/suggestion.h>
 #include <weft/scheduler/default_schedule.h>
+#include <weft/scheduler/recipe_knobs.h>
 #include <weft/scheduler/v_n_m.h>
-#include <weft/search/spaces/recipe_knobs.h>
 #include <weft/search/tool/recipe.h>
 
 #include <algorithm>
@@ -92,31 +92,56 @@ RecipeChoice parse_recipe(std::string_view text) {
   }
 }
 
+namespace {
+
+/// What a recipe is for, in the words of the command line.
+struct Fitting {
+  std::string_view recipe;
+  bool (*is_format)(const Format& format);
+  std::string_view formats;
+  bool of_halves;  ///< f16 and bf16 alone
+};
+constexpr std::array<Fitting, 4> fittings{{
+    {"sparsert", [](const Format& format) { return format.name == "csr"; }, "--format csr", false},
+    {"shfl_bw", [](const Format& format) { return format.name == "shfl_bw" || format.name == "vector_wise"; },
+     "--format shfl_bw:V=64, or vector_wise:V=64", true},
+    {"hb_ell", [](const Format& format) { return format.name == "hb_ell"; }, "--format hb_ell", true},
+    {"v_n_m", formats::keeps_two_of_four, "--format column_quads, or n_m, v_n_m or hb_ell:pairs=1", true},
+}};
+
+/// A recipe that is named is followed or refused: nobody asks for the default schedule by another name.
+void require_fitting(const RecipeChoice& recipe, const SparseTensor& weights, const Target& target) {
+  const auto* fitting = std::ranges::find(fittings, recipe.name, &Fitting::recipe);
+  if (fitting == fittings.end()) return;
+  const auto refuse_it = [&](std::string found, std::string_view accepted) {
+    throw UserError({fmt::format("the recipe {} does not fit", recipe.name), "--recipe " + recipe.text,
+                     std::move(found), fmt::format("{}, or --recipe default", accepted)});
+  };
+  if (!target.is_gpu()) refuse_it("the target " + target.name, "a GPU: --device sim:sm_90a, --target sm_90a");
+  if (!fitting->is_format(weights.format()))
+    refuse_it("weights in " + weights.format().text(), fitting->formats);
+  if (fitting->of_halves && weights.dtype() != DType::f16 && weights.dtype() != DType::bf16)
+    refuse_it(fmt::format("weights of {}", name_of(weights.dtype())), "--dtype f16 or bf16");
+}
+
+}  // namespace
+
 Schedule schedule_by_recipe(const RecipeChoice& recipe, const Algorithm& algorithm,
                             std::shared_ptr<const SparseTensor> weights, const Target& target) {
+  require_fitting(recipe, *weights, target);
   if (recipe.name == "default") return default_schedule(algorithm, std::move(weights), target);
-  if (recipe.name == "shfl_bw" || recipe.name == "hb_ell" || recipe.name == "v_n_m") {
-    Schedule chosen = recipe.name == "hb_ell"  ? hb_ell(algorithm, weights, target, recipe.blocks)
-                      : recipe.name == "v_n_m" ? v_n_m(algorithm, weights, target, recipe.grouped)
-                                               : shfl_bw(algorithm, weights, target, recipe.grouped);
-    // The recipe alone knows what it leaves to the default schedule, which never asks for tensor cores.
-    if (recipe.has_knobs &&
-        std::ranges::find(chosen.steps(), "tensorize", &Step::name) == chosen.steps().end())
-      throw UserError(
-          {fmt::format("knobs of {} would have no effect", recipe.name), "--recipe " + recipe.text,
-           fmt::format("{} of {} for {}", weights->format().text(), name_of(weights->dtype()), target.name),
-           fmt::format("{}, for a GPU with such tensor cores",
-                       recipe.name == "hb_ell" ? "a product of f16 or bf16 weights in hb_ell with b=16"
-                       : recipe.name == "v_n_m"
-                           ? "f16 or bf16 weights in n_m, v_n_m, column_quads or hb_ell:pairs=1"
-                           : "f16 or bf16 weights in shfl_bw or vector_wise with V=16 or more")});
-    return chosen;
-  }
-  if (recipe.has_knobs && (!target.is_gpu() || weights->format().name != "csr"))
-    throw UserError({"knobs of sparsert would have no effect", "--recipe " + recipe.text,
-                     fmt::format("{} for {}", weights->format().text(), target.name),
-                     "weights in csr, for a GPU"});
-  return sparsert(algorithm, std::move(weights), target, recipe.knobs);
+  if (recipe.name == "sparsert") return sparsert(algorithm, std::move(weights), target, recipe.knobs);
+  Schedule chosen = recipe.name == "hb_ell"  ? hb_ell(algorithm, weights, target, recipe.blocks)
+                    : recipe.name == "v_n_m" ? v_n_m(algorithm, weights, target, recipe.grouped)
+                                             : shfl_bw(algorithm, weights, target, recipe.grouped);
+  // The recipe alone knows what it leaves to the default schedule, which never asks for tensor cores.
+  if (std::ranges::find(chosen.steps(), "tensorize", &Step::name) == chosen.steps().end())
+    throw UserError(
+        {fmt::format("the recipe {} does not fit", recipe.name), "--recipe " + recipe.text,
+         fmt::format("{} of {} for {}", weights->format().text(), name_of(weights->dtype()), target.name),
+         "a GPU with such tensor cores, such as sm_90a, and groups or blocks of 16 rows or more; "
+         "or --recipe default"});
+  return chosen;
 }
 
 }  // namespace weft::tool

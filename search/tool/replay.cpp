@@ -30,7 +30,8 @@ Record record_at(const std::string& place) {
   const char* const end = place.data() + place.size();
   const bool readable = colon != std::string::npos &&
                         std::from_chars(place.data() + colon + 1, end, line).ptr == end && line > 0;
-  if (!readable) throw UserError({"a record is named by its file and line", {}, place, "db.jsonl:17"});
+  if (!readable)
+    throw UserError({"a record is named by its file and line", "weft replay", place, "db.jsonl:17"});
   const RecordFile file(place.substr(0, colon), RecordFile::Mode::read);
   const auto found = std::ranges::find(file.records(), line, &StoredRecord::line);
   if (found != file.records().end()) return found->record;
@@ -43,8 +44,11 @@ Record record_at(const std::string& place) {
 Schedule schedule_of_record(const Record& record, const TrialProblem& problem) {
   const std::string hash = hash_of_pattern(*problem.what.matrix);
   if (hash != record.pattern.hash)
-    throw UserError({"the weights are not those of the record", problem.what.matrix->origin, hash,
-                     record.pattern.hash + ", or other weights by --weights"});
+    throw UserError({"the weights are not those of the record", problem.what.matrix->origin,
+                     fmt::format("{} of {} x {} weights stored, {}", problem.what.matrix->stored(),
+                                 problem.what.matrix->rows, problem.what.matrix->columns, hash),
+                     fmt::format("--weights with those that were tuned: {} stored, {}", record.pattern.stored,
+                                 record.pattern.hash)});
   const Target& target = target_named(record.target.name);
   Schedule schedule = space_of(record.recipe, problem.what, target).schedule(record.config);
   if (!record.kernel_hash.empty() && hash_of(schedule.json()) != record.kernel_hash)

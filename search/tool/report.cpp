@@ -1,6 +1,7 @@
 // weft report: what was measured, as one page for a browser.
 #include <fmt/format.h>
 #include <weft/backends/kernel.h>
+#include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/report/page.h>
 #include <weft/search/report/trials.h>
@@ -10,7 +11,6 @@
 #include <weft/search/verdict.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <memory>
 
 namespace weft::tool {
@@ -77,9 +77,7 @@ int run(const ReportVerb& options) {
   const report::ProblemTrials* chosen = report::most_tried(problems);
   if (!options.no_kernel && chosen != nullptr && chosen->best != nullptr) add_kernel(page, *chosen);
   const std::string text = report::page_of(page);
-  std::ofstream file(options.output, std::ios::binary);
-  file << text << std::flush;
-  if (!file) throw RuntimeError("cannot write " + options.output);
+  write_bytes(options.output, text);
   fmt::print(stderr, "wrote {}, {} KB: {} trials of {} problems\n", options.output, text.size() / 1024,
              page.records.size(), problems.size());
   return exit_ok;

@@ -19,7 +19,8 @@ struct RunVerb {
   std::string target;
   std::string emitter = "llvm";
   std::string out;
-  int threads = 0;
+  std::optional<int> threads;
+  bool every_lane_arrives = false;
   bool time = false;
   bool json = false;
 };
@@ -34,7 +35,9 @@ void add_flags(CLI::App& verb, RunVerb& options) {
       ->check(CLI::IsMember({"llvm", "cuda"}))
       ->capture_default_str();
   verb.add_option("--out", options.out, "write the output to this .npy file");
-  verb.add_option("--threads", options.threads, "CPU threads; 0 for one a core")->capture_default_str();
+  verb.add_option("--threads", options.threads, "CPU threads; 0, as where it is left out, for one a core");
+  verb.add_flag("--every-lane-arrives", options.every_lane_arrives,
+                "warps with roles: no lane arrives for its warp, an order that racecheck follows");
   verb.add_flag("--json", options.json, "one JSON document");
 }
 
@@ -60,10 +63,13 @@ int execute(const RunVerb& options, bool check) {
   const Problem problem = make_problem(options.problem);
   for (const std::string& note : problem.notes) fmt::print(stderr, "note: {}\n", note);
   const Device device = parse_device(options.device);
+  check_threads(options.threads, device.kind() == DeviceKind::cpu);
+  check_emitter(options.emitter, device.kind() != DeviceKind::cpu);
   const Target& target = options.target.empty() ? target_of(device) : target_named(options.target);
   KernelOptions kernel_options;
   kernel_options.emitter = options.emitter == "cuda" ? Emitter::cuda : Emitter::llvm;
-  kernel_options.threads = options.threads;
+  kernel_options.threads = options.threads.value_or(0);
+  if (options.every_lane_arrives) kernel_options.arrivals = Arrivals::of_lanes;
   const Kernel kernel = compile(schedule_of(problem, options.problem, target), kernel_options);
   auto document = json_of(options, problem, kernel, device);
   std::string text =

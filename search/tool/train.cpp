@@ -1,6 +1,7 @@
 // weft train: a decision tree from measured times.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/model/recorded_times.h>
 #include <weft/search/model/study.h>
@@ -11,9 +12,9 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace weft::tool {
 namespace {
@@ -50,10 +51,18 @@ std::vector<int> heights_of(const std::vector<std::string>& texts) {
 }
 
 void write(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text << std::flush;
-  if (!file) throw RuntimeError("cannot write " + path);
+  write_bytes(path, text);
   fmt::print(stderr, "wrote {}\n", path);
+}
+
+/// "; here by sim: --measure sim", where others than `asked` measured.
+std::string other_measures(const std::vector<Record>& records, const std::string& asked) {
+  std::set<std::string> found;
+  for (const Record& record : records) {
+    if (record.time_of_correct() && record.measure != asked) found.insert(record.measure);
+  }
+  if (found.empty()) return {};
+  return fmt::format("; here by {}: --measure {}", fmt::join(found, ", "), *found.begin());
 }
 
 TimingTable read_times(const TrainVerb& options) {
@@ -67,7 +76,8 @@ TimingTable read_times(const TrainVerb& options) {
   TimingTable table = timing_table(records, measure);
   if (table.problems.empty())
     throw UserError({"there is nothing to learn from", fmt::format("{}", fmt::join(options.databases, ", ")),
-                     fmt::format("no right trial measured by {}", measure), "trials of weft tune"});
+                     fmt::format("no right trial measured by {}", measure),
+                     fmt::format("trials of weft tune that were right{}", other_measures(records, measure))});
   fmt::print(stderr, "{} trials, times by {}\n", records.size(), measure);
   return table;
 }

@@ -88,6 +88,21 @@ double seconds_of(const std::string& text) {
   return total;
 }
 
+/// Told before a search that may take hours, and not after it.
+void require_place_for(const std::string& flag, const std::string& path) {
+  namespace fs = std::filesystem;
+  const auto refuse = [&](const std::string& found) {
+    return UserError({"a file cannot be written", flag + " " + path, found,
+                      "the path of a file in a folder that is there"});
+  };
+  std::error_code error;
+  const fs::file_status there = fs::status(path, error);
+  if (!fs::status_known(there)) throw refuse(error.message());
+  if (fs::is_directory(there)) throw refuse("a folder");
+  const fs::path folder = fs::path(path).parent_path();
+  if (!folder.empty() && !fs::is_directory(folder, error)) throw refuse("no folder " + folder.string());
+}
+
 /// The newest target of the CUDA device, asked in a process of its own: this one must not open it.
 std::string target_of_gpu(int ordinal) {
   Worker worker([ordinal](const std::string&) {
@@ -116,15 +131,18 @@ std::string target_name(const TuneVerb& options) {
 }
 
 std::vector<Space> spaces_of(const TuneVerb& options, const TrialProblem& problem, const Target& target) {
+  if (options.recipes.empty()) return spaces_for(problem.what, target);
   std::vector<Space> spaces;
-  if (options.recipes.empty()) {
-    spaces = spaces_for(problem.what, target);
-    // The model's bound of the default schedule knows nothing of its blocks, and nothing would be below it.
-    if (options.tune.measure.measure == Measure::model && spaces.size() > 1)
-      std::erase_if(spaces, [](const Space& space) { return space.recipe() == "default"; });
-    return spaces;
+  for (const std::string& recipe : options.recipes) {
+    try {
+      spaces.push_back(space_of(recipe, problem.what, target));
+    } catch (const InfeasibleError&) {
+      throw;
+    } catch (const UserError& error) {
+      const UserError::Report& report = error.report();
+      throw UserError({report.what, "--recipes " + recipe, report.found, report.accepted});
+    }
   }
-  for (const std::string& recipe : options.recipes) spaces.push_back(space_of(recipe, problem.what, target));
   return spaces;
 }
 
@@ -143,6 +161,8 @@ TuneOptions tune_options(const TuneVerb& options) {
   tune.strategy = strategy_named(options.strategy);
   tune.seed = options.problem.seed;
   tune.baselines = !options.no_baselines;
+  // Who names no format takes whatever is known of the weights in any.
+  tune.any_format = options.problem.format == ProblemOptions{}.format;
   const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   tune.jobs = options.jobs > 0 ? options.jobs : tune.measure.measure == Measure::model ? 1 : cores;
   for (const std::string& limit : options.limits) {
@@ -150,7 +170,9 @@ TuneOptions tune_options(const TuneVerb& options) {
     if (equals == std::string::npos || equals + 1 == limit.size())
       throw UserError(
           {"a knob cannot be held to a value", "--set", limit, "knob=value, or knob=value,value"});
-    tune.limits[limit.substr(0, equals)] = CLI::detail::split(limit.substr(equals + 1), ',');
+    std::vector<std::string>& words = tune.limits[limit.substr(0, equals)];
+    for (std::string& word : CLI::detail::split(limit.substr(equals + 1), ','))
+      words.push_back(std::move(word));
   }
   if (!options.duration.empty()) tune.seconds = seconds_of(options.duration);
   return tune;
@@ -172,11 +194,20 @@ nlohmann::ordered_json json_of_result(const TuneResult& result, const Verdict* v
   json["best_file"] = options.best;
   auto& says = json["verdict"];
   says["fastest"] = verdict->fastest;
+  says["format"] = verdict->format;
   says["us"] = verdict->microseconds;
-  if (verdict->dense) {
-    says["dense"] = {{"name", verdict->dense->name}, {"us", verdict->dense->microseconds}};
-    says["speed_up"] = verdict->dense->microseconds / verdict->microseconds;
+  says["ties"] = verdict->ties;
+  says["library_measured"] = verdict->library_measured();
+  says["winner"] = name_of(verdict->standing ? verdict->standing->winner : Standing::Winner::none);
+  if (verdict->standing) {
+    says["dense"] = {{"name", verdict->dense->name},
+                     {"of", name_of(verdict->dense->whose)},
+                     {"us", verdict->dense->microseconds}};
+    says["speed_up"] = verdict->standing->ratio;
+    if (verdict->standing->error) says["error_factor"] = *verdict->standing->error;
   }
+  if (verdict->standing && !verdict->standing->why_none.empty())
+    says["no_verdict"] = verdict->standing->why_none;
   if (verdict->bound) says["bound"] = {{"us", *verdict->bound}, {"by", verdict->bound_by}};
   if (verdict->dense_below_n) says["dense_below_n"] = *verdict->dense_below_n;
   if (verdict->dense_below_sparsity) says["dense_below_sparsity"] = *verdict->dense_below_sparsity;
@@ -187,7 +218,7 @@ nlohmann::ordered_json json_of_result(const TuneResult& result, const Verdict* v
 std::vector<std::pair<std::string, KnobValues>> predicted_by(const std::string& path,
                                                              const TrialProblem& problem,
                                                              const Target& target) {
-  const Predictor predictor = predictor_of(read_bytes(path), path);
+  const Predictor predictor = predictor_of(text_of_file(path), path);
   const ProblemSummary summary =
       summary_of(problem.what.algorithm, *problem.what.matrix, problem.what.format);
   std::vector<std::pair<std::string, KnobValues>> all;
@@ -196,19 +227,18 @@ std::vector<std::pair<std::string, KnobValues>> predicted_by(const std::string& 
   return all;
 }
 
-Schedule schedule_of_best(const Record& best, const std::vector<Space>& spaces) {
-  for (const Space& space : spaces) {
-    if (space.recipe() == best.recipe) return space.schedule(best.config);
-  }
-  throw InternalError("the best record is of no space");
+/// In the format of the record, which may be another one than this search's.
+Schedule schedule_of_best(const Record& best, const TrialProblem& problem, const Target& target) {
+  const SpaceProblem what{problem.what.algorithm, problem.what.matrix, parse_format(best.pattern.kind)};
+  return space_of(best.recipe, what, target).schedule(best.config);
 }
 
 int finish(const TuneVerb& options, const TuneResult& result, const TrialProblem& problem,
-           const std::vector<Space>& spaces, const Target& target, const RecordFile& file) {
+           const Target& target, const RecordFile& file) {
   std::optional<Verdict> verdict;
   if (result.best) {
     verdict = verdict_of(result, problem, target, file.records());
-    write_bytes(options.best, json_of_best(*result.best, schedule_of_best(*result.best, spaces)));
+    write_bytes(options.best, json_of_best(*result.best, schedule_of_best(*result.best, problem, target)));
   }
   if (options.json) {
     fmt::print("{}\n", json_of_result(result, verdict ? &*verdict : nullptr, options).dump(2));
@@ -231,6 +261,7 @@ int search(TuneVerb options) {
   options.tune.measure.measure = measure_named(options.measure);
   TuneOptions tune_with = tune_options(options);
   const ProgressStyle style = progress_style_named(options.progress);
+  require_place_for("--out", options.best);
   const Target& target = target_named(target_name(options));
   TrialProblem problem = make_trial_problem(options.problem);
   if (!options.source.empty()) problem.source = options.source;
@@ -248,7 +279,7 @@ int search(TuneVerb options) {
   if (result.status.resumed > 0)
     fmt::print(stderr, "{} of {} trials were in {} already\n", result.status.resumed, result.status.trials,
                options.database);
-  return finish(options, result, problem, spaces, target, file);
+  return finish(options, result, problem, target, file);
 }
 
 /// What a measured plan brought, into the database.
@@ -259,7 +290,15 @@ int absorb(const TuneVerb& options) {
   std::size_t added = 0;
   for (const StoredRecord& stored : results.records())
     added += file.append(stored.record, options.tune.any_architecture) ? 1 : 0;
-  fmt::print("{} of {} trials added to {}\n", added, results.records().size(), options.database);
+  if (options.json) {
+    const nlohmann::ordered_json json{{"added", added},
+                                      {"trials", results.records().size()},
+                                      {"plan", options.absorb},
+                                      {"db", options.database}};
+    fmt::print("{}\n", json.dump(2));
+  } else {
+    fmt::print("{} of {} trials added to {}\n", added, results.records().size(), options.database);
+  }
   return exit_ok;
 }
 
@@ -275,11 +314,21 @@ int write_plan_of(const TuneVerb& options) {
   const std::vector<Space> spaces = spaces_of(options, problem, target);
   plan.points = likeliest(problem, spaces, target, tune, options.tune.trials);
   write_plan(options.plan, plan, {"weights", "b", "c", "bias"});
+  PlanRunner runner;
+  if (target.is_gpu())
+    runner = write_plan_runner(options.plan, problem, spaces, target, plan.points, tune.jobs,
+                               tune.measure.most_spill_bytes);
+  if (options.json) {
+    const nlohmann::ordered_json json{{"plan", options.plan},
+                                      {"target", target.name},
+                                      {"points", plan.points.size()},
+                                      {"kernels", runner.kernels},
+                                      {"left_out", runner.left_out}};
+    fmt::print("{}\n", json.dump(2));
+    return exit_ok;
+  }
   fmt::print("{} points are in {}; on the machine with the GPU: weft measure {}\n", plan.points.size(),
              options.plan, options.plan);
-  if (!target.is_gpu()) return exit_ok;
-  const PlanRunner runner = write_plan_runner(options.plan, problem, spaces, target, plan.points, tune.jobs,
-                                              tune.measure.most_spill_bytes);
   for (const std::string& reason : runner.left_out) fmt::print(stderr, "no kernel of {}\n", reason);
   if (runner.kernels > 0)
     fmt::print(
@@ -321,7 +370,11 @@ void add_measure_flags(CLI::App& verb, TuneVerb& options) {
                   "gpu; sim: the simulator; model: the analytic bound alone; cpu")
       ->capture_default_str();
   verb.add_option("--device", tune.measure.device, "which CUDA device")->capture_default_str();
-  verb.add_option("--time", options.duration, "stop after so long: 90s, 10m");
+  verb.add_option("--time", options.duration, "stop after so long: 90s, 10m")
+      ->check([](const std::string& text) {
+        return text.empty() ? std::string("nothing was given; accepted: 90, 90s, 10m or 1h30m")
+                            : std::string();
+      });
   verb.add_option("--timeout", tune.measure.run_seconds, "seconds for verifying and timing a kernel")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/tool/tuning.h>
 
@@ -6,6 +7,7 @@
 #include <charconv>
 #include <cstdio>
 #include <utility>
+#include <vector>
 
 namespace weft::tool {
 namespace {
@@ -38,7 +40,7 @@ Number number_of(const std::string& name, const std::string& text) {
   Number number{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size())
-    throw UserError({"the source of a record cannot be read", name, text, "a number"});
+    throw UserError({"the source of a record cannot be read", "source." + name, text, "a number"});
   return number;
 }
 
@@ -54,6 +56,13 @@ bool set_flag(ProblemOptions& options, const std::string& name, const std::strin
   if (name == "batch") return options.batch = number_of<std::int64_t>(name, value), true;
   if (name == "seed") return options.seed = number_of<std::uint64_t>(name, value), true;
   return false;
+}
+
+std::vector<std::string> names_of_flags() {
+  std::vector<std::string> names{"n", "batch", "seed"};
+  for (const auto& [name, member] : texts) names.emplace_back(name);
+  for (const auto& [name, member] : scalars) names.emplace_back(name);
+  return names;
 }
 
 }  // namespace
@@ -77,7 +86,8 @@ ProblemOptions options_of_source(const std::map<std::string, std::string>& sourc
   ProblemOptions options;
   for (const auto& [name, value] : source) {
     if (!set_flag(options, name, value))
-      throw UserError({"the source of a record has an unknown flag", name, value, "flags of a problem"});
+      throw UserError({"the source of a record has an unknown flag", "source." + name, value,
+                       fmt::format("{}", fmt::join(names_of_flags(), ", "))});
   }
   return options;
 }

@@ -31,7 +31,8 @@ void add_train(CLI::App& app, Action& action);
 void add_predict(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
 
-/// Exit codes of the command.
+/// Exit codes of the command, by the kind of the error: RuntimeError is exit_failed, UserError exit_usage, so
+/// that a file which cannot be opened is one of usage whatever option names it.
 enum ExitCode : int {
   exit_ok = 0,
   exit_failed = 1,

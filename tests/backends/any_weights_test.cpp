@@ -8,7 +8,6 @@
 #include <weft/scheduler/build_program.h>
 #include <weft/scheduler/default_schedule.h>
 #include <weft/scheduler/shfl_bw.h>
-#include <weft/scheduler/sparsert.h>
 #include <weft/search/problems.h>
 #include <weft/search/verify.h>
 
@@ -85,13 +84,29 @@ TEST(AnyWeights, OddWidthsToo) {
     expect_right(kernel, Device::simulator("sm_80"), format, size);
 }
 
+/// Which columns there are is not known before a launch: the tile is all of B, its first row included.
+TEST(AnyWeights, TilesHoldTheWholeOperand) {
+  for (const std::string format : {"csr", "ell", "padded_csr"}) {
+    SCOPED_TRACE(format);
+    const Algorithm product = spmm_algorithm(Extent::any("M"), 13, 20, DType::f32);
+    Schedule s = schedule(product, weights_of({8, 13, 20}, DType::f32, format), target_named("sm_80"));
+    s.stage("B", shared, at = "m");
+    KernelOptions options;
+    options.assemble = false;
+    const Kernel kernel = compile(s, options);
+    expect_right(kernel, Device::simulator("sm_80"), format, Size{8, 13, 20});
+    // Rows of ell have the width of its longest, which is part of the kernel.
+    if (format != "ell") expect_right(kernel, Device::simulator("sm_80"), format, Size{5, 13, 20, 0.3});
+  }
+}
+
 TEST(AnyWeights, DefaultSchedulesTakeThem) {
   for (const std::string format : {"csr", "bcsr:b=16", "padded_csr"}) {
     SCOPED_TRACE(format);
     const SharedWeights example = weights_of({32, 32, 32}, DType::f32, format);
     const Kernel on_cpu = compile(default_schedule(any_product(DType::f32, 1), example, target_named("cpu")));
-    const Kernel on_gpu =
-        compile(sparsert(any_product(DType::f32, 1), example, target_named("sm_80")), {.assemble = false});
+    const Kernel on_gpu = compile(
+        default_schedule(any_product(DType::f32, 1), example, target_named("sm_80")), {.assemble = false});
     for (const Size& size : {Size{32, 32, 32}, Size{77, 50, 3}, Size{1, 200, 33}, Size{20, 1, 1}}) {
       expect_right(on_cpu, Device::cpu(), format, size);
       expect_right(on_gpu, Device::simulator("sm_80"), format, size);

@@ -188,7 +188,8 @@ TEST(Balance, RefusesWithTheReason) {
   EXPECT_EQ(refused(csr, balance("m", 4)), "none");
   EXPECT_THAT(refused(csr, balance("m", 0)), HasSubstr("1 to 65535"));
   EXPECT_THAT(refused(csr, balance("x", 4)), HasSubstr("no loop is called x"));
-  EXPECT_THAT(refused(csr, balance("n", 4)), HasSubstr("m before it is split or bound"));
+  EXPECT_THAT(refused(csr, balance("n", 4)),
+              HasSubstr("before it is split or bound: .balance(m, parts = 4)"));
   Schedule split = csr;
   split.split(m = 4);
   EXPECT_THAT(refused(split, balance("m.inner", 4)), HasSubstr("the loop over the stored rows"));
@@ -198,7 +199,7 @@ TEST(Balance, RefusesWithTheReason) {
   EXPECT_THAT(
       refused(schedule(with_everything(64, 40), pack(skewed(64), formats::coo()), target_named("sm_80")),
               balance("m", 4)),
-      HasSubstr("csr, ell"));
+      HasSubstr("as pack(weights, formats::csr()) makes them"));
   Schedule balanced = csr;
   balanced.balance(m, parts = 4);
   EXPECT_THAT(refused(balanced, {"bake_values", {{"", std::string("m.inner")}}, {}}),

@@ -131,6 +131,33 @@ TEST_F(DumpFolder, AFolderThatCannotBeMadeIsSaid) {
   EXPECT_THROW(compile(gpu_schedule(), options(Emitter::llvm)), RuntimeError);
 }
 
+TEST_F(DumpFolder, AFullDiskIsSaid) {
+  fs::create_directories(root / "spmm");
+  fs::create_symlink("/dev/full", root / "spmm" / "00_algorithm.txt");
+  try {
+    compile(gpu_schedule(), options(Emitter::llvm));
+    FAIL() << "no error";
+  } catch (const RuntimeError& error) {
+    EXPECT_THAT(error.what(), ::testing::AllOf(HasSubstr("00_algorithm.txt"),
+                                               HasSubstr("No space left on device"), HasSubstr("WEFT_DUMP")));
+  }
+}
+
+TEST_F(DumpFolder, AFullDiskIsSaidByTheFilesOfAKernelToo) {
+  unsetenv("WEFT_DUMP");
+  fs::create_directories(root);
+  fs::create_symlink("/dev/full", root / "lowered.txt");
+  const Kernel kernel = compile(gpu_schedule(), options(Emitter::llvm));
+  try {
+    kernel.write_to(root.string());
+    FAIL() << "no error";
+  } catch (const RuntimeError& error) {
+    EXPECT_THAT(error.what(),
+                ::testing::AllOf(HasSubstr("lowered.txt"), HasSubstr("No space left on device")));
+  }
+  EXPECT_THROW(kernel.write_to("/dev/null/folder"), RuntimeError);
+}
+
 TEST(DumpUnset, WritesNothing) {
   unsetenv("WEFT_DUMP");
   const Dump dump("nowhere");

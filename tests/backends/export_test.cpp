@@ -1,6 +1,9 @@
 // What a package refuses to be made of, and what its files say.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <weft/backends/export/export.h>
 #include <weft/backends/export/program.h>
 #include <weft/backends/runtime/process.h>
@@ -8,8 +11,12 @@
 #include <weft/formats/io/read.h>
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/default_schedule.h>
+#include <weft/scheduler/sparsert.h>
 #include <weft/search/problems.h>
 
+#include <cmath>
+#include <csignal>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace weft {
@@ -55,8 +62,113 @@ nlohmann::json manifest_of(const std::filesystem::path& folder) {
 
 TEST(Export, NamesAreIdentifiersInEveryLanguage) {
   const Kernel kernel = product(Extent::any("N"));
-  for (const char* name : {"", "9lives", "a-b", "int", "lambda", "_x", "a b", "größe"})
+  for (const char* name : {"", "9lives", "a-b", "int", "lambda", "_x", "a b", "größe", "a__b", "x\ny",
+                           "co_await", "restrict", "typeof", "xor_eq"})
     EXPECT_THAT(refusal({{kernel}}, named(name)), HasSubstr("no identifier")) << name;
+  EXPECT_THAT(refusal({{kernel}}, named(std::string(65, 'a'))), HasSubstr("at most 64"));
+}
+
+TEST(Export, NamesThatHeadersHaveAreRefusedWithTheHeader) {
+  const Kernel kernel = product(Extent::any("N"));
+  const std::map<std::string, std::string> owners{{"NULL", "a name of <stdio.h>"},
+                                                  {"stdin", "a name of <stdio.h>"},
+                                                  {"EOF", "a name of <stdio.h>"},
+                                                  {"printf", "a name of <stdio.h>"},
+                                                  {"INFINITY", "a name of <math.h>"},
+                                                  {"sqrt", "a name of <math.h>"},
+                                                  {"errno", "a name of <errno.h>"},
+                                                  {"ENOENT", "a name of <errno.h>"},
+                                                  {"assert", "a name of <assert.h>"},
+                                                  {"signal", "a name of <signal.h>"},
+                                                  {"int8_t", "a name of <stdint.h>"},
+                                                  {"tm", "a name of <time.h>"},
+                                                  {"I", "a name of <complex.h>"},
+                                                  {"read", "a name of <unistd.h>"},
+                                                  {"index", "a name of <string.h>"},
+                                                  {"dlopen", "a name of <dlfcn.h>"},
+                                                  {"string", "the header <string.h>"},
+                                                  {"stdint", "the header <stdint.h>"},
+                                                  {"unix", "a macro that compilers"},
+                                                  {"linux", "a macro that compilers"},
+                                                  {"main", "CUDA C++"},
+                                                  {"blockIdx", "CUDA C++"},
+                                                  {"dim3", "CUDA C++"},
+                                                  {"threadIdx", "CUDA C++"},
+                                                  {"sem", "it has sem_open"},
+                                                  {"m", "the library libm"},
+                                                  {"test", "CMake"},
+                                                  {"pathlib", "a module of Python"},
+                                                  {"torch", "PyTorch"}};
+  for (const auto& [name, owner] : owners) {
+    const std::string text = refusal({{kernel}}, named(name));
+    EXPECT_THAT(text, HasSubstr(owner)) << name;
+    // What is proposed is taken.
+    const std::string proposed = text.substr(text.rfind(' ') + 1);
+    EXPECT_THAT(proposed, HasSubstr(name));
+    EXPECT_NO_THROW(check_export_options(named(proposed))) << proposed;
+  }
+  for (const char* name : {"ffn", "FFN_up", "plan", "weights", "handle", "kernel", "image", "layer4", "K"})
+    EXPECT_NO_THROW(check_export_options(named(name))) << name;
+}
+
+TEST(Export, ALicenceIsAnSpdxExpression) {
+  const Kernel kernel = product(Extent::any("N"));
+  for (const char* spdx : {"", "*/ evil", "MIT\n#error evil", "MIT\\", "a\"b",
+                           "MIT ?"
+                           "?/",
+                           "größe", " MIT", "@NAME@", "`rm`", "$ENV{HOME}"}) {
+    ExportOptions options = named("layer");
+    options.spdx = spdx;
+    EXPECT_THAT(refusal({{kernel}}, options), HasSubstr("no SPDX expression")) << spdx;
+  }
+  for (const char* spdx : {"MIT", "Apache-2.0 OR (MIT AND GPL-2.0+)", "DocumentRef-a:LicenseRef-b"}) {
+    ExportOptions options = named("layer");
+    options.spdx = spdx;
+    EXPECT_NO_THROW(check_export_options(options)) << spdx;
+  }
+}
+
+TEST(Export, KernelsHaveTheSameWeights) {
+  const auto kernel = [](const std::shared_ptr<const SparseTensor>& weights, std::int64_t least,
+                         std::int64_t most) {
+    return PackageKernel{kernel_of(spmm_algorithm(12, 20, Extent::any("N"), DType::f32), weights), least,
+                         most};
+  };
+  const auto of = [](std::uint64_t seed, const Format& format = formats::csr()) {
+    return std::make_shared<const SparseTensor>(
+        pack(synthetic_layer({.rows = 12, .columns = 20, .sparsity = 0.7, .seed = seed}), format));
+  };
+  const std::string other = refusal({kernel(of(2), 1, 10), kernel(of(3), 11, 64)});
+  for (const char* part :
+       {"different weights", "kernel 2 (spmm for sm_80)", "in row 0, column", "kernel 1", "csr"})
+    EXPECT_THAT(other, HasSubstr(part));
+  EXPECT_THAT(refusal({kernel(of(2), 1, 10), kernel(of(3, formats::ell()), 11, 64)}),
+              HasSubstr("different weights"));
+  // One element's last bit.
+  WeightMatrix nearly = synthetic_layer({.rows = 12, .columns = 20, .sparsity = 0.7, .seed = 2});
+  nearly.values.set(0, std::nextafter(static_cast<float>(nearly.values.get(0)), 10.0F));
+  EXPECT_THAT(refusal({kernel(of(2), 1, 10),
+                       kernel(std::make_shared<const SparseTensor>(pack(nearly, formats::csr())), 11, 64)}),
+              HasSubstr("different weights"));
+  EXPECT_THAT(refusal({kernel(layer(12), 1, 10),
+                       {kernel_of(spmm_algorithm(24, 20, Extent::any("N"), DType::f32), layer(24))}}),
+              HasSubstr("24 x 20"));
+  // Equal weights that were packed twice, and in another format, are the same.
+  const TemporaryFolder folder;
+  export_package(folder.path().string(),
+                 {kernel(of(2), 1, 10), kernel(of(2), 11, 64), kernel(of(2, formats::ell()), 65, 70)},
+                 named("layer"));
+  EXPECT_EQ(manifest_of(folder.path())["kernels"].size(), 3U);
+}
+
+TEST(Export, KernelsComputeTheSame) {
+  const Kernel plain = product(Extent::any("N"));
+  Epilogue scaled;
+  scaled.alpha = true;
+  EXPECT_THAT(
+      refusal({{plain, 1, 8},
+               {kernel_of(spmm_algorithm(12, 20, Extent::any("N"), DType::f32, scaled), layer()), 9, 64}}),
+      HasSubstr("alpha"));
 }
 
 TEST(Export, WhatItCannotExport) {
@@ -78,7 +190,178 @@ TEST(Export, WhatItCannotExport) {
   EXPECT_THAT(refusal({{product(Extent::any("N", 8)), 3, 7}}), HasSubstr("for no size"));
   ExportOptions measured = named("layer");
   measured.measured = "{";
-  EXPECT_NE(refusal({{open}}, measured), "nothing");
+  EXPECT_THAT(refusal({{open}}, measured),
+              testing::AllOf(HasSubstr("no JSON"), HasSubstr("measured, byte 1"),
+                             HasSubstr("the end of the text"), testing::Not(HasSubstr("json.exception"))));
+  EXPECT_THAT(refusal({{open}, {kernel_of(spmm_algorithm(12, 20, 4, DType::f32), layer(), "sm_90")}}),
+              testing::AllOf(HasSubstr("different sizes"), HasSubstr("target sm_90"), HasSubstr("4")));
+}
+
+TEST(Export, ErrorsNameTheLineOfTheCall) {
+  const TemporaryFolder folder;
+  const Kernel kernel = product(Extent::any("N"));
+  const auto where_of = [](const auto& call) {
+    try {
+      call();
+    } catch (const UserError& error) {
+      return error.report().where;
+    }
+    return std::string("no error");
+  };
+  const std::string line = "export_test.cpp:" + std::to_string(__LINE__ + 1);
+  EXPECT_THAT(where_of([&] { kernel.export_to(folder.path(), named("EOF")); }), testing::StartsWith(line));
+  EXPECT_THAT(where_of([&] { export_package(folder.path(), {{kernel}}, named("EOF")); }),
+              HasSubstr("export_test.cpp:"));
+  EXPECT_THAT(where_of([&] { check_export_options(named("EOF")); }), HasSubstr("export_test.cpp:"));
+}
+
+class ExportFolder : public testing::Test {
+ public:
+  std::filesystem::path path() const { return folder_.path() / "ffn"; }
+  std::filesystem::path parent() const { return folder_.path(); }
+  void write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories((path() / name).parent_path());
+    write_bytes(path() / name, text);
+  }
+  std::string text(const std::string& name) const { return read_bytes(path() / name); }
+  void make(const std::string& target = "sm_80") const {
+    product(Extent::any("N"), target).export_to(path().string(), named("layer"));
+  }
+  std::string refusal_of(const std::string& target = "sm_80") const {
+    try {
+      make(target);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "nothing";
+  }
+  /// Nothing of an export's own work stays beside the folder.
+  ~ExportFolder() override {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(parent()))
+      EXPECT_THAT(entry.path().filename().string(), testing::Not(HasSubstr(".weft-")));
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+TEST_F(ExportFolder, AProjectOfOnesOwnIsNotWrittenOver) {
+  write("CMakeLists.txt", "project(mine)\n");
+  write("README.md", "mine\n");
+  write("main.c", "int main;\n");
+  const std::string message = refusal_of();
+  for (const char* part : {"not written over", "/ffn", "CMakeLists.txt, README.md", "another folder"})
+    EXPECT_THAT(message, HasSubstr(part));
+  EXPECT_EQ(text("CMakeLists.txt"), "project(mine)\n");
+  EXPECT_FALSE(std::filesystem::exists(path() / "include"));
+  // Moved elsewhere, as the message says, the package goes beside what is left.
+  std::filesystem::remove(path() / "CMakeLists.txt");
+  std::filesystem::remove(path() / "README.md");
+  make();
+  EXPECT_EQ(text("main.c"), "int main;\n");
+  EXPECT_THAT(text("README.md"), HasSubstr("# layer"));
+}
+
+TEST_F(ExportFolder, FilesInTheWayOfItsFoldersAreKept) {
+  write("src", "a file\n");
+  EXPECT_THAT(refusal_of(), HasSubstr("src"));
+  EXPECT_EQ(text("src"), "a file\n");
+}
+
+TEST_F(ExportFolder, AnEarlierExportIsReplacedAndOthersFilesAreKept) {
+  make("sm_80");
+  write("build/made.o", "made");
+  write("src/mine.c", "mine");
+  std::filesystem::create_symlink("mine.c", path() / "src/link.c");
+  std::filesystem::permissions(path(), std::filesystem::perms::owner_all);
+  make("sm_90");
+  EXPECT_TRUE(std::filesystem::exists(path() / "src/layer_sm_90_0.cu"));
+  EXPECT_FALSE(std::filesystem::exists(path() / "src/layer_sm_80_0.cu")) << "no file of this package";
+  EXPECT_EQ(text("build/made.o"), "made");
+  EXPECT_EQ(text("src/mine.c"), "mine");
+  EXPECT_EQ(std::filesystem::read_symlink(path() / "src/link.c"), "mine.c");
+  EXPECT_EQ(std::filesystem::status(path()).permissions(), std::filesystem::perms::owner_all);
+  const auto manifest = manifest_of(path());
+  for (const auto& [name, hash] : manifest.at("sha256").items())
+    EXPECT_TRUE(std::filesystem::exists(path() / name)) << name;
+}
+
+TEST_F(ExportFolder, WhatWasEditedSinceIsKept) {
+  make("sm_80");
+  write("README.md", "edited\n");
+  write("src/layer_sm_80_0.cu", "edited\n");
+  EXPECT_THAT(refusal_of("sm_90"), HasSubstr("README.md (edited since it was exported)"));
+  EXPECT_EQ(text("README.md"), "edited\n");
+  EXPECT_FALSE(std::filesystem::exists(path() / "src/layer_sm_90_0.cu"));
+  std::filesystem::remove(path() / "README.md");
+  make("sm_90");
+  EXPECT_EQ(text("src/layer_sm_80_0.cu"), "edited\n") << "in nobody's way";
+}
+
+TEST_F(ExportFolder, AFullDiskLeavesTheFolderAsItWas) {
+  make("sm_80");
+  const std::string before = text("manifest.json");
+  const Kernel kernel = product(Extent::any("N"), "sm_90");
+  const auto message_with_limit = [&](const std::filesystem::path& to) {
+    rlimit former{};
+    getrlimit(RLIMIT_FSIZE, &former);
+    const rlimit small{4096, former.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+    std::string message = "no error";
+    try {
+      kernel.export_to(to.string(), named("layer"));
+    } catch (const RuntimeError& error) {
+      message = error.what();
+    }
+    setrlimit(RLIMIT_FSIZE, &former);
+    return message;
+  };
+  EXPECT_THAT(message_with_limit(path()), testing::AllOf(HasSubstr("cannot write " + (path() / "").string()),
+                                                         HasSubstr("File too large")));
+  EXPECT_EQ(text("manifest.json"), before);
+  EXPECT_THAT(message_with_limit(parent() / "new"), HasSubstr("File too large"));
+  EXPECT_FALSE(std::filesystem::exists(parent() / "new")) << "half a package";
+}
+
+TEST_F(ExportFolder, AnInterruptedExportLeavesTheFolderAsItWas) {
+  make("sm_80");
+  const std::string before = text("manifest.json");
+  const Kernel kernel = product(Extent::any("N"), "sm_90");
+  std::string last;
+  for (const int microseconds : {200, 1000, 3000, 8000, 20000}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      for (;;) kernel.export_to(path().string(), named("layer"));
+    }
+    usleep(static_cast<useconds_t>(microseconds));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    const auto manifest = manifest_of(path());
+    for (const auto& [name, hash] : manifest.at("sha256").items())
+      ASSERT_TRUE(std::filesystem::exists(path() / name)) << name;
+    EXPECT_EQ(refusal_of("sm_90"), "nothing") << "a file was not as its manifest says";
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(parent())) {
+    if (entry.path() != path()) std::filesystem::remove_all(entry.path());
+  }
+}
+
+TEST_F(ExportFolder, TheFolderThatOneWorksInStaysTheSame) {
+  make("sm_80");
+  const auto here = std::filesystem::current_path();
+  std::filesystem::current_path(path());
+  product(Extent::any("N"), "sm_90").export_to(".", named("layer"));
+  EXPECT_TRUE(std::filesystem::exists("src/layer_sm_90_0.cu"));
+  EXPECT_FALSE(std::filesystem::exists("src/layer_sm_80_0.cu"));
+  std::filesystem::current_path(here);
+}
+
+TEST_F(ExportFolder, WhatCannotBeAFolderIsRefused) {
+  write_bytes(path(), "a file");
+  EXPECT_THAT(refusal_of(), HasSubstr("a package is a folder"));
+  const Kernel kernel = product(Extent::any("N"));
+  EXPECT_THROW(kernel.export_to("", named("layer")), UserError);
+  EXPECT_THROW(kernel.export_to("/proc/nowhere/ffn", named("layer")), RuntimeError);
 }
 
 TEST(Export, SizesAreFoundByTheirPlaceNotByTheirNumber) {
@@ -113,6 +396,17 @@ TEST(Export, WhetherOtherEntriesFitIsFoundByTrying) {
   kernel_of(spmm_algorithm(12, 20, Extent::any("N"), DType::f32), layer(12, formats::ell()))
       .export_to(folder.path().string(), named("layer"));
   EXPECT_EQ(manifest_of(folder.path())["weights"]["pack"], "new values");
+}
+
+TEST(Export, WhereAKernelHasTheValuesInItsCodeNoOthersArePacked) {
+  const auto weights = layer();
+  const Algorithm algorithm = spmm_algorithm(12, 20, Extent::any("N"), DType::f32);
+  const Kernel baked = compile(sparsert(algorithm, weights, target_named("sm_80")), {.assemble = false});
+  const TemporaryFolder folder;
+  export_package(folder.path().string(), {{baked, 1, 10}, {kernel_of(algorithm, weights), 11, 64}},
+                 named("layer"));
+  EXPECT_EQ(manifest_of(folder.path())["weights"]["pack"], "none");
+  EXPECT_THAT(read_bytes(folder.path() / "include/layer.h"), testing::Not(HasSubstr("pack_csr")));
 }
 
 TEST(Export, TheSameKernelsMakeTheSameFiles) {

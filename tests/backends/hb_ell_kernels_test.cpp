@@ -290,11 +290,11 @@ TEST(HbEllKernels, SparseTensorCoresTakeConvolutionsInPairs) {
   }
 }
 
-TEST(HbEllKernels, LeaveOthersToTheDefaultSchedule) {
+TEST(HbEllKernels, LeaveACpuToTheDefaultScheduleAndRefuseOtherWeights) {
   EXPECT_FALSE(has_step(scheduled({17, 33, 65}, formats::hb_ell(), "cpu"), "tensorize"));
-  EXPECT_FALSE(has_step(scheduled({17, 33, 65}, formats::hb_ell({.size = 8}), "sm_80"), "tensorize"));
-  EXPECT_FALSE(has_step(scheduled({17, 33, 65}, formats::bcsr(16), "sm_80"), "tensorize"));
-  EXPECT_FALSE(has_step(scheduled({17, 33, 65, DType::f32}, formats::hb_ell(), "sm_80"), "tensorize"));
+  EXPECT_THROW(scheduled({17, 33, 65}, formats::hb_ell({.size = 8}), "sm_80"), UserError);
+  EXPECT_THROW(scheduled({17, 33, 65}, formats::bcsr(16), "sm_80"), UserError);
+  EXPECT_THROW(scheduled({17, 33, 65, DType::f32}, formats::hb_ell(), "sm_80"), UserError);
 }
 
 TEST(Decode, SaysWhyNot) {

@@ -14,6 +14,7 @@
 #include <weft/search/verify.h>
 
 #include <regex>
+#include <source_location>
 
 #include "formats/generated_matrices.h"
 #include "support/expect_exact.h"
@@ -56,8 +57,9 @@ Schedule clustered(const Size& size, const std::string& format, ShflBwKnobs knob
                    const Epilogue& epilogue = {}) {
   if (!knobs.cluster) knobs.cluster = 2;
   const auto recipe = format.starts_with("n_m") || format.starts_with("v_n_m") ? v_n_m : shfl_bw;
-  Schedule s = recipe(spmm_algorithm(size.rows, size.depth, Extent(size.columns), dtype, epilogue),
-                      weights_of(size, format, dtype), target_named("sm_90a"), knobs);
+  Schedule s =
+      recipe(spmm_algorithm(size.rows, size.depth, Extent(size.columns), dtype, epilogue),
+             weights_of(size, format, dtype), target_named("sm_90a"), knobs, std::source_location::current());
   EXPECT_TRUE(s.program().cluster.has_value()) << s.cpp();
   return s;
 }
@@ -94,6 +96,17 @@ TEST(MulticastKernels, ShortTilesOtherHalvesAndEpilogues) {
 /// Warps of mma.sync: their groups have 16 rows and more.
 TEST(MulticastKernels, WarpsThatMultiply) {
   expect_exact(clustered({100, 200, 136}, "shfl_bw:V=32", {.tile_n = 64, .blocks = 2}));
+}
+
+/// The form of a kernel that racecheck follows.
+TEST(MulticastKernels, EveryLaneArrives) {
+  const Schedule clusters = clustered({100, 200, 136}, "shfl_bw:V=32", {.tile_n = 64, .blocks = 2});
+  expect_exact(clusters, Emitter::llvm, Arrivals::of_lanes);
+  const Size size{130, 200, 136};
+  const std::string format = "n_m:V=64,k=64";
+  const Schedule alone = v_n_m(spmm_algorithm(size.rows, size.depth, Extent(size.columns), DType::f16),
+                               weights_of(size, format), target_named("sm_90a"), {.blocks = 2});
+  expect_exact(alone, Emitter::llvm, Arrivals::of_lanes);
 }
 
 /// Values and metadata.

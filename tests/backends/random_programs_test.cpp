@@ -1,4 +1,5 @@
-// Random (algorithm, format, schedule, shape): scheduled and unscheduled programs agree with the reference.
+// Random (algorithm, format, schedule, shape): scheduled and unscheduled programs agree with the reference
+// and with the definition, walked through naively.
 #include <gtest/gtest.h>
 #include <weft/backends/cuda/compile.h>
 #include <weft/backends/kernel.h>
@@ -6,10 +7,12 @@
 #include <weft/scheduler/ir/print.h>
 #include <weft/search/verify.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
 
+#include "support/naive.h"
 #include "support/random_schedule.h"
 
 namespace weft {
@@ -43,8 +46,20 @@ void expect_right_on(const Device& device, const KernelOptions& options, const S
            "\n" + schedule.cpp() + "\n" + ir::print(schedule.program());
   };
   try {
+    const Algorithm& algorithm = problem.algorithm;
+    const test::NaiveResult expected = test::naive(algorithm, &problem.matrix, arguments);
+    const Array by_reference = reference(algorithm, problem.weights.get(), arguments).value;
+    for (std::size_t i = 0; i < expected.value.size(); ++i) {
+      const double value = by_reference.get(static_cast<std::int64_t>(i));
+      // Both are sums in f64, in different orders.
+      EXPECT_LE(std::abs(value - expected.value[i]), 0x1p-40 * expected.magnitude[i])
+          << "the reference at element " << i << "\n"
+          << context();
+    }
     const Verification verification = verify(kernel, device, arguments);
     EXPECT_TRUE(verification.passed) << verification.text() << "\n" << context() << "\n" << kernel.ptx();
+    const Array& output = *arguments.tensors.at(algorithm.operands[algorithm.output.operand].name);
+    EXPECT_EQ(test::disagreement(algorithm, expected, output), "") << context() << "\n" << kernel.ptx();
   } catch (const RuntimeError& error) {
     ADD_FAILURE() << error.what() << "\n" << context() << "\n" << kernel.ptx();
   }

@@ -282,6 +282,42 @@ TEST(SplitK, RefusesOtherAxesForGroupsOfBlocks) {
   EXPECT_NE(found(bind("n", "thread")).find("before split_k"), std::string::npos);
 }
 
+/// Blocks inside the sum would all count the arrival of their group.
+TEST(SplitK, RefusesBlocksInsideTheSum) {
+  const Schedule s = schedule(spmm_algorithm(9, 37, 33, DType::f32),
+                              weights_of({9, 37, 33}, 0.7, formats::csr()), target_named("sm_80"));
+  const Step bind{"bind", {{"", std::string("n")}, {"", std::string("block_y")}}, {}};
+  for (const std::string reduction : {"second_pass", "atomic"}) {
+    const Step split{
+        "split_k", {{"", std::string("k")}, {"groups", std::int64_t{3}}, {"reduce", reduction}}, {}};
+    Schedule inside = s;
+    inside.reorder(m, k, n);
+    Schedule bound = inside, around = s, shared_bound = s, shared_split = s;
+    EXPECT_FALSE(inside.try_apply(split));
+    const auto late = inside.try_apply(bind);
+    ASSERT_TRUE(late);
+    EXPECT_NE(late->found.find("count a group's arrival"), std::string::npos) << late->found;
+    EXPECT_FALSE(bound.try_apply(bind));
+    const auto early = bound.try_apply(split);
+    ASSERT_TRUE(early);
+    EXPECT_NE(early->accepted.find("n around k when it is bound"), std::string::npos) << early->accepted;
+    // What the refusals propose.
+    EXPECT_FALSE(around.try_apply(bind));
+    EXPECT_FALSE(around.try_apply(split));
+    const Step in_shared{"split_k", {{"", std::string("k")}, {"groups", std::int64_t{3}}}, {}};
+    for (Schedule* each : {&shared_bound, &shared_split}) {
+      each->reorder(m, k, n);
+      const bool is_bound_first = each == &shared_bound;
+      EXPECT_FALSE(each->try_apply(is_bound_first ? bind : in_shared));
+      EXPECT_FALSE(each->try_apply(is_bound_first ? in_shared : bind));
+      Array b = random_array(DType::f32, {37, 33}, 3), c(DType::f32, {9, 33});
+      const Verification verification =
+          verify(compile(*each), Device::simulator("sm_80"), Arguments{{{"B", &b}, {"C", &c}}, {}});
+      EXPECT_TRUE(verification.passed) << verification.text();
+    }
+  }
+}
+
 TEST(SplitK, OnTheCpu) {
   const Shape shape{7, 50, 30};
   Schedule s = schedule(spmm_algorithm(7, 50, 30, DType::f32), weights_of(shape, 0.8, formats::csr()),

@@ -136,7 +136,7 @@ TEST(TensorConvolution, FewColumnsHaveNarrowTiles) {
     c.filters = 256;
     const Schedule s =
         shfl_bw(convolution_algorithm(c, DType::f16), filters_of(c, 64), target_named("sm_90a"));
-    return s.cpp().find(std::string(".split(p_q_b = ") + columns) != std::string::npos;
+    return s.cpp().find(std::string(".split(LoopName(\"p_q_b\") = ") + columns) != std::string::npos;
   };
   EXPECT_TRUE(has_tiles_of(16, "128)"));
   EXPECT_TRUE(has_tiles_of(64, "512)"));

@@ -72,6 +72,22 @@ static_assert(!Rules<Access<bf16, Storage::dense, m, n>, Product>::output_has_a_
 static_assert(!Rules<Access<f64, Storage::dense, m, n>, Product>::output_has_a_fitting_type);
 static_assert(!Rules<C, SumOver_k<A, B, Access<f64, Storage::dense, m>>>::epilogue_fits_accumulator);
 
+// What breaks a rule is named: the compiler shows it beside the rule's sentence.
+template <class Output, class Right>
+using Found = decltype(Rules<Output, Right>::found());
+static_assert(std::is_same_v<Found<Dense<m, n, z>, Product>, List<z>>);
+static_assert(std::is_same_v<Found<Dense<m, m>, SumOver_k<A, Dense<k>>>, List<m>>);
+static_assert(std::is_same_v<Found<Dense<m, n, k>, Product>, List<k>>);
+static_assert(
+    std::is_same_v<Found<C, Expression<List<detail::SumOf<List<k, k, k>, A, B>>, List<>>>, List<k, k>>);
+static_assert(std::is_same_v<Found<C, Expression<List<detail::SumOf<List<k, z>, A, B>>, List<>>>, List<z>>);
+static_assert(std::is_same_v<Found<C, SumOver_k<A, Dense<k, IndexSum<n, z, z>>>>, List<z>>);
+static_assert(std::is_same_v<Found<C, SumOver_k<A, B, Dense<m>, Dense<k, n>>>, List<k>>);
+static_assert(std::is_same_v<Found<C, SumOver_k<A, B, Dense<z>>>, List<z>>);
+static_assert(std::is_same_v<Found<C, SumOver_k<Pruned<k, m>, B>>, List<Pruned<k, m>>>);
+static_assert(std::is_same_v<Found<Pruned<m, n>, Product>, List<Pruned<m, n>>>);
+static_assert(std::is_same_v<Found<C, SumOver_k<A, Pruned<k, n>>>, List<A, Pruned<k, n>>>);
+
 static_assert(ComputableElement<f16> && ComputableElement<bf16> && ComputableElement<f32> &&
               ComputableElement<f64>);
 static_assert(!ComputableElement<std::int8_t> && !ComputableElement<bool> && !ComputableElement<long double>);

@@ -133,7 +133,8 @@ TEST(CheckTest, Names) {
   EXPECT_THAT(with_names("product", "", "B", "N"), HasSubstr("a name is empty: tensor"));
   EXPECT_THAT(with_names("product", "A", "float", "N"), HasSubstr("a name is not an identifier: tensor"));
   EXPECT_THAT(with_names("product", "A", "B", "1N"), HasSubstr("a name is not an identifier: size"));
-  EXPECT_THAT(with_names("product", "A", "A", "N"), HasSubstr("the name \"A\" is given twice"));
+  EXPECT_THAT(with_names("product", "A", "A", "N"),
+              AllOf(HasSubstr("the name \"A\" is given twice"), HasSubstr("a name of two tensors")));
   EXPECT_THAT(with_names("product", "A", "m", "N"), HasSubstr("a name of a tensor and of an index"));
   EXPECT_THAT(with_names("product", "A", "B", "n"), HasSubstr("the name \"n\" is given twice"));
   EXPECT_THAT(with_names("product", "alpha", "B", "N"), HasSubstr("the name \"alpha\" is given twice"));
@@ -178,12 +179,86 @@ TEST(CheckTest, TheOldOutputIsReadWhereItIsWritten) {
               HasSubstr("the old output is read at another place than is written"));
 }
 
+/// The refusal of output = epilogue(sum), for factors of F and an output of O.
+template <class F, class O, class Epilogue>
+std::string refusal_of(const Epilogue& epilogue) {
+  const Tensor<F, 2> A("A", {4, 4}), B("B", {4, 4});
+  const Tensor<O, 2> C("C", {4, 4});
+  return refusal([&] { algorithm("add", C(m, n) = epilogue(sum(k, A(m, k) * B(k, n)))); });
+}
+template <class F, class O>
+std::string refusal_of_added(double number) {
+  return refusal_of<F, O>([&](const auto& product) { return product + number; });
+}
+template <class F, class O>
+std::string refusal_of_scaled(double number) {
+  return refusal_of<F, O>([&](const auto& product) { return number * product; });
+}
+
 TEST(CheckTest, NumbersAreFinite) {
-  const Tensor<f32, 2> A("A", {4, 4}), B("B", {4, 4}), C("C", {4, 4});
   for (const double number : {HUGE_VAL, -HUGE_VAL, std::nan("")}) {
-    EXPECT_THAT(refusal([&] { algorithm("add", C(m, n) = sum(k, A(m, k) * B(k, n)) + number); }),
-                HasSubstr("a number is not finite"));
+    EXPECT_THAT((refusal_of_added<f32, f32>(number)), HasSubstr("a number is not finite"));
+    EXPECT_THAT((refusal_of_added<f64, f64>(number)), HasSubstr("a number is not finite"));
+    EXPECT_THAT((refusal_of_scaled<f16, f16>(number)), HasSubstr("a number is not finite"));
   }
+}
+
+TEST(CheckTest, NumbersThatTheSumsTypeLacks) {
+  EXPECT_THAT((refusal_of_scaled<f32, f32>(1e39)),
+              AllOf(HasSubstr("a number is beyond the type in which the sum runs"), HasSubstr("1e+39 in f32"),
+                    HasSubstr("3.4028e+38, or factors of f64")));
+  EXPECT_THAT((refusal_of_scaled<bf16, bf16>(-1e39)), HasSubstr("a number is beyond"));
+  EXPECT_THAT((refusal_of_scaled<f16, f16>(1e-50)),
+              HasSubstr("a number is 0 in the type in which the sum runs"));
+  EXPECT_THAT((refusal_of_scaled<f32, f32>(-1e-46)), HasSubstr("a number is 0"));
+  EXPECT_EQ((refusal_of_scaled<f32, f32>(1e-45)), "accepted");
+  EXPECT_EQ((refusal_of_scaled<f32, f32>(3.4e38)), "accepted");
+  EXPECT_EQ((refusal_of_scaled<f32, f32>(0)), "accepted");
+  EXPECT_EQ((refusal_of_scaled<f64, f64>(1e300)), "accepted");
+  EXPECT_EQ((refusal_of_scaled<f64, f64>(1e-300)), "accepted");
+  EXPECT_THAT((refusal_of<f32, f32>([](const auto& x) { return 1e30 * (x + 1e30); })),
+              HasSubstr("numbers of the epilogue leave the type in which the sum runs"));
+}
+
+TEST(CheckTest, ResultsThatTheOutputLacks) {
+  EXPECT_THAT((refusal_of_added<f16, f16>(1e6)),
+              AllOf(HasSubstr("the result leaves the element type of the output"),
+                    HasSubstr("stored to C as f16"), HasSubstr("65504"),
+                    HasSubstr("an output of f32, or smaller numbers"), HasSubstr("check_test.cpp:")));
+  EXPECT_THAT((refusal_of_added<f16, f16>(-65505)), HasSubstr("the result leaves"));
+  EXPECT_EQ((refusal_of_added<f16, f16>(65504)), "accepted");
+  EXPECT_EQ((refusal_of_added<f16, f32>(1e6)), "accepted");
+  EXPECT_EQ((refusal_of_added<bf16, bf16>(1e38)), "accepted");
+  EXPECT_THAT((refusal_of_added<bf16, bf16>(3.3999e38)), HasSubstr("stored to C as bf16"));
+  EXPECT_THAT((refusal_of_added<f64, f32>(1e39)), HasSubstr("stored to C as f32"));
+  EXPECT_EQ((refusal_of_added<f64, f64>(1e39)), "accepted");
+  // What is taken back, scaled down or cut off is no overflow; a factor alone says nothing.
+  EXPECT_EQ((refusal_of_scaled<f16, f16>(1e6)), "accepted");
+  EXPECT_EQ((refusal_of<f16, f16>([](const auto& x) { return 1e-3 * (x + 1e6); })), "accepted");
+  EXPECT_EQ((refusal_of<f16, f16>([](const auto& x) { return x + 1e6 - 1e6; })), "accepted");
+  EXPECT_EQ((refusal_of<f16, f16>([](const auto& x) { return relu(x - 1e6); })), "accepted");
+  EXPECT_EQ((refusal_of<f16, f16>([](const auto& x) { return gelu(x - 1e6); })), "accepted");
+  EXPECT_THAT((refusal_of<f16, f16>([](const auto& x) { return gelu(x + 1e6); })),
+              HasSubstr("the result leaves"));
+}
+
+TEST(CheckTest, NumbersInAnIndex) {
+  const Tensor<f32, 2> A("A", {4, 5}), B("B", {5, 6}), C("C", {4, 6});
+  constexpr std::int64_t limit = std::int64_t{1} << 48;
+  const auto shifted = [&](std::int64_t number) {
+    return refusal([&] { algorithm("shift", C(m, n) = sum(k, A(m, k) * B(k + number, n))); });
+  };
+  EXPECT_EQ(shifted(limit), "accepted");
+  EXPECT_THAT(shifted(limit + 1), AllOf(HasSubstr("a number in an index of tensor B is too large"),
+                                        HasSubstr("check_test.cpp:"), HasSubstr("at most 2^48")));
+  EXPECT_THAT(shifted(INT64_MIN), HasSubstr("a number in an index of tensor B is too large"));
+  EXPECT_THAT(damaged([](Algorithm& a) { a.factors[1].indices[0].terms[0].second = INT64_MAX; }),
+              HasSubstr("a number in an index of tensor B is too large"));
+}
+
+TEST(CheckTest, ASizeThatIsGivenAtLaunchHasAName) {
+  EXPECT_THAT(refusal([] { Extent::any(""); }),
+              AllOf(HasSubstr("a size that is given at launch has no name"), HasSubstr("check_test.cpp:")));
 }
 
 TEST(CheckTest, SparseOperands) {

@@ -1,8 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/statistics.h>
+#include <weft/formats/structure.h>
 
 #include <limits>
+#include <tuple>
+#include <utility>
 
 #include "formats/damage.h"
 #include "formats/generated_matrices.h"
@@ -49,6 +53,48 @@ TEST(WeightMatrix, DimensionsBeyondTheFirstAreColumns) {
   EXPECT_EQ(row.columns, 7);
   EXPECT_THAT(message_of([] { from_dense(Array(DType::f32, std::vector<std::int64_t>{}), "scalar"); }),
               HasSubstr("at least one dimension"));
+}
+
+TEST(WeightMatrix, TheFirstDimensionsTogetherMayBeTheRows) {
+  Array dense(DType::f32, {2, 3, 4});
+  for (std::int64_t i = 0; i < 24; ++i) dense.set(i, i % 5 == 0 ? 0 : static_cast<double>(i));
+  for (const auto& [dimensions, rows, columns] : {std::tuple{1, 2, 12}, {2, 6, 4}}) {
+    const WeightMatrix weights = from_dense(dense, "made", dimensions);
+    const WeightMatrix again = with_row_dimensions(from_dense(dense, "made"), dimensions);
+    for (const WeightMatrix& made : {weights, again, with_row_dimensions(again, dimensions)}) {
+      EXPECT_NO_THROW(made.check());
+      EXPECT_THAT(made.shape, ElementsAre(2, 3, 4));
+      EXPECT_EQ(made.rows, rows);
+      EXPECT_EQ(made.columns, columns);
+      EXPECT_TRUE(same_bits(to_dense(made).reshaped({2, 3, 4}), dense));
+    }
+  }
+  for (const std::int64_t dimensions : {-1, 0, 3}) {
+    EXPECT_THAT(message_of([&] { from_dense(dense, "made", dimensions); }),
+                AllOf(HasSubstr("weight_matrix_test.cpp:"), HasSubstr("of the 3 of [2, 3, 4]"),
+                      HasSubstr("row_dimensions from 1 to 2")));
+  }
+  EXPECT_THAT(message_of([] { from_dense(Array(DType::f32, {4, 4}), "made", 2); }),
+              HasSubstr("row_dimensions = 1"));
+  EXPECT_EQ(with_row_dimensions(from_dense(Array(DType::f32, {0, 3, 4}), "made"), 2).columns, 4);
+}
+
+TEST(WeightMatrix, RowsAndColumnsMakeUpTheShape) {
+  WeightMatrix weights = random_matrix(6, 4, 0.5, 4);
+  for (const std::vector<std::int64_t>& shape :
+       std::vector<std::vector<std::int64_t>>{{6, 4}, {2, 3, 4}, {6, 2, 2}, {6, 1, 4}, {3, 2, 2, 2}}) {
+    weights.shape = shape;
+    EXPECT_NO_THROW(weights.check()) << text_of_shape(shape);
+  }
+  // As many elements, but none of them would be where the shape says.
+  for (const std::vector<std::int64_t>& shape :
+       std::vector<std::vector<std::int64_t>>{{4, 6}, {24}, {2, 12}, {4, 3, 2}, {}, {6, 4, 0}}) {
+    weights.shape = shape;
+    EXPECT_THAT(message_of([&] { pack(weights, formats::csr()); }),
+                AllOf(HasSubstr("weight_matrix_test.cpp:"), HasSubstr("for 6 rows and 4 columns"),
+                      HasSubstr("as [6, 4] has")))
+        << text_of_shape(shape);
+  }
 }
 
 TEST(WeightMatrix, CoordinatesAreSortedAndSummed) {
@@ -102,6 +148,11 @@ TEST(WeightMatrix, CheckNamesTheFirstRowThatIsWrong) {
   EXPECT_THAT(complaint([](WeightMatrix& w) { w.values = Array(DType::f32, {3}); }), HasSubstr("the values"));
   EXPECT_THAT(complaint([](WeightMatrix& w) { w.shape = {6, 8}; }), HasSubstr("the shape"));
   EXPECT_THAT(complaint([](WeightMatrix& w) { w.rows = -1; }), HasSubstr("-1 rows"));
+  WeightMatrix without_offsets = good;
+  without_offsets.row_begin.clear();
+  EXPECT_THAT(message_of([&] { to_dense(without_offsets); }), HasSubstr("row offsets"));
+  EXPECT_THAT(message_of([&] { statistics(without_offsets); }), HasSubstr("row offsets"));
+  EXPECT_THAT(message_of([&] { find_structures(without_offsets); }), HasSubstr("row offsets"));
 }
 
 TEST(WeightMatrix, ConversionTellsTheLargestChange) {
@@ -162,8 +213,24 @@ TEST(Array, RefusesWhatCannotBe) {
   EXPECT_THROW(Array(DType::f32, {std::int64_t{1} << 32, std::int64_t{1} << 32}), UserError);
   EXPECT_THROW(Array(DType::f64, {std::int64_t{1} << 61}), UserError);
   const Array array(DType::f32, {2});
-  EXPECT_THROW(array.as<double>(), InternalError);
-  EXPECT_THROW(array.get_integer(0), InternalError);
+  EXPECT_THAT(message_of([&] { array.as<double>(); }),
+              AllOf(HasSubstr("weight_matrix_test.cpp:"), HasSubstr("f64, of an array of f32 [2]")));
+  EXPECT_THAT(message_of([&] { array.get_integer(0); }), HasSubstr("as integers"));
+  for (const std::int64_t index : {-1, 2})
+    EXPECT_THAT(message_of([&] { array.get(index); }), HasSubstr("0 to 1")) << index;
+  EXPECT_THAT(message_of([&] { Array(array).set(2, 1); }), HasSubstr("element 2 of an array of [2]"));
+  EXPECT_THAT(message_of([&] { Array(array).reshaped({3}); }), HasSubstr("the 2 elements of [2]"));
+}
+
+TEST(Array, LeavesNothingBehindWhereItIsMoved) {
+  Array first(DType::f64, {3});
+  Array second = std::move(first);
+  EXPECT_EQ(first.size(), 0);  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(first.bytes(), 0U);
+  EXPECT_THAT(message_of([&] { first.get(0); }), HasSubstr("an array with elements"));
+  first = std::move(second);
+  EXPECT_EQ(first.size(), 3);
+  EXPECT_EQ(second.size(), 0);  // NOLINT(bugprone-use-after-move)
 }
 
 }  // namespace

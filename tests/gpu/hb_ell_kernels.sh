@@ -44,6 +44,8 @@ for weights in "$work"/[0-9]*.npy; do
     recipe=hb_ell${knobs[$(((number / 5) % 6))]}
     [ "$target" = sm_75 ] && recipe=hb_ell
     form=${forms[$(((number + turn) % 7))]}
+    # Sparse tensor cores came later.
+    [[ $form == *pairs* && $target = sm_75 ]] && recipe=default
     # What the recipe takes by itself for large products alone: warpgroups.
     [[ $form == *every* && $target = sm_90a && $((number % 4)) -eq 1 ]] && recipe=hb_ell:tile_m=64,tile_k=64,warp_m=64,tile_n=128,stages=2
     echo "--op spmm --weights $weights --n ${widths[$((number % 16))]} --format hb_ell$form --recipe $recipe --dtype $type --target $target ${epilogues[$((number % 5))]}"

@@ -12,12 +12,18 @@ namespace {
 
 std::string folder;
 
-void write(const std::string& name, const std::vector<Schedule>& schedules, std::int64_t most,
-           const std::string& measured = {}) {
+/// A schedule and the sizes that its kernel is for.
+struct Part {
+  Schedule schedule;
+  std::int64_t least = 1;
+  std::int64_t most = 1;
+};
+
+void write(const std::string& name, const std::vector<Part>& parts, const std::string& measured = {}) {
   for (const bool assemble : {true, false}) {
     std::vector<PackageKernel> kernels;
-    for (const Schedule& schedule : schedules)
-      kernels.push_back({compile(schedule, {.assemble = assemble}), 1, most});
+    for (const Part& part : parts)
+      kernels.push_back({compile(part.schedule, {.assemble = assemble}), part.least, part.most});
     ExportOptions options;
     options.name = name;
     options.measured = measured;
@@ -25,6 +31,13 @@ void write(const std::string& name, const std::vector<Schedule>& schedules, std:
     path.append(assemble ? "/" : "/ptx/").append(name);
     std::cout << path << ": " << export_package(path, kernels, options).size() << " files\n";
   }
+}
+
+void write(const std::string& name, const std::vector<Schedule>& schedules, std::int64_t most,
+           const std::string& measured = {}) {
+  std::vector<Part> parts;
+  for (const Schedule& schedule : schedules) parts.push_back({schedule, 1, most});
+  write(name, parts, measured);
 }
 
 std::shared_ptr<const SparseTensor> layer(std::int64_t rows, std::int64_t columns, DType dtype,
@@ -92,6 +105,20 @@ void slices() {
   write("slices", schedules, 512);
 }
 
+/// One matrix in two formats: each kernel reads its own arrays, and the reference those of the first.
+void formats_of_one() {
+  std::vector<Part> parts;
+  for (const char* target : {"sm_80", "sm_90"}) {
+    const auto schedule = [&](const Format& format) {
+      return default_schedule(spmm_algorithm(40, 64, Extent::any("N"), DType::f32),
+                              layer(40, 64, DType::f32, format), target_named(target));
+    };
+    parts.push_back({schedule(formats::csr()), 1, 40});
+    parts.push_back({schedule(formats::ell()), 41, 512});
+  }
+  write("formats", parts);
+}
+
 void image() {
   Convolution convolution;
   convolution.channels = 4;
@@ -139,6 +166,7 @@ int main(int count, char** arguments) {
   grouped();
   blocks_in_ell();
   slices();
+  formats_of_one();
   image();
   split();
   const WeightMatrix weights = synthetic_layer({.rows = 96, .columns = 128, .sparsity = 0.9, .seed = 1});

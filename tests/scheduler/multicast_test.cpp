@@ -156,7 +156,7 @@ TEST(Multicast, StepsBehindItAreLookedAtWhenCompiling) {
 TEST(Multicast, RoundTripsAndIsPrinted) {
   Schedule s = with_roles();
   s.multicast(std::string("A.values"), in_cluster);
-  EXPECT_THAT(s.cpp(), testing::HasSubstr(".multicast(A.values, n.inner.outer)"));
+  EXPECT_THAT(s.cpp(), testing::HasSubstr(".multicast(\"A.values\", n.inner.outer)"));
   EXPECT_THAT(ir::print(s.program()), testing::HasSubstr("cluster: the 2 blocks of n.inner.outer"));
   Schedule replayed = bare({});
   for (const Step& step : steps_of_json(s.json())) replayed.apply(step);

@@ -132,7 +132,7 @@ TEST(Steps, ResultsStreamOnce) {
   EXPECT_THROW(s.stream_results("B"), UserError) << "B is read";
   s.stream_results("C");
   EXPECT_THAT(ir::print(s.program()), testing::HasSubstr("results stream"));
-  EXPECT_EQ(s.steps().back().cpp(), ".stream_results(C)");
+  EXPECT_EQ(s.steps().back().cpp(), ".stream_results(\"C\")");
   EXPECT_THROW(s.stream_results("C"), UserError) << "twice";
   EXPECT_THROW(test::spmm_schedule("cpu").stream_results("C"), UserError);
 }
@@ -155,7 +155,7 @@ TEST(Steps, ChunksOfBakedCodeAreStagedAhead) {
   for (const Step& step : steps_of_json(s.json())) replayed.apply(step);
   EXPECT_EQ(ir::print(s.program()), ir::print(replayed.program()));
   EXPECT_THAT(s.cpp(), testing::HasSubstr(".bake_values(m.inner, chunk = 8)"));
-  EXPECT_THAT(s.cpp(), testing::HasSubstr(".stage(B, shared, at = k.chunk, depth = 2)"));
+  EXPECT_THAT(s.cpp(), testing::HasSubstr(".stage(\"B\", shared, at = \"k.chunk\", depth = 2)"));
 }
 
 TEST(Steps, BakedConvolutionsClampTheReadsOfTheBorder) {

@@ -122,9 +122,9 @@ void expect_refused(Schedule schedule, const Step& step, int precondition, const
 TEST(TensorSteps, StitchRefuses) {
   expect_refused(staged(), stitch("B", "shared", LoopName("q")), 1, "q");
   expect_refused(staged(), stitch("B", "registers", k_block, 1), 2, "registers");
-  expect_refused(staged(), stitch("X", "shared", k_block), 3, "reads no input called X");
-  expect_refused(staged(), stitch("C", "shared", k_block), 3, "reads no input called C");
-  expect_refused(stitched(), stitch("B", "shared", k_block), 3, "reads no input called B");
+  expect_refused(staged(), stitch("X", "shared", k_block), 3, "no input is called X");
+  expect_refused(staged(), stitch("C", "shared", k_block), 3, "no input is called C");
+  expect_refused(stitched(), stitch("B", "shared", k_block), 3, "which is a copy of B already");
   expect_refused(tiled(), stitch("B", "shared", k_place), 4, "reads one row or one column of B");
   expect_refused(tiled(), stitch("B", "shared", m_block, 1), 4, "k.block runs over A.begin[m.block]");
   Schedule by_warps = bare({});
@@ -161,7 +161,7 @@ TEST(TensorSteps, TensorizeRefuses) {
   expect_refused(shared_out(cut), tensorize(wgmma), 3, "+=");
   Schedule by_lanes = stitched();
   by_lanes.vectorize(column_inner);
-  expect_refused(shared_out(by_lanes), tensorize(wgmma), 3, "+=");
+  expect_refused(shared_out(by_lanes), tensorize(wgmma), 3, "n.inner.inner is vectorized");
   Schedule half = tiled();
   half.stitch(std::string("B"), shared, at = k_block, depth = 2);
   expect_refused(shared_out(half), tensorize(wgmma), 4, "A.values is read from");
@@ -182,7 +182,7 @@ TEST(TensorSteps, TensorizeRefuses) {
 
 TEST(TensorSteps, ReorderWritebackRefuses) {
   const Step of_c{"reorder_writeback", {word("C")}, {}};
-  expect_refused(tensorized(), {"reorder_writeback", {word("B")}, {}}, 1, "B is not what is stored");
+  expect_refused(tensorized(), {"reorder_writeback", {word("B")}, {}}, 1, "B is not what the program stores");
   expect_refused(stitched(), of_c, 2, "0 nests store fragments to C");
   expect_refused(written_back(), of_c, 2, "0 nests store fragments to C");
   expect_refused(tensorized({.output = DType::f32}), of_c, 3, "C holds f32");
@@ -303,8 +303,8 @@ TEST(TensorSteps, AScheduleOfAllFiveRoundTripsThroughJson) {
   EXPECT_EQ(ir::print(s.program()), ir::print(replayed.program()));
   EXPECT_EQ(s.cpp(), replayed.cpp());
   for (const char* text :
-       {".stitch(B, shared, at = k.block, depth = 2)", ".tensorize(wgmma_m64n64k16)",
-        ".reorder_writeback(C, columns = 32)", ".persist(n.outer, m.block, blocks = 3)",
+       {".stitch(\"B\", shared, at = \"k.block\", depth = 2)", ".tensorize(\"wgmma_m64n64k16\")",
+        ".reorder_writeback(\"C\", columns = 32)", ".persist(n.outer, \"m.block\", blocks = 3)",
         ".specialize_warps(producers = 4, producer_registers = 40, consumer_registers = 232)"})
     EXPECT_THAT(s.cpp(), testing::HasSubstr(text));
 }

@@ -178,5 +178,17 @@ TEST(Infeasible, RequestsNameWhatClashes) {
   }
 }
 
+TEST(Infeasible, OptionsAndFixedKnobsThatWouldDivideByZeroAreRefused) {
+  const SpaceProblem problem = unstructured_problem(64, 64, 64);
+  const Target& target = target_named("sm_80");
+  for (const std::int64_t blocks : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 40}) {
+    EXPECT_THROW(space_of("sparsert", problem, target, {.resident_blocks = blocks}), UserError) << blocks;
+    EXPECT_THROW(spaces_for(problem, target, {.resident_blocks = blocks}), UserError) << blocks;
+  }
+  const Space space = space_of("sparsert", problem, target);
+  EXPECT_THROW(space.complete({{"groups", 0}}), UserError);
+  EXPECT_THROW(space.complete({{"threads", -1}}), UserError);
+}
+
 }  // namespace
 }  // namespace weft

@@ -30,7 +30,7 @@ Record record_number(std::int64_t number) {
   record.config = {{"rows", number}};
   record.target.name = "sm_90";
   record.measure = "model";
-  record.microseconds = {static_cast<double>(number), 1, 2, 1};
+  record.microseconds = {static_cast<double>(number + 1), 1, 2, 1};
   return record;
 }
 
@@ -56,6 +56,10 @@ class RecordFiles : public ::testing::Test {
   std::string path() const { return (folder_ / "t.jsonl").string(); }
   std::string text() const {
     std::ifstream file(path(), std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  std::string cut_off() const {
+    std::ifstream file(path() + ".cut-off", std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
   void write(const std::string& bytes) const { std::ofstream(path(), std::ios::binary) << bytes; }
@@ -110,7 +114,86 @@ TEST_F(RecordFiles, ABrokenLastLineIsPassedOverAndHealed) {
     EXPECT_EQ(file.warnings().size(), 1U) << "one warning a line";
     EXPECT_THAT(rows(), ElementsAre(1, 3));
     EXPECT_EQ(text().back(), '\n');
+    EXPECT_THAT(file.warnings()[0], HasSubstr("moves it to " + path() + ".cut-off"));
+    EXPECT_THAT(RecordFile(path(), Mode::read).warnings(), IsEmpty()) << "nothing of it stays in the file";
+    EXPECT_EQ(cut_off(), line.substr(0, length) + "\n");
+    fs::remove(path() + ".cut-off");
   }
+}
+
+TEST_F(RecordFiles, ARecordThatLacksItsEndAloneIsKept) {
+  RecordFile(path(), Mode::append).append(record_number(1));
+  write(text() + json_of(record_number(2)));
+  {
+    RecordFile file(path(), Mode::append);
+    EXPECT_EQ(file.records().size(), 1U);
+    EXPECT_FALSE(file.append(record_number(2))) << "it is there";
+    EXPECT_TRUE(file.append(record_number(3)));
+  }
+  EXPECT_THAT(rows(), ElementsAre(1, 2, 3));
+  EXPECT_EQ(cut_off(), "");
+}
+
+TEST_F(RecordFiles, AHeaderThatWasCutOffIsWrittenAgain) {
+  RecordFile(path(), Mode::append).append(record_number(1));
+  const std::string header = text().substr(0, text().find('\n'));
+  for (std::size_t length = 1; length <= header.size(); length += 5) {
+    write(header.substr(0, length));
+    EXPECT_TRUE(RecordFile(path(), Mode::append).append(record_number(2)));
+    EXPECT_THAT(rows(), ElementsAre(2));
+    EXPECT_EQ(text().rfind(R"({"weftdb":1,"created":")", 0), 0U);
+  }
+  write("no database, and no end of a line");
+  EXPECT_THAT(message_of<UserError>([&] { RecordFile(path(), Mode::append); }),
+              HasSubstr("no database of trials"));
+  EXPECT_EQ(text(), "no database, and no end of a line");
+}
+
+TEST_F(RecordFiles, TheRestsOfSeveralWritersAreKeptAside) {
+  RecordFile(path(), Mode::append).append(record_number(1));
+  for (const int number : {2, 3}) {
+    write(text() + "{\"rest of\":" + std::to_string(number));
+    RecordFile(path(), Mode::append).append(record_number(number));
+  }
+  EXPECT_THAT(rows(), ElementsAre(1, 2, 3));
+  EXPECT_EQ(cut_off(), "{\"rest of\":2\n{\"rest of\":3\n");
+}
+
+TEST_F(RecordFiles, SeveralAreAppendedTogetherOrNotAtAll) {
+  RecordFile file(path(), Mode::append);
+  EXPECT_EQ(file.append_all({record_number(1), record_number(2), record_number(1)}), 2U);
+  Record other = record_number(4);
+  other.target.name = "sm_80";
+  const std::string before = text();
+  EXPECT_THAT(message_of<UserError>([&] { file.append_all({record_number(3), other}); }),
+              ::testing::AllOf(HasSubstr("sm_80"), HasSubstr("sm_90"), HasSubstr("--allow-arch")));
+  EXPECT_THAT(message_of<UserError>([&] { file.append_all({other}); }), HasSubstr("t.jsonl:2"));
+  EXPECT_EQ(text(), before);
+  EXPECT_EQ(file.append_all({record_number(3), other}, true), 2U);
+  EXPECT_THAT(rows(), ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(file.append_all({}), 0U);
+}
+
+TEST_F(RecordFiles, ARecordThatCannotBeIsPassedOverWithItsLine) {
+  RecordFile(path(), Mode::append).append(record_number(1));
+  const std::string good = json_of(record_number(2));
+  const auto with = [&](const std::string& field, const std::string& value) {
+    const std::size_t at = good.find("\"" + field + "\":") + field.size() + 3;
+    return good.substr(0, at) + value + good.substr(good.find_first_of(",}", at)) + "\n";
+  };
+  write(text() + with("median", "-5") + with("median", "NaN") + with("median", "null") +
+        with("median", "\"fast\"") + with("median", "1e999") + with("p95", "-1") + with("rows", "\"many\"") +
+        with("n", "-3") + with("status", "\"good\"") + good + "\n");
+  const RecordFile file(path(), Mode::read);
+  EXPECT_THAT(rows(), ElementsAre(1, 2));
+  ASSERT_EQ(file.warnings().size(), 9U);
+  for (std::size_t i = 0; i < 9; ++i) {
+    EXPECT_THAT(file.warnings()[i], HasSubstr("t.jsonl:" + std::to_string(i + 3)));
+    EXPECT_THAT(file.warnings()[i], HasSubstr("accepted: "));
+    EXPECT_THAT(file.warnings()[i], ::testing::Not(HasSubstr("json.exception")));
+  }
+  EXPECT_THAT(file.warnings()[0], ::testing::AllOf(HasSubstr("us.median"), HasSubstr("-5")));
+  EXPECT_THAT(file.warnings()[3], ::testing::AllOf(HasSubstr("us.median"), HasSubstr("fast")));
 }
 
 TEST_F(RecordFiles, ABadLineInTheMiddleCostsThatLine) {
@@ -119,7 +202,7 @@ TEST_F(RecordFiles, ABadLineInTheMiddleCostsThatLine) {
   const RecordFile file(path(), Mode::read);
   EXPECT_THAT(rows(), ElementsAre(1, 2));
   ASSERT_EQ(file.warnings().size(), 1U);
-  EXPECT_THAT(file.warnings()[0], HasSubstr("t.jsonl:4: "));
+  EXPECT_THAT(file.warnings()[0], HasSubstr("t.jsonl:4, column 13"));
   EXPECT_EQ(file.records()[1].line, 5U);
 }
 
@@ -128,10 +211,20 @@ TEST_F(RecordFiles, RefuseWhatIsNoDatabase) {
   EXPECT_THAT(message_of<UserError>([&] { RecordFile(path(), Mode::append); }),
               HasSubstr("no database of trials"));
   EXPECT_EQ(text(), "a,b,c\n1,2,3\n");
-  write("{\"weftdb\":2}\n");
-  EXPECT_THAT(message_of<UserError>([&] { RecordFile(path(), Mode::read); }), HasSubstr("later version"));
-  EXPECT_THAT(message_of<RuntimeError>([&] { RecordFile(path() + ".none", Mode::read); }),
-              HasSubstr("cannot read"));
+  for (const char* later : {"2", "99999999999999999999"}) {
+    write(std::string("{\"weftdb\":") + later + "}\n");
+    EXPECT_THAT(message_of<UserError>([&] { RecordFile(path(), Mode::read); }), HasSubstr("later version"))
+        << later;
+  }
+  for (const char* none : {"-1", "0", "\"1\"", "1.5", "null"}) {
+    write(std::string("{\"weftdb\":") + none + "}\n");
+    EXPECT_THAT(
+        message_of<UserError>([&] { RecordFile(path(), Mode::read); }),
+        ::testing::AllOf(HasSubstr("no such version"), HasSubstr("t.jsonl:1, weftdb"), HasSubstr(none)));
+  }
+  EXPECT_THAT(
+      message_of<UserError>([&] { RecordFile(path() + ".none", Mode::read); }),
+      ::testing::AllOf(HasSubstr("cannot read"), HasSubstr("t.jsonl.none"), HasSubstr("no such file")));
   EXPECT_THAT(message_of<RuntimeError>([&] { RecordFile("/nowhere/t.jsonl", Mode::append); }),
               HasSubstr("cannot write"));
   EXPECT_THAT(message_of<UserError>([&] { RecordFile("/dev/zero", Mode::read); }), HasSubstr("/dev/zero"));

@@ -4,6 +4,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/records.h>
 
+#include <nlohmann/json.hpp>
 #include <set>
 
 namespace weft {
@@ -34,7 +35,8 @@ Record full_record() {
   record.shared_bytes = 1024;
   record.spill_bytes = 0;
   record.predicted_microseconds = 3.5;
-  record.baselines = {{"cuBLAS f32", true, 9.5}, {"cuSPARSE csr", false, 12}};
+  record.baselines = {{"cuBLAS f32", true, 9.5, BaselineOf::library},
+                      {"cuSPARSE csr", false, 12, BaselineOf::library}};
   record.strategy = "ranked";
   record.seed = 7;
   return record;
@@ -83,9 +85,10 @@ TEST(Records, ALineThatIsNoneSaysWhy) {
     return std::string("no error");
   };
   EXPECT_THAT(message(R"({"id": )"), HasSubstr("one JSON object"));
-  EXPECT_THAT(message("[1]"), HasSubstr("no configuration"));
+  EXPECT_THAT(message("[1]"), HasSubstr("one JSON object"));
+  EXPECT_THAT(message(R"({"status":"correct"})"), HasSubstr("no \"config\""));
   EXPECT_THAT(message(R"({"config":{"rows":"many"},"status":"correct"})"), HasSubstr("no record"));
-  EXPECT_THAT(message(R"({"config":{},"status":"slow"})"), HasSubstr("no such status"));
+  EXPECT_THAT(message(R"({"config":{},"status":"slow"})"), HasSubstr("timeout, runtime, correctness"));
   EXPECT_THAT(message(R"({"config":{},"status":"correct","us":{"median":"fast"}})"), HasSubstr("no record"));
 }
 
@@ -104,11 +107,71 @@ TEST(Records, AKeyIsWhatATimeDependsOn) {
   EXPECT_TRUE(other([](Record& r) { r.target.gpu = "NVIDIA H100"; }));
   EXPECT_TRUE(other([](Record& r) { r.toolchain["ptxas"] = "12.0"; }));
   EXPECT_TRUE(other([](Record& r) { r.measure = "sim"; }));
+  EXPECT_TRUE(other([](Record& r) { r.pattern.kind = "ell"; }));
+  EXPECT_TRUE(other([](Record& r) { r.target.threads = 2; }));
   // How the point came to be tried, and where the weights lie, say nothing about its time.
   EXPECT_FALSE(other([](Record& r) { r.run = "r43"; }));
   EXPECT_FALSE(other([](Record& r) { r.seed = 8; }));
   EXPECT_FALSE(other([](Record& r) { r.source["weights"] = "elsewhere/W.npy"; }));
   EXPECT_FALSE(other([](Record& r) { r.predicted_microseconds = 9; }));
+}
+
+TEST(Records, AFormatIsAChoiceOfAProblemAndThreadsAreAnother) {
+  const Record record = full_record();
+  Record other = record;
+  other.pattern.kind = "ell";
+  EXPECT_EQ(other.problem_key(), record.problem_key()) << "formats of one matrix compete";
+  EXPECT_NE(other.packed_key(), record.packed_key());
+  other = record;
+  other.target.threads = 2;
+  EXPECT_NE(other.problem_key(), record.problem_key());
+  EXPECT_EQ(record_of(json_of(other)).target.threads, 2);
+}
+
+TEST(Records, LinesOfOlderDatabasesHaveAMeaning) {
+  Record record = full_record();
+  record.baselines = {{"weft, dense", true, 9.5, BaselineOf::weft},
+                      {"dense, by the model", true, 8, BaselineOf::model},
+                      {"cuBLAS f32", true, 7, BaselineOf::library}};
+  nlohmann::json line = nlohmann::json::parse(json_of(record));
+  EXPECT_EQ(line.at("baselines").at(0).at("of"), "weft");
+  for (nlohmann::json& one : line.at("baselines")) one.erase("of");
+  const Record old = record_of(line.dump());
+  EXPECT_EQ(old.baselines[0].whose, BaselineOf::weft);
+  EXPECT_EQ(old.baselines[1].whose, BaselineOf::model);
+  EXPECT_EQ(old.baselines[2].whose, BaselineOf::library);
+  EXPECT_EQ(old.target.threads, 0);
+  EXPECT_EQ(old.pattern.kind, "csr");
+}
+
+TEST(Records, WhatCannotBeIsRefusedWithItsField) {
+  const nlohmann::json good = nlohmann::json::parse(json_of(full_record()));
+  const auto refusal = [&](const char* pointer, const nlohmann::json& value) {
+    nlohmann::json line = good;
+    line[nlohmann::json::json_pointer(pointer)] = value;
+    try {
+      record_of(line.dump());
+    } catch (const UserError& error) {
+      EXPECT_THAT(error.what(), Not(HasSubstr("json.exception"))) << pointer;
+      EXPECT_FALSE(error.report().accepted.empty()) << pointer;
+      return error.report().where + " | " + error.report().found;
+    }
+    return std::string("accepted: ") + pointer;
+  };
+  EXPECT_EQ(refusal("/us/median", -5), "us.median | -5");
+  EXPECT_EQ(refusal("/us/median", 0), "us.median | 0");
+  EXPECT_EQ(refusal("/us/median", "4.5"), "us.median | \"4.5\"");
+  EXPECT_EQ(refusal("/us", 4.7), "us | 4.7");
+  EXPECT_EQ(refusal("/config/rows", 4.7), "config.rows | 4.7");
+  EXPECT_EQ(refusal("/config/rows", 9223372036854775808U), "config.rows | 9223372036854775808");
+  EXPECT_EQ(refusal("/problem/M", -1), "problem.M | -1");
+  EXPECT_EQ(refusal("/pattern/nnz", -1), "pattern.nnz | -1");
+  EXPECT_EQ(refusal("/baselines/1/us", -12), "baselines[1].us | -12");
+  EXPECT_EQ(refusal("/baselines/0/of", "nobody"), "baselines[0].of | nobody");
+  EXPECT_EQ(refusal("/seed", -1), "seed | -1");
+  EXPECT_EQ(refusal("/toolchain", {1, 2}), "toolchain | [1,2]");
+  EXPECT_EQ(refusal("/status", "slow"), "status | slow");
+  EXPECT_EQ(refusal("/predicted_us", nullptr), "accepted: /predicted_us") << "nothing is known of it";
 }
 
 TEST(Records, ArchitecturesAndStatusesHaveNames) {

@@ -141,8 +141,8 @@ TEST(Space, HasTheLargeBlocksOfTheRecipe) {
 
 TEST(Space, OfASchedule) {
   Schedule s =
-      schedule(spmm_algorithm(64, 64, 256, DType::f32),
-               pack(*unstructured_problem(64, 64, 256).matrix, formats::csr()), target_named("sm_80"));
+      schedule(spmm_algorithm(64, 64, 4096, DType::f32),
+               pack(*unstructured_problem(64, 64, 4096).matrix, formats::csr()), target_named("sm_80"));
   s.tile(LoopFactor{m, knob("tile_m", {4, 8})}, LoopFactor{n, knob("tile_n", {64, 1024, 2048})})
       .bind(m.outer, block_y)
       .bind(n.outer, block_x)
@@ -252,6 +252,12 @@ TEST(Space, WordsOfKnobs) {
     EXPECT_THAT(error.what(), HasSubstr("did you mean tile_"));
   }
   EXPECT_THROW(space.schedule({{"tile_m", 64}}), UserError) << "a point has all knobs";
+  try {
+    space_of("default", grouped_problem(128, 64, 64, 64), target_named("sm_90a")).complete({{"tile_m", 64}});
+    ADD_FAILURE() << "accepted";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("none: it has no knobs"));
+  }
 }
 
 TEST(Space, OfWhatARecipeIsFor) {

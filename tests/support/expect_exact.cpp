@@ -29,7 +29,7 @@ void expect_exact(const Kernel& kernel, const Device& device, const Arguments& a
 
 }  // namespace
 
-void expect_exact(const Schedule& schedule, Emitter emitter) {
+void expect_exact(const Schedule& schedule, Emitter emitter, Arrivals arrivals) {
   SCOPED_TRACE(schedule.algorithm().text() + "\n" + schedule.cpp());
   std::map<std::string, Array> tensors;
   for (const Operand& operand : schedule.algorithm().operands) {
@@ -52,6 +52,7 @@ void expect_exact(const Schedule& schedule, Emitter emitter) {
   options.by_meaning = false;
   options.assemble = false;
   options.emitter = emitter;
+  options.arrivals = arrivals;
   const Kernel kernel = compile(schedule, options);
   for (const std::uint64_t seed : {0U, 1U}) {
     const Device device = Device::simulator(schedule.target().name);

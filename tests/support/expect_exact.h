@@ -10,6 +10,7 @@ namespace weft::test {
 /// simulator of its target, which sees races and memory that nobody wrote, warps in two orders. Every output
 /// is poisoned first, where it is not read, and has to be the reference's to the last bit: the weights are
 /// integers too. Scalars are 2.
-void expect_exact(const Schedule& schedule, Emitter emitter = Emitter::llvm);
+void expect_exact(const Schedule& schedule, Emitter emitter = Emitter::llvm,
+                  Arrivals arrivals = Arrivals::of_warps);
 
 }  // namespace weft::test

@@ -71,7 +71,7 @@ RandomProblem random_problem(std::mt19937_64& random) {
   static const std::vector<DType> dtypes{DType::f32, DType::f32, DType::f16, DType::bf16};
   const DType dtype = any_of(random, dtypes);
   RandomProblem problem;
-  WeightMatrix matrix;
+  WeightMatrix& matrix = problem.matrix;
   const double sparsity = any_of<double>(random, {0.5, 0.8, 0.95, 1.0});
   if (random() % 3 == 0) {
     const Convolution c = random_convolution(random);
@@ -96,7 +96,8 @@ RandomProblem random_problem(std::mt19937_64& random) {
        formats::bcsr(4), formats::blocked_ell(8), formats::vector_wise({.rows = 8, .places = 16}),
        formats::shfl_bw({.rows = 8, .places = 32}), formats::n_m({.rows = 16}), formats::v_n_m({.rows = 16}),
        parse_format("hb_ell:pairs=1"), formats::sliced_ell({.slice = 4, .pad = 2, .deal = 2})});
-  problem.weights = std::make_shared<const SparseTensor>(pack(fitted(matrix, format), format));
+  matrix = fitted(matrix, format);
+  problem.weights = std::make_shared<const SparseTensor>(pack(matrix, format));
   const std::int64_t size = between(random, 1, 70);
   for (const Operand& operand : problem.algorithm.operands) {
     if (operand.storage == Storage::sparse) continue;

@@ -16,6 +16,7 @@ namespace weft::test {
 /// A small problem of odd shape: an algorithm, its weights in some format, its arguments.
 struct RandomProblem {
   Algorithm algorithm;
+  WeightMatrix matrix;  ///< the weights before they were packed
   std::shared_ptr<const SparseTensor> weights;
   std::map<std::string, Array> tensors;
   std::map<std::string, double> scalars;

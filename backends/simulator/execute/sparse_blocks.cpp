@@ -172,8 +172,9 @@ StoredRow read_a(Warp& warp, const Operation& operation, int row) {
   return stored;
 }
 
-/// Operands: sums, A, B, sums, and offsets where A is sparse. Every stored value is multiplied, zeros too;
-/// summed in f64 in the order of the places and rounded once.
+/// Operands: sums, A, B, sums, and offsets where A is sparse. Every stored value is multiplied, zeros too,
+/// but for those that fill up a row, which name the column before them again: they would meet the infinity of
+/// a place that is kept. Summed in f64 in the order of the places and rounded once.
 void multiply(Warp& warp, const Operation& operation) {
   if (!matrix::whole_warp(warp, operation)) return;
   const int width = width_of(operation);
@@ -195,8 +196,10 @@ void multiply(Warp& warp, const Operation& operation) {
       const StoredRow& row = a[lane / 4 + i / 2 % 2 * 8];
       const std::size_t column = i / 4 * 8 + lane % 4 * 2 + i % 2;
       double sum = static_cast<double>(from[lane]);
-      for (std::size_t k = 0; k < static_cast<std::size_t>(width); ++k)
+      for (std::size_t k = 0; k < static_cast<std::size_t>(width); ++k) {
+        if (k > 0 && row.columns[k] == row.columns[k - 1]) continue;
         sum += row.values[k] * b[row.columns[k] % size][column];
+      }
       const std::uint32_t bits = matrix::single_bits(sum);
       std::memcpy(to + lane, &bits, sizeof bits);
     }

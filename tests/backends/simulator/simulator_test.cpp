@@ -49,6 +49,14 @@ std::vector<Case> accesses() {
        "4 bytes that nobody wrote", "out + 16 bytes"},
       {"UnwrittenSharedMemory", "unwritten memory", "ld.shared.u32 %r2, [tile+64];  // here",
        fill_tile + "ld.shared.u32 %r2, [tile+64];", "4 bytes that nobody wrote", "tile + 64 bytes"},
+      {"UnwrittenVector", "unwritten memory", "ld.shared.v2.u32 {%r2, %r3}, [tile+64];  // here",
+       fill_tile + "ld.shared.v2.u32 {%r2, %r3}, [tile+64];", "8 bytes that nobody wrote", "tile + 64 bytes"},
+      {"UnwrittenElement", "unwritten register",
+       "mov.u32 %r2, 5;\nst.shared.u32 [tile], %r2;\nbar.warp.sync -1;\n"
+       "ld.shared.v2.u32 {%r2, %r3}, [tile];\nadd.u32 %r4, %r3, 1;  // here",
+       "mov.u32 %r2, 5;\nst.shared.u32 [tile], %r2;\nbar.warp.sync -1;\n"
+       "ld.shared.v2.u32 {%r2, %r3}, [tile];\nadd.u32 %r4, %r2, 1;",
+       "reads %r3, which nobody wrote", ""},
       {"UnwrittenRegister", "unwritten register", "add.u32 %r3, %r2, 1;  // here",
        "mov.u32 %r2, 5;\nadd.u32 %r3, %r2, 1;", "reads %r2, which nobody wrote", ""},
       {"UnwrittenGuard", "unwritten register", "@%p1 mov.u32 %r2, 5;  // here",

@@ -225,6 +225,9 @@ TEST(Swmma, PaddingMeetsInfinityAsTheHardwareWould) {
   const Outcome outcome = run(o);
   EXPECT_TRUE(std::isnan(outcome.sums[0]));
   EXPECT_EQ(outcome.sums[1], o.sums[1]);
+  // Zeros that fill up a row behind an entry name its column, and leave its product alone.
+  for (std::size_t row = 0; row < 16; ++row) o.a[4 * row] = f16(2.F);
+  EXPECT_EQ(run(o).sums[0], INFINITY);
 }
 
 TEST(SwmmaFindings, OffsetsOutsideTheBlock) {

@@ -1,4 +1,5 @@
 // expect: weft: the factors of the sum have different element types
+// fix: const Tensor<f16, 2> B("B", {5, 6});
 #include <weft/dsl/assignment.h>
 
 using namespace weft;
@@ -9,7 +10,7 @@ WEFT_INDEX(k);
 
 Algorithm program() {
   const Tensor<f16, 2, sparse> A("A", {4, 5});
-  const Tensor<f32, 2> B("B", {5, 6});
+  const Tensor<f32, 2> B("B", {5, 6});  // there
   const Tensor<f16, 2> C("C", {4, 6});
-  return algorithm("program", C(m, n) = sum(k, A(m, k) * B(k, n)));
+  return algorithm("program", C(m, n) = sum(k, A(m, k) * B(k, n)));  // here
 }

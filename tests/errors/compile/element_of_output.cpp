@@ -1,4 +1,5 @@
 // expect: weft: the output's element type is neither the factors' nor f32
+// fix: const Tensor<f16, 2> C("C", {4, 6});
 #include <weft/dsl/assignment.h>
 
 using namespace weft;
@@ -10,6 +11,6 @@ WEFT_INDEX(k);
 Algorithm program() {
   const Tensor<f16, 2, sparse> A("A", {4, 5});
   const Tensor<f16, 2> B("B", {5, 6});
-  const Tensor<bf16, 2> C("C", {4, 6});
-  return algorithm("program", C(m, n) = sum(k, A(m, k) * B(k, n)));
+  const Tensor<bf16, 2> C("C", {4, 6});                              // there
+  return algorithm("program", C(m, n) = sum(k, A(m, k) * B(k, n)));  // here
 }

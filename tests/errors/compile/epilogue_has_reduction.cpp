@@ -1,4 +1,6 @@
 // expect: weft: an index that is summed over stands outside of the sum
+// names: {"k"}
+// fix: return algorithm("program", C(m, n) = sum(k, A(m, k) * B(k, n)) + bias(m));
 #include <weft/dsl/assignment.h>
 
 using namespace weft;
@@ -12,5 +14,5 @@ Algorithm program() {
   const Tensor<f16, 2> B("B", {5, 6});
   const Tensor<f16, 2> C("C", {4, 6});
   const Tensor<f16, 1> bias("bias", {5});
-  return algorithm("program", C(m, n) = sum(k, A(m, k) * B(k, n)) + bias(k));
+  return algorithm("program", C(m, n) = sum(k, A(m, k) * B(k, n)) + bias(k));  // here
 }

@@ -1,4 +1,6 @@
 // expect: weft: an index outside of the sum is not an index of the output
+// names: {"z"}
+// fix: return algorithm("program", C(m, n) = relu(sum(k, A(m, k) * B(k, n)) + bias(m)));
 #include <weft/dsl/assignment.h>
 
 using namespace weft;
@@ -14,5 +16,5 @@ Algorithm program() {
   const Tensor<f16, 2> B("B", {5, 6});
   const Tensor<f16, 2> C("C", {4, 6});
   const Tensor<f16, 1> bias("bias", {5});
-  return algorithm("program", C(m, n) = relu(sum(k, A(m, k) * B(k, n)) + bias(z)));
+  return algorithm("program", C(m, n) = relu(sum(k, A(m, k) * B(k, n)) + bias(z)));  // here
 }

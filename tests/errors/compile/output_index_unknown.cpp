@@ -1,4 +1,6 @@
 // expect: weft: an index of the output is in no factor of the sum
+// names: {"z"}
+// fix: return algorithm("program", Tensor<f16, 2>("C", {4, 6})(m, n) = sum(k, A(m, k) * B(k, n)));
 #include <weft/dsl/assignment.h>
 
 using namespace weft;
@@ -12,6 +14,5 @@ WEFT_INDEX(z);
 Algorithm program() {
   const Tensor<f16, 2, sparse> A("A", {4, 5});
   const Tensor<f16, 2> B("B", {5, 6});
-  const Tensor<f16, 3> C("C", {4, 6, 2});
-  return algorithm("program", C(m, n, z) = sum(k, A(m, k) * B(k, n)));
+  return algorithm("program", Tensor<f16, 3>("C", {4, 6, 2})(m, n, z) = sum(k, A(m, k) * B(k, n)));  // here
 }

@@ -1,4 +1,5 @@
 // expect: weft: a sparse operand stands outside of the sum
+// fix: const Tensor<f16, 1> bias("bias", {4});
 #include <weft/dsl/assignment.h>
 
 using namespace weft;
@@ -11,6 +12,6 @@ Algorithm program() {
   const Tensor<f16, 2, sparse> A("A", {4, 5});
   const Tensor<f16, 2> B("B", {5, 6});
   const Tensor<f16, 2> C("C", {4, 6});
-  const Tensor<f16, 1, sparse> bias("bias", {4});
-  return algorithm("program", C(m, n) = sum(k, A(m, k) * B(k, n)) + bias(m));
+  const Tensor<f16, 1, sparse> bias("bias", {4});                              // there
+  return algorithm("program", C(m, n) = sum(k, A(m, k) * B(k, n)) + bias(m));  // here
 }

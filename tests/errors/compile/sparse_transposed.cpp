@@ -1,4 +1,5 @@
 // expect: weft: the sparse operand is not indexed with output indices first
+// fix: return algorithm("program", C(m, n) = sum(k, Tensor<f16, 2, sparse>("A", {4, 5})(m, k) * B(k, n)));
 #include <weft/dsl/assignment.h>
 
 using namespace weft;
@@ -8,8 +9,7 @@ WEFT_INDEX(n);
 WEFT_INDEX(k);
 
 Algorithm program() {
-  const Tensor<f16, 2, sparse> A("A", {5, 4});
   const Tensor<f16, 2> B("B", {5, 6});
   const Tensor<f16, 2> C("C", {4, 6});
-  return algorithm("program", C(m, n) = sum(k, A(k, m) * B(k, n)));
+  return algorithm("program", C(m, n) = sum(k, Tensor<f16, 2, sparse>("A", {5, 4})(k, m) * B(k, n)));  // here
 }

@@ -1,4 +1,6 @@
 // expect: weft: an index that is summed over is in no factor of the sum
+// names: {"z"}
+// fix: return algorithm("program", C(m, n) = sum(k, A(m, k) * B(k, n)));
 #include <weft/dsl/assignment.h>
 
 using namespace weft;
@@ -13,5 +15,5 @@ Algorithm program() {
   const Tensor<f16, 2, sparse> A("A", {4, 5});
   const Tensor<f16, 2> B("B", {5, 6});
   const Tensor<f16, 2> C("C", {4, 6});
-  return algorithm("program", C(m, n) = sum(k, z, A(m, k) * B(k, n)));
+  return algorithm("program", C(m, n) = sum(k, z, A(m, k) * B(k, n)));  // here
 }

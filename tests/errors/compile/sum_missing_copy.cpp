@@ -1,4 +1,5 @@
 // expect: weft: the right side has no sum
+// fix: C(m, n) = sum(k, A(m, k) * B(k, n)) + D(m, n);
 #include <weft/dsl/assignment.h>
 
 using namespace weft;
@@ -9,8 +10,8 @@ WEFT_INDEX(k);
 
 Algorithm program() {
   const Tensor<f16, 2> C("C", {4, 6}), D("D", {4, 6});
-  C(m, n) = D(m, n);
   const Tensor<f16, 2, sparse> A("A", {4, 5});
   const Tensor<f16, 2> B("B", {5, 6});
+  C(m, n) = D(m, n);  // here
   return algorithm("program", C(m, n) = sum(k, A(m, k) * B(k, n)));
 }

@@ -1,4 +1,5 @@
 // expect: weft: a sum takes a product of two accesses
+// fix: return algorithm("program", C(m, n) = sum(k, A(m, k) * B(k, n)));
 #include <weft/dsl/assignment.h>
 
 using namespace weft;
@@ -11,5 +12,5 @@ Algorithm program() {
   const Tensor<f16, 2, sparse> A("A", {4, 5});
   const Tensor<f16, 2> B("B", {5, 6});
   const Tensor<f16, 2> C("C", {4, 6});
-  return algorithm("program", C(m, n) = sum(k, A(m, k)));
+  return algorithm("program", C(m, n) = sum(k, A(m, k)));  // here
 }

@@ -1,4 +1,5 @@
 // expect: weft: a sum takes a product of two accesses
+// fix: return algorithm("program", C(m, n) = alpha * sum(k, A(m, k) * B(k, n)));
 #include <weft/dsl/assignment.h>
 
 using namespace weft;
@@ -12,5 +13,5 @@ Algorithm program() {
   const Tensor<f16, 2> B("B", {5, 6});
   const Tensor<f16, 2> C("C", {4, 6});
   const Scalar alpha("alpha");
-  return algorithm("program", C(m, n) = sum(k, alpha * A(m, k) * B(k, n)));
+  return algorithm("program", C(m, n) = sum(k, alpha * A(m, k) * B(k, n)));  // here
 }

@@ -1,4 +1,5 @@
 // expect: weft: a tensor is indexed with a number of indices that is not its rank
+// fix: return algorithm("program", C(m, n) = sum(k, A(m, k) * B(k, n)));
 #include <weft/dsl/assignment.h>
 
 using namespace weft;
@@ -11,7 +12,7 @@ Algorithm program() {
   const Tensor<f16, 2, sparse> A("A", {4, 5});
   const Tensor<f16, 2> B("B", {5, 6});
   const Tensor<f16, 2> C("C", {4, 6});
-  return algorithm("program", C(m, n) = sum(k, A(m, k) * B(k)));
+  return algorithm("program", C(m, n) = sum(k, A(m, k) * B(k)));  // here
 }
 
 int other = missing;

@@ -1,6 +1,7 @@
 // expect: a number of at least 1
 // expect: .bake_values(
 // expect: program spmm
+// fix: s.bake_values(m.inner, chunk = 1);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

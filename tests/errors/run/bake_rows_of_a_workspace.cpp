@@ -1,6 +1,7 @@
 // expect: m.stored has A.begin[k + 1] - A.begin[k] iterations
 // expect: .bake_values(
 // expect: program spmm
+// fix: spmm_schedule("sm_80", formats::csr()).split(m = 4).bake_values(m.inner);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

@@ -1,6 +1,7 @@
 // expect: reads no weights
 // expect: .bake_values(
 // expect: program spmm
+// fix:
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

@@ -1,6 +1,7 @@
 // expect: no loop is called m.inner
 // expect: .bake_values(
 // expect: program spmm
+// fix: spmm_schedule("sm_80").split(m = 64).bake_values(m.inner);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

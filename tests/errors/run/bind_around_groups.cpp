@@ -1,6 +1,7 @@
 // expect: sums of groups are handed over inside n
 // expect: .bind(
 // expect: program spmm
+// fix: spmm_schedule("sm_80").bind(n, thread).split_k(k, groups = 2);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 
@@ -8,7 +9,5 @@ using namespace weft;
 using namespace weft::tests;
 
 WEFT_ILLEGAL_PROGRAM(bind_around_groups) {
-  auto s = spmm_schedule("sm_80");
-  s.split_k(k, groups = 2);
-  s.bind(n, thread);  // here
+  spmm_schedule("sm_80").split_k(k, groups = 2).bind(n, thread);  // here
 }

@@ -1,6 +1,7 @@
 // expect: is bound to block_x already
 // expect: .bind(
 // expect: program spmm
+// fix: s.bind(n, block_y);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

@@ -1,6 +1,7 @@
 // expect: f would be nested with other thread loops in one place than in another
 // expect: thread loops that are nested alike wherever they stand
 // expect: program conv2d
+// fix: s.stage("A", registers, at = f).bind(f, thread);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 
@@ -13,6 +14,6 @@ WEFT_ILLEGAL_PROGRAM(bind_axis_twice_in_one_place) {
   WEFT_INDEX(f);
   WEFT_INDEX(p);
   auto s = test::convolution_schedule("sm_80", formats::ell());
-  s.stage("A", registers, at = b).bind(f, thread);
-  s.bind(p, thread);  // here
+  s.stage("A", registers, at = b).bind(f, thread);  // there
+  s.bind(p, thread);                                // here
 }

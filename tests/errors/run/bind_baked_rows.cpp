@@ -1,6 +1,7 @@
 // expect: registers of sum are used inside m.inner and outside of it
 // expect: .bind(
 // expect: program spmm
+// fix: s.bind(m.outer, block_y);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

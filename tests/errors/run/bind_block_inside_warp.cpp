@@ -1,6 +1,7 @@
 // expect: block loops outside
 // expect: .bind(
 // expect: program spmm
+// fix: s.reorder(n, m.inner).bind(n, block_x);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

@@ -1,6 +1,7 @@
 // expect: groups of k.group hand their sums over between blocks
 // expect: .bind(
 // expect: program spmm
+// fix: s.bind("k.group", block_x);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

@@ -1,6 +1,7 @@
 // expect: groups of k.group hand their sums over in shared memory
 // expect: .bind(
 // expect: program spmm
+// fix: s.bind("k.group", warp);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

@@ -1,6 +1,7 @@
 // expect: the target is cpu
 // expect: .bind(
 // expect: program spmm
+// fix: spmm_schedule("cpu").parallel(m);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

@@ -1,6 +1,7 @@
 // expect: add to the same sums
 // expect: .bind(
 // expect: program spmm
+// fix: spmm_schedule("sm_80").bind(m, lane);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

@@ -1,6 +1,7 @@
 // expect: either thread, or warp and lane
 // expect: .bind(
 // expect: program spmm
+// fix: s.bind(m.inner, warp);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

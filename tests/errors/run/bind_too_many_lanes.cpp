@@ -1,6 +1,7 @@
 // expect: at most 32
 // expect: .bind(
 // expect: program spmm
+// fix: s.split(n.inner = 32).bind(n.inner.inner, lane);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

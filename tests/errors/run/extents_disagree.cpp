@@ -1,5 +1,6 @@
 // expect: index k is 64 in A and 32 in B
 // expect: 64 elements, as in A
+// fix: const Tensor<f32, 2> B("B", {64, 16}), C("C", {8, 16});
 #include <weft/dsl/assignment.h>
 
 #include "illegal_program.h"
@@ -11,6 +12,6 @@ WEFT_ILLEGAL_PROGRAM(extents_disagree) {
   WEFT_INDEX(n);
   WEFT_INDEX(k);
   const Tensor<f32, 2, sparse> A("A", {8, 64});
-  const Tensor<f32, 2> B("B", {32, 16}), C("C", {8, 16});
+  const Tensor<f32, 2> B("B", {32, 16}), C("C", {8, 16});     // there
   algorithm("product", C(m, n) = sum(k, A(m, k) * B(k, n)));  // here
 }

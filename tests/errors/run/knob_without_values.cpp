@@ -1,5 +1,6 @@
 // expect: a knob has no usable values
 // expect: knob tile_m
+// fix: const LoopFactor factor = m = knob("tile_m", {32, 64});
 #include <weft/dsl/index.h>
 
 #include "illegal_program.h"

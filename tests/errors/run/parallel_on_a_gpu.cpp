@@ -1,6 +1,7 @@
 // expect: the target is sm_80
 // expect: .parallel(
 // expect: program spmm
+// fix: spmm_schedule("sm_80").bind(m, block_x);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

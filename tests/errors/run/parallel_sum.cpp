@@ -1,6 +1,7 @@
 // expect: add to the same sums
 // expect: .parallel(
 // expect: program spmm
+// fix: spmm_schedule("cpu").parallel(m);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

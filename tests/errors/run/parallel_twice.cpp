@@ -1,6 +1,7 @@
 // expect: one parallel loop in a nest
 // expect: .parallel(
 // expect: program spmm
+// fix:
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

@@ -1,6 +1,7 @@
 // expect: depends on it
 // expect: .reorder(
 // expect: program spmm
+// fix: s.reorder(m.inner, k);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

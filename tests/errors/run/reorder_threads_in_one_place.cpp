@@ -1,6 +1,7 @@
 // expect: would be nested with other thread loops in one place than in another
 // expect: thread loops that are nested alike wherever they stand
 // expect: program conv2d
+// fix:
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

@@ -1,6 +1,7 @@
 // expect: every loop once
 // expect: .reorder(
 // expect: program spmm
+// fix: spmm_schedule("cpu").reorder(m, n);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

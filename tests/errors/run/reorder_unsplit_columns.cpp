@@ -1,6 +1,7 @@
 // expect: each of which needs a register
 // expect: .reorder(
 // expect: program spmm
+// fix: s.split(n = 32).reorder(k, n.inner);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

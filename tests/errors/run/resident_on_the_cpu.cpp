@@ -1,6 +1,7 @@
 // expect: cpu has no thread blocks
 // expect: .resident(
 // expect: program spmm
+// fix: spmm_schedule("sm_80").resident(blocks = 2);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

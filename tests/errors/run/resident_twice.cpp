@@ -1,6 +1,7 @@
 // expect: resident(blocks = 2) before
 // expect: .resident(
 // expect: program spmm
+// fix:
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

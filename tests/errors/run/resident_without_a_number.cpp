@@ -1,6 +1,7 @@
 // expect: a number from 1 to 32
 // expect: .resident(
 // expect: program spmm
+// fix: s.resident(blocks = 1);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

@@ -1,6 +1,7 @@
 // expect: is block_x already
 // expect: .split(
 // expect: program spmm
+// fix: spmm_schedule("sm_80").split(m = 4).bind(m.outer, block_x);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 
@@ -8,7 +9,5 @@ using namespace weft;
 using namespace weft::tests;
 
 WEFT_ILLEGAL_PROGRAM(split_bound_loop) {
-  auto s = spmm_schedule("sm_80");
-  s.bind(m, block_x);
-  s.split(m = 4);  // here
+  spmm_schedule("sm_80").bind(m, block_x).split(m = 4);  // here
 }

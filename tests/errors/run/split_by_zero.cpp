@@ -1,6 +1,7 @@
 // expect: n = 0
 // expect: .split(
 // expect: program spmm
+// fix: spmm_schedule("cpu").split(n = 64);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

@@ -1,6 +1,7 @@
 // expect: adds to no sum in registers
 // expect: .split_k(
 // expect: program spmm
+// fix: spmm_schedule("sm_80", formats::csr()).split_k(k, groups = 2);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

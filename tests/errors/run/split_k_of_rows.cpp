@@ -1,6 +1,7 @@
 // expect: iterations of m give different results
 // expect: .split_k(
 // expect: program spmm
+// fix: spmm_schedule("sm_80").split_k(k, groups = 2);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

@@ -1,6 +1,7 @@
 // expect: the sum is split to k.group already
 // expect: .split_k(
 // expect: program spmm
+// fix:
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

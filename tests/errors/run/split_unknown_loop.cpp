@@ -1,6 +1,7 @@
 // expect: no loop is called z
 // expect: .split(
 // expect: program spmm
+// fix: spmm_schedule("cpu").split(n = 4);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

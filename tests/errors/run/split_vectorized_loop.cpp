@@ -1,6 +1,7 @@
 // expect: is vectorized already
 // expect: .split(
 // expect: program spmm
+// fix: spmm_schedule("cpu").split(n = 32).split(n.inner = 4).vectorize(n.inner.inner);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 
@@ -8,7 +9,5 @@ using namespace weft;
 using namespace weft::tests;
 
 WEFT_ILLEGAL_PROGRAM(split_vectorized_loop) {
-  auto s = spmm_schedule("cpu");
-  s.split(n = 32).vectorize(n.inner);
-  s.split(n.inner = 4);  // here
+  spmm_schedule("cpu").split(n = 32).vectorize(n.inner).split(n.inner = 4);  // here
 }

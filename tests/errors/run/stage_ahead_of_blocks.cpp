@@ -1,6 +1,7 @@
 // expect: whose iterations follow one another
 // expect: .stage(
 // expect: program spmm
+// fix: s.split(k = 4).stage("B", shared, at = k.outer, depth = 2);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

@@ -1,6 +1,7 @@
 // expect: cp.async
 // expect: .stage(
 // expect: program spmm
+// fix: s.stage("B", shared, at = k.outer, depth = 1);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

@@ -1,6 +1,7 @@
 // expect: m.inner is warp
 // expect: .stage(
 // expect: program spmm
+// fix: s.stage("B", shared, at = m.outer);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

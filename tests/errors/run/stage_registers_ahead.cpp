@@ -1,6 +1,7 @@
-// expect: several buffers in shared
+// expect: depth = 1 in registers, or shared
 // expect: .stage(
 // expect: program spmm
+// fix: s.stage("B", registers, at = k, depth = 1);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

@@ -1,6 +1,7 @@
 // expect: depth = 1 to 8
 // expect: .stage(
 // expect: program spmm
+// fix: s.stage("B", shared, at = k.outer, depth = 8);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

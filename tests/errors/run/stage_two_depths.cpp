@@ -1,6 +1,7 @@
 // expect: depth = 2 for all copies at one loop
 // expect: .stage(
 // expect: program spmm
+// fix: s.stage("A", shared, at = k.outer, depth = 2);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

@@ -1,6 +1,7 @@
 // expect: shared or registers
 // expect: .stage(
 // expect: program spmm
+// fix: spmm_schedule("sm_80").stage("B", shared, at = n);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

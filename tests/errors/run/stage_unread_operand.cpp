@@ -1,6 +1,7 @@
-// expect: reads no input called C
+// expect: no input is called C
 // expect: .stage(
 // expect: program spmm
+// fix: spmm_schedule("sm_80").stage("B", shared, at = m);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

@@ -2,6 +2,7 @@
 // expect: a power of two
 // expect: .stagger(
 // expect: program spmm
+// fix: s.split(n.outer = 8).stagger(n.outer.inner, m);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

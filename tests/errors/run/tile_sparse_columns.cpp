@@ -1,6 +1,7 @@
 // expect: depends on it
 // expect: .tile(
 // expect: program spmm
+// fix: spmm_schedule("cpu").split(m = 4, k = 8);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

@@ -1,6 +1,7 @@
 // expect: .unroll(n) does not apply (precondition 5)
 // expect: 4800 statements, written out
 // expect: at most 1024: split n first and unroll n.inner
+// fix: s.split(n = 4).unroll(n.inner);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

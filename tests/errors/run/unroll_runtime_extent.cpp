@@ -1,6 +1,7 @@
 // expect: a constant number
 // expect: .unroll(
 // expect: program spmm
+// fix: spmm_schedule("cpu", formats::csr(), Extent::any("N")).split(n = 32).unroll(n.inner);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

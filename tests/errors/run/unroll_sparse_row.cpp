@@ -1,6 +1,7 @@
 // expect: a constant number
 // expect: .unroll(
 // expect: program spmm
+// fix: spmm_schedule("cpu").split(k = 32).unroll(k.inner);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

@@ -1,6 +1,7 @@
 // expect: is parallel
 // expect: .vectorize(
 // expect: program spmm
+// fix: s.reorder(n, m).vectorize(m);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

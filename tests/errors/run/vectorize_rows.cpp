@@ -1,6 +1,7 @@
 // expect: depends on m.inner
 // expect: .vectorize(
 // expect: program spmm
+// fix: s.vectorize(n);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

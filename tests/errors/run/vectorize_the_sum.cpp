@@ -1,6 +1,7 @@
 // expect: add to the same sums
 // expect: .vectorize(
 // expect: program spmm
+// fix: spmm_schedule("cpu", formats::dense()).vectorize(n);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

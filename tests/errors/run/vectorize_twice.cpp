@@ -1,6 +1,7 @@
 // expect: is vectorized already
 // expect: .vectorize(
 // expect: program spmm
+// fix:
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

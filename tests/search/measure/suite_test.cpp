@@ -208,7 +208,7 @@ TEST(Suite, OtherTextsAreRefused) {
   EXPECT_THAT(error_of("{\n\n]"), HasSubstr("line 3"));
   EXPECT_THAT(error_of(products.substr(0, products.size() / 2)), HasSubstr("no JSON"));
   EXPECT_THAT(error_of(std::string(100000, '[')), HasSubstr("at most 16 levels"));
-  EXPECT_THROW(read_suite("no such file"), RuntimeError);
+  EXPECT_THROW(read_suite("no such file"), UserError);
 }
 
 TEST(Suite, AFilterLargerThanItsImageIsRefused) {

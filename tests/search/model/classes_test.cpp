@@ -52,6 +52,7 @@ TEST(Classes, training_sets_count_what_was_not_measured_as_ten_times_slower) {
   const TimingTable table = table_of({{1, 2, none}, {50, 1, 3}});
   const TrainingSet set = training_set(table, {0, 1}, {0, 1}, {0, 1, 2});
   EXPECT_EQ(set.slow_downs, (std::vector<double>{1, 2, 10, 10, 1, 3}));
+  EXPECT_EQ(set.tried, (std::vector<bool>{true, true, false, true, true, true}));
   EXPECT_EQ(set.labels, (std::vector<int>{0, 1}));
   EXPECT_EQ(set.width, feature_count);
 }

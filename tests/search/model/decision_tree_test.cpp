@@ -113,7 +113,7 @@ TEST(DecisionTree, importance_sums_up_to_one) {
 }
 
 TEST(DecisionTree, refuses_nothing_and_broken_nodes) {
-  EXPECT_THROW(fit_tree(TrainingSet(), {}), InternalError);
+  EXPECT_THROW(fit_tree(TrainingSet(), {}), UserError);
   DecisionTree::Node node;
   node.feature = 0;
   node.left = node.right = 0;

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "made_times.h"
@@ -58,6 +59,95 @@ TEST(Predictor, prints_comparisons_and_leaves) {
   EXPECT_THAT(text, HasSubstr(" <= "));
   EXPECT_THAT(text, HasSubstr("shfl_bw:stages="));
   EXPECT_THAT(text, HasSubstr("of the best time)"));
+}
+
+/// Nine problems of which two never tried the configuration that is best wherever it was tried.
+TimingTable partly_tried() {
+  TimingTable table = made_times(9, 0, 3);
+  table.problems.resize(9);
+  table.configurations.resize(2);
+  const double none = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < table.problems.size(); ++i)
+    table.problems[i].microseconds = i < 7 ? std::vector<double>{10, 50} : std::vector<double>{none, 50};
+  return table;
+}
+
+TEST(Predictor, a_leaf_is_scored_where_its_choice_was_tried) {
+  const TimingTable table = partly_tried();
+  const Predictor predictor = make_predictor(table, Labelling()(table), {.max_height = 0});
+  const DecisionTree::Node& leaf = predictor.tree.nodes().front();
+  EXPECT_EQ(leaf.samples, 9U);
+  EXPECT_EQ(leaf.untried, 2U);
+  EXPECT_DOUBLE_EQ(leaf.slow_down, 1);
+  const std::string score = "9 problems, 2 of which never tried it; 1.000 of the best time in the others";
+  EXPECT_EQ(score_of_leaf(leaf), score);
+  EXPECT_THAT(text_of(predictor), HasSubstr(score));
+  for (const TreeLanguage language : {TreeLanguage::c, TreeLanguage::cpp})
+    EXPECT_THAT(source_of(predictor, language), HasSubstr(score));
+  const Predictor again = predictor_of(json_of(predictor), "tree.json");
+  EXPECT_EQ(again.tree.nodes().front().untried, 2U);
+  // A file of before it was counted.
+  nlohmann::json old = nlohmann::json::parse(json_of(predictor));
+  old["nodes"][0].erase("untried");
+  EXPECT_EQ(predictor_of(old.dump(), "tree.json").tree.nodes().front().untried, 0U);
+  DecisionTree::Node never;
+  never.samples = never.untried = 3;
+  EXPECT_EQ(score_of_leaf(never), "3 problems, none of which tried it");
+}
+
+TEST(Predictor, empty_ones_answer_with_the_line_that_asked) {
+  const auto refusal = [](auto call) {
+    try {
+      call();
+    } catch (const UserError& error) {
+      EXPECT_FALSE(error.report().accepted.empty());
+      return error.report().where;
+    }
+    return std::string("no error");
+  };
+  const Predictor none;
+  const TimingTable nothing;
+  const std::string here = "predictor_test.cpp:";
+  EXPECT_THAT(refusal([&] { none.ranking({}); }), HasSubstr(here));
+  EXPECT_THAT(refusal([&] { none.ranking_by_forest({}); }), HasSubstr(here));
+  EXPECT_THAT(refusal([&] { text_of(none); }), HasSubstr(here));
+  EXPECT_THAT(refusal([&] { source_of(none, TreeLanguage::c); }), HasSubstr(here));
+  EXPECT_THAT(refusal([&] { make_predictor(nothing, {}, {}); }), HasSubstr(here));
+  EXPECT_THAT(refusal([&] { make_predictor(partly_tried(), {0, 1}, {}); }), HasSubstr(here));
+  EXPECT_THAT(refusal([&] { predictor_of("", "t.json"); }), HasSubstr(here));
+  EXPECT_EQ(refusal([&] { DecisionTree().predict(std::vector<double>(feature_count)); }), "DecisionTree");
+  EXPECT_EQ(refusal([&] { fit_tree({}, {}); }), "TrainingSet");
+}
+
+TEST(Predictor, every_broken_field_is_told_with_its_place) {
+  const nlohmann::json good = nlohmann::json::parse(json_of(made_predictor({.max_height = 1})));
+  const auto refusal = [](const std::string& text) {
+    try {
+      predictor_of(text, "t.json");
+    } catch (const UserError& error) {
+      EXPECT_THAT(error.what(), testing::Not(HasSubstr("json.exception")));
+      EXPECT_FALSE(error.report().found.empty());
+      EXPECT_FALSE(error.report().accepted.empty());
+      return error.report().where;
+    }
+    return std::string("accepted");
+  };
+  for (const char* text : {"", "{}", "null", "4.7", "[]", "{", "\"tree\""})
+    EXPECT_THAT(refusal(text), HasSubstr("t.json")) << text;
+  EXPECT_THAT(refusal(good.dump(1).substr(0, good.dump(1).size() / 2)), HasSubstr("t.json, line "));
+  const auto with = [&](const char* pointer, const nlohmann::json& value) {
+    nlohmann::json broken = good;
+    broken[nlohmann::json::json_pointer(pointer)] = value;
+    return refusal(broken.dump());
+  };
+  EXPECT_THAT(with("/weft_tree", -1), HasSubstr("t.json, weft_tree"));
+  EXPECT_THAT(with("/weft_tree", "1"), HasSubstr("t.json, weft_tree"));
+  EXPECT_THAT(with("/nodes/0/left", 4.7), HasSubstr("t.json, nodes[0].left"));
+  EXPECT_THAT(with("/nodes/0/right", 9223372036854775808U), HasSubstr("t.json, nodes[0].right"));
+  EXPECT_THAT(with("/nodes/0/threshold", nullptr), HasSubstr("t.json, nodes[0]"));
+  EXPECT_THAT(with("/nodes/1/samples", -1), HasSubstr("t.json, nodes[1].samples"));
+  EXPECT_THAT(with("/classes/0/config", 3), HasSubstr("t.json, classes[0].config"));
+  EXPECT_THAT(with("/training/targets", {1}), HasSubstr("t.json, training.targets"));
 }
 
 TEST(Predictor, refuses_files_that_are_no_trees) {

@@ -32,7 +32,7 @@ StoredRecord trial(std::int64_t n, std::int64_t tile, std::int64_t stages, doubl
   record.measure = "gpu";
   record.microseconds = TrialTime{time, time, time, 3};
   record.predicted_microseconds = time * 1.1;
-  record.baselines = {{"cuBLAS f16", true, 20}};
+  record.baselines = {{"cuBLAS f16", true, 20, BaselineOf::library}};
   return stored;
 }
 
@@ -122,7 +122,8 @@ TEST(TrialCharts, show_what_was_measured) {
   ASSERT_EQ(problems.size(), 2U);
   EXPECT_EQ(most_tried(problems), &problems[1]);
   EXPECT_EQ(problems[1].best->record.config.at("stages"), 4);
-  EXPECT_EQ(problems[1].dense_name, "cuBLAS f16");
+  EXPECT_EQ(problems[1].dense->name, "cuBLAS f16");
+  EXPECT_EQ(problems[1].standing->winner, Standing::Winner::sparse);
   EXPECT_DOUBLE_EQ(problems[1].speed_up().value(), 20.0 / 7);
 
   const Chart speed = speed_up_over_sparsity(problems);
@@ -153,13 +154,53 @@ TEST(TrialCharts, show_what_was_measured) {
   for (const ChartPoint& point : roof.series[0].points) EXPECT_LT(point.y, roof.series[1].points.back().y);
 }
 
-TEST(TrialCharts, without_a_measured_dense_product_the_model_is_named) {
+TEST(TrialCharts, times_are_compared_with_times_of_their_kind) {
   std::vector<StoredRecord> all = trials();
+  for (StoredRecord& stored : all)
+    stored.record.baselines = {{"dense, by the model", true, 20, BaselineOf::model}};
+  EXPECT_FALSE(problems_of(all)[0].speed_up()) << "measured beside modelled";
   for (StoredRecord& stored : all) stored.record.baselines.clear();
+  EXPECT_FALSE(problems_of(all)[0].dense);
+  for (StoredRecord& stored : all) stored.record.measure = "model";
   const std::vector<ProblemTrials> problems = problems_of(all);
-  EXPECT_FALSE(problems[0].dense_measured);
-  EXPECT_GT(problems[0].dense, 0);
+  ASSERT_TRUE(problems[0].dense);
+  EXPECT_EQ(problems[0].dense->whose, BaselineOf::model);
   EXPECT_THAT(speed_up_over_sparsity(problems).y_label, HasSubstr("modelled"));
+}
+
+TEST(Page, says_that_no_library_was_measured) {
+  PageInput input;
+  input.records = trials();
+  for (StoredRecord& stored : input.records) {
+    stored.record.measure = "cpu";
+    stored.record.target = {"cpu", "a CPU", 0, 0, 2};
+    stored.record.pattern.kind = "csr";
+    stored.record.pattern.group = 0;
+    stored.record.baselines = {{"weft, dense", true, 20, BaselineOf::weft}};
+  }
+  const std::string page = page_of(input);
+  EXPECT_THAT(page,
+              HasSubstr("no verdict: no library was measured; 2.86 times faster than weft&#39;s own dense"));
+  EXPECT_THAT(page, HasSubstr("\"winner\":\"none\""));
+  EXPECT_THAT(page, HasSubstr("+: weft's own dense kernel; no library was measured."));
+  EXPECT_THAT(page, Not(HasSubstr("against dense: 2.86x faster")));
+}
+
+TEST(Page, formats_of_one_matrix_are_one_problem_drawn_as_its_best) {
+  std::vector<StoredRecord> all = trials();
+  StoredRecord other = all[0];
+  other.record.pattern.kind = "csr";
+  other.record.pattern.group = 0;
+  other.record.recipe = "default";
+  other.record.config = {};
+  other.record.microseconds = TrialTime{1, 1, 1, 3};
+  all.push_back(other);
+  const std::vector<ProblemTrials> problems = problems_of(all);
+  ASSERT_EQ(problems.size(), 2U);
+  EXPECT_EQ(problems[0].best->record.pattern.kind, "csr");
+  EXPECT_EQ(problems[0].summary.group_rows, 0);
+  EXPECT_THAT(problems[0].name, Not(HasSubstr("V=")));
+  EXPECT_THAT(problems[1].name, HasSubstr("V=64"));
 }
 
 TEST(Page, is_self_contained_and_its_data_reads_back) {

@@ -18,7 +18,7 @@ class BenchVerb : public ::testing::Test {
  protected:
   BenchVerb() : folder_(std::filesystem::temp_directory_path() / ("weft_bench_" + std::to_string(getpid()))) {
     std::filesystem::create_directory(folder_);
-    std::ofstream(suite()) << R"({"suite": "small", "dtype": "f16", "sparsity": [0.5, 0.75], "V": [8, 16],
+    std::ofstream(suite()) << R"({"suite": "small", "dtype": "f16", "sparsity": [0.5, 0.75], "V": [16, 32],
                                   "problems": [{"model": "toy", "M": 32, "K": 48, "N": 8},
                                                {"model": "other", "M": 20, "K": 30, "N": 9}]})";
   }
@@ -55,8 +55,8 @@ TEST_F(BenchVerb, MeasuresTheChosenPart) {
   EXPECT_EQ(bench({"--only", "toy", "--sparsity", "0.75", "--json", log()}), 0) << said;
   const auto all = lines();
   ASSERT_EQ(all.size(), 2U);
-  EXPECT_EQ(all[0]["V"], 8);
-  EXPECT_EQ(all[1]["V"], 16);
+  EXPECT_EQ(all[0]["V"], 16);
+  EXPECT_EQ(all[1]["V"], 32);
   EXPECT_EQ(all[1]["problem"]["M"], 32);
   EXPECT_EQ(all[1]["sparsity"]["found"], 0.75);
   EXPECT_THAT(printed, HasSubstr("over pruned"));
@@ -124,7 +124,7 @@ TEST_F(BenchVerb, RefusesWhatDoesNotFitTheSuite) {
   EXPECT_EQ(bench({"--recipe", "sparsert"}), 2);
   EXPECT_THAT(said, HasSubstr("no such recipe for this suite"));
   EXPECT_EQ(bench({"--data", "/"}), 2);
-  EXPECT_THAT(said, HasSubstr("--data does not fit the suite"));
+  EXPECT_THAT(said, HasSubstr("read weights do not fit the suite"));
   EXPECT_EQ(bench({"--only", "toys"}), 2);
   EXPECT_THAT(said, HasSubstr("1, 2, a label, or a size as in 32x48x8"));
   EXPECT_EQ(bench({"--V", "0"}), 2);

@@ -36,9 +36,10 @@ class CheckVerb : public ::testing::Test {
   std::string weights() const { return (folder_ / "w.npy").string(); }
   std::filesystem::path folder() const { return folder_; }
 
-  int check(std::vector<std::string> options, const std::string& format = "shfl_bw:V=64") {
+  int check(std::vector<std::string> options, const std::string& format = "shfl_bw:V=64",
+            const std::string& columns = "196") {
     std::vector<std::string> all{"check", "--op",    "spmm", "--weights", weights(), "--n",
-                                 "196",   "--dtype", "f16",  "--format",  format};
+                                 columns, "--dtype", "f16",  "--format",  format};
     all.insert(all.end(), options.begin(), options.end());
     Answer answer = call_weft(std::move(all));
     printed = std::move(answer.out);
@@ -102,9 +103,10 @@ TEST_F(CheckVerb, OfAScheduleWithKnobs) {
       << R"([{"step": "split", "arguments": [["n", {"knob": "tile_n", "values": [64, 2048]}]]},
                              {"step": "bind", "arguments": [["", "n.outer"], ["", "block_x"]]},
                              {"step": "bind", "arguments": [["", "n.inner"], ["", "thread"]]}])";
-  EXPECT_EQ(check({"--target", "sm_80", "--schedule", path}, "csr"), 0) << said;
+  EXPECT_EQ(check({"--target", "sm_80", "--schedule", path}, "csr", "4096"), 0) << said;
   EXPECT_THAT(printed, HasSubstr("tile_n = 64"));
-  EXPECT_EQ(check({"--target", "sm_80", "--schedule", path, "--set", "tile_n=2048"}, "csr"), 3) << said;
+  EXPECT_EQ(check({"--target", "sm_80", "--schedule", path, "--set", "tile_n=2048"}, "csr", "4096"), 3)
+      << said;
   EXPECT_THAT(printed,
               HasSubstr("threads 2048 tile_n = 2048 threads > 1024 threads; feasible with tile_n <= 64"));
 }

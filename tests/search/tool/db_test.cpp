@@ -28,6 +28,7 @@ class DbVerb : public ::testing::Test {
   DbVerb(const DbVerb&) = delete;
   DbVerb& operator=(const DbVerb&) = delete;
 
+  fs::path path(const std::string& name) const { return folder_ / name; }
   ProcessResult weft(std::vector<std::string> words) const {
     ProcessOptions options;
     options.folder = folder_;
@@ -55,6 +56,35 @@ TEST_F(DbVerb, MergesOnce) {
   EXPECT_EQ(weft({"db", "merge", "old.jsonl", "-o", "all.jsonl", "--allow-arch"}).exit_code, 0);
 }
 
+TEST_F(DbVerb, MergesTwoArchitecturesWhollyOrNotAtAll) {
+  tune({"--measure", "model", "--target", "sm_80", "--trials", "2", "--db", "old.jsonl"});
+  const ProcessResult refused = weft({"db", "merge", "20.jsonl", "old.jsonl", "-o", "new.jsonl"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.error, AllOf(HasSubstr("old.jsonl:2"), HasSubstr("sm_80, where 20.jsonl:2 is of sm_90"),
+                                   HasSubstr("--target sm_90"), HasSubstr("--allow-arch")));
+  EXPECT_FALSE(fs::exists(path("new.jsonl"))) << "the first of them was written";
+  // Both ways that it proposes.
+  EXPECT_THAT(weft({"db", "merge", "20.jsonl", "old.jsonl", "-o", "new.jsonl", "--target", "sm_90"}).output,
+              HasSubstr("20 records added"));
+  EXPECT_THAT(weft({"db", "merge", "20.jsonl", "old.jsonl", "-o", "new.jsonl", "--allow-arch"}).output,
+              HasSubstr("2 records added"));
+}
+
+TEST_F(DbVerb, SaysOnceWhichLinesItPassesOver) {
+  write_bytes(path("bad.jsonl"),
+              read_bytes(path("20.jsonl")) +
+                  R"({"kernel":"spmm","recipe":"r","config":{},"status":"correct","us":{"median":-5}})" +
+                  "\n");
+  const ProcessResult best = weft({"db", "best", "bad.jsonl"});
+  EXPECT_EQ(best.exit_code, 0);
+  EXPECT_THAT(best.error, AllOf(HasSubstr("warning: "), HasSubstr("bad.jsonl:22"), HasSubstr("us.median"),
+                                HasSubstr("-5"), HasSubstr("accepted: ")));
+  EXPECT_EQ(best.error.find("bad.jsonl"), best.error.rfind("bad.jsonl")) << "twice: " << best.error;
+  EXPECT_EQ(best.output.find("-0."), std::string::npos);
+  EXPECT_EQ(weft({"db", "query", "20.jsonl", "--limit", "-5"}).exit_code, 2);
+  EXPECT_EQ(weft({"db", "query", "20.jsonl", "--M", "-3"}).exit_code, 2);
+}
+
 TEST_F(DbVerb, Answers) {
   const ProcessResult best = weft({"db", "best", "30.jsonl"});
   EXPECT_EQ(best.exit_code, 0) << best.error;
@@ -68,7 +98,7 @@ TEST_F(DbVerb, Answers) {
   EXPECT_THAT(weft({"db", "export", "30.jsonl", "--to", "csv"}).output, HasSubstr("line,time,kernel"));
   EXPECT_EQ(weft({"db", "export", "30.jsonl", "--to", "xls"}).exit_code, 2);
   EXPECT_EQ(weft({"db", "query", "30.jsonl", "--status", "crashed"}).exit_code, 2);
-  EXPECT_EQ(weft({"db", "query", "none.jsonl"}).exit_code, 1);
+  EXPECT_EQ(weft({"db", "query", "none.jsonl"}).exit_code, 2);
 }
 
 TEST_F(DbVerb, ReplayMakesTheKernelAgain) {

@@ -122,7 +122,7 @@ TEST_F(TrainVerb, heights_and_leaves_are_kept_and_json_is_one_document) {
 
 TEST_F(TrainVerb, refuses_what_it_cannot_learn_from) {
   EXPECT_EQ(call_weft({"train"}).code, 2);
-  EXPECT_EQ(call_weft({"train", "--db", path("nothing.jsonl")}).code, 1);
+  EXPECT_EQ(call_weft({"train", "--db", path("nothing.jsonl")}).code, 2);
   EXPECT_EQ(call_weft({"train", "--db", path("t.jsonl"), "--max-height", "tall"}).code, 2);
   EXPECT_EQ(call_weft({"train", "--db", path("t.jsonl"), "--emit", "c"}).code, 2);
   const Answer answer = call_weft({"train", "--db", path("t.jsonl"), "--measure", "model"});
@@ -195,7 +195,7 @@ TEST_F(TrainVerb, report_writes_a_page) {
   EXPECT_THAT(page, AllOf(HasSubstr("900 trials of 75 problems"), HasSubstr("<svg"),
                           HasSubstr("do not say where the weights are")));
   EXPECT_LT(page.size(), 2'000'000U);
-  EXPECT_EQ(call_weft({"report", "--db", path("none.jsonl")}).code, 1);
+  EXPECT_EQ(call_weft({"report", "--db", path("none.jsonl")}).code, 2);
   EXPECT_EQ(call_weft({"report", "--db", path("t.jsonl"), "-o", path("no/such/folder.html")}).code, 1);
 }
 

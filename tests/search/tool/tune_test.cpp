@@ -1,11 +1,8 @@
 // The verb tune as a process: what it prints, how it is stopped, and what is left when it is killed.
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
-#include <unistd.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/formats/io/npy.h>
 #include <weft/formats/random.h>
@@ -18,73 +15,21 @@
 #include <set>
 #include <thread>
 
+#include "tune_verb.h"
+
 namespace weft {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-
-class TuneVerb : public ::testing::Test {
- public:
-  TuneVerb() : folder_(fs::temp_directory_path() / ("weft_tune_verb_" + std::to_string(getpid()))) {
-    fs::create_directory(folder_);
-  }
-  ~TuneVerb() override { fs::remove_all(folder_); }
-  TuneVerb(const TuneVerb&) = delete;
-  TuneVerb& operator=(const TuneVerb&) = delete;
-
-  std::vector<std::string> command(std::vector<std::string> more) const {
-    std::vector<std::string> words{
-        WEFT_COMMAND, "tune", "--op",    "spmm", "--weights", "made:M=64,K=96,sparsity=0.9",
-        "--n",        "196",  "--dtype", "f32"};
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
-  }
-  ProcessResult tune(std::vector<std::string> more) const {
-    ProcessOptions options;
-    options.folder = folder_;
-    return run_process(command(std::move(more)), options);
-  }
-  ProcessResult weft(std::vector<std::string> words) const {
-    ProcessOptions options;
-    options.folder = folder_;
-    words.insert(words.begin(), WEFT_COMMAND);
-    return run_process(words, options);
-  }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
-
-  /// Starts it in the background.
-  pid_t start(const std::vector<std::string>& words) const {
-    std::vector<char*> arguments;
-    arguments.reserve(words.size() + 1);
-    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 2, path("said").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    posix_spawn_file_actions_addchdir_np(&actions, folder_.c_str());
-    pid_t child = 0;
-    const int error = posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    return error == 0 ? child : -1;
-  }
-
- private:
-  fs::path folder_;
-};
-
-const std::vector<std::string> by_model{"--target", "sm_90", "--measure", "model",
-                                        "--trials", "20",    "--db",      "t.jsonl"};
 
 TEST_F(TuneVerb, EndsWithAVerdictAndAScheduleToUse) {
   const ProcessResult result = tune(by_model);
   ASSERT_EQ(result.exit_code, 0) << result.error;
   EXPECT_THAT(result.output, AllOf(HasSubstr("fastest: sparsert"), HasSubstr("against dense: "),
                                    HasSubstr("bounded by: "), HasSubstr("schedule: best.weft.json")));
-  EXPECT_THAT(result.error,
-              AllOf(HasSubstr("20/20"), HasSubstr("best "), HasSubstr("x dense)"), HasSubstr("fail 0")));
+  EXPECT_THAT(result.error, AllOf(HasSubstr("20/20"), HasSubstr("best "), HasSubstr("x modelled dense)"),
+                                  HasSubstr("fail 0")));
   EXPECT_EQ(RecordFile(path("t.jsonl"), RecordFile::Mode::read).records().size(), 20U);
   // Another run finds all of it, and says the same.
   const ProcessResult again = tune(by_model);
@@ -116,6 +61,11 @@ TEST_F(TuneVerb, JsonIsOneDocument) {
   EXPECT_EQ(json.at("trials"), 20);
   EXPECT_EQ(json.at("best").at("measure"), "model");
   EXPECT_GT(json.at("verdict").at("speed_up").get<double>(), 0);
+  EXPECT_EQ(json.at("verdict").at("dense").at("of"), "model");
+  EXPECT_EQ(json.at("verdict").at("library_measured"), false);
+  // Two launches by the model have nothing to say of each other.
+  EXPECT_EQ(json.at("verdict").at("winner"), "none");
+  EXPECT_FALSE(json.at("verdict").at("no_verdict").get<std::string>().empty());
   EXPECT_EQ(json.at("interrupted"), false);
 }
 
@@ -146,7 +96,9 @@ TEST_F(TuneVerb, APlanIsMeasuredElsewhereAndComesBack) {
               HasSubstr("0 of 5 trials added"));
   EXPECT_EQ(RecordFile(path("t.jsonl"), RecordFile::Mode::read).records()[0].record.source.at("weights"),
             "w.npy");
-  EXPECT_EQ(weft({"measure", "nowhere", "--measure", "sim"}).exit_code, 1);
+  const ProcessResult nowhere = weft({"measure", "nowhere", "--measure", "sim"});
+  EXPECT_EQ(nowhere.exit_code, 2);
+  EXPECT_THAT(nowhere.error, HasSubstr("nowhere/plan.json"));
   EXPECT_EQ(weft({"tune", "--n", "64"}).exit_code, 2);
 }
 

@@ -1,0 +1,18 @@
+// What a package can be made of, and how it can be called. For files of this folder.
+#pragma once
+
+#include <weft/backends/export/export.h>
+
+#include <string>
+#include <vector>
+
+namespace weft::exporting {
+
+/// UserError that names the kernel: one that cannot be exported at all, or computes something else than the
+/// first one does, sizes apart, or has other weights.
+void check_kernels(const std::vector<PackageKernel>& kernels);
+
+/// Where an error of this kernel is: "export, kernel 2 (spmm for sm_90)".
+std::string place_of(const std::vector<PackageKernel>& kernels, const PackageKernel& kernel);
+
+}  // namespace weft::exporting

@@ -1,0 +1,221 @@
+// What a user may write that the language does not have. Each is refused with one sentence, which says how it
+// is written instead, where the compiler would list all that it tried.
+#pragma once
+
+#include <weft/dsl/expression.h>
+#include <weft/dsl/index.h>
+#include <weft/dsl/tensor.h>
+
+#include <concepts>
+#include <initializer_list>
+#include <type_traits>
+
+namespace weft {
+namespace detail {
+
+template <class T>
+inline constexpr bool is_tensor = false;
+template <class Element, std::size_t rank, Storage storage>
+inline constexpr bool is_tensor<Tensor<Element, rank, storage>> = true;
+
+/// A term, or a tensor that was meant to be one.
+template <class T>
+concept MeantAsTerm = IsTerm<T> || is_tensor<T>;
+template <class... Operands>
+concept AnyMeantAsTerm = (MeantAsTerm<Operands> || ...);
+/// Arithmetic of a term and something else that has none: a tensor without indices, an index.
+template <class Left, class Right>
+concept NotCombinable = AnyMeantAsTerm<Left, Right> && !Combinable<Left, Right>;
+
+template <class Left, class Right>
+concept AnyIndex = (IndexExpression<Left> && (IndexExpression<Right> || std::is_arithmetic_v<Right>)) ||
+                   (std::is_arithmetic_v<Left> && IndexExpression<Right>);
+template <class Left, class Right>
+concept BothIndices = IndexExpression<Left> && IndexExpression<Right>;
+template <class Left, class Right>
+concept IndexAndFraction = AnyIndex<Left, Right> && (std::floating_point<Left> || std::floating_point<Right>);
+template <class Argument>
+concept OneIndex = IndexExpression<Argument>;
+template <class Argument>
+concept TensorOrIndex = is_tensor<Argument> || IndexExpression<Argument>;
+
+using BrokenIndexSum = IndexSum<BrokenIndex>;
+
+/// A sentence for what stands in an expression and is no part of the language.
+template <class... Operands>
+constexpr void check_operands() {
+  constexpr bool told = has_broken_part<Operands...>;
+  constexpr bool tensor = (is_tensor<Operands> || ...);
+  constexpr bool index = (IndexExpression<Operands> || ...);
+  static_assert(
+      told || !tensor,
+      "weft: a tensor stands in an expression without its indices; accepted: an index a dimension, such "
+      "as A(m, k)");
+  static_assert(told || tensor || !index,
+                "weft: an index is used as a number; accepted: a tensor over that index that holds the "
+                "numbers, such as "
+                "position(m)");
+  static_assert(
+      told || tensor || index,
+      "weft: a part of an expression is nothing of the language; accepted: sums, accesses such as bias(m), "
+      "Scalars, and numbers of C++ such as 0.5");
+}
+
+}  // namespace detail
+
+// An operator or a function of this name is always refused, but told only once: not where an operand was.
+#define WEFT_REFUSED_BINARY(constraint, sign, result, sentence)             \
+  template <class Left, class Right>                                        \
+    requires detail::constraint<Left, Right>                                \
+  result operator sign(const Left&, const Right&) {                         \
+    static_assert(detail::has_broken_part<Left, Right>, "weft: " sentence); \
+    return result();                                                        \
+  }
+#define WEFT_REFUSED_UNARY(constraint, sign, result, sentence)           \
+  template <class Argument>                                              \
+    requires detail::constraint<Argument>                                \
+  result operator sign(const Argument&) {                                \
+    static_assert(detail::has_broken_part<Argument>, "weft: " sentence); \
+    return result();                                                     \
+  }
+#define WEFT_REFUSED_FUNCTION(name, instead)                                            \
+  template <class... Arguments>                                                         \
+    requires detail::AnyMeantAsTerm<Arguments...>                                       \
+  detail::BrokenExpression name(const Arguments&...) {                                  \
+    static_assert(detail::has_broken_part<Arguments...>,                                \
+                  "weft: an algorithm has no operation " #name "; accepted: " instead); \
+    return {};                                                                          \
+  }
+
+// ---- in an index ----
+
+WEFT_REFUSED_BINARY(
+    BothIndices, *, detail::BrokenIndexSum,
+    "two indices are multiplied; accepted: sums of integers times indices, such as I(2 * p + r - 1)")
+#define WEFT_BLOCKS                                                                                        \
+  "accepted: sums of integers times indices; instead of f an index over blocks of 32 and one inside of a " \
+  "block, "                                                                                                \
+  "each with a dimension of its own, "
+WEFT_REFUSED_BINARY(AnyIndex, /, detail::BrokenIndexSum,
+                    "an index is divided; " WEFT_BLOCKS
+                    "such as S(block) beside W(block, inside) for S(f / 32) beside W(f)")
+WEFT_REFUSED_BINARY(AnyIndex, %, detail::BrokenIndexSum,
+                    "the rest of an index is taken; " WEFT_BLOCKS
+                    "such as S(inside) beside W(block, inside) for S(f % 32) beside W(f)")
+#undef WEFT_BLOCKS
+#define WEFT_NO_FRACTION "a number in an index has a fraction; accepted: integers, such as I(2 * p + r - 1)"
+WEFT_REFUSED_BINARY(IndexAndFraction, +, detail::BrokenIndexSum, WEFT_NO_FRACTION)
+WEFT_REFUSED_BINARY(IndexAndFraction, -, detail::BrokenIndexSum, WEFT_NO_FRACTION)
+WEFT_REFUSED_BINARY(IndexAndFraction, *, detail::BrokenIndexSum, WEFT_NO_FRACTION)
+#undef WEFT_NO_FRACTION
+#define WEFT_NO_COMPARISON                                                                                 \
+  "indices are compared, and an algorithm has no conditions; accepted: sums of indices such as I(p + r - " \
+  "1), of "                                                                                                \
+  "which places outside of the tensor read as zero"
+WEFT_REFUSED_BINARY(AnyIndex, <, detail::BrokenIndexSum, WEFT_NO_COMPARISON)
+WEFT_REFUSED_BINARY(AnyIndex, >, detail::BrokenIndexSum, WEFT_NO_COMPARISON)
+WEFT_REFUSED_BINARY(AnyIndex, <=, detail::BrokenIndexSum, WEFT_NO_COMPARISON)
+WEFT_REFUSED_BINARY(AnyIndex, >=, detail::BrokenIndexSum, WEFT_NO_COMPARISON)
+WEFT_REFUSED_BINARY(AnyIndex, ==, detail::BrokenIndexSum, WEFT_NO_COMPARISON)
+WEFT_REFUSED_BINARY(AnyIndex, !=, detail::BrokenIndexSum, WEFT_NO_COMPARISON)
+#undef WEFT_NO_COMPARISON
+WEFT_REFUSED_UNARY(OneIndex, -, detail::BrokenIndexSum,
+                   "an index is negated; accepted: a number before it, such as I(7 - p) or I(-1 * p + 7)")
+
+// ---- in an expression ----
+
+#define WEFT_REFUSED_OPERANDS(sign)               \
+  template <class Left, class Right>              \
+    requires detail::NotCombinable<Left, Right>   \
+  auto operator sign(const Left&, const Right&) { \
+    detail::check_operands<Left, Right>();        \
+    return detail::BrokenExpression();            \
+  }
+WEFT_REFUSED_OPERANDS(+)
+WEFT_REFUSED_OPERANDS(-)
+WEFT_REFUSED_OPERANDS(*)
+#undef WEFT_REFUSED_OPERANDS
+
+template <detail::TensorOrIndex Argument>
+auto relu(const Argument&) {
+  detail::check_operands<Argument>();
+  return detail::BrokenExpression();
+}
+template <detail::TensorOrIndex Argument>
+auto gelu(const Argument&) {
+  detail::check_operands<Argument>();
+  return detail::BrokenExpression();
+}
+
+template <class... Rest>
+auto sum(std::initializer_list<LoopName>, const Rest&...) {
+  static_assert(detail::never<Rest...>,
+                "weft: the indices of a sum stand in braces; accepted: the indices alone, such as sum(r, s, "
+                "W(f, r, s) * "
+                "I(p + r, q + s))");
+  return detail::BrokenExpression();
+}
+
+WEFT_REFUSED_BINARY(
+    AnyMeantAsTerm, /, detail::BrokenExpression,
+    "an expression is divided; accepted: a product with the reciprocal, such as 0.5 * x instead of x / "
+    "2; for a Scalar, the reciprocal as its value at launch")
+WEFT_REFUSED_BINARY(AnyMeantAsTerm, %, detail::BrokenExpression,
+                    "the rest of an expression is taken; accepted: x + y, x - y, x * y, relu(x) and gelu(x)")
+WEFT_REFUSED_BINARY(AnyMeantAsTerm, ^, detail::BrokenExpression,
+                    "^ stands in an expression; accepted: x + y, x - y, x * y, relu(x) and gelu(x)")
+WEFT_REFUSED_UNARY(MeantAsTerm, -, detail::BrokenExpression,
+                   "an expression is negated; accepted: -1 * x instead of -x")
+WEFT_REFUSED_UNARY(MeantAsTerm, +, detail::BrokenExpression,
+                   "a + stands before an expression; accepted: x instead of +x")
+
+#define WEFT_NO_CONDITION                                                                                  \
+  "an expression is compared, and an algorithm has no conditions; accepted: relu(x), which is max(x, 0), " \
+  "or y + "                                                                                                \
+  "relu(x - y), which is max(x, y)"
+WEFT_REFUSED_BINARY(AnyMeantAsTerm, <, bool, WEFT_NO_CONDITION)
+WEFT_REFUSED_BINARY(AnyMeantAsTerm, >, bool, WEFT_NO_CONDITION)
+WEFT_REFUSED_BINARY(AnyMeantAsTerm, <=, bool, WEFT_NO_CONDITION)
+WEFT_REFUSED_BINARY(AnyMeantAsTerm, >=, bool, WEFT_NO_CONDITION)
+WEFT_REFUSED_BINARY(AnyMeantAsTerm, !=, bool, WEFT_NO_CONDITION)
+#undef WEFT_NO_CONDITION
+
+WEFT_REFUSED_FUNCTION(max, "y + relu(x - y) instead of max(x, y), and relu(x) instead of max(x, 0)")
+WEFT_REFUSED_FUNCTION(min, "y - relu(y - x) instead of min(x, y)")
+WEFT_REFUSED_FUNCTION(fmax, "y + relu(x - y) instead of fmax(x, y), and relu(x) instead of fmax(x, 0)")
+WEFT_REFUSED_FUNCTION(fmin, "y - relu(y - x) instead of fmin(x, y)")
+WEFT_REFUSED_FUNCTION(clamp, "b - relu(b - a - relu(x - a)) instead of clamp(x, a, b)")
+#define WEFT_OPERATIONS "x + y, x - y, x * y, relu(x) and gelu(x)"
+WEFT_REFUSED_FUNCTION(abs, WEFT_OPERATIONS)
+WEFT_REFUSED_FUNCTION(exp, WEFT_OPERATIONS)
+WEFT_REFUSED_FUNCTION(log, WEFT_OPERATIONS)
+WEFT_REFUSED_FUNCTION(sqrt, WEFT_OPERATIONS)
+WEFT_REFUSED_FUNCTION(pow, WEFT_OPERATIONS)
+WEFT_REFUSED_FUNCTION(tanh, WEFT_OPERATIONS)
+WEFT_REFUSED_FUNCTION(sigmoid, WEFT_OPERATIONS)
+WEFT_REFUSED_FUNCTION(silu, WEFT_OPERATIONS)
+WEFT_REFUSED_FUNCTION(softmax, WEFT_OPERATIONS)
+#undef WEFT_OPERATIONS
+
+// ---- in place of an assignment ----
+
+#define WEFT_ASSIGNMENT "C(m, n) = sum(k, A(m, k) * B(k, n))"
+WEFT_REFUSED_BINARY(AnyMeantAsTerm, ==, Assignment,
+                    "an algorithm is assigned with ==; accepted: one =, such as " WEFT_ASSIGNMENT)
+WEFT_REFUSED_BINARY(AnyMeantAsTerm, +=, Assignment,
+                    "an output is changed with +=; accepted: " WEFT_ASSIGNMENT " + C(m, n)")
+WEFT_REFUSED_BINARY(AnyMeantAsTerm, -=, Assignment,
+                    "an output is changed with -=; accepted: C(m, n) = C(m, n) - sum(k, A(m, k) * B(k, n))")
+WEFT_REFUSED_BINARY(AnyMeantAsTerm, *=, Assignment,
+                    "an output is changed with *=; accepted: C(m, n) = C(m, n) * sum(k, A(m, k) * B(k, n))")
+WEFT_REFUSED_BINARY(
+    AnyMeantAsTerm, /=, Assignment,
+    "an output is changed with /=; accepted: the reciprocal in the algorithm, such as C(m, n) = 0.5 * sum(k, "
+    "A(m, k) * B(k, n))")
+#undef WEFT_ASSIGNMENT
+
+#undef WEFT_REFUSED_BINARY
+#undef WEFT_REFUSED_UNARY
+#undef WEFT_REFUSED_FUNCTION
+
+}  // namespace weft

@@ -1,0 +1,108 @@
+// A kernel's loops, and what recipes ask of a format, follow from the name of the format and its parameters.
+// What these say is known best by pack: a weight of the same size without entries is packed and compared.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/check_layout.h>
+
+#include <algorithm>
+#include <array>
+#include <ranges>
+
+namespace weft {
+namespace {
+
+std::string_view name_of(LevelKind kind) {
+  constexpr std::array names{"dense", "compressed", "singleton", "n_of_m", "bucketed"};
+  const auto number = static_cast<std::size_t>(kind);
+  return number < names.size() ? names[number] : "unknown";
+}
+
+std::string_view name_of(Dimension dimension) {
+  constexpr std::array names{"rows", "columns", "no coordinate"};
+  const auto number = static_cast<std::size_t>(dimension);
+  return number < names.size() ? names[number] : "an unknown dimension";
+}
+
+/// Everything of a level but its extent.
+std::string text_of(const Level& level) {
+  std::string text =
+      fmt::format("{}, of {}, stride {}", name_of(level.kind), name_of(level.dimension), level.stride);
+  for (const auto& [name, value] : {std::pair{"begin", &level.begin}, std::pair{"index", &level.index},
+                                    std::pair{"width", &level.width}, std::pair{"loop", &level.loop}}) {
+    if (!value->empty()) text += fmt::format(", {} \"{}\"", name, *value);
+  }
+  if (level.padded) text += ", padded";
+  if (level.parent >= 0) text += fmt::format(", parent {}", level.parent);
+  if (level.across >= 0) text += fmt::format(", across {}", level.across);
+  if (level.kind == LevelKind::bucketed) text += fmt::format(", indices of {} bits", level.index_bits);
+  return text;
+}
+
+/// Everything of an array but its numbers and how many they are.
+std::string text_of(const SparseTensor::NamedArray& named) {
+  std::string text = fmt::format("{} of {}, [entries", named.name, weft::name_of(named.array.dtype()));
+  for (const std::int64_t extent : named.array.shape() | std::views::drop(1))
+    text += fmt::format(", {}", extent);
+  return text + "]";
+}
+
+std::string text_of(const ValueOrder& order) {
+  return fmt::format("levels [{}], swizzle {}", fmt::join(order.levels, ", "), order.swizzle);
+}
+
+class Comparison {
+ public:
+  explicit Comparison(const SparseTensor& tensor) : tensor_(tensor), pattern_(empty_one(tensor)) {}
+
+  void run() const {
+    expect("the levels", fmt::format("{} levels", tensor_.levels().size()),
+           fmt::format("{} levels", pattern_.levels().size()));
+    for (std::size_t i = 0; i < pattern_.levels().size(); ++i) {
+      const Level& level = tensor_.levels()[i];
+      const Level& wanted = pattern_.levels()[i];
+      expect(fmt::format("level {}", i), text_of(level), text_of(wanted));
+      // The widths of ell, which a weight without entries does not have.
+      if (wanted.extent != 0)
+        expect(fmt::format("level {}", i), fmt::format("extent {}", level.extent),
+               fmt::format("extent {}", wanted.extent));
+    }
+    expect("the arrays", names_of(tensor_), names_of(pattern_));
+    for (std::size_t i = 0; i < pattern_.arrays().size(); ++i)
+      expect("array " + pattern_.arrays()[i].name, text_of(tensor_.arrays()[i]),
+             text_of(pattern_.arrays()[i]));
+    expect("the order of values", text_of(tensor_.value_order()), text_of(pattern_.value_order()));
+  }
+
+ private:
+  static SparseTensor empty_one(const SparseTensor& tensor) {
+    const auto named = std::ranges::find(named_formats(), tensor.format().name, &NamedFormat::name);
+    if (named == named_formats().end()) parse_format(tensor.format().name);  // says which formats there are
+    const WeightMatrix weights = from_coordinates(tensor.rows(), tensor.columns(), {}, {},
+                                                  Array(tensor.dtype(), {0}), "a weight made by hand");
+    return named->pack(weights, tensor.format());
+  }
+
+  static std::string names_of(const SparseTensor& tensor) {
+    return fmt::format(
+        "{}", fmt::join(tensor.arrays() | std::views::transform([](const auto& named) { return named.name; }),
+                        ", "));
+  }
+
+  void expect(const std::string& where, const std::string& found, const std::string& accepted) const {
+    if (found == accepted) return;
+    throw UserError({"a packed weight is not laid out as its format " + tensor_.format().text(), where, found,
+                     accepted + ", as pack(weights, format) makes it"});
+  }
+
+  const SparseTensor& tensor_;
+  SparseTensor pattern_;
+};
+
+}  // namespace
+
+void check_layout(const SparseTensor& tensor) {
+  Comparison(tensor).run();
+}
+
+}  // namespace weft

@@ -1,0 +1,29 @@
+// How far modelled times were from measured ones: what a verdict that rests on a model has to be beyond.
+#pragma once
+
+#include <weft/formats/format.h>
+#include <weft/scheduler/target.h>
+#include <weft/search/model/problem_summary.h>
+
+#include <optional>
+#include <string_view>
+
+namespace weft {
+
+/// A measured time over the modelled one: the least and the most of all kernels that were compared.
+struct KnownError {
+  double least = 1;
+  double most = 1;
+};
+
+/// Of bound_of(). Nothing for a recipe, format or device whose kernels were never compared with it
+/// (docs/measurements/search.md; bound_test holds the bound to these numbers).
+std::optional<KnownError> error_of_bound(const ProblemSummary& problem, const Format& format,
+                                         std::string_view recipe, const Target& target);
+/// Of dense_bound(), beside cuBLAS.
+std::optional<KnownError> error_of_dense_bound(const Target& target);
+/// Of the simulator's time model. Nothing for kernels on tensor cores and for other devices than the one that
+/// it was compared with (docs/simulator.md).
+std::optional<KnownError> error_of_simulator(std::string_view recipe, const Target& target);
+
+}  // namespace weft

@@ -1,0 +1,107 @@
+// Conditions around what is copied first: those that keep other reads inside of their operands stay, and so
+// do those around what is stored; a copy asks them in their order.
+#include <gtest/gtest.h>
+#include <weft/backends/kernel.h>
+#include <weft/dsl/assignment.h>
+#include <weft/formats/random.h>
+#include <weft/formats/synthetic.h>
+#include <weft/scheduler/default_schedule.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/search/problems.h>
+#include <weft/search/verify.h>
+
+#include <cmath>
+
+namespace weft {
+namespace {
+
+WEFT_INDEX(m);
+WEFT_INDEX(n);
+WEFT_INDEX(k);
+
+/// The simulator ends a launch that reads or writes outside of an array.
+void expect_right(const Schedule& schedule) {
+  SCOPED_TRACE(schedule.cpp() + "\n" + ir::print(schedule.program()));
+  std::map<std::string, Array> arrays;
+  Arguments arguments;
+  for (const Operand& operand : schedule.algorithm().operands) {
+    if (operand.storage == Storage::sparse) continue;
+    std::vector<std::int64_t> shape;
+    for (const Extent& extent : operand.shape) shape.push_back(extent.value);
+    Array array = random_array(operand.dtype, shape, 3, RandomValues::small_integers);
+    if (operand.name == "C") {
+      for (std::int64_t i = 0; i < array.size(); ++i) array.set(i, std::nan(""));
+    }
+    arguments.tensors[operand.name] = &arrays.emplace(operand.name, std::move(array)).first->second;
+  }
+  KernelOptions options;
+  options.assemble = false;
+  const Verification found =
+      verify(compile(schedule, options), Device::simulator(schedule.target().name), arguments);
+  EXPECT_TRUE(found.passed) << found.text();
+}
+
+std::shared_ptr<const SparseTensor> weights_in(const std::string& format) {
+  return std::make_shared<const SparseTensor>(
+      pack(synthetic_layer({.rows = 12, .columns = 20, .sparsity = 0.6, .seed = 4}), parse_format(format)));
+}
+
+Schedule of_weights(const std::string& format, const char* target = "sm_80") {
+  return schedule(spmm_algorithm(12, 20, 10, DType::f32), weights_in(format), target_named(target));
+}
+
+/// C[m, n] = sum(k, A[k, n] * B[k + m - 1]): B is read where 0 <= k + m - 1, which A does not need.
+TEST(KeptConditions, StitchKeepsOtherReadsInside) {
+  const Tensor<f32, 2> a("A", {17, 10}), c("C", {8, 10});
+  const Tensor<f32, 1> b("B", {24});
+  const Algorithm product = algorithm("product", c(m, n) = sum(k, a(k, n) * b(k + m - 1)));
+  Schedule s = schedule(product, target_named("sm_80"));
+  s.stitch(std::string("A"), shared, at = m);
+  expect_right(s);
+}
+
+/// Padding has the column -1: the weights may be read there, B may not.
+TEST(KeptConditions, StitchedWeightsKeepPaddingOut) {
+  Schedule s = of_weights("blocked_ell:b=4");
+  s.stitch(std::string("A.values"), shared, at = LoopName("m.block"));
+  expect_right(s);
+}
+
+/// A condition around stores of the output is none on the sum alone.
+TEST(KeptConditions, StitchKeepsThoseAroundResults) {
+  const Tensor<f32, 2> a("A", {6, 20}), b("B", {20, 10}), c("C", {6, 10});
+  const Algorithm product = algorithm("product", c(m, n) = sum(k, a(m, k) * b(k, n)));
+  Schedule s = schedule(product, target_named("sm_80"));
+  s.split(n = 16).stitch(std::string("B"), shared, at = m);
+  expect_right(s);
+}
+
+TEST(KeptConditions, CopiesToRegistersCountNoArrival) {
+  const Tensor<f32, 2> a("A", {6, 20}), b("B", {20, 10}), c("C", {6, 10});
+  const Tensor<f32, 1> bias("bias", {10});
+  const Algorithm product = algorithm("product", c(m, n) = sum(k, a(m, k) * b(k, n)) + bias(n));
+  Schedule s = schedule(product, target_named("sm_80"));
+  s.split_k(k, groups = 2, reduce = second_pass).stage(std::string("bias"), registers, at = n);
+  expect_right(s);
+}
+
+TEST(KeptConditions, CopiesToRegistersAskInOrder) {
+  Schedule s = of_weights("csr");
+  s.split(k = 128).stage(std::string("B"), registers, at = k.outer);
+  expect_right(s);
+}
+
+/// n < 9 says more than that n is inside: 2 * n has to be too.
+TEST(KeptConditions, ClampedReadsBoundEveryIndex) {
+  const Tensor<f32, 2, sparse> a("A", {12, 20});
+  const Tensor<f32, 3> b("B", {20, 9, 17});
+  const Tensor<f32, 2> c("C", {12, 9});
+  const Algorithm product = algorithm("product", c(m, n) = sum(k, a(m, k) * b(k, n, 2 * n)));
+  for (const std::string format : {"csr", "padded_csr", "hb_ell:every=8"}) {
+    SCOPED_TRACE(format);
+    expect_right(default_schedule(product, weights_in(format), target_named("sm_90a")));
+  }
+}
+
+}  // namespace
+}  // namespace weft

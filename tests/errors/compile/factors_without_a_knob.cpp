@@ -1,0 +1,12 @@
+// expect: weft: a loop is given a factor that is neither an integer nor a knob
+// expect: m = 64, or m = knob("tile_m", {32, 64})
+// fix: return m = knob("tile_m", {32, 64});
+#include <weft/dsl/index.h>
+
+using namespace weft;
+
+WEFT_INDEX(m);
+
+LoopFactor program() {
+  return m = {32, 64};  // here
+}

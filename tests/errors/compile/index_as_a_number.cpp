@@ -1,0 +1,18 @@
+// expect: weft: an index is used as a number
+// expect: such as position(m)
+// fix: return algorithm("program", C(m, n) = sum(k, A(m, k) * B(k, n)) + position(m));
+#include <weft/dsl/assignment.h>
+
+using namespace weft;
+
+WEFT_INDEX(m);
+WEFT_INDEX(n);
+WEFT_INDEX(k);
+
+Algorithm program() {
+  const Tensor<f16, 2, sparse> A("A", {4, 5});
+  const Tensor<f16, 2> B("B", {5, 6});
+  const Tensor<f16, 2> C("C", {4, 6});
+  const Tensor<f16, 1> position("position", {4});
+  return algorithm("program", C(m, n) = sum(k, A(m, k) * B(k, n)) + m);  // here
+}

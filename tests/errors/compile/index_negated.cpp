@@ -1,0 +1,15 @@
+// expect: weft: an index is negated
+// expect: -1 * p
+// fix: return algorithm("program", O(p) = sum(r, W(r) * I(-1 * p + r + 31)));
+#include <weft/dsl/assignment.h>
+
+using namespace weft;
+
+WEFT_INDEX(p);
+WEFT_INDEX(r);
+WEFT_INDEX(b);
+
+Algorithm program() {
+  const Tensor<f32, 1> W("W", {3}), I("I", {64}), O("O", {32});
+  return algorithm("program", O(p) = sum(r, W(r) * I(-p + r + 31)));  // here
+}

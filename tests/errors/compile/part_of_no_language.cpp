@@ -1,0 +1,17 @@
+// expect: weft: a part of an expression is nothing of the language
+// expect: numbers of C++ such as 0.5
+// fix: return algorithm("program", C(m, n) = sum(k, A(m, k) * B(k, n)) * 0.5);
+#include <weft/dsl/assignment.h>
+
+using namespace weft;
+
+WEFT_INDEX(m);
+WEFT_INDEX(n);
+WEFT_INDEX(k);
+
+Algorithm program() {
+  const Tensor<f16, 2, sparse> A("A", {4, 5});
+  const Tensor<f16, 2> B("B", {5, 6});
+  const Tensor<f16, 2> C("C", {4, 6});
+  return algorithm("program", C(m, n) = sum(k, A(m, k) * B(k, n)) * f16(0.5F));  // here
+}

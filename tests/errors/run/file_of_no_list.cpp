@@ -1,0 +1,17 @@
+// expect: a schedule is no list of steps
+// expect: best.json
+// expect: an empty object
+// fix: const auto steps = steps_of_json(right, "best.json");
+#include "illegal_program.h"
+#include "illegal_schedule.h"
+
+using namespace weft;
+using namespace weft::tests;
+
+WEFT_ILLEGAL_PROGRAM(file_of_no_list) {
+  const std::string_view text = R"({})";
+  [[maybe_unused]] const std::string_view right = R"([{"step": "split", "arguments": [["n", 64]]}])";
+  const auto steps = steps_of_json(text, "best.json");  // here
+  auto s = spmm_schedule("cpu");
+  for (const Step& step : steps) s.apply(step);
+}

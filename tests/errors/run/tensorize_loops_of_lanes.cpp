@@ -1,0 +1,19 @@
+// expect: m.inner.inner is lane, and the instruction shares its tile out to lanes itself
+// expect: leave out the step that made m.inner.inner lane
+// fix: s.bind(m.inner.outer, warp);
+#include "illegal_program.h"
+#include "illegal_recipe.h"
+#include "illegal_schedule.h"
+
+using namespace weft;
+using namespace weft::tests;
+
+WEFT_ILLEGAL_PROGRAM(tensorize_loops_of_lanes) {
+  Schedule s = schedule(product(), as(formats::dense()), target_named("sm_80"));
+  s.split(m = 64, n = 64, k = 32).split(m.inner = 16);
+  s.reorder(m.outer, n.outer, k.outer, m.inner.outer, m.inner.inner, n.inner, k.inner);
+  s.bind(m.inner.outer, warp).bind(m.inner.inner, lane);  // there
+  s.stage("A", shared, at = k.outer).stage("B", shared, at = k.outer);
+  s.tensorize("mma_m16n8k16");  // here
+  compile(s, {.assemble = false});
+}

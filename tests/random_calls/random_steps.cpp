@@ -1,0 +1,269 @@
+#include "random_calls/random_steps.h"
+
+#include <weft/scheduler/default_schedule.h>
+#include <weft/scheduler/hb_ell.h>
+#include <weft/scheduler/shfl_bw.h>
+#include <weft/scheduler/sparsert.h>
+#include <weft/scheduler/steps/loops.h>
+#include <weft/scheduler/v_n_m.h>
+
+namespace weft::test {
+namespace {
+
+/// Makes the arguments of a step, positions and names as its usage has them.
+class Arguments {
+ public:
+  Arguments(const Schedule& schedule, Dice& dice)
+      : schedule_(schedule), dice_(dice), loops_(steps::loop_names(schedule.program().body)) {}
+
+  Step make() {
+    Step step;
+    static const std::vector<std::string> on_cpu{
+        "split", "split",     "split",     "tile",     "reorder", "reorder", "unroll",  "unroll",
+        "fuse",  "vectorize", "vectorize", "parallel", "stage",   "split_k", "balance", "bake_values"};
+    static const std::vector<std::string> on_gpu{
+        "split", "split", "tile",  "reorder", "reorder", "unroll",    "bind",    "bind",    "bind",
+        "bind",  "bind",  "stage", "stage",   "fuse",    "vectorize", "split_k", "balance", "bake_values"};
+    if (dice_.chance(70)) {
+      step.name = dice_.any_of(schedule_.target().is_gpu() ? on_gpu : on_cpu);
+    } else {
+      step.name = std::string(step_kinds()[static_cast<std::size_t>(dice_.between(
+                                               0, static_cast<std::int64_t>(step_kinds().size()) - 1))]
+                                  .name);
+    }
+    step.arguments = arguments_of(step.name);
+    if (dice_.chance(18)) spoil(step);
+    return step;
+  }
+
+ private:
+  Argument loop() { return {{}, loop_name()}; }
+  std::string loop_name() { return loops_.empty() ? "m" : dice_.any_of(loops_); }
+  std::int64_t factor() {
+    return dice_.any_of<std::int64_t>({1, 2, 2, 3, 4, 4, 5, 8, 8, 16, 16, 32, 32, 64, 128});
+  }
+  Argument number(const std::string& name) {
+    if (dice_.chance(2)) return {name, KnobChoice{"knob_" + name, {2, 4}}};
+    return {name, factor()};
+  }
+  Argument tensor() {
+    const Algorithm& algorithm = schedule_.algorithm();
+    std::string name = dice_.any_of(algorithm.operands).name;
+    if (schedule_.weights() != nullptr && dice_.chance(25)) {
+      name = algorithm.sparse_operand() == nullptr ? "A" : algorithm.sparse_operand()->name;
+      name += "." + dice_.any_of(schedule_.weights()->arrays()).name;
+    }
+    return {{}, name};
+  }
+  Argument word(std::initializer_list<const char*> words) { return {{}, std::string(dice_.any_of(words))}; }
+
+  std::vector<Argument> arguments_of(const std::string& name) {
+    if (name == "split") return {number(loop_name())};
+    if (name == "tile") return {number(loop_name()), number(loop_name())};
+    if (name == "reorder" || name == "unroll" || name == "fuse") {
+      std::vector<Argument> result{loop()};
+      if (name == "fuse" && dice_.chance(60) && loops_.size() > 1) {
+        const auto outer =
+            static_cast<std::size_t>(dice_.between(0, static_cast<std::int64_t>(loops_.size()) - 2));
+        return {{{}, loops_[outer]}, {{}, loops_[outer + 1]}};
+      }
+      const std::int64_t more = name == "unroll" ? dice_.between(0, 1) : dice_.between(1, 3);
+      for (std::int64_t i = 0; i < more; ++i) result.push_back(loop());
+      return result;
+    }
+    if (name == "bind") return {loop(), word({"block_x", "block_y", "block_z", "warp", "lane", "thread"})};
+    if (name == "stagger") return {loop(), loop()};
+    if (name == "stage" || name == "stitch" || name == "decode") {
+      std::vector<Argument> result{tensor(), word({"shared", "shared", "registers"}), {"at", loop_name()}};
+      if (dice_.chance(35)) result.push_back(number("depth"));
+      return result;
+    }
+    if (name == "tensorize") {
+      return {word({"mma_m16n8k8", "mma_m16n8k16", "wgmma_m64n8k16", "wgmma_m64n64k16", "wgmma_m64n256k16",
+                    "mma_sp_m16n8k32", "wgmma_sp_m64n64k32", "mma"})};
+    }
+    if (name == "reorder_writeback") {
+      if (dice_.chance(50)) return {tensor()};
+      return {tensor(), number("columns")};
+    }
+    if (name == "stream_results") return {tensor()};
+    if (name == "persist") return {loop(), loop(), number("blocks")};
+    if (name == "specialize_warps") return {number("producers")};
+    if (name == "multicast") return {tensor(), loop()};
+    if (name == "resident") return {number("blocks")};
+    if (name == "balance") return {loop(), number("parts")};
+    if (name == "pool") return {loop(), loop(), number("workers")};
+    if (name == "split_k") {
+      std::vector<Argument> result{loop(), number("groups")};
+      if (dice_.chance(50))
+        result.push_back({"reduce", std::string(dice_.any_of({"shared", "atomic", "second_pass"}))});
+      return result;
+    }
+    if (name == "bake_values") {
+      std::vector<Argument> result{loop(), {"code_bytes", std::int64_t{8192}}};
+      if (dice_.chance(40)) result.push_back(number("chunk"));
+      return result;
+    }
+    return {loop()};
+  }
+
+  void spoil(Step& step) {
+    if (step.arguments.empty() || dice_.chance(10)) step.arguments.push_back(loop());
+    const std::size_t place = dice_.place_in(step.arguments);
+    Argument& argument = step.arguments[place];
+    switch (dice_.between(0, 9)) {
+      case 0:
+        step.name = dice_.chance(50) ? dice_.wild_name() : dice_.odd_name();
+        break;
+      case 1:
+        step.arguments.erase(step.arguments.begin() + static_cast<std::ptrdiff_t>(place));
+        break;
+      case 2:
+        step.arguments.push_back(argument);
+        break;
+      case 3:
+        argument.name = dice_.chance(50) ? dice_.wild_name()
+                                         : dice_.any_of<std::string>({"", "at", "depth", "m", "groups"});
+        break;
+      case 4:
+        argument.value = dice_.chance(50) ? dice_.wild_name() : dice_.odd_name();
+        break;
+      case 5:
+        argument.value = KnobChoice{dice_.chance(50) ? "tile" : dice_.wild_name(), {dice_.wild_number(), 2}};
+        break;
+      case 6:
+        argument.value = KnobChoice{};
+        break;
+      case 7:
+        step.arguments.clear();
+        break;
+      default:
+        for (Argument& each : step.arguments) {
+          if (std::holds_alternative<std::int64_t>(each.value)) each.value = dice_.wild_number();
+        }
+        if (dice_.chance(30)) argument.value = dice_.wild_number();
+    }
+  }
+
+  const Schedule& schedule_;
+  Dice& dice_;
+  std::vector<std::string> loops_;
+};
+
+/// Chooses knobs, and says which.
+class Knobs {
+ public:
+  Knobs(Dice& dice, std::string& text) : dice_(dice), text_(text), wild_(dice.chance(15)) {}
+
+  std::int64_t number(const char* name, std::int64_t none, std::initializer_list<std::int64_t> usual) {
+    if (!dice_.chance(22)) return none;
+    const std::int64_t chosen = wild_ && dice_.chance(50) ? dice_.wild_number() : dice_.any_of(usual);
+    text_ += " " + std::string(name) + "=" + std::to_string(chosen);
+    return chosen;
+  }
+  template <class Word>
+  Word word(const char* name, std::initializer_list<Word> words) {
+    if (!dice_.chance(22)) return Word::chosen;
+    const Word chosen = dice_.any_of(words);
+    text_ += " " + std::string(name) + "=" + std::to_string(static_cast<int>(chosen));
+    return chosen;
+  }
+  std::optional<std::int64_t> optional(const char* name, std::initializer_list<std::int64_t> usual) {
+    const std::size_t before = text_.size();
+    const std::int64_t chosen = number(name, 0, usual);
+    return text_.size() == before ? std::nullopt : std::optional(chosen);
+  }
+
+ private:
+  Dice& dice_;
+  std::string& text_;
+  bool wild_;
+};
+
+SparseRtKnobs sparsert_knobs(Dice& dice, std::string& text) {
+  Knobs knobs(dice, text);
+  SparseRtKnobs k;
+  k.form = knobs.word("form", {SparseRtForm::baked, SparseRtForm::streaming, SparseRtForm::row_per_warp,
+                               SparseRtForm::pieces});
+  k.rows = knobs.number("rows", 0, {1, 2, 4, 8, 16, 32});
+  k.threads = knobs.number("threads", 0, {32, 64, 128, 256, 48});
+  k.groups = knobs.number("groups", 0, {1, 2, 4, 8});
+  k.columns = knobs.number("columns", 0, {1, 2, 4, 8});
+  k.lanes = knobs.number("lanes", 0, {1, 4, 8, 16, 32});
+  k.places = knobs.number("places", 0, {1, 2, 4, 8});
+  k.parts = knobs.number("parts", 0, {1, 2, 16, 132});
+  k.panel_rows = knobs.number("panel_rows", 0, {1, 8, 32, 128});
+  k.lines = knobs.number("lines", 0, {1, 2, 4});
+  k.image = knobs.word("image", {SparseRtImage::staged, SparseRtImage::clamped});
+  k.order = knobs.word("order", {SparseRtOrder::given, SparseRtOrder::dealt});
+  k.chunk = knobs.number("chunk", 0, {4, 8, 16, 32});
+  k.depth = knobs.number("depth", 0, {1, 2, 3, 4});
+  return k;
+}
+
+ShflBwKnobs grouped_knobs(Dice& dice, std::string& text) {
+  Knobs knobs(dice, text);
+  ShflBwKnobs k;
+  k.tile_m = knobs.optional("tile_m", {16, 32, 64, 128});
+  k.tile_n = knobs.optional("tile_n", {8, 16, 32, 64, 128, 256});
+  k.tile_k = knobs.optional("tile_k", {16, 32, 64, 128});
+  k.stages = knobs.optional("stages", {1, 2, 3, 4, 8});
+  k.instruction = knobs.word("instruction", {ShflBwInstruction::mma_m16n8k8, ShflBwInstruction::mma_m16n8k16,
+                                             ShflBwInstruction::wgmma});
+  k.warp_m = knobs.optional("warp_m", {16, 32, 64});
+  k.warp_n = knobs.optional("warp_n", {8, 16, 32, 64, 128});
+  k.groups = knobs.optional("groups", {1, 2, 4});
+  k.line = knobs.optional("line", {8, 16, 32, 64});
+  k.producers = knobs.optional("producers", {0, 1, 4});
+  k.producer_registers = knobs.optional("producer_registers", {0, 24, 40});
+  k.consumer_registers = knobs.optional("consumer_registers", {0, 160, 232});
+  k.blocks = knobs.optional("blocks", {0, 1, 132});
+  k.cluster = knobs.optional("cluster", {1, 2, 4});
+  return k;
+}
+
+HbEllKnobs block_knobs(Dice& dice, std::string& text) {
+  Knobs knobs(dice, text);
+  HbEllKnobs k;
+  k.tile_m = knobs.optional("tile_m", {16, 32, 64});
+  k.tile_n = knobs.optional("tile_n", {8, 16, 32, 64, 128});
+  k.tile_k = knobs.optional("tile_k", {16, 32, 64});
+  k.warp_m = knobs.optional("warp_m", {16, 32, 64});
+  k.warp_n = knobs.optional("warp_n", {8, 16, 32, 64});
+  k.stages = knobs.optional("stages", {1, 2, 3, 8});
+  k.groups = knobs.optional("groups", {1, 2, 4});
+  return k;
+}
+
+}  // namespace
+
+Step random_step(const Schedule& schedule, Dice& dice) {
+  return Arguments(schedule, dice).make();
+}
+
+Schedule random_recipe(const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
+                       const Target& target, Dice& dice, std::string& text) {
+  const std::string name =
+      dice.any_of<std::string>({"default", "sparsert", "sparsert", "shfl_bw", "v_n_m", "hb_ell"});
+  text = name;
+  if (name == "sparsert") return sparsert(algorithm, weights, target, sparsert_knobs(dice, text));
+  if (name == "shfl_bw") return shfl_bw(algorithm, weights, target, grouped_knobs(dice, text));
+  if (name == "v_n_m") return v_n_m(algorithm, weights, target, grouped_knobs(dice, text));
+  if (name == "hb_ell") return hb_ell(algorithm, weights, target, block_knobs(dice, text));
+  return default_schedule(algorithm, weights, target);
+}
+
+KernelOptions random_options(Dice& dice, std::string& text) {
+  KernelOptions options;
+  options.assemble = dice.chance(5);
+  if (dice.chance(10))
+    options.processor =
+        dice.any_of<std::string>({"x86-64-v3", "x86-64", "nosuch", "", "x86-64-v9", "skylake", "sm_80"});
+  options.threads = static_cast<int>(dice.chance(10) ? dice.wild_number() : dice.between(0, 3));
+  if (dice.chance(8)) options.emitter = Emitter::cuda;
+  text = "processor \"" + options.processor + "\", threads " + std::to_string(options.threads) +
+         (options.emitter == Emitter::cuda ? ", CUDA" : "") + (options.assemble ? ", assembled" : "");
+  return options;
+}
+
+}  // namespace weft::test

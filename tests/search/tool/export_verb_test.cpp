@@ -1,0 +1,98 @@
+// What the verb export refuses, before it compiles anything, and what it leaves alone.
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <weft/backends/runtime/process.h>
+
+#include <filesystem>
+
+#include "call_weft.h"
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class ExportVerb : public ::testing::Test {
+ public:
+  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
+  /// `weft export` of one small kernel into out/ with these words besides.
+  Answer exported(std::vector<std::string> more) const {
+    std::vector<std::string> words{"export",     "--weights", "made:M=24,K=32,sparsity=0.8",
+                                   "--n",        "1:64",      "--dtype",
+                                   "f32",        "--archs",   "sm_80",
+                                   "--ptx-only", "-o",        path("out")};
+    words.insert(words.end(), more.begin(), more.end());
+    return call_weft(words);
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+struct Wrong {
+  std::vector<std::string> words;
+  std::vector<std::string> phrases;
+};
+
+TEST_F(ExportVerb, RefusesNamesAndTextsBeforeItCompiles) {
+  const std::vector<Wrong> all{
+      {{"--name", "NULL"}, {"a name of <stdio.h>", "such as NULL_layer"}},
+      {{"--name", "stdin"}, {"a name of <stdio.h>", "such as stdin_layer"}},
+      {{"--name", "EOF"}, {"a name of <stdio.h>"}},
+      {{"--name", "INFINITY"}, {"a name of <math.h>"}},
+      {{"--name", "errno"}, {"a name of <errno.h>"}},
+      {{"--name", "signal"}, {"a name of <signal.h>"}},
+      {{"--name", "main"}, {"CUDA C++"}},
+      {{"--name", "string"}, {"the header <string.h>"}},
+      {{"--name", "int"}, {"no identifier", "a word of C and C++"}},
+      {{"--name", "a b"}, {"no identifier", "such as a_b"}},
+      {{}, {"no identifier", "such as made_M_24_K_32_sparsity_0"}},  // that of the weights
+      {{"--name", "ffn", "--spdx", "*/ evil"}, {"no SPDX expression", "\"*/ evil\"", "such as MIT"}},
+      {{"--name", "ffn", "--spdx", "MIT\n#error"}, {"no SPDX expression", "MIT\\n#error"}},
+      {{"--name", "ffn", "--license", "nosuch"}, {"cannot read nosuch", "--license", "no such file"}},
+      {{"--name", "ffn", "--measured", "/"}, {"cannot read /", "--measured", "a folder"}},
+      {{"--name", "ffn", "--archs", "sm_80"}, {"named twice", "--archs"}},
+      {{"--name", "ffn", "--archs", "cpu"}, {"GPU"}}};
+  for (const Wrong& wrong : all) {
+    const Answer answer = exported(wrong.words);
+    SCOPED_TRACE(::testing::PrintToString(wrong.words) + "\n" + answer.errors);
+    EXPECT_EQ(answer.code, 2);
+    for (const std::string& phrase : wrong.phrases) EXPECT_THAT(answer.errors, HasSubstr(phrase));
+    EXPECT_THAT(answer.errors, AllOf(HasSubstr("found: "), HasSubstr("accepted: ")));
+    EXPECT_FALSE(fs::exists(path("out")));
+  }
+}
+
+TEST_F(ExportVerb, LeavesAProjectOfOnesOwnAlone) {
+  fs::create_directory(path("out"));
+  write_bytes(path("out/CMakeLists.txt"), "project(mine)\n");
+  const Answer answer = exported({"--name", "ffn"});
+  EXPECT_EQ(answer.code, 2);
+  EXPECT_THAT(answer.errors,
+              AllOf(HasSubstr("not written over"), HasSubstr("CMakeLists.txt"), HasSubstr("-o FOLDER")));
+  EXPECT_EQ(read_bytes(path("out/CMakeLists.txt")), "project(mine)\n");
+  EXPECT_EQ(exported({"--name", "ffn", "-o", path("other")}).code, 2) << "-o twice";
+}
+
+TEST_F(ExportVerb, AFullDiskLeavesTheEarlierPackage) {
+  ASSERT_EQ(exported({"--name", "ffn"}).code, 0);
+  const std::string before = read_bytes(path("out/manifest.json"));
+  rlimit former{};
+  getrlimit(RLIMIT_FSIZE, &former);
+  const rlimit small{4096, former.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  const ProcessResult full =
+      run_process({WEFT_COMMAND, "export", "--weights", "made:M=24,K=40,sparsity=0.8", "--n", "1:64",
+                   "--dtype", "f32", "--archs", "sm_90", "--ptx-only", "--name", "ffn", "-o", path("out")});
+  setrlimit(RLIMIT_FSIZE, &former);
+  EXPECT_EQ(full.exit_code, 1);
+  EXPECT_THAT(full.error, AllOf(HasSubstr("cannot write " + path("out/")), HasSubstr("File too large")));
+  EXPECT_EQ(read_bytes(path("out/manifest.json")), before);
+  EXPECT_THAT(exported({"--name", "ffn"}).out, HasSubstr("files"));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,237 @@
+// What the verb tune answers: by whose trials, beside whose dense product, with commands that run; and what
+// it refuses before it searches.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <weft/search/record_file.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tune_verb.h"
+
+namespace weft {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST_F(TuneVerb, PlansAndTheirResultsAreJsonToo) {
+  const ProcessResult planned =
+      tune({"--target", "sm_80", "--trials", "3", "--plan", "p", "--json", "--measure", "model"});
+  ASSERT_EQ(planned.exit_code, 0) << planned.error;
+  const auto plan = nlohmann::json::parse(planned.output);
+  EXPECT_EQ(plan.at("points"), 3);
+  EXPECT_EQ(plan.at("kernels").get<int>() + static_cast<int>(plan.at("left_out").size()), 3);
+  EXPECT_EQ(weft({"measure", "p", "--measure", "sim"}).exit_code, 0);
+  const ProcessResult absorbed = weft({"tune", "--absorb", "p", "--db", "t.jsonl", "--json"});
+  ASSERT_EQ(absorbed.exit_code, 0) << absorbed.error;
+  EXPECT_EQ(nlohmann::json::parse(absorbed.output).at("added"), 3);
+}
+
+TEST_F(TuneVerb, AFormatIsAnsweredByItsOwnTrials) {
+  const auto search = [&](std::vector<std::string> more) {
+    std::vector<std::string> words{"--target", "cpu",     "--measure", "cpu",
+                                   "--db",     "f.jsonl", "-o",        "best.json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return tune(words);
+  };
+  ASSERT_EQ(search({"--format", "csr"}).exit_code, 0);
+  const ProcessResult ell = search({"--format", "ell"});
+  ASSERT_EQ(ell.exit_code, 0) << ell.error;
+  EXPECT_THAT(ell.error, ::testing::Not(HasSubstr("were in f.jsonl already")));
+  EXPECT_THAT(ell.output, HasSubstr("there was nothing to choose: one point for ell on cpu"));
+  const RecordFile file(path("f.jsonl"), RecordFile::Mode::read);
+  ASSERT_EQ(file.records().size(), 2U);
+  EXPECT_EQ(file.records()[0].record.pattern.kind, "csr");
+  EXPECT_GT(file.records()[0].record.target.threads, 0);
+  const Record& second = file.records()[1].record;
+  EXPECT_EQ(second.pattern.kind, "ell");
+  const auto best = nlohmann::json::parse(read_bytes(path("best.json")));
+  EXPECT_EQ(best.at("format"), "ell");
+  EXPECT_EQ(best.at("us").at("median"), second.microseconds->median);
+  EXPECT_THAT(search({"--format", "ell"}).error, HasSubstr("1 of 1 trials were in f.jsonl already"));
+  // Without a format: the fastest of all, as a schedule of its own format.
+  ASSERT_EQ(search({}).exit_code, 0);
+  const auto any = nlohmann::json::parse(read_bytes(path("best.json")));
+  const Record& first = file.records()[0].record;
+  EXPECT_EQ(any.at("us").at("median"), std::min(first.microseconds->median, second.microseconds->median));
+  EXPECT_EQ(any.at("format"), any.at("pattern").at("kind"));
+}
+
+TEST_F(TuneVerb, FormatsOfHalvesInOneFileEndInAVerdict) {
+  const auto search = [&](std::vector<std::string> more) {
+    std::vector<std::string> words{
+        "tune",  "--op",      "linear",  "--weights", "made:M=64,K=128,sparsity=0.75,V=64",
+        "--n",   "64",        "--dtype", "f16",       "--target",
+        "sm_80", "--measure", "model",   "--trials",  "2",
+        "--db",  "e.jsonl"};
+    words.insert(words.end(), more.begin(), more.end());
+    return weft(words);
+  };
+  ASSERT_EQ(search({"--format", "csr", "--recipes", "default"}).exit_code, 0);
+  const ProcessResult grouped = search({"--format", "shfl_bw:V=64"});
+  EXPECT_EQ(grouped.exit_code, 0) << grouped.error;
+  EXPECT_THAT(nlohmann::json::parse(read_bytes(path("best.weft.json"))).at("format").get<std::string>(),
+              ::testing::StartsWith("shfl_bw:"));
+  // And whatever is best of all is made in its own format.
+  EXPECT_EQ(search({}).exit_code, 0);
+}
+
+TEST_F(TuneVerb, BesideWeftsOwnKernelNoLibraryIsClaimed) {
+  const std::vector<std::string> words{
+      "tune",     "--op",      "conv2d",  "--weights", "made:M=16,K=72,sparsity=0.95",
+      "--filter", "3x3",       "--image", "12x12",     "--dtype",
+      "f32",      "--measure", "cpu",     "--db",      "c.jsonl",
+      "--json"};
+  const ProcessResult result = weft(words);
+  ASSERT_EQ(result.exit_code, 0) << result.error;
+  const auto json = nlohmann::json::parse(result.output);
+  const auto& verdict = json.at("verdict");
+  EXPECT_EQ(verdict.at("library_measured"), false);
+  EXPECT_EQ(verdict.at("dense").at("of"), "weft");
+  EXPECT_NE(verdict.at("winner"), "sparse");
+  EXPECT_EQ(json.at("best").at("baselines").at(0).at("of"), "weft");
+  std::vector<std::string> plain(words.begin(), words.end() - 1);
+  const std::string text = weft(plain).output;
+  EXPECT_THAT(text, HasSubstr("weft's own dense kernel"));
+  EXPECT_THAT(text, HasSubstr("there was nothing to choose: one point for csr on cpu"));
+}
+
+TEST_F(TuneVerb, TheBestOfAnotherProblemIsRefusedWithWhatItIsOf) {
+  ASSERT_EQ(tune(by_model).exit_code, 0);
+  const auto use = [&](const char* verb, std::vector<std::string> more) {
+    std::map<std::string, std::string> flags{
+        {"--op", "spmm"}, {"--weights", "made:M=64,K=96,sparsity=0.9"}, {"--n", "196"}, {"--dtype", "f32"}};
+    for (std::size_t i = 0; i + 1 < more.size(); i += 2) flags[more[i]] = more[i + 1];
+    std::vector<std::string> words{verb};
+    flags.try_emplace("--schedule", "best.weft.json");
+    for (const auto& [flag, value] : flags) words.insert(words.end(), {flag, value});
+    return weft(words);
+  };
+  const auto refusal = [&](const char* verb, const std::vector<std::string>& more) {
+    const ProcessResult result = use(verb, more);
+    EXPECT_EQ(result.exit_code, 2) << result.error;
+    EXPECT_THAT(result.error, AllOf(HasSubstr("best.weft.json"), HasSubstr("it is of spmm 64x96x196 f32")));
+    return result.error;
+  };
+  const std::vector<std::string> device{"--device", "sim:sm_90"};
+  const auto on_device = [&](std::vector<std::string> more) {
+    more.insert(more.end(), device.begin(), device.end());
+    return more;
+  };
+  EXPECT_THAT(refusal("run", on_device({"--n", "64"})), HasSubstr("tuned for N = 196, asked for 64"));
+  EXPECT_THAT(refusal("verify", on_device({"--dtype", "f16"})), HasSubstr("tuned for elements of f32"));
+  EXPECT_THAT(refusal("verify", on_device({"--op", "linear"})), HasSubstr("bias"));
+  EXPECT_THAT(refusal("verify", on_device({"--format", "ell"})), HasSubstr(", asked for ell"));
+  EXPECT_THAT(refusal("verify", on_device({"--weights", "made:M=64,K=96,sparsity=0.8"})),
+              HasSubstr("other weights"));
+  EXPECT_THAT(refusal("verify", on_device({"--weights", "made:M=96,K=96,sparsity=0.9"})),
+              HasSubstr("tuned for M = 64, asked for 96"));
+  EXPECT_THAT(refusal("compile", {"--target", "sm_80", "-o", "out"}),
+              HasSubstr("tuned for sm_90, asked for sm_80"));
+  // What the message proposes works: the list of steps alone is compared with nothing.
+  const auto best = nlohmann::ordered_json::parse(read_bytes(path("best.weft.json")));
+  std::ofstream(path("steps.json")) << best.at("schedule").dump();
+  EXPECT_EQ(use("compile", {"--target", "sm_90", "-o", "out", "--alpha", "2", "--schedule", "steps.json",
+                            "--format", best.at("format").get<std::string>()})
+                .exit_code,
+            0);
+}
+
+TEST_F(TuneVerb, ImpossibleFlagsAreToldBeforeTheSearch) {
+  const auto refusal = [&](const std::vector<std::string>& more, const char* named) {
+    std::vector<std::string> words{"--db", "t.jsonl"};
+    if (more.front() != "--target") words.insert(words.end(), {"--target", "sm_90", "--measure", "model"});
+    words.insert(words.end(), more.begin(), more.end());
+    const ProcessResult result = tune(words);
+    EXPECT_EQ(result.exit_code, 2) << more.back() << ": " << result.output;
+    EXPECT_THAT(result.error, HasSubstr(named)) << more.back();
+    EXPECT_FALSE(fs::exists(path("best.weft.json")));
+    return result.error;
+  };
+  for (const char* trials : {"0", "-1", "1e9", "9223372036854775808"})
+    refusal({"--trials", trials}, "--trials");
+  for (const char* time : {"-1", "nan", "0", "5x", ""}) refusal({"--time", time}, "--time");
+  for (const char* jobs : {"0", "-3", "1.5"}) refusal({"--jobs", jobs}, "--jobs");
+  refusal({"--seed", "18446744073709551616"}, "--seed");
+  EXPECT_THAT(refusal({"--set", "nosuch=3"}, "--set"), HasSubstr("threads"));
+  refusal({"--set", "rows="}, "--set");
+  refusal({"--set", "rows=3"}, "--set rows");
+  EXPECT_THAT(refusal({"--recipes", "sparsrt"}, "--recipes sparsrt"), HasSubstr("sparsert"));
+  EXPECT_THAT(refusal({"--recipes", "shfl_bw"}, "--recipes shfl_bw"), HasSubstr("sparsert, default"));
+  refusal({"-o", "."}, "--out .");
+  refusal({"-o", "nowhere/best.json"}, "no folder nowhere");
+  EXPECT_THAT(refusal({"--target", "cpu", "--measure", "model"}, "--measure model"),
+              HasSubstr("--measure cpu"));
+  EXPECT_THAT(refusal({"--target", "cpu", "--measure", "cpu", "--set", "rows=8"}, "--set"),
+              HasSubstr("without knobs"));
+  // What is given twice is given once more, and not in place of the first.
+  EXPECT_EQ(tune({"--target", "sm_90", "--measure", "model", "--db", "u.jsonl", "--set", "rows=8", "--set",
+                  "rows=16", "--strategy", "exhaustive"})
+                .exit_code,
+            0);
+  std::set<std::int64_t> rows;
+  const RecordFile file(path("u.jsonl"), RecordFile::Mode::read);
+  for (const StoredRecord& stored : file.records()) rows.insert(stored.record.config.at("rows"));
+  EXPECT_EQ(rows, (std::set<std::int64_t>{8, 16}));
+}
+
+TEST_F(TuneVerb, ADatabaseThatCannotBeIsAnErrorAndNoSearch) {
+  const auto tried = [&](const char* database) {
+    const ProcessResult result = tune({"--target", "sm_90", "--measure", "model", "--db", database});
+    EXPECT_THAT(result.exit_code, ::testing::AnyOf(1, 2)) << database;
+    EXPECT_THAT(result.error, HasSubstr(database));
+    EXPECT_FALSE(fs::exists(path("best.weft.json"))) << database;
+  };
+  tried(".");
+  tried("nowhere/t.jsonl");
+  tried("/dev/full");
+}
+
+/// The commands of a report's page, as a shell gets them.
+std::vector<std::string> commands_of(const std::string& page) {
+  const std::string begin = "<h2>To measure it again</h2>\n<pre>";
+  const std::size_t from = page.find(begin) + begin.size();
+  std::string text = page.substr(from, page.find("</pre>", from) - from);
+  for (const auto& [escape, sign] : {std::pair{"&#39;", "'"}, {"&lt;", "<"}, {"&gt;", ">"}, {"&amp;", "&"}}) {
+    for (std::size_t at = text.find(escape); at != std::string::npos; at = text.find(escape))
+      text.replace(at, std::string(escape).size(), sign);
+  }
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
+TEST_F(TuneVerb, AReportsCommandsRun) {
+  const auto check = [&](const std::string& database, const std::vector<std::string>& more) {
+    std::vector<std::string> words{"--db", database, "--trials", "3"};
+    words.insert(words.end(), more.begin(), more.end());
+    ASSERT_EQ(tune(words).exit_code, 0) << database;
+    ASSERT_EQ(weft({"report", "--db", database, "-o", "r.html", "--no-kernel"}).exit_code, 0);
+    const std::vector<std::string> commands = commands_of(read_bytes(path("r.html")));
+    ASSERT_EQ(commands.size(), 2U) << database;
+    for (const std::string& command : commands) {
+      ASSERT_TRUE(command.starts_with("weft ")) << command;
+      ProcessOptions here;
+      here.folder = path("");
+      const ProcessResult result = run_process({"/bin/sh", "-c", WEFT_COMMAND + command.substr(4)}, here);
+      EXPECT_EQ(result.exit_code, 0) << command << "\n" << result.error;
+    }
+    // The search is the same one: nothing is measured again.
+    EXPECT_EQ(RecordFile(path(database), RecordFile::Mode::read).records().size(),
+              database.starts_with("cpu") ? 1U : 3U);
+  };
+  check("cpu.jsonl", {"--target", "cpu", "--measure", "cpu", "--format", "ell"});
+  check("a model's.jsonl", {"--target", "sm_80", "--measure", "model"});
+  check("sim.jsonl", {"--target", "sm_90", "--measure", "sim"});
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,229 @@
+// Command lines that nobody can follow: each ends with the code of its kind and a sentence that names what is
+// wrong, without a signal and without a word of another library.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <weft/formats/io/npy.h>
+#include <weft/formats/synthetic.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "call_weft.h"
+
+namespace weft {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// The words of a command line, separated by single blanks; "''" is an empty word.
+std::vector<std::string> words_of(const std::string& line) {
+  std::vector<std::string> words;
+  std::string word;
+  for (const char c : line + " ") {
+    if (c != ' ') {
+      word += c;
+    } else if (!word.empty()) {
+      words.push_back(word == "''" ? "" : word);
+      word.clear();
+    }
+  }
+  return words;
+}
+
+struct WrongWords {
+  const char* line;
+  const char* says;
+};
+
+class WrongWordsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    char pattern[] = "/tmp/weft_words_XXXXXX";
+    folder() = mkdtemp(pattern);
+    write_npy((folder() / "w.npy").string(),
+              to_dense(synthetic_layer({.rows = 32, .columns = 48, .sparsity = 0.8})));
+    std::filesystem::current_path(folder());
+  }
+  static void TearDownTestSuite() {
+    std::filesystem::current_path("/");
+    std::filesystem::remove_all(folder());
+  }
+  static std::filesystem::path& folder() {
+    static std::filesystem::path path;
+    return path;
+  }
+
+  /// Exit code 2, and the phrase among what is said.
+  static void expect_usage(const WrongWords& wrong) {
+    const Answer answer = call_weft(words_of(wrong.line));
+    EXPECT_EQ(answer.code, 2) << wrong.line << "\n" << answer.errors;
+    EXPECT_THAT(answer.errors, AllOf(HasSubstr(wrong.says), Not(HasSubstr("internal error")),
+                                     Not(HasSubstr("std::")), Not(HasSubstr("json.exception"))))
+        << wrong.line;
+    EXPECT_EQ(answer.out, "") << wrong.line;
+  }
+};
+
+TEST_F(WrongWordsTest, FlagsThatTheOperationHasNoUseForAreRefused) {
+  const WrongWords all[] = {
+      {"verify --weights w.npy --op conv2d --filter 1x1 --image 4x4 --n 8", "--op spmm or linear, or no --n"},
+      {"run --weights w.npy --op spmv --n 8", "--op spmm or linear, or no --n"},
+      {"verify --weights w.npy --n 8 --image 4x4", "--op conv2d, or no --image"},
+      {"verify --weights w.npy --n 8 --filter 3x3", "--op conv2d, or no --filter"},
+      {"verify --weights w.npy --n 8 --batch 2", "--op conv2d, or no --batch"},
+      {"verify --weights w.npy --n 8 --pad 1", "--op conv2d, or no --pad"},
+      {"verify --weights w.npy --n 8 --stride 1", "--op conv2d, or no --stride"},
+      {"compile --weights w.npy --n 8 --dilation 1", "--op conv2d, or no --dilation"},
+      {"compile --weights w.npy --op linear --n 8 --layout nchw", "--op conv2d, or no --layout"},
+      {"verify --weights w.npy --n 8 --c random:1", "--beta 1, or no --c"},
+      {"verify --weights made:M=32,K=48,sparsity=0.8 --n 8 --tensor w", "made weights have no tensors"},
+      {"verify --weights w.npy --n 8 --device sim:sm_80 --threads 2", "threads are of a CPU"},
+      {"verify --weights w.npy --n 8 --emitter cuda", "CUDA source is for GPUs"},
+      {"compile --weights w.npy --n 8 --target cpu --emitter cuda", "CUDA source is for GPUs"},
+  };
+  for (const WrongWords& wrong : all) expect_usage(wrong);
+}
+
+TEST_F(WrongWordsTest, NumbersThatNothingCanHaveAreRefused) {
+  const WrongWords all[] = {
+      {"verify --weights w.npy --n 0", "--n 256, at least 1"},
+      {"verify --weights w.npy --n -5", "--n 256, at least 1"},
+      {"verify --weights w.npy --n 1:0", "--n"},
+      {"verify --weights w.npy --n nan", "--n"},
+      {"verify --weights w.npy --n ''", "--n"},
+      {"verify --weights w.npy --n 99999999999", "do not fit into memory"},
+      {"verify --weights w.npy --n 9223372036854775807", "2^48"},
+      {"verify --weights w.npy --n 99999999999999999999", "2^48"},
+      {"verify --weights w.npy --n 8 --threads -4", "1 to 1024, or 0 for one a core"},
+      {"verify --weights w.npy --n 8 --threads 99999", "1 to 1024, or 0 for one a core"},
+      {"verify --weights w.npy --n 8 --alpha nan", "a finite number"},
+      {"verify --weights w.npy --n 8 --beta inf", "a finite number"},
+      {"verify --weights w.npy --n 8 --seed -1", "--seed"},
+      {"verify --weights w.npy --n 8 --b random:-1", "a seed cannot be read"},
+      {"verify --weights w.npy --n 8 --bias random:", "a seed cannot be read"},
+      {"verify --weights w.npy --n 8 --device sim:sm_999", "sm_999"},
+      {"verify --weights w.npy --n 8 --device cuda:-1", "cuda:<number>"},
+      {"verify --weights w.npy --n 8 --device ''", "reading the name of a device"},
+      {"verify --weights w.npy --n 8 --target sm_999", "sm_999"},
+      {"compile --weights w.npy --n 8 --target ''", "target"},
+      {"compile --weights w.npy --n 8 --target sm_80,sm_81 -o out", "sm_81"},
+      {"verify --weights w.npy --n 8 --dtype f8", "f32, f16, bf16 or f64"},
+      {"verify --weights w.npy --n 8 --format csr:order=sideways", "order"},
+      {"verify --weights w.npy --n 8 --format bcsr:b=0", "b"},
+      {"verify --weights w.npy --n 8 --format bcsr:b=-4", "b"},
+      {"verify --weights w.npy --n 8 --format bcsr:b=99999999999999999999", "b"},
+      {"verify --weights w.npy --n 8 --format ''", "format"},
+      {"verify --weights w.npy --op ''", "spmm, spmv, linear or conv2d"},
+      {"verify --weights w.npy --op conv2d --filter 1x1 --image 0x0", "image height"},
+      {"verify --weights w.npy --op conv2d --filter 0x0 --image 4x4", "--filter"},
+      {"verify --weights w.npy --op conv2d --filter 1x1 --image -4x4", "--image"},
+      {"verify --weights w.npy --op conv2d --filter 1x1 --image x", "--image"},
+      {"verify --weights w.npy --op conv2d --filter 1x1 --image 4x4x4", "--image"},
+      {"verify --weights w.npy --op conv2d --filter 1x1 --image 99999999x99999999", "2^48"},
+      {"verify --weights w.npy --op conv2d --filter 1x1 --image 99999999999999999", "--image"},
+      {"verify --weights w.npy --op conv2d --filter 5x5 --image 9x9", "the filter does not divide"},
+      {"verify --weights w.npy --op conv2d --filter 4x4 --image 3x3", "the filter does not fit the image"},
+      {"verify --weights w.npy --op conv2d --filter 1x1 --image 4x4 --stride 0", "stride"},
+      {"verify --weights w.npy --op conv2d --filter 1x1 --image 4x4 --dilation 0", "dilation"},
+      {"verify --weights w.npy --op conv2d --filter 1x1 --image 4x4 --pad -1", "--pad"},
+      {"verify --weights w.npy --op conv2d --filter 1x1 --image 4x4 --batch -1", "batch"},
+      {"verify --weights w.npy --op conv2d --filter 1x1 --image 4x4 --batch 0", "batch"},
+      {"verify --weights w.npy --op conv2d --filter 1x1 --image 4x4 --layout hwcn", "nchw, nhwc or chwn"},
+      {"verify --weights made:M=-1,K=8,sparsity=0.5 --n 8", "made weights cannot be read"},
+      {"verify --weights made:M=1e99,K=8,sparsity=0.5 --n 8", "made weights cannot be read"},
+      {"verify --weights made:M=1.5,K=8,sparsity=0.5 --n 8", "made weights cannot be read"},
+      {"verify --weights made:M=nan,K=8,sparsity=0.5 --n 8", "made weights cannot be read"},
+      {"verify --weights made:M=8,K=8,sparsity=nan --n 8", "made weights cannot be read"},
+      {"verify --weights made:M=8,K=8,sparsity=1 --n 8", "made weights cannot be read"},
+      {"verify --weights made:M=8,K=8,sparsity=-0.5 --n 8", "made weights cannot be read"},
+      {"verify --weights made:M=8,K=8,sparsity=0.5,V=0 --n 8", "made weights cannot be read"},
+      {"verify --weights made:M=8,K=8,sparsity=0.5,M=9 --n 8", "made weights cannot be read"},
+      {"verify --weights made:M=999999999,K=999999999,sparsity=0.5 --n 8", "at most 2^32 places"},
+      {"verify --weights made: --n 8", "made weights cannot be read"},
+      {"verify --weights '' --n 8", "cannot read"},
+      {"verify --weights w.npy --n 8 --activation tanh", "none, relu or gelu"},
+      {"prune w.npy --format csr --sparsity nan -o p.npy", "sparsity"},
+      {"prune w.npy --format csr --sparsity 1 -o p.npy", "sparsity"},
+      {"prune w.npy --format csr --sparsity -0.1 -o p.npy", "sparsity"},
+      {"prune w.npy --format csr -o p.npy", "--sparsity 0.75"},
+      {"prune w.npy --format bcsr:b=0 --sparsity 0.5", "b"},
+      {"prune w.npy --format csr --sparsity 0.5 --attempts -1", "--attempts"},
+      {"prune w.npy --format csr --sparsity 0.5 --seed -1", "--seed"},
+      {"prune w.npy --format csr --sparsity 0.5 -o p.txt", ".safetensors or .npy"},
+      {"check --weights w.npy --n 8 --target sm_80 --set tile_n", "--set tile_n=128"},
+      {"check --weights w.npy --n 8 --target ''", "target"},
+      {"check --weights w.npy --n 8 --target sm_80 --set tile_n=99999999999999999999", "tile_n"},
+      {"check --weights w.npy --n 8 --target cpu --set nosuch=1", "nosuch"},
+      {"demo w.npy --n 0", "--n 256, at least 1"},
+      {"demo w.npy --n -1", "--n 256, at least 1"},
+      {"inspect w.npy --tensor nosuch", "nosuch"},
+  };
+  for (const WrongWords& wrong : all) expect_usage(wrong);
+}
+
+TEST_F(WrongWordsTest, ANamedRecipeIsFollowedOrRefused) {
+  const WrongWords all[] = {
+      {"verify --weights w.npy --n 8 --device sim:sm_80 --recipe shfl_bw", "--format shfl_bw:V=64"},
+      {"run --weights w.npy --n 8 --device sim:sm_80 --recipe v_n_m", "--format column_quads"},
+      {"compile --weights w.npy --n 8 --recipe hb_ell -o out", "--format hb_ell"},
+      {"verify --weights w.npy --n 8 --device sim:sm_80 --recipe sparsert --format ell", "--format csr"},
+      {"verify --weights w.npy --n 8 --device sim:sm_80 --recipe shfl_bw --format shfl_bw:V=16",
+       "--dtype f16 or bf16"},
+      {"verify --weights w.npy --n 8 --recipe sparsert", "a GPU: --device sim:sm_90a"},
+      {"compile --weights w.npy --n 8 --target cpu --recipe sparsert -o out", "a GPU: --device sim:sm_90a"},
+      {"verify --weights w.npy --n 8 --recipe ''", "there is no such recipe"},
+      {"verify --weights w.npy --n 8 --recipe sparsert:rows=-1", "a whole number from 1"},
+      {"verify --weights w.npy --n 8 --recipe sparsert:rows=1e9", "a whole number from 1"},
+  };
+  for (const WrongWords& wrong : all) expect_usage(wrong);
+}
+
+TEST_F(WrongWordsTest, TheFormatThatARefusalNamesFits) {
+  const std::string made = " --weights made:M=64,K=64,sparsity=0.75,V=16 --n 16 --device sim:sm_80";
+  for (const char* fitting :
+       {" --recipe sparsert --format csr", " --recipe shfl_bw --dtype f16 --format shfl_bw:V=16",
+        " --recipe hb_ell --dtype f16 --format hb_ell",
+        " --recipe v_n_m --dtype f16 --format column_quads"}) {
+    const Answer answer = call_weft(words_of("verify" + made + fitting));
+    EXPECT_EQ(answer.code, 0) << fitting << "\n" << answer.errors;
+  }
+}
+
+TEST_F(WrongWordsTest, AFileThatCannotBeOpenedIsOneKindOfError) {
+  const WrongWords all[] = {
+      {"verify --weights nosuch.npy --n 8", "cannot read nosuch.npy"},
+      {"verify --weights w.npy --n 8 --schedule nosuch.json", "cannot read nosuch.json"},
+      {"verify --weights w.npy --n 8 --schedule .", "a folder"},
+      {"verify --weights w.npy --n 8 --b nosuch.npy", "cannot read nosuch.npy"},
+      {"verify --weights . --n 8", "a folder"},
+      {"inspect nosuch.npy", "cannot read nosuch.npy"},
+      {"prune nosuch.npy --format csr --sparsity 0.5", "cannot read nosuch.npy"},
+      {"prune w.npy --format csr --sparsity 0.5 --scores nosuch.npy", "cannot read nosuch.npy"},
+      {"demo nosuch.npy", "cannot read nosuch.npy"},
+      {"check --weights nosuch.npy --n 8 --target sm_80", "cannot read nosuch.npy"},
+  };
+  for (const WrongWords& wrong : all) expect_usage(wrong);
+  EXPECT_THAT(call_weft({"--help"}).out, HasSubstr("a file that cannot be opened"));
+}
+
+TEST_F(WrongWordsTest, AFullDiskAndAFolderThatCannotBeMadeSayWhy) {
+  std::ofstream("in_the_way") << "a file";
+  const Answer no_folder =
+      call_weft(words_of("compile --weights w.npy --n 8 --target cpu -o in_the_way/out"));
+  EXPECT_EQ(no_folder.code, 1);
+  EXPECT_THAT(no_folder.errors, AllOf(HasSubstr("in_the_way"), HasSubstr("Not a directory")));
+  std::filesystem::create_directories("full/cpu");
+  std::filesystem::create_symlink("/dev/full", "full/cpu/program.txt");
+  const Answer full = call_weft(words_of("compile --weights w.npy --n 8 --target cpu -o full"));
+  EXPECT_EQ(full.code, 1);
+  EXPECT_THAT(full.errors, AllOf(HasSubstr("full/cpu/program.txt"), HasSubstr("No space left on device")));
+  const Answer output = call_weft(words_of("run --weights w.npy --n 8 --out /dev/full"));
+  EXPECT_EQ(output.code, 1);
+  EXPECT_THAT(output.errors, HasSubstr("No space left on device"));
+}
+
+}  // namespace
+}  // namespace weft
