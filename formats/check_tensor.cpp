@@ -264,7 +264,9 @@ class Checker {
       last = first + width;
       numbered = width == level.extent;
     }
-    for (std::int64_t position = first; position < last; ++position) {
+    const bool innermost = depth + 1 == tensor_.levels().size();
+    const std::int64_t rest = innermost && !bucketed ? behind_run(depth, place, first, last) : first;
+    for (std::int64_t position = rest; position < last; ++position) {
       Place next = place;
       position_[depth] = position;
       child_[depth] = position - first;
@@ -285,6 +287,42 @@ class Checker {
       }
       descend(depth + 1, next);
     }
+  }
+
+  /// Most of the work of most tensors in one short loop: positions of the innermost level from `first` whose
+  /// places ascend inside the matrix. What it cannot say of the first position behind them, the walk does.
+  std::int64_t behind_run(std::size_t depth, const Place& place, std::int64_t first, std::int64_t last) {
+    const Level& level = tensor_.levels()[depth];
+    const bool is_row = level.dimension == Dimension::row;
+    const bool ordered = !has_row_order_ || !is_row;
+    if (place.padding || level.dimension == Dimension::none || level.stride < 1 || !ordered) return first;
+    const std::int64_t room =
+        (is_row ? tensor_.rows() - place.row : tensor_.columns() - place.column) + level.stride - 1;
+    const std::int64_t extent = room / level.stride;
+    const bool dense = level.kind == LevelKind::dense;
+    const std::span<const std::int32_t> index = index_[depth].numbers();
+    if (!dense && index.empty()) return first;
+    const auto coordinate = [&](std::int64_t position) {
+      return dense ? position - first : std::int64_t{index[static_cast<std::size_t>(position)]};
+    };
+    const auto visit_at = [&](std::int64_t position) {
+      Place here = place;
+      (is_row ? here.row : here.column) += coordinate(position) * level.stride;
+      visit(depth + 1, here);
+    };
+    std::int64_t behind = first;
+    if (dense) {
+      behind = first + std::min(last - first, extent);
+    } else {
+      for (std::int64_t before = -1; behind < last; ++behind) {
+        const std::int64_t here = coordinate(behind);
+        if (here <= before || here >= extent) break;
+        before = here;
+      }
+    }
+    if (behind > first) visit_at(first);
+    if (behind > first + 1) visit_at(behind - 1);
+    return behind;
   }
 
   /// Tensor cores read codes of all rows, also of those that fill up a group.
@@ -385,8 +423,24 @@ class Checker {
     last_column_key_ = column_key;
   }
 
+  /// By a bit for each place of the matrix, where these do not take more memory than a list of what is
+  /// stored.
+  bool may_come_twice() const {
+    const std::int64_t matrix = tensor_.rows() * tensor_.columns();
+    if (matrix / 64 > values_->size()) return true;
+    std::vector<bool> stored(static_cast<std::size_t>(matrix));
+    bool twice = false;
+    tensor_.walk([&](std::int64_t row, std::int64_t column, std::int64_t) {
+      const auto bit = static_cast<std::size_t>(row * tensor_.columns() + column);
+      twice = twice || stored[bit];
+      stored[bit] = true;
+    });
+    return twice;
+  }
+
   /// For places that come neither row by row nor column by column: only then can one come twice.
   void check_twice() const {
+    if (!may_come_twice()) return;
     std::vector<std::pair<std::int64_t, std::int64_t>> places;
     tensor_.walk([&](std::int64_t row, std::int64_t column, std::int64_t position) {
       places.emplace_back(row * tensor_.columns() + column, position);

@@ -36,10 +36,9 @@ class IndexNumbers {
 
   bool empty() const { return numbers().empty(); }
   std::int32_t operator[](std::size_t at) const { return numbers()[at]; }
-
- private:
   std::span<const std::int32_t> numbers() const { return wide_.empty() ? stored_ : std::span(wide_); }
 
+ private:
   std::span<const std::int32_t> stored_;
   std::vector<std::int32_t> wide_;
 };
