@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/search/model/bound.h>
 #include <weft/search/model/classes.h>
 #include <weft/search/model/study.h>
@@ -53,12 +52,6 @@ class Studying {
     study_.problems = table_.problems.size();
     study_.matrices = matrices.empty() ? 0 : 1 + *std::ranges::max_element(matrices);
     study_.configurations = table_.configurations.size();
-    if (study_.matrices < 2)
-      throw UserError(
-          {"a predictor needs several matrices", "the times to learn from",
-           study_.matrices == 1 ? "one matrix" : "none",
-           "two or more, so that each can be judged by what the others teach: weft tune on another "
-           "weight, into the same database"});
     for (const bool normalised : {true, false}) add_tree(normalised);
     for (const bool normalised : {true, false}) add_forest(normalised);
     add_others();

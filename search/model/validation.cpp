@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/model/bound.h>
 #include <weft/search/model/classes.h>
@@ -34,6 +35,20 @@ std::vector<std::size_t> parts_of(const TimingTable& table, const ValidationOpti
   return parts;
 }
 
+/// What judges a part are the others.
+void check_parts(const TimingTable& table, const ValidationOptions& options) {
+  const std::vector<std::size_t> matrices = table.matrices();
+  const std::size_t count = matrices.empty() ? 0 : 1 + *std::ranges::max_element(matrices);
+  if (count < 2)
+    throw UserError({"a predictor needs several matrices", "the times to learn from",
+                     count == 1 ? "one matrix" : "none",
+                     "two or more, so that each can be judged by what the others teach: weft tune on another "
+                     "weight, into the same database"});
+  if (options.folds == 1)
+    throw UserError({"one part cannot be judged by others", "the parts that matrices are dealt into", "1",
+                     fmt::format("2 to {}, or 0: each matrix by all others", count)});
+}
+
 /// The classes that occur in some problems, with the set to learn from.
 struct Lesson {
   std::vector<int> classes;
@@ -59,10 +74,10 @@ int first_measured(const TimingTable::Problem& problem, const std::vector<int>& 
 /// `learn` makes a model of a lesson, which has ranking(features).
 template <class Learn>
 Score cross_validate(const TimingTable& table, const ValidationOptions& options, Learn&& learn) {
+  check_parts(table, options);
   const std::vector<int> labels = options.labelling(table);
   std::size_t count = 0;
   const std::vector<std::size_t> parts = parts_of(table, options, count);
-  internal_check(count > 1, "one matrix cannot be judged by others");
   std::vector<int> predicted(table.problems.size(), -1);
   for (std::size_t part = 0; part < count; ++part) {
     std::vector<std::size_t> others;

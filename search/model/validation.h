@@ -38,8 +38,8 @@ Score score_of(const TimingTable& table, const std::vector<int>& predicted, cons
 
 struct ValidationOptions {
   Labelling labelling;
-  /// Into how many parts the matrices are dealt, each judged by what the others taught; 0, or more than there
-  /// are matrices: every matrix by all others.
+  /// Into how many parts the matrices are dealt, each judged by what the others taught, so that one is none;
+  /// 0, or more than there are matrices: every matrix by all others.
   std::size_t folds = 0;
   std::uint64_t seed = 1;  ///< of dealing them, where there are fewer parts than matrices
 };

@@ -162,7 +162,8 @@ void add_train(CLI::App& app, Action& action) {
       ->check(CLI::Range(0.5, 1.0))
       ->capture_default_str();
   verb->add_flag("--raw", options->raw, "keep every fastest configuration as a class");
-  verb->add_option("--cv", options->folds, "parts that matrices are dealt into for judging; 0: each alone")
+  verb->add_option("--cv", options->folds,
+                   "parts that matrices are dealt into for judging, 2 or more; 0: each alone")
       ->capture_default_str();
   verb->add_option("--forest", options->trees, "trees of the random forest")
       ->check(CLI::Range(1, 10000))

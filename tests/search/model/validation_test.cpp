@@ -67,6 +67,22 @@ TEST(Validation, folds_and_forests) {
   EXPECT_GT(score_bound(table, {}).mean, 0);
 }
 
+TEST(Validation, what_nothing_else_can_judge_is_refused) {
+  const auto refusal = [](std::size_t matrices, std::size_t folds) -> std::string {
+    ValidationOptions options;
+    options.folds = folds;
+    try {
+      validate_tree(made_times(matrices, 0, 3), {}, options);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_NE(refusal(1, 0).find("two or more"), std::string::npos) << refusal(1, 0);
+  EXPECT_NE(refusal(6, 1).find("2 to 6, or 0"), std::string::npos) << refusal(6, 1);
+  EXPECT_EQ(refusal(6, 2), "none");
+}
+
 TEST(Validation, a_prediction_that_was_not_measured_gives_way_to_the_next) {
   TimingTable table = made_times(20, 0, 3);
   // Nobody measured what the last problem's leaf would choose.
