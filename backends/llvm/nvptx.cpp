@@ -36,6 +36,17 @@ bool reads_addresses(const ir::Stmt& body) {
   return found;
 }
 
+/// Elements of a vector value that LLVM 19 has instructions for. Eight singles that are read as doubles from
+/// memory that nobody writes end its process.
+int most_lanes_of(const ir::Stmt& body) {
+  bool widens = false;
+  ir::visit(body, {}, [&](const ir::Expr& e) {
+    const auto* cast = e.as<ir::Cast>();
+    widens = widens || (cast != nullptr && cast->dtype == DType::f64 && cast->operand.dtype() == DType::f32);
+  });
+  return widens ? 4 : 8;
+}
+
 void initialize() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -177,7 +188,10 @@ Effort effort_for(const ThreadProgram& program) {
 class Generation {
  public:
   Generation(const ThreadProgram& program, const ir::Stmt& body, const Target& target, const Effort& effort)
-      : effort_(effort), sm_(target.sm), module_(program.program.name, context_) {
+      : effort_(effort),
+        sm_(target.sm),
+        most_lanes_(most_lanes_of(body)),
+        module_(program.program.name, context_) {
     check_target(program.program.name, body, target);
     initialize();
     // Never None: moves would appear between instructions that ptxas wants to see side by side.
@@ -194,7 +208,7 @@ class Generation {
     capabilities.gpu = true;
     capabilities.sm = sm_;
     capabilities.bfloat_conversions = sm_ >= 80;
-    capabilities.most_lanes = 8;
+    capabilities.most_lanes = most_lanes_;
     capabilities.constants_apart = effort_.straight_line;
     capabilities.follow_registers = effort_.straight_line;
     return capabilities;
@@ -221,6 +235,7 @@ class Generation {
  private:
   Effort effort_;
   int sm_;
+  int most_lanes_;
   llvm::LLVMContext context_;
   llvm::Module module_;
   std::unique_ptr<llvm::TargetMachine> machine_;

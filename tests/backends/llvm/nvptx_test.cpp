@@ -220,6 +220,19 @@ TEST(Nvptx, ConversionsAndMathOfEveryType) {
   }
 }
 
+TEST(Nvptx, ConversionsOfWholeVectors) {
+  for (const DType from : {DType::f16, DType::bf16, DType::f32, DType::u8, DType::i32}) {
+    for (const DType to : {DType::f32, DType::f64}) {
+      for (const std::int64_t width : {4, 9, 17}) {
+        const auto a = input("a", from, {width});
+        const auto b = output("b", to, {width});
+        const auto body = vectorized("i", width, ir::store(b, {v("i")}, ir::cast(to, ir::load(a, {v("i")}))));
+        check_everywhere(per_thread("widen", {a, b}, ir::if_then(v("t") < 1, body)));
+      }
+    }
+  }
+}
+
 TEST(Nvptx, MathIsRoundedToNearest) {
   const auto a = input("a", DType::f32, {64});
   const auto b = output("b", DType::f32, {64});
