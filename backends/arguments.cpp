@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <weft/backends/arguments.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/sparse_tensor.h>
@@ -96,25 +97,6 @@ void check_shape(const Operand& operand, const Array& array, Sizes& sizes) {
   }
 }
 
-/// Sizes that weights have. A filter [F, C, R, S] may also be packed as the matrix F x CRS, and be multiplied
-/// as one.
-void check_weights(const Operand& operand, const SparseTensor& weights, Sizes& sizes) {
-  const bool is_alike = operand.shape.size() == weights.shape().size();
-  const std::vector<std::int64_t> as_matrix{weights.rows(), weights.columns()};
-  const std::vector<std::int64_t>& shape = is_alike ? weights.shape() : as_matrix;
-  for (std::size_t i = 0; i < operand.shape.size(); ++i) {
-    const Extent& extent = operand.shape[i];
-    const bool is_told = is_alike || operand.shape.size() == as_matrix.size();
-    if (extent.is_static() && (!is_told || shape[i] == extent.value)) continue;
-    if (!is_told || extent.is_static())
-      throw UserError({"the weights of " + operand.name + " have another shape",
-                       {},
-                       text_of_shape(weights.shape()),
-                       shape_text(operand)});
-    learn(sizes, extent, shape[i], "the sparse operand " + operand.name);
-  }
-}
-
 /// Throws UserError for the first name of `given` that is none of `known`, which are called `kind`.
 template <class Value>
 void refuse_unknown(const std::map<std::string, Value>& given, const std::vector<std::string_view>& known,
@@ -145,6 +127,22 @@ void refuse_unknown(const Algorithm& algorithm, const Arguments& arguments) {
                  algorithm);
 }
 
+/// Results are stored while others are still made: what is read has to be elsewhere. The old output, which
+/// has the name of the output, is read where it is replaced.
+void refuse_shared_output(const Algorithm& algorithm, const Arguments& arguments) {
+  const std::string& output = algorithm.operands[algorithm.output.operand].name;
+  const auto written = arguments.tensors.find(output);
+  if (written == arguments.tensors.end() || written->second == nullptr) return;
+  for (const auto& [name, array] : arguments.tensors) {
+    if (name == output || array != written->second) continue;
+    throw UserError({fmt::format("the output {} is the array of the operand {}", output, name),
+                     algorithm.text(), fmt::format("one array given as {} and as {}", name, output),
+                     fmt::format("an array of its own for {0}: Array of_{0}(DType::{1}, {{…}}), {{\"{0}\", "
+                                 "&of_{0}}}",
+                                 output, name_of(array->dtype()))});
+  }
+}
+
 const Array& array_of(const Operand& operand, const Algorithm& algorithm, const Arguments& arguments) {
   const auto found = arguments.tensors.find(operand.name);
   const bool is_named = found != arguments.tensors.end();
@@ -163,13 +161,19 @@ const Array& array_of(const Operand& operand, const Algorithm& algorithm, const 
 Sizes checked(const Algorithm& algorithm, const SparseTensor* weights, const Arguments& arguments) {
   require_sizes_from_launch(algorithm);
   refuse_unknown(algorithm, arguments);
+  refuse_shared_output(algorithm, arguments);
   Sizes sizes;
   for (const Operand& operand : algorithm.operands) {
     if (operand.storage == Storage::dense && operand.strides.empty())
       check_shape(operand, array_of(operand, algorithm, arguments), sizes);
   }
-  if (const Operand* sparse = algorithm.sparse_operand(); sparse != nullptr && weights != nullptr)
-    check_weights(*sparse, *weights, sizes);
+  if (const Operand* sparse = algorithm.sparse_operand(); sparse != nullptr && weights != nullptr) {
+    const std::vector<std::int64_t> of_weights = sizes_of_operand(algorithm, *weights);
+    for (std::size_t i = 0; i < of_weights.size(); ++i) {
+      if (!sparse->shape[i].is_static())
+        learn(sizes, sparse->shape[i], of_weights[i], "the sparse operand " + sparse->name);
+    }
+  }
   for (const Operand& operand : algorithm.operands) {
     if (operand.strides.empty()) continue;
     const Array& array = array_of(operand, algorithm, arguments);

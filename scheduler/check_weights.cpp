@@ -69,13 +69,18 @@ class Check {
   Check(const Algorithm& algorithm, const Operand& sparse, const SparseTensor& weights)
       : algorithm_(algorithm), sparse_(sparse), weights_(weights) {}
 
+  Shape sizes() const {
+    const std::optional<Shape> found = sizes_with(sparse_, weights_);
+    if (!found) refuse_shape();
+    return *found;
+  }
+
   void run() const {
     weights_.check();
-    const std::optional<Shape> sizes = sizes_with(sparse_, weights_);
-    if (!sizes) refuse_shape();
+    const Shape of_operand = sizes();
     const std::size_t first = row_dimensions(algorithm_);
-    const std::int64_t rows = product(std::span(*sizes).first(first));
-    const std::int64_t columns = product(std::span(*sizes).subspan(first));
+    const std::int64_t rows = product(std::span(of_operand).first(first));
+    const std::int64_t columns = product(std::span(of_operand).subspan(first));
     if (rows != weights_.rows() || columns != weights_.columns()) refuse_rows(first, rows, columns);
     if (algorithm_.takes_any_weights() && weights_.row_levels() == 0)
       refuse("weights of any size do not fit the format", weights_.format().text(),
@@ -137,6 +142,10 @@ void check_weights(const Algorithm& algorithm, const SparseTensor* weights) {
                      "schedule(algorithm, weights, target)"});
   }
   Check(algorithm, *sparse, *weights).run();
+}
+
+std::vector<std::int64_t> sizes_of_operand(const Algorithm& algorithm, const SparseTensor& weights) {
+  return Check(algorithm, *algorithm.sparse_operand(), weights).sizes();
 }
 
 }  // namespace weft

@@ -4,6 +4,9 @@
 #include <weft/dsl/algorithm.h>
 #include <weft/formats/sparse_tensor.h>
 
+#include <cstdint>
+#include <vector>
+
 namespace weft {
 
 /// UserError when `weights` (null: there are none) do not have the shape or the element type of the sparse
@@ -12,5 +15,9 @@ namespace weft {
 /// does not store row by row, and for what SparseTensor::check finds. Weights of another number of dimensions
 /// are fine where these are a matrix or the operand is.
 void check_weights(const Algorithm& algorithm, const SparseTensor* weights);
+
+/// The sizes that the dimensions of the sparse operand have with these weights. UserError where the weights
+/// do not have its shape.
+std::vector<std::int64_t> sizes_of_operand(const Algorithm& algorithm, const SparseTensor& weights);
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <weft/scheduler/compilable.h>
+#include <weft/scheduler/other_steps.h>
 #include <weft/scheduler/resource_constraints.h>
 #include <weft/scheduler/resources.h>
 #include <weft/scheduler/simulated_target.h>
@@ -19,24 +20,15 @@ constexpr std::int64_t dense_numbers = 16;
 constexpr std::int64_t largest_number = 1 << 20;
 constexpr std::int64_t largest_divisor = 64;
 
-std::vector<Constraint> constraints_of(const ir::Program& program, const Target& target) {
-  return resource_constraints(program, target, std::max<std::int64_t>(1, program.resident_blocks));
-}
-
 /// Whether the limits hold: all, or those of the names.
 bool is_feasible(const ir::Program& program, const Target& target,
                  const std::set<std::string>* names = nullptr) {
-  std::vector<Constraint> constraints = constraints_of(program, target);
+  std::vector<Constraint> constraints = compile_constraints(program, target);
   if (names != nullptr)
     std::erase_if(constraints,
                   [&](const Constraint& constraint) { return !names->contains(constraint.name); });
   if (program.knobs.empty()) return first_violation(constraints, {}) == nullptr;
   return complete(constraints, program.knobs, {}).answer == Answer::feasible;
-}
-
-std::string with_place(const Step& step) {
-  const std::string place = step.place.text();
-  return place.empty() ? step.cpp() : fmt::format("{} ({})", step.cpp(), place);
 }
 
 /// The step with the first value of each of its open numbers.
@@ -205,7 +197,8 @@ std::string other_ways(const Schedule& schedule, const Target& target) {
   if (kept > 0) ways.push_back(fmt::format("the first {} steps alone", kept));
   std::vector<std::string> names;
   for (const Target& other : targets()) {
-    if (other.is_gpu() && !is_simulated_only(other) && is_feasible(schedule.program(), other))
+    if (target.is_gpu() && other.is_gpu() && !is_simulated_only(other) &&
+        is_feasible(schedule.program(), other))
       names.push_back(other.name);
   }
   if (!names.empty()) ways.push_back(fmt::format("a target with more room: {}", fmt::join(names, ", ")));
@@ -216,7 +209,7 @@ std::string other_ways(const Schedule& schedule, const Target& target) {
 
 void require_room(const Schedule& schedule, const Target& target) {
   const ir::Program& program = schedule.program();
-  const Feasibility feasibility = complete(constraints_of(program, target), program.knobs, {});
+  const Feasibility feasibility = complete(compile_constraints(program, target), program.knobs, {});
   if (feasibility.answer == Answer::feasible) return;
   Remedies remedies(schedule, target, feasibility.clashes);
   std::string where = program.name;
@@ -236,7 +229,7 @@ void require_room(const Schedule& schedule, const Target& target) {
 void require_compilable(const Schedule& schedule, const Target& target, std::source_location place) {
   user_call(place, [&] {
     require_no_knobs(schedule);
-    if (target.is_gpu()) require_room(schedule, target);
+    require_room(schedule, target);
   });
 }
 

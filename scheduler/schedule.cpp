@@ -4,6 +4,7 @@
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/verify.h>
+#include <weft/scheduler/other_steps.h>
 #include <weft/scheduler/schedule.h>
 
 #include <algorithm>
@@ -74,12 +75,10 @@ std::optional<Reason> Schedule::tried(Step step) {
                      fmt::format("{} arguments", step.arguments.size()), std::string(kind.usage)});
   }
   const StepContext context{algorithm_, weights_.get(), target_, static_cast<int>(steps_.size())};
-  StepResult result = kind.apply(program(), step, context);
+  StepResult result = applied(program(), step, context);
   if (auto* reason = std::get_if<Reason>(&result)) return std::move(*reason);
-  ir::Program next = ir::simplify(std::get<ir::Program>(std::move(result)), ir::ShortLoops::keep);
-  ir::verify(next);
   steps_.push_back(std::move(step));
-  history_.push_back(std::move(next));
+  history_.push_back(std::get<ir::Program>(std::move(result)));
   return std::nullopt;
 }
 
@@ -111,9 +110,11 @@ std::string Schedule::where_of(const Step& step) const {
 }
 
 UserError Schedule::error_of(const Step& step, const Reason& reason) const {
+  const std::string other = steps_that_apply(*this, step, reason);
+  const std::string also = other.empty() ? other : "; tried, and legal: " + other;
   return UserError({fmt::format("{} does not apply (precondition {})", step.cpp(), reason.precondition),
                     where_of(step), reason.found,
-                    reason.accepted + "\n" + ir::print(program(), reason.marked)});
+                    reason.accepted + also + "\n" + ir::print(program(), reason.marked)});
 }
 
 Schedule schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,

@@ -39,7 +39,7 @@ void write(const std::string& folder, const Plan& plan, const std::vector<std::s
   json["files"] = Json::object();
   for (const std::string& flag : files) {
     const auto found = plan.source.find(flag);
-    if (found == plan.source.end() || !fs::is_regular_file(found->second)) continue;
+    if (found == plan.source.end() || !fs::is_regular_file(found->second, error)) continue;
     const std::string name = name_in_folder(flag, found->second);
     fs::copy_file(found->second, fs::path(folder) / name, fs::copy_options::overwrite_existing, error);
     if (error)

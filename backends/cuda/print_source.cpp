@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <weft/backends/cuda/library_names.h>
 #include <weft/backends/cuda/name_values.h>
 #include <weft/backends/cuda/print_source.h>
 #include <weft/backends/cuda/source_statement.h>
@@ -15,9 +16,12 @@ namespace {
 void check(const ThreadProgram& program, const Target& target) {
   const std::string& name = program.program.name;
   if (!target.is_gpu()) throw UserError({"CUDA C++ is for GPUs", name, target.name, "sm_75 to sm_90a"});
-  if (is_reserved(name)) {
-    throw UserError(
-        {"CUDA C++ has something else of the kernel's name", name, name, "another name for the algorithm"});
+  // Compilers of files include the C library, whatever NVRTC does without.
+  const std::string_view header = library_header_of(name);
+  if (is_reserved(name) || !header.empty()) {
+    throw UserError({"CUDA C++ has something else of the kernel's name", "algorithm " + name,
+                     header.empty() ? name : fmt::format("{}, a name of {}", name, header),
+                     fmt::format("another name for the algorithm, as algorithm(\"{}_layer\", …)", name)});
   }
   if (const std::int64_t statements = source_statements(program); statements > most_source_statements) {
     throw UserError({"the kernel is too long for CUDA C++", name,

@@ -46,16 +46,16 @@ std::string free_name(const std::string& name) {
 void check_name(const std::string& name) {
   if (!is_spelled_as_name(name) || name.size() > longest_name)
     refuse(
-        "the name of a package is no identifier", "export, name", quoted(name),
+        "the name of a package is no identifier", "export, name (--name)", quoted(name),
         fmt::format(
             "at most {} letters of English, digits and single underscores, beginning with a letter, such as "
             "{}",
             longest_name, free_name(name)));
   if (const std::string word = meaning_as_word(name); !word.empty())
-    refuse("the name of a package is no identifier where it is used", "export, name",
+    refuse("the name of a package is no identifier where it is used", "export, name (--name)",
            fmt::format("\"{}\", {}", name, word), "another name, such as " + free_name(name));
   if (const std::string owner = meaning_as_name(name); !owner.empty())
-    refuse(fmt::format("the name of a package is taken: \"{}\" is {}", name, owner), "export, name",
+    refuse(fmt::format("the name of a package is taken: \"{}\" is {}", name, owner), "export, name (--name)",
            quoted(name), "another name, such as " + free_name(name));
 }
 
@@ -70,7 +70,7 @@ bool is_license_expression(const std::string& text) {
 
 void check_license(const std::string& text) {
   if (!is_license_expression(text))
-    refuse("the licence of a package is no SPDX expression", "export, licence", quoted(text),
+    refuse("the licence of a package is no SPDX expression", "export, licence (--spdx)", quoted(text),
            fmt::format("at most {} letters, digits, blanks and . - + ( ) :, such as MIT or Apache-2.0 OR "
                        "LicenseRef-own; "
                        "what else is to be said has its place in the file LICENSE",

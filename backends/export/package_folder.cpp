@@ -69,7 +69,8 @@ std::string obstacle(const fs::path& folder, const PackageFile& file, const Earl
   const fs::path parent = fs::path(file.name).parent_path();
   for (const fs::path& part : parent) {
     so_far /= part;
-    if (is_there(folder / so_far) && !fs::is_directory(folder / so_far)) return so_far.string();
+    std::error_code error;
+    if (is_there(folder / so_far) && !fs::is_directory(folder / so_far, error)) return so_far.string();
   }
   if (!is_there(folder / file.name) || earlier.unchanged.count(file.name) != 0) return {};
   if (is_file(folder / file.name) && read_bytes(folder / file.name) == file.content) return {};
@@ -211,13 +212,15 @@ void put_in_place(const std::vector<PackageFile>& files, const std::string& aske
   if (asked.empty())
     throw UserError({"the package has no folder", "export", "an empty path", "-o FOLDER, such as -o ffn"});
   std::error_code error;
-  fs::path folder = fs::weakly_canonical(fs::absolute(asked), error);
+  fs::path folder = fs::absolute(asked, error);
+  if (!error) folder = fs::weakly_canonical(folder, error);
   if (error) fail("write", asked, error);
   if (!folder.has_filename()) folder = folder.parent_path();
   if (!is_there(folder)) return make_anew(folder, files);
   if (!fs::is_directory(folder, error))
-    throw UserError({"a package is a folder", "export, " + folder.string(), "a file of that name",
-                     "-o with the name of a new folder"});
+    throw UserError(
+        {"a package is a folder", "export, " + folder.string(), "a file of that name",
+         fmt::format("a folder that there is or may be made, such as {}_package", folder.string())});
   const EarlierExport earlier = earlier_export(folder);
   refuse_obstacles(folder, files, earlier);
   if (!exchange(folder, files, earlier)) move_one_by_one(folder, files, earlier);

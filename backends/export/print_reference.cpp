@@ -120,6 +120,8 @@ class ReferencePrinter {
       if (d > 0) line("flat /= {};", c_extent(weights.shape[d]));
     }
     line("const double weight = {}_load_{}(w->values, place);", package_.name, name_of(weights.dtype));
+    // The rule of backends/reference.h: a stored zero is worth no more than one that is not stored.
+    line("if (weight == 0) return; /* beside Inf or NaN too, where a kernel may make NaN of it */");
     std::size_t loops = 0;
     for (const IndexVariable& index : algorithm_.indices) {
       if (is_of_weights(index.name)) continue;

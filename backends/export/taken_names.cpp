@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/backends/cuda/library_names.h>
 #include <weft/backends/cuda/source_text.h>
 #include <weft/backends/export/taken_names.h>
 #include <weft/dsl/names.h>
@@ -70,14 +71,6 @@ bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/// "acos" of "acosf32x": functions and constants of the C library for one floating type.
-std::string_view without_width(std::string_view name) {
-  for (const std::string_view width : {"f128", "f32", "f32x", "f64", "f64x"}) {
-    if (name.ends_with(width)) return name.substr(0, name.size() - width.size());
-  }
-  return name;
-}
-
 }  // namespace
 
 bool is_spelled_as_name(std::string_view name) {
@@ -92,10 +85,8 @@ std::string meaning_as_word(std::string_view name) {
 }
 
 std::string meaning_as_name(std::string_view name) {
-  const std::string_view plain = without_width(name);
-  for (const LibraryNames& row : library_names()) {
-    if (among(name, row.names) || among(plain, row.names)) return fmt::format("a name of {}", row.header);
-  }
+  if (const std::string_view header = cuda::library_header_of(name); !header.empty())
+    return fmt::format("a name of {}", header);
   if (std::ranges::any_of(macro_prefixes, [&](std::string_view prefix) { return name.starts_with(prefix); }))
     return "like the macros of POSIX's headers";
   if (among(name, headers)) return fmt::format("the name of the header <{}.h>", name);

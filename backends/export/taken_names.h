@@ -1,18 +1,10 @@
 // Which names mean something already where a package is used. For files of this folder.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 
 namespace weft::exporting {
-
-/// Names of one header of the C library, each between spaces.
-struct LibraryNames {
-  std::string_view header;  ///< "<stdio.h>"
-  std::string_view names;   ///< " BUFSIZ EOF … "
-};
-std::span<const LibraryNames> library_names();
 
 /// Whether it is spelled as names are in C, C++, Python and CMake: letters, digits and single underscores,
 /// beginning with a letter.

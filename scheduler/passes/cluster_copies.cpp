@@ -80,8 +80,41 @@ class WayToCopies {
   }
 
   Reason other_turns(const std::string& found) const {
-    return {7, fmt::format("{} depends on {}", found, program_.cluster->loop),
-            "blocks of a cluster that go through the same iterations", program_.cluster->loop};
+    return {
+        7, fmt::format("{} depends on {}", found, program_.cluster->loop),
+        fmt::format("blocks of a cluster that go through the same iterations: {}, or leave out .multicast(…)",
+                    other_cluster()),
+        program_.cluster->loop};
+  }
+
+  /// Another loop bound to blocks, on which nothing that is copied here depends so far.
+  std::string other_cluster() const {
+    std::string other;
+    ir::visit(program_.body, [&](const Stmt& s) {
+      const auto* loop = s.as<ir::For>();
+      if (loop != nullptr && ir::is_block(loop->kind) && loop->name != program_.cluster->loop &&
+          other.empty())
+        other = loop->name;
+    });
+    return other.empty() ? std::string("a loop over the other operand bound to blocks")
+                         : fmt::format("the loop {} in place of {}", other, program_.cluster->loop);
+  }
+
+  /// The fewest blocks, or another layout, that would do.
+  std::string shareable(const ir::Copy& copy) const {
+    for (std::int64_t blocks = program_.cluster->blocks - 1; blocks >= 2; --blocks) {
+      ir::Cluster smaller = *program_.cluster;
+      smaller.blocks = blocks;
+      if (share_of(copy, smaller))
+        return fmt::format(
+            "a tile whose rows can be shared out in whole lines: {} blocks in {}, by the number "
+            "of its .split",
+            blocks, smaller.loop);
+    }
+    return fmt::format(
+        "a tile whose rows can be shared out in whole lines: a larger one, or leave out "
+        ".multicast(\"{}\", …)",
+        copy.source->name);
   }
 
   std::optional<Reason> check_copies() const {
@@ -92,10 +125,13 @@ class WayToCopies {
       const std::string& tile = copy.destination->name;
       if (std::ranges::any_of(copy.source_begin, [&](const Expr& index) { return differs(index); }))
         return Reason{6, fmt::format("the place of {} depends on {}", tile, program_.cluster->loop),
-                      "a tile that all blocks of the cluster read", tile};
+                      fmt::format("a tile that all blocks of the cluster read: {}, or leave out "
+                                  ".multicast(\"{}\", …)",
+                                  other_cluster(), copy.source->name),
+                      tile};
       if (!share_of(copy, *program_.cluster))
-        return Reason{8, fmt::format("{} for {} blocks", tile, program_.cluster->blocks),
-                      "a tile whose rows can be shared out in whole lines", tile};
+        return Reason{8, fmt::format("{} for {} blocks", tile, program_.cluster->blocks), shareable(copy),
+                      tile};
     }
     return std::nullopt;
   }
@@ -104,6 +140,15 @@ class WayToCopies {
   const ir::For& ring_;
   std::set<std::string> of_block_;  ///< variables whose values differ from block to block
 };
+
+/// The step for what the blocks of the cluster could copy to one another; or how something comes to be
+/// staged.
+std::string staged_there(const Ring& ring, const ir::For& loop) {
+  for (const ir::Copy& copy : ring.copies) {
+    if (copy.coordinates.empty()) return fmt::format(".multicast(\"{}\", …)", copy.source->name);
+  }
+  return fmt::format(".stage(…, shared, at = {}, depth = 2) of an array first", loop.name);
+}
 
 /// Precondition 5.
 std::optional<Reason> check_arrays(const ir::Program& program, const ir::For& loop) {
@@ -114,10 +159,12 @@ std::optional<Reason> check_arrays(const ir::Program& program, const ir::For& lo
         std::ranges::find_if(ring.copies, [&](const ir::Copy& each) { return each.source->name == array; });
     if (copy == ring.copies.end())
       return Reason{5, fmt::format("no copy of {} runs ahead at {}", array, loop.name),
-                    "what is staged there", loop.name};
+                    fmt::format("what is staged there: {}", staged_there(ring, loop)), loop.name};
     if (!copy->coordinates.empty())
-      return Reason{5, fmt::format("{} is copied row by row", copy->destination->name),
-                    "what is staged, and lies in memory as one piece", copy->destination->name};
+      return Reason{
+          5, fmt::format("{} is copied row by row", copy->destination->name),
+          fmt::format("what is staged, and lies in memory as one piece: {}", staged_there(ring, loop)),
+          copy->destination->name};
   }
   return std::nullopt;
 }
@@ -160,8 +207,10 @@ std::int64_t mask_of(const ir::Cluster& cluster) {
 std::optional<Reason> why_no_cluster(const ir::Program& program, const Target& target) {
   if (auto refused = check_loop(program, target)) return refused;
   if (!program.roles)
-    return Reason{
-        4, "all warps copy", "specialize_warps first: bulk copies are what a cluster can share", {}};
+    return Reason{4,
+                  "all warps copy",
+                  ".specialize_warps(producers = 4) first: its bulk copies are what a cluster can share",
+                  {}};
   const ir::For& ring = *ring_loops(program.body).front();
   if (auto refused = check_arrays(program, ring)) return refused;
   return WayToCopies(program, ring)(program.body);

@@ -6,6 +6,7 @@
 #include <weft/scheduler/passes/roles.h>
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 namespace weft::passes {
@@ -41,31 +42,56 @@ bool is_input(const ir::Program& program, const ir::BufferRef& buffer) {
   return std::ranges::find(program.buffers, buffer) != program.buffers.end();
 }
 
+/// What helps where nothing else does.
+constexpr const char* or_no_roles = "or leave out .specialize_warps(…): all warps copy then";
+
 /// The producers load the numbers that choose rows themselves, one for each row.
 std::optional<Reason> check_numbers(const ir::Program& program, const ir::Copy& copy, std::int64_t rows,
                                     std::int64_t lanes) {
   std::optional<Reason> refused;
   const Expr data = data_of(copy);
   if (!data.defined()) return refused;
-  const auto refuse = [&](const std::string& found, const char* accepted) {
-    if (!refused) refused = Reason{8, found, accepted, copy.destination->name};
+  const auto refuse = [&](const std::string& found, std::string accepted) {
+    if (!refused) refused = Reason{8, found, std::move(accepted), copy.destination->name};
   };
   if (rows > lanes)
     refuse(fmt::format("a thread copies {} rows of {}, whose numbers {} lanes load", rows,
                        copy.destination->name, lanes),
-           "wider tiles, or fewer rows");
+           fmt::format("at most {} rows in {}: split the loop that they come from by that number, {}",
+                       threads_of_group, copy.destination->name, or_no_roles));
   for (std::size_t i = 1; i < copy.coordinates.size(); ++i) {
     if (ir::uses(data, copy.coordinates[i]))
       refuse(fmt::format("{} depends on {}", ir::print(data), copy.coordinates[i]),
-             "one number for each row: one loop over the rows of the tile");
+             fmt::format("one number for each row: .stage(\"{}\", shared, …) in place of .stitch, {}",
+                         copy.source->name, or_no_roles));
   }
   ir::visit(data, [&](const Expr& e) {
     const auto* load = e.as<ir::Load>();
     if (load != nullptr && !is_input(program, load->buffer))
       refuse(fmt::format("{} is read from {}", ir::print(data), ir::name_of(load->buffer->scope)),
-             "numbers of rows in the memory that the program is given");
+             fmt::format("numbers of rows that the program is given in memory: no .stage of these, {}",
+                         or_no_roles));
   });
   return refused;
+}
+
+/// A last dimension of the copied operand whose elements can be moved two at a time.
+std::string even_columns(const ir::Copy& copy) {
+  const Expr& columns = copy.source->shape.back();
+  if (const std::int64_t* number = ir::integer_value(columns))
+    return fmt::format("{} columns in place of {}", *number + *number % 2, *number);
+  const std::string size = ir::print(columns);
+  return fmt::format("an even number of columns, Extent::any(\"{}\", 2)", size);
+}
+
+/// The nearest smaller tile of runs and rows that 128 threads share evenly.
+std::string shared_evenly(std::int64_t rows, std::int64_t runs) {
+  const auto in_row = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(runs)));
+  const std::int64_t rows_at_once = threads_of_group / std::min(in_row, warp_size);
+  const std::int64_t fitting = std::max(rows_at_once, rows / rows_at_once * rows_at_once);
+  return fmt::format(
+      "{} rows of {} runs: a multiple of {} rows, and a power of two of runs, by the numbers of .split, {}",
+      fitting, in_row, rows_at_once, or_no_roles);
 }
 
 /// Preconditions 7 and 8.
@@ -76,8 +102,8 @@ std::optional<Reason> check_gather(const ir::Program& program, const ir::Copy& c
   const std::int64_t bytes = length * static_cast<std::int64_t>(size_of(copy.source->dtype));
   if (bytes < least_bytes)
     return Reason{7, fmt::format("rows of {} are copied {} bytes at a time", tile, bytes),
-                  fmt::format("runs of at least {} bytes: a number of columns of {} that is known, and even",
-                              least_bytes, copy.source->name),
+                  fmt::format("runs of at least {} bytes: {} with {}, {}", least_bytes, copy.source->name,
+                              even_columns(copy), or_no_roles),
                   tile};
   std::int64_t columns = 1;
   for (std::size_t i = 1; i < copy.extents.size(); ++i) columns *= *ir::integer_value(copy.extents[i]);
@@ -87,7 +113,7 @@ std::optional<Reason> check_gather(const ir::Program& program, const ir::Copy& c
   if (runs % lanes != 0 || threads_of_group % lanes != 0 || rows % (threads_of_group / lanes) != 0)
     return Reason{8,
                   fmt::format("{} rows of {} runs for {} threads, in {}", rows, runs, threads_of_group, tile),
-                  "a power of two of runs in a row, and rows that the threads share evenly", tile};
+                  shared_evenly(rows, runs), tile};
   return check_numbers(program, copy, rows * lanes / threads_of_group, lanes);
 }
 
@@ -105,11 +131,16 @@ std::optional<Reason> check_ring(const ir::Program& program) {
     const ir::Copy& copy = ring.copies[i];
     const std::string& tile = copy.destination->name;
     if (!ring.conditions_of[i].empty())
-      return Reason{6, fmt::format("{} is copied where {}", tile, ir::print(ring.conditions_of[i].front())),
-                    "copies in every iteration", tile};
+      return Reason{
+          6, fmt::format("{} is copied where {}", tile, ir::print(ring.conditions_of[i].front())),
+          fmt::format("copies in every iteration: numbers of .split that divide the sizes, {}", or_no_roles),
+          tile};
     if (copy.coordinates.empty() && !is_block(copy))
       return Reason{6, fmt::format("{} is no whole block of {}", tile, copy.source->name),
-                    "a tile that lies in memory as one piece, of a multiple of 16 bytes", tile};
+                    fmt::format("a tile that lies in memory as one piece, of a multiple of 16 bytes; "
+                                ".stitch(\"{}\", shared, at = {}, depth = {}) copies row by row, {}",
+                                copy.source->name, loops.front()->name, ring.buffers, or_no_roles),
+                    tile};
     if (copy.coordinates.empty()) continue;
     if (auto refused = check_gather(program, copy)) return refused;
   }
@@ -126,8 +157,14 @@ std::optional<Reason> check_arrivals(const ir::Program& program) {
   if (!asks) return std::nullopt;
   return Reason{11,
                 "blocks share a sum, which all their threads hand over together",
-                "a sum that is not split between blocks",
+                fmt::format(".split_k(…, reduce = shared), {}", or_no_roles),
                 {}};
+}
+
+/// The largest number that can be set.
+std::int64_t whole_registers(std::int64_t registers) {
+  constexpr std::int64_t unit = 8;
+  return registers / unit * unit;
 }
 
 /// Precondition 10. A block begins with as many registers for each thread, as many as the assembler finds
@@ -144,16 +181,19 @@ std::optional<Reason> check_registers(const ir::WarpRoles& roles, std::int64_t c
   if (own > first)
     return Reason{10,
                   fmt::format("producers that keep {} registers of {}", own, first),
-                  fmt::format("producer_registers of at most {}, with which threads begin", first),
+                  fmt::format("no more than the {} with which threads begin: producer_registers = {}", first,
+                              whole_registers(first)),
                   {}};
   if (others <= each) return std::nullopt;
-  const std::int64_t needed = (own > 0 ? own : each) * threads_of_group + others * consumers;
+  const std::int64_t kept = own > 0 ? own : each;
+  const std::int64_t needed = kept * threads_of_group + others * consumers;
   if (needed <= each * threads) return std::nullopt;
   return Reason{10,
                 fmt::format("{} registers for {} threads", needed, threads),
                 fmt::format("at most {}: each thread begins with {}, and what the {} consumers get beyond "
-                            "those the {} producers give up",
-                            each * threads, each, consumers, threads_of_group),
+                            "those the {} producers give up: consumer_registers = {}",
+                            each * threads, each, consumers, threads_of_group,
+                            whole_registers((each * threads - kept * threads_of_group) / consumers)),
                 {}};
 }
 
@@ -169,8 +209,10 @@ std::optional<Reason> why_no_roles(const ir::Program& program, const ir::WarpRol
   if (consumers % together != 0)
     return Reason{9,
                   fmt::format("{} threads compute", consumers),
-                  fmt::format("a multiple of {}: bind loops to {}", together,
-                              set ? "warps, or set no registers" : "warps and lanes first"),
+                  fmt::format("a multiple of {}: {}", together,
+                              set && consumers % warp_size == 0
+                                  ? ".specialize_warps(producers = 4), which sets no registers"
+                                  : "loops that make the tiles bound by .bind(…, warp) first"),
                   {}};
   return check_registers(roles, consumers, target);
 }

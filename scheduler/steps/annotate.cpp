@@ -6,6 +6,7 @@
 #include <weft/scheduler/steps/grouped_sum.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
+#include <weft/scheduler/steps/other_loops.h>
 
 #include <algorithm>
 
@@ -64,7 +65,7 @@ std::optional<Reason> require_no_copy(const ir::Program& program, const std::str
   };
   if (any(holds_exchange)) {
     return Reason{10, fmt::format("sums of groups are handed over inside {}", name),
-                  fmt::format("{} bound or vectorized before split_k", name), name};
+                  "a loop in which no groups meet", name};
   }
   if (!any(holds_copy)) return std::nullopt;
   return Reason{10, fmt::format("a copy into shared memory stands inside {}", name),
@@ -122,7 +123,7 @@ StepResult apply_unroll(const ir::Program& program, const Step& step, const Step
 /// vectorize(x): the iterations are elements of a vector. Preconditions: 1 to 3 as unroll; 4 iterations are
 /// independent; 5 no other vectorized loop around or inside; 6 ranges of loops inside do not depend on it; 7
 /// no loop inside is bound or parallel.
-StepResult apply_vectorize(const ir::Program& program, const Step& step, const StepContext& context) {
+StepResult vectorized(const ir::Program& program, const Step& step, const StepContext& context) {
   const std::string& name = word_of(step.arguments.at(0));
   if (auto refused = require_serial(program, name)) return *refused;
   if (auto refused = require_independent(program, name, context)) return *refused;
@@ -150,9 +151,7 @@ StepResult apply_vectorize(const ir::Program& program, const Step& step, const S
             fmt::format("one vectorized loop in a nest: leave {} out", written("vectorize", {name})), name};
       } else if (ir::uses(inner->begin, name) || ir::uses(inner->extent, name)) {
         refused = Reason{6, fmt::format("the range of {} inside depends on {}", inner->name, name),
-                         fmt::format("a loop whose iterations all do the same, as {}",
-                                     fmt::join(serial_loops(program, context.algorithm, true), ", ")),
-                         inner->name};
+                         "a loop whose iterations all do the same", inner->name};
       } else if (ir::is_bound(inner->kind) || inner->kind == LoopKind::parallel) {
         refused = Reason{7, fmt::format("{} inside it is {}", inner->name, ir::name_of(inner->kind)),
                          fmt::format("an innermost loop: {} first", written("reorder", {inner->name, name})),
@@ -162,6 +161,14 @@ StepResult apply_vectorize(const ir::Program& program, const Step& step, const S
   });
   if (refused) return *refused;
   return marked(program, name, LoopKind::vectorized, context.step);
+}
+
+StepResult apply_vectorize(const ir::Program& program, const Step& step, const StepContext& context) {
+  StepResult result = vectorized(program, step, context);
+  const auto* refused = std::get_if<Reason>(&result);
+  const bool of_loop = refused != nullptr && (refused->precondition == 4 || refused->precondition == 6);
+  return of_loop ? with_other_loop(*refused, program, step, context, vectorized, Proposed::innermost)
+                 : result;
 }
 
 /// parallel(x): CPU threads share the iterations. Preconditions: 1, 2, 4 as above; 5 the target is a CPU; 6

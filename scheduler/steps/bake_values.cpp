@@ -79,8 +79,10 @@ class Baking {
   /// The number of the chunk chooses among the code of a block like that of a group.
   std::optional<Reason> cut_into_chunks() {
     if (nest_.groups)
-      return Reason{8, "the sum is shared by groups, each with entries of all columns",
-                    "chunks of a sum over one index that no groups share", loop_};
+      return Reason{
+          8, "the sum is shared by groups, each with entries of all columns",
+          "chunks of a sum that no groups share; without chunk, " + steps::written("bake_values", {loop_}),
+          loop_};
     auto made = chunks_of(program_, context_, loop_, limits_.chunk);
     if (auto* refused = std::get_if<Reason>(&made)) return *refused;
     chunks_ = std::get<Chunks>(std::move(made));

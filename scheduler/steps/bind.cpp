@@ -6,6 +6,7 @@
 #include <weft/scheduler/steps/grouped_sum.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/loops.h>
+#include <weft/scheduler/steps/other_loops.h>
 #include <weft/scheduler/steps/thread_nests.h>
 
 #include <algorithm>
@@ -198,10 +199,9 @@ std::optional<Reason> require_own_registers(const ir::Program& program, const st
       return chooses_register(loop->body, buffer, name);
     });
     if (!chosen || !ir::uses(allocation->body, buffer)) return;
-    refused = Reason{
-        12, fmt::format("registers of {} are used inside {} and outside of it", buffer->name, name),
-        fmt::format("a loop around every use of {}: bind {} before it is written out", buffer->name, name),
-        buffer->name};
+    refused =
+        Reason{12, fmt::format("registers of {} are used inside {} and outside of it", buffer->name, name),
+               fmt::format("a loop around every use of {}", buffer->name), buffer->name};
   });
   return refused;
 }
@@ -214,7 +214,7 @@ std::optional<Reason> require_own_registers(const ir::Program& program, const st
 /// meet between blocks, and are none over groups;
 /// 9 the axis is one of the six; 11 a workspace that the loop uses is used nowhere else; 12 neither are
 /// registers that it chooses.
-StepResult apply_bind(const ir::Program& program, const Step& step, const StepContext& context) {
+StepResult bound(const ir::Program& program, const Step& step, const StepContext& context) {
   const std::string& name = word_of(step.arguments.at(0));
   const std::string& word = word_of(step.arguments.at(1));
   if (auto refused = require_serial(program, name)) return *refused;
@@ -257,6 +257,14 @@ StepResult apply_bind(const ir::Program& program, const Step& step, const StepCo
     if (auto refused = require_fitting_threads(result, *axis, most, 6)) return *refused;
   }
   return result;
+}
+
+StepResult apply_bind(const ir::Program& program, const Step& step, const StepContext& context) {
+  StepResult result = bound(program, step, context);
+  const auto* refused = std::get_if<Reason>(&result);
+  const bool of_loop = refused != nullptr && (refused->precondition == 4 || refused->precondition == 11 ||
+                                              refused->precondition == 12);
+  return of_loop ? with_other_loop(*refused, program, step, context, bound, Proposed::outermost) : result;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <weft/scheduler/swmma_instructions.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 
@@ -57,7 +58,8 @@ class BlockNest {
   std::optional<Reason> check_format() const {
     const SparseTensor* weights = context_.weights;
     const std::string found = weights == nullptr ? "no weights" : "weights in " + weights->format().text();
-    const char* accepted = "weights in hb_ell:step=4, blocks of 16 x 16, without every";
+    const char* accepted =
+        "weights in blocks of 16 x 16 without every: pack(weights, parse_format(\"hb_ell:step=4\"))";
     if (weights == nullptr || weights->format().name != "hb_ell") return refused(found, accepted);
     const auto& parameters = weights->format().parameters;
     const auto is = [&](const char* name, std::int64_t usual, std::int64_t wanted) {
@@ -75,7 +77,8 @@ class BlockNest {
     const ir::Load* factors[] = {is_product ? load_of(product->left) : nullptr,
                                  is_product ? load_of(product->right) : nullptr};
     if (factors[0] == nullptr || factors[1] == nullptr)
-      return refused(ir::print(chain_.core), "a product of a stored value and one of a dense matrix");
+      return refused(ir::print(chain_.core),
+                     "a product of a stored value and one of a dense matrix: sum(k, A(m, k) * B(k, n))");
     const std::string values = array_buffer_name(context_.algorithm.sparse_operand()->name, "values");
     const bool swapped = factors[0]->buffer->name != values;
     nest_.sum = store_.buffer;
@@ -88,19 +91,38 @@ class BlockNest {
   std::optional<Reason> take_loops() {
     std::string found;
     for (const ir::For& loop : chain_.loops) found += (found.empty() ? "" : ", ") + loop.name;
-    const char* accepted = "loops over the 16 rows, 16 columns and the places of a block, in this order";
-    if (chain_.loops.size() != loops_of_nest) return refused(found, accepted);
-    nest_.rows = chain_.loops[0];
-    nest_.columns = chain_.loops[1];
-    nest_.depth = chain_.loops[2];
+    std::string accepted = "loops over the 16 rows, 16 columns and the places of a block, in this order";
+    if (chain_.loops.size() != loops_of_nest)
+      return refused(found,
+                     accepted + ": .split(n = 16) and .reorder first, the other loops outside of these");
+    if (take_loops_in_order({0, 1, 2})) return std::nullopt;
+    std::array<std::size_t, loops_of_nest> order{0, 1, 2};
+    while (std::ranges::next_permutation(order).found) {
+      if (!take_loops_in_order(order)) continue;
+      return refused(found, accepted + ": " +
+                                written("reorder", {nest_.rows.name, nest_.columns.name, nest_.depth.name}) +
+                                " first");
+    }
+    for (const ir::For& loop : chain_.loops) {
+      if (is_output_loop(loop.name, context_.algorithm) && !counts(loop, swmma_block))
+        accepted += fmt::format(": .split({} = {}) first, {}.outer outside of these", loop.name, swmma_block,
+                                loop.name);
+    }
+    return refused(found, accepted);
+  }
+
+  /// Whether the loops of those numbers go over rows, columns and places of a block.
+  bool take_loops_in_order(const std::array<std::size_t, loops_of_nest>& order) {
+    nest_.rows = chain_.loops[order[0]];
+    nest_.columns = chain_.loops[order[1]];
+    nest_.depth = chain_.loops[order[2]];
     const auto uses = [](const ir::Load& load, const ir::For& loop) {
       return std::ranges::any_of(load.indices, [&](const Expr& index) { return ir::uses(index, loop.name); });
     };
-    const bool right = counts(nest_.rows, swmma_block) && counts(nest_.columns, swmma_block) &&
-                       uses(nest_.left, nest_.rows) && !uses(nest_.left, nest_.columns) &&
-                       uses(nest_.left, nest_.depth) && uses(nest_.right, nest_.columns) &&
-                       uses(nest_.right, nest_.depth);
-    return right ? std::nullopt : std::optional(refused(found, accepted));
+    return counts(nest_.rows, swmma_block) && counts(nest_.columns, swmma_block) &&
+           uses(nest_.left, nest_.rows) && !uses(nest_.left, nest_.columns) &&
+           uses(nest_.left, nest_.depth) && uses(nest_.right, nest_.columns) &&
+           uses(nest_.right, nest_.depth);
   }
 
   /// Neighbouring columns of the tile are neighbours in memory.
@@ -124,14 +146,19 @@ class BlockNest {
     if (fits) return std::nullopt;
     return refused(fmt::format("{}[{}, {}]", right.buffer->name, ir::print(right.indices.front()),
                                ir::print(right.indices.back())),
-                   "a row-major matrix in global memory");
+                   right.buffer->scope == ir::Scope::global
+                       ? fmt::format("a row-major matrix, Tensor<f16, 2>(\"{}\", {{K, N}}) read as {}(k, n)",
+                                     right.buffer->name, right.buffer->name)
+                       : "a row-major matrix in global memory: no .stage or .stitch of it");
   }
 
   std::optional<Reason> check_conditions() const {
     for (const Expr& all : chain_.conditions) {
       for (const Expr& condition : ir::conjuncts_of(all)) {
         if (!is_of_instruction(condition))
-          return refused("the sum asks " + ir::print(condition), "nothing but what the format and sizes ask");
+          return refused(
+              "the sum asks " + ir::print(condition),
+              "nothing but what the format and sizes ask: numbers of .split that divide the sizes");
       }
     }
     return std::nullopt;

@@ -28,7 +28,7 @@ class FindReading {
     if (places.size() != 1)
       return Reason{
           3, fmt::format("{} loops in {} run over the places of a block's row", places.size(), loop.name),
-          "one: a place further inside or outside", loop.name};
+          "one such loop in the body of the loop at which the copy is made", loop.name};
     reading_.places = places.front().name;
     reading_.block = load_of(places.front().extent, arrays_.width)->indices.front();
     const InnerLoops loops = inner_loops(loop.body);
@@ -39,7 +39,9 @@ class FindReading {
       if (begin == nullptr || *begin != 0 || ir::integer_value(inside.extent) == nullptr)
         return Reason{
             4, fmt::format("an iteration of {} reads as many blocks as {} has iterations", loop.name, name),
-            "the loop over blocks itself, or loops of constant extents over them", name};
+            fmt::format("one block an iteration, at = {}, or .split({} = 2) first and at = {}.outer", name,
+                        name, name),
+            name};
       (is_output_loop(name, context_.algorithm) ? reading_.below : reading_.beside).push_back(inside);
     }
     return find_row(places.front());
@@ -67,12 +69,17 @@ class FindReading {
         if (known) row = product->left;
       }
       if (!known || (reading_.row.defined() && !ir::same(row, reading_.row)))
-        return Reason{4, fmt::format("{} is read at {}", arrays_.values->name, ir::print(index)),
-                      "one loop over all rows of a block", arrays_.values->name};
+        return Reason{
+            4, fmt::format("{} is read at {}", arrays_.values->name, ir::print(index)),
+            fmt::format("one loop over all rows of a block: no .split of the loop over its rows before "
+                        "this step, and none of {}",
+                        places.name),
+            arrays_.values->name};
       reading_.row = row;
     }
     if (reading_.row.defined()) return std::nullopt;
-    return Reason{3, fmt::format("{} reads no values", places.name), "a sum of products", places.name};
+    return Reason{3, fmt::format("{} reads no values", places.name),
+                  "a sum of products, as C(m, n) = sum(k, A(m, k) * B(k, n))", places.name};
   }
 
   const BlockArrays& arrays_;

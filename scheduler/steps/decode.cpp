@@ -328,7 +328,7 @@ class Decode {
 /// and A such weights; 3 one loop inside runs over the places of a row of a block; 4 the iteration reads one
 /// block, by one loop over its rows, and multiplies what it reads; 5 no warp, lane or thread loop stands
 /// around; 7, 8, 9 as those of stage.
-StepResult apply_decode(const ir::Program& program, const Step& step, const StepContext& context) {
+StepResult decode_at(const ir::Program& program, const Step& step, const StepContext& context) {
   const StagingRequest request = staging_request_of(step);
   if (auto missing = require_place(program, request)) return *missing;
   const auto arrays = block_arrays_of(program, context, request.tensor);
@@ -370,6 +370,14 @@ StepResult apply_decode(const ir::Program& program, const Step& step, const Step
   if (done) return result;
   return Reason{3, fmt::format("{} reads no block of {}", request.at, request.tensor),
                 "the loop over the blocks of a row", request.at};
+}
+
+StepResult apply_decode(const ir::Program& program, const Step& step, const StepContext& context) {
+  StepResult result = decode_at(program, step, context);
+  const auto* refused = std::get_if<Reason>(&result);
+  // Other places help with what is asked of the place.
+  const bool of_place = refused != nullptr && refused->precondition != 2 && refused->precondition < 7;
+  return of_place ? with_places(*refused, program, step, context, decode_at) : result;
 }
 
 }  // namespace

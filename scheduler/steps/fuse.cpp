@@ -21,8 +21,8 @@ std::optional<Reason> check_pair(const ir::For& outer, const std::string& name) 
                   fmt::format("{} directly inside {}, wherever they stand", name, outer.name), outer.name};
   for (const ir::For* loop : {&outer, inner}) {
     if (loop->kind != ir::LoopKind::serial)
-      return Reason{2, fmt::format("{} is {} already", loop->name, name_of(loop->kind)), "serial loops",
-                    loop->name};
+      return Reason{2, fmt::format("{} is {} already", loop->name, name_of(loop->kind)),
+                    "both loops still serial", loop->name};
   }
   if (ir::uses(inner->begin, outer.name) || ir::uses(inner->extent, outer.name))
     return Reason{4,
@@ -35,11 +35,13 @@ std::optional<Reason> check_pair(const ir::For& outer, const std::string& name) 
 /// for x in b .. b+e: for y in c .. c+f: body
 ///   becomes
 /// for x_y in 0 .. e*f: body[x := b + x_y / f, y := c + x_y % f]
+/// A group that has no iterations left divides by 1 in place of 0, where nothing runs.
 Stmt fused(const ir::For& outer, const std::string& name, int step) {
   const auto& inner = *outer.body.as<ir::For>();
   const Expr number = ir::variable(name);
-  const ir::Substitution places{{outer.name, outer.begin + number / inner.extent},
-                                {inner.name, inner.begin + number % inner.extent}};
+  const Expr of_inner = ir::maximum(inner.extent, ir::integer(1));
+  const ir::Substitution places{{outer.name, outer.begin + number / of_inner},
+                                {inner.name, inner.begin + number % of_inner}};
   return ir::for_loop({name, ir::integer(0), outer.extent * inner.extent, ir::LoopKind::serial, step,
                        ir::substitute(inner.body, places)});
 }

@@ -38,18 +38,27 @@ StepResult apply_multicast(const ir::Program& program, const Step& step, const S
   const std::string& name = word_of(step.arguments[1]);
   if (auto missing = require_loop(program, name)) return *missing;
   if (!context.target.is_gpu() || context.target.cluster_blocks < 2)
-    return Reason{2, context.target.name + " has no clusters of thread blocks", "sm_90 or newer", {}};
+    return Reason{2,
+                  context.target.name + " has no clusters of thread blocks",
+                  fmt::format("a target that has: target_named(\"sm_90a\") for the schedule; or leave out {}",
+                              step.cpp()),
+                  {}};
   ir::Program result = program;
   if (!result.cluster) result.cluster = ir::Cluster{name, 0, {}};
   if (result.cluster->loop != name)
-    return Reason{9, fmt::format("blocks of {} are a cluster already", result.cluster->loop), "one loop",
-                  name};
+    return Reason{
+        9, fmt::format("blocks of {} are a cluster already", result.cluster->loop),
+        fmt::format("one loop: {}", written("multicast", {word_of(step.arguments[0]), result.cluster->loop})),
+        name};
   const std::int64_t* blocks = ir::integer_value(find_loop(program.body, name)->extent);
   result.cluster->blocks = blocks == nullptr ? 0 : *blocks;
   std::vector<std::string>& arrays = result.cluster->arrays;
   for (const std::string& array : arrays_of(program, word_of(step.arguments[0]))) {
     if (std::ranges::find(arrays, array) != arrays.end())
-      return Reason{9, array + " goes to the cluster already", "one multicast of each array", {}};
+      return Reason{9,
+                    array + " goes to the cluster already",
+                    "one multicast of each array: leave out " + step.cpp(),
+                    {}};
     arrays.push_back(array);
   }
   if (auto refused = passes::why_no_cluster(result, context.target)) return *refused;

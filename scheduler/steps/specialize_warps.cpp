@@ -52,14 +52,22 @@ StepResult apply_specialize_warps(const ir::Program& program, const Step& step, 
                     {}};
   }
   if (!context.target.is_gpu() || context.target.sm < 90)
-    return Reason{
-        1, context.target.name + " has no barriers that count bytes of copies", "sm_90 or newer", {}};
-  if (program.roles) return Reason{5, "warps have roles already", "one specialize_warps", {}};
+    return Reason{1,
+                  context.target.name + " has no barriers that count bytes of copies",
+                  fmt::format("a target that has: target_named(\"sm_90a\") for the schedule; or leave out {}",
+                              step.cpp()),
+                  {}};
+  if (program.roles)
+    return Reason{5, "warps have roles already", "one specialize_warps: leave out " + step.cpp(), {}};
   if (producers != warps_of_group)
     return Reason{3, fmt::format("producers = {}", producers), "producers = 4", {}};
   for (const std::int64_t registers : {own, others}) {
     if (registers != 0 && (registers < 24 || registers > 240 || registers % 8 != 0))
-      return Reason{4, fmt::format("{} registers", registers), "a multiple of 8 from 24 to 240, or 0", {}};
+      return Reason{4,
+                    fmt::format("{} registers", registers),
+                    fmt::format("a multiple of 8 from 24 to 240, as {}, or 0",
+                                std::clamp<std::int64_t>(registers / 8 * 8, 24, 240)),
+                    {}};
   }
   const ir::WarpRoles roles{static_cast<int>(producers), static_cast<int>(own), static_cast<int>(others)};
   const std::int64_t consumers = program.knobs.empty() ? passes::threads_of(program) : 0;

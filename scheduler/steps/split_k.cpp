@@ -277,6 +277,15 @@ std::optional<Reduction> reduction_of(const Step& step) {
   return *word == "atomic" ? std::optional(Reduction::atomic) : std::nullopt;
 }
 
+/// A sum in a workspace comes from weights that are not stored by rows: another packing gives one in
+/// registers.
+Reason with_rows_of_weights(Reason refused, const ir::Program& program, const StepContext& context) {
+  if (refused.precondition == 4 && !program.workspaces.empty() && context.weights != nullptr)
+    refused.accepted += fmt::format(", as weights give that are packed in formats::csr() in place of {}",
+                                    context.weights->format().text());
+  return refused;
+}
+
 /// split_k(k, groups = 8): the iterations of the loop over what is summed are dealt to groups in order, equal
 /// shares to all but the last, and a loop `k.group` over the groups appears, to be bound to warps. Each group
 /// adds up registers of its own and leaves them in shared memory; then the first group adds the parts of all
@@ -321,7 +330,8 @@ StepResult apply_split_k(const ir::Program& program, const Step& step, const Ste
   }
   ir::Program changed = program;
   StepResult result = Splitting(program, loop, factor_of(changed, number), *reduction, context.step)();
-  if (std::holds_alternative<Reason>(result)) return result;
+  if (const auto* refused = std::get_if<Reason>(&result))
+    return with_rows_of_weights(*refused, program, context);
   if (const std::string again = blocks_that_count_again(std::get<ir::Program>(result).body); !again.empty()) {
     return Reason{
         5,

@@ -32,6 +32,18 @@ std::optional<Reason> require_place(const ir::Program& program, const StagingReq
                 {}};
 }
 
+namespace {
+
+std::vector<std::string> arrays_of_weights(const ir::Program& program) {
+  std::vector<std::string> arrays;
+  for (const ir::BufferRef& buffer : program.buffers) {
+    if (buffer->name.find('.') != std::string::npos) arrays.push_back(buffer->name);
+  }
+  return arrays;
+}
+
+}  // namespace
+
 Reason reads_no_such_input(const ir::Program& program, const StagingRequest& request,
                            const StepContext& context) {
   std::vector<std::string> inputs;
@@ -43,12 +55,15 @@ Reason reads_no_such_input(const ir::Program& program, const StagingRequest& req
     return buffer->name == request.tensor && buffer->access == ir::Access::read;
   });
   if (!is_array && std::ranges::find(inputs, request.tensor) == inputs.end()) {
-    const std::vector<std::string_view> candidates(inputs.begin(), inputs.end());
-    const std::string_view nearest = nearest_name(request.tensor, candidates);
-    return {3, fmt::format("no input is called {}", request.tensor),
-            fmt::format("one of the inputs {}{}", fmt::join(inputs, ", "),
-                        nearest.empty() ? "" : fmt::format("; the nearest is {}", nearest)),
-            request.at};
+    const std::vector<std::string> arrays = arrays_of_weights(program);
+    std::vector<std::string_view> candidates(inputs.begin(), inputs.end());
+    candidates.insert(candidates.end(), arrays.begin(), arrays.end());
+    return {
+        3, fmt::format("no input is called {}", request.tensor),
+        fmt::format("one of the inputs {}{}{}", fmt::join(inputs, ", "),
+                    arrays.empty() ? "" : fmt::format(", or an array of one: {}", fmt::join(arrays, ", ")),
+                    did_you_mean(request.tensor, candidates)),
+        request.at};
   }
   std::string copy;
   for (const ir::For* loop : find_loops(program.body, request.at)) {
@@ -97,8 +112,9 @@ std::optional<Reason> require_reached_together(const ir::Program& program, const
       refused = Reason{number,
                        fmt::format("{} is {}, so its iterations do not reach the copy together", loop->name,
                                    ir::name_of(loop->kind)),
-                       fmt::format("a copy outside of {}: .reorder({}, {}) first, or another place",
-                                   loop->name, at, loop->name),
+                       loop->name == at ? fmt::format("a loop outside of {}", at)
+                                        : fmt::format("a copy outside of {}: {} first, or another place",
+                                                      loop->name, written("reorder", {at, loop->name})),
                        loop->name};
     }
   });

@@ -1,6 +1,7 @@
 // tensorize: the sums of a tile are made by an instruction that multiplies matrices.
 #include <fmt/format.h>
 #include <weft/formats/kept_slots.h>
+#include <weft/formats/suggestion.h>
 #include <weft/scheduler/fragments.h>
 #include <weft/scheduler/instructions.h>
 #include <weft/scheduler/ir/print.h>
@@ -155,26 +156,45 @@ class Tensorize {
     const DType type = nest_.left.buffer->dtype;
     const bool same = type == nest_.right.buffer->dtype && nest_.sum->dtype == DType::f32;
     instruction_ = same ? find_tensor_instruction(name_, type) : nullptr;
-    if (instruction_ == nullptr)
-      return Reason{5,
-                    fmt::format("{} of {} and {}", name_, name_of(type), name_of(nest_.right.buffer->dtype)),
-                    fmt::format("{}, for factors of f16 or bf16", names_of_tensor_instructions()),
-                    {}};
+    if (instruction_ == nullptr) return no_such_instruction(same);
     const Target& target = context_.target;
     if (instruction_->lowest_sm == simulated_only && !is_simulated_only(target))
       return Reason{6,
                     fmt::format("{} has no {}", target.name, name_),
                     "a target that the simulator alone has: sm_70_swmma",
                     {}};
-    const bool there = target.is_gpu() && target.sm >= instruction_->lowest_sm &&
-                       (!instruction_->only_that_sm || target.name == fmt::format("sm_{}a", target.sm));
-    if (!there)
+    if (!has_instruction(target, *instruction_))
       return Reason{6,
                     fmt::format("{} has no {}", target.name, name_),
                     fmt::format("a target from sm_{}{} on", instruction_->lowest_sm,
                                 instruction_->only_that_sm ? "a" : ""),
                     {}};
     return check_slots();
+  }
+
+  static bool has_instruction(const Target& target, const TensorInstruction& instruction) {
+    if (instruction.lowest_sm == simulated_only) return is_simulated_only(target);
+    return target.is_gpu() && target.sm >= instruction.lowest_sm &&
+           (!instruction.only_that_sm || target.name == fmt::format("sm_{}a", target.sm));
+  }
+
+  Reason no_such_instruction(bool of_one_type) const {
+    const DType type = nest_.left.buffer->dtype;
+    std::vector<std::string_view> there;
+    for (const TensorInstruction& each : tensor_instructions()) {
+      if (each.operands == type && has_instruction(context_.target, each)) there.push_back(each.name);
+    }
+    if (!of_one_type || there.empty())
+      return {5,
+              fmt::format("{} of {} and {}", name_, name_of(type), name_of(nest_.right.buffer->dtype)),
+              fmt::format("{}, for factors of f16 or bf16: Tensor<f16, 2>(…) for both",
+                          names_of_tensor_instructions()),
+              {}};
+    return {5,
+            fmt::format("no instruction is called {}", name_),
+            fmt::format("those of {} for {}: {}{}", context_.target.name, name_of(type),
+                        fmt::join(there, ", "), did_you_mean(name_, there)),
+            {}};
   }
 
   /// Sparse tensor cores take two of four, with codes of 16 rows from the first one on; others take all.

@@ -62,14 +62,10 @@ std::optional<Reason> require_same_threads(const ir::Program& program, LoopKind 
   });
   for (const auto& [name, places] : nests) {
     if (places.size() == 1) continue;
-    return Reason{
-        number,
-        fmt::format("{} would be nested with other {} loops in one place than in another", name,
-                    ir::name_of(axis)),
-        fmt::format("{} loops that are nested alike wherever they stand: reorder {} next to them before it "
-                    "moves into a sum",
-                    ir::name_of(axis), name),
-        name};
+    return Reason{number,
+                  fmt::format("{} would be nested with other {} loops in one place than in another", name,
+                              ir::name_of(axis)),
+                  fmt::format("{} loops that are nested alike wherever they stand", ir::name_of(axis)), name};
   }
   return std::nullopt;
 }

@@ -66,9 +66,15 @@ void resolve(const Package& package, F*& target, const char* entry, bool needed 
 
 void build(Package& package, const std::string& folder) {
   std::vector<std::string> sources;
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(folder) / "src")) {
-    if (entry.path().extension() == ".c") sources.push_back(entry.path().string());
+  const std::filesystem::path place = std::filesystem::path(folder) / "src";
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(place, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (entry->path().extension() == ".c") sources.push_back(entry->path().string());
   }
+  if (error)
+    throw UserError({"the package has no sources that can be read", "--package " + folder,
+                     place.string() + ": " + error.message(), "a folder as weft export wrote it"});
   const char* compiler = std::getenv("CC");
   const std::filesystem::path made = package.built.path() / ("lib" + package.name + ".so");
   std::vector<std::string> command{compiler != nullptr ? compiler : "cc",
@@ -101,7 +107,9 @@ std::shared_ptr<Package> load(const std::string& folder) {
   }
   const std::filesystem::path weights =
       std::filesystem::path(folder) / "weights" / (package->name + ".safetensors");
-  if (std::filesystem::exists(weights)) package->weights = read_bytes(weights);
+  std::error_code error;
+  if (std::filesystem::exists(weights, error)) package->weights = read_bytes(weights);
+  if (error) throw RuntimeError(fmt::format("cannot read {}: {}", weights.string(), error.message()));
   build(*package, folder);
   resolve(*package, package->open, "open");
   resolve(*package, package->close, "close");

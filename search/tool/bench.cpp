@@ -1,7 +1,6 @@
 // weft bench: a suite of problems, weft beside the vendor's libraries.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <weft/backends/parse_device.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/measure/package_contestant.h>
 #include <weft/search/measure/report.h>
@@ -152,7 +151,7 @@ int run(BenchVerb options) {
   if (!options.plot.empty())
     throw UserError({"there is no plot of such a suite", "--plot, suite " + suite.name, options.plot,
                      "a suite with \"density\", for the simulated sparse tensor core"});
-  const Device device = parse_device(options.device.empty() ? "cuda" : options.device);
+  const Device device = named_device(options.device.empty() ? "cuda" : options.device);
   const Target& target = target_of(device);
   if (cases.front().is_structured() && !options.data.empty())
     throw UserError({"read weights do not fit the suite", "--data, suite " + suite.name, options.data,

@@ -49,7 +49,8 @@ KnobValues fixed_knobs(const CheckVerb& options, const Space& space) {
     if (equals == std::string::npos)
       throw UserError({"a knob has no value", "--set", part, "--set tile_n=128"});
     const std::string knob = part.substr(0, equals);
-    const std::int64_t value = space.value_of(knob, part.substr(equals + 1));
+    const std::int64_t value =
+        of_option("--set", [&] { return space.value_of(knob, part.substr(equals + 1)); });
     const auto [place, is_new] = fixed.emplace(knob, value);
     if (!is_new && place->second != value)
       throw UserError({"a knob is given twice", "--set", part, fmt::format("{}={}", knob, place->second)});
@@ -113,7 +114,7 @@ int run(const CheckVerb& options) {
   int code = exit_ok;
   Json documents = Json::array();
   for (const std::string& name : options.targets) {
-    const Space space = space_to_check(options, target_named(name));
+    const Space space = space_to_check(options, named_target(name));
     const KnobWords words = [&space](const std::string& knob, std::int64_t value) {
       return space.word_of(knob, value);
     };

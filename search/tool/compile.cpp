@@ -30,14 +30,14 @@ std::vector<std::string> targets_of(const CompileVerb& options) {
 int run(const CompileVerb& options) {
   const std::vector<std::string> targets = targets_of(options);
   check_emitter(options.emitter,
-                std::ranges::any_of(targets, [](const auto& name) { return target_named(name).is_gpu(); }));
+                std::ranges::any_of(targets, [](const auto& name) { return named_target(name).is_gpu(); }));
   const Problem problem = make_problem(options.problem);
   KernelOptions kernel_options;
   kernel_options.emitter = options.emitter == "cuda" ? Emitter::cuda : Emitter::llvm;
   auto document = nlohmann::ordered_json::array();
   Table table({"target", "registers", "spilled bytes", "shared bytes", "files"});
   for (const std::string& name : targets) {
-    const Target& target = target_named(name);
+    const Target& target = named_target(name);
     const Kernel kernel = compile(schedule_of(problem, options.problem, target), kernel_options);
     const std::string folder = (std::filesystem::path(options.out) / target.name).string();
     const std::vector<std::string> files = kernel.write_to(folder);

@@ -88,7 +88,7 @@ std::vector<PackageKernel> kernels_of(const ExportVerb& options) {
   std::vector<PackageKernel> kernels;
   const std::size_t all = options.architectures.size() * ranges.size();
   for (const std::string& architecture : options.architectures) {
-    const Target& target = target_named(architecture);
+    const Target& target = named_target(architecture, "--archs");
     if (std::ranges::count(options.architectures, architecture) > 1)
       throw UserError({"an architecture is named twice", "--archs", architecture, "each of them once"});
     for (const SizeRange& range : ranges) {
@@ -110,8 +110,13 @@ std::string name_of(const ExportVerb& options) {
 std::uintmax_t bytes_of(const std::string& folder, const std::vector<std::string>& files) {
   std::uintmax_t bytes = 0;
   for (const std::string& file : files) {
-    if (!file.starts_with("weights/"))
-      bytes += std::filesystem::file_size(std::filesystem::path(folder) / file);
+    if (file.starts_with("weights/")) continue;
+    const std::filesystem::path path = std::filesystem::path(folder) / file;
+    std::error_code error;
+    bytes += std::filesystem::file_size(path, error);
+    if (error)
+      throw RuntimeError(
+          fmt::format("cannot read {}, which the export wrote: {}", path.string(), error.message()));
   }
   return bytes;
 }

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
+#include <weft/backends/parse_device.h>
 #include <weft/backends/runtime/thread_pool.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/io/file.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/random.h>
+#include <weft/scheduler/advice.h>
 #include <weft/scheduler/simulated_target.h>
 #include <weft/search/best_file.h>
 #include <weft/search/tool/made_weights.h>
@@ -15,6 +17,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -171,7 +175,7 @@ std::vector<std::int64_t> static_shape(const Operand& operand) {
 
 /// Row lists are the default; where nearly nothing is pruned, every element is stored.
 Format format_of(const std::string& text, const WeightMatrix& matrix) {
-  if (text != "auto") return parse_format(text);
+  if (text != "auto") return of_option("--format", [&] { return parse_format(text); });
   return matrix.sparsity() < 0.3 ? formats::dense() : formats::csr();
 }
 
@@ -194,6 +198,12 @@ void make_tensors(Problem& problem, const ProblemOptions& options) {
 }
 
 }  // namespace
+
+UserError with_option(const std::string& option, UserError::Report report) {
+  if (!report.where.starts_with(option))
+    report.where = report.where.empty() ? option : option + ", " + report.where;
+  return UserError(std::move(report));
+}
 
 void add_problem_flags(CLI::App& app, ProblemOptions& options) {
   app.add_option("--op", options.op, "spmm, spmv, linear or conv2d")->capture_default_str();
@@ -271,7 +281,11 @@ Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> s
     return random_array(dtype, std::move(shape), seed_after("random:"), RandomValues::uniform);
   if (text.starts_with("ints:"))
     return random_array(dtype, std::move(shape), seed_after("ints:"), RandomValues::small_integers);
-  Array array = read_array(text);
+  std::error_code error;
+  if (text.find('.') == std::string::npos && !std::filesystem::exists(text, error))
+    throw UserError({"an operand cannot be made", flag, '"' + text + "\", which is no file either",
+                     "random:7, ints:7, zeros, or the path of a .npy or .safetensors file"});
+  Array array = of_option(flag, [&] { return read_array(text); });
   if (array.shape() != shape) {
     throw UserError({"an array has another shape", flag + " " + text, text_of_shape(array.shape()),
                      text_of_shape(shape)});
@@ -308,7 +322,7 @@ namespace {
 /// What a search found, where --schedule names that.
 std::optional<BestKernel> best_of(const ProblemOptions& options) {
   if (options.schedule.empty()) return std::nullopt;
-  const std::string text = text_of_file(options.schedule);
+  const std::string text = of_option("--schedule", [&] { return text_of_file(options.schedule); });
   if (!is_best_file(text)) return std::nullopt;
   return best_kernel_of(text, options.schedule);
 }
@@ -322,7 +336,7 @@ struct Layer {
 
 Layer read_layer(const ProblemOptions& options) {
   Layer layer;
-  layer.matrix = read_weights(options);
+  layer.matrix = of_option("--weights", [&] { return read_weights(options); });
   const DType own = is_float(layer.matrix.values.dtype()) ? layer.matrix.values.dtype() : DType::f32;
   const DType dtype = dtype_of_text(options.dtype, own);
   if (layer.matrix.pattern_only) {
@@ -364,7 +378,7 @@ Problem make_problem(const ProblemOptions& options) {
 
 SpaceProblem make_space_problem(const ProblemOptions& options) {
   Layer layer = read_layer(options);
-  const Format format = options.format == "auto" ? formats::csr() : parse_format(options.format);
+  const Format format = options.format == "auto" ? formats::csr() : format_of(options.format, layer.matrix);
   return {std::move(layer.algorithm), std::make_shared<const WeightMatrix>(std::move(layer.matrix)), format};
 }
 
@@ -381,9 +395,9 @@ Schedule schedule_of(const Algorithm& algorithm, const Problem& problem, const P
   if (best)
     require_fits(*best, options.schedule,
                  {algorithm, problem.matrix, problem.weights->format(), problem.columns, target});
-  for (const Step& step :
-       best ? best->steps : steps_of_json(text_of_file(options.schedule), options.schedule))
-    schedule.apply(step);
+  const auto read = [&] { return steps_of_json(text_of_file(options.schedule), options.schedule); };
+  for (const Step& step : best ? best->steps : of_option("--schedule", read)) schedule.apply(step);
+  for (const std::string& advice : advice_on(schedule)) fmt::print(stderr, "warning: {}\n", advice);
   return schedule;
 }
 
@@ -406,6 +420,14 @@ void check_emitter(const std::string& emitter, bool on_gpu) {
   if (emitter == "cuda" && !on_gpu)
     throw UserError(
         {"CUDA source is for GPUs", "--emitter cuda", "no GPU", "a GPU's target, or --emitter llvm"});
+}
+
+Device named_device(const std::string& text) {
+  return of_option("--device", [&] { return parse_device(text); });
+}
+
+const Target& named_target(const std::string& name, const std::string& option) {
+  return of_option(option, [&]() -> const Target& { return target_named(name); });
 }
 
 const Target& target_of(const Device& device) {

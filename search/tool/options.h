@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/backends/kernel.h>
+#include <weft/dsl/errors.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/search/problems.h>
 #include <weft/search/space.h>
@@ -16,6 +17,22 @@ class App;
 }
 
 namespace weft::tool {
+
+/// The error with the option before what it says of where, unless it begins with it.
+UserError with_option(const std::string& option, UserError::Report report);
+
+/// What is read from an option's words, by parts of weft that know no options: their errors name it.
+///     const Device device = of_option("--device", [&] { return parse_device(options.device); });
+template <class Read>
+decltype(auto) of_option(const std::string& option, const Read& read) {
+  try {
+    return read();
+  } catch (const InfeasibleError&) {
+    throw;
+  } catch (const UserError& error) {
+    throw with_option(option, error.report());
+  }
+}
 
 /// Everything that names a problem on the command line.
 struct ProblemOptions {
@@ -73,7 +90,8 @@ Problem make_problem(const ProblemOptions& options);
 /// in the format "auto" are csr.
 SpaceProblem make_space_problem(const ProblemOptions& options);
 
-/// The schedule of a problem for a target: from --schedule, else that of --recipe. UserError as
+/// The schedule of a problem for a target: from --schedule, else that of --recipe. What the former leaves
+/// undone is told on stderr. UserError as
 /// parse_recipe() and schedule_by_recipe() throw it.
 Schedule schedule_of(const Problem& problem, const ProblemOptions& options, const Target& target);
 
@@ -89,6 +107,10 @@ void check_threads(const std::optional<int>& threads, bool on_cpu);
 
 /// Throws UserError where the CUDA compiler is to make code and no target is a GPU.
 void check_emitter(const std::string& emitter, bool on_gpu);
+
+/// The device of --device, and the target of --target or the option given.
+Device named_device(const std::string& text);
+const Target& named_target(const std::string& name, const std::string& option = "--target");
 
 /// The target for a device: "cpu", or the newest that the device runs.
 const Target& target_of(const Device& device);

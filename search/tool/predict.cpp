@@ -80,7 +80,7 @@ int run(const PredictVerb& options) {
   const Predictor predictor = read_predictor(options.tree);
   const RankedBy by = model_of(options, predictor);
   const bool named = !options.target.empty() || predictor.training.targets.empty();
-  const Target& target = target_named(named ? options.target : predictor.training.targets.front());
+  const Target& target = named_target(named ? options.target : predictor.training.targets.front());
   warn_of_target(predictor, target);
   const Problem problem = make_problem(options.problem);
   const SpaceProblem what{problem.algorithm, std::make_shared<const WeightMatrix>(problem.matrix),

@@ -5,6 +5,7 @@
 #include <weft/formats/io/read.h>
 #include <weft/formats/prune.h>
 #include <weft/formats/sparse_tensor.h>
+#include <weft/search/tool/options.h>
 #include <weft/search/tool/table.h>
 #include <weft/search/tool/verbs.h>
 
@@ -166,18 +167,18 @@ void check_sparsity(const PruneVerb& verb, const Format& format) {
 
 int run(const PruneVerb& verb) {
   check_out(verb.out);
-  const Format format = parse_format(verb.format);
+  const Format format = of_option("--format", [&] { return parse_format(verb.format); });
   const std::vector<Format> formats = compared(format);
   check_sparsity(verb, format);
   // Parameters that the format itself refuses are found before the search, not after it.
-  pack(from_dense(Array(DType::f32, {1, 1}), "one element"), format);
+  of_option("--format", [&] { return pack(from_dense(Array(DType::f32, {1, 1}), "one element"), format); });
   ReadOptions read_options;
   read_options.tensor = verb.tensor;
   const WeightMatrix weights = read(verb.weights, read_options);
   if (weights.pattern_only)
     fmt::print(stderr, "{} has no values; every weight is worth the same\n", weights.origin);
   std::optional<WeightMatrix> scores;
-  if (!verb.scores.empty()) scores = read(verb.scores);
+  if (!verb.scores.empty()) scores = of_option("--scores", [&] { return read(verb.scores); });
   PruneOptions options = verb.options;
   options.sparsity = verb.sparsity;
   options.scores = scores ? &*scores : nullptr;

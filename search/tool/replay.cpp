@@ -1,9 +1,9 @@
 // weft replay: the kernel of a record, made again.
 #include <fmt/format.h>
-#include <weft/backends/parse_device.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/record_file.h>
 #include <weft/search/tool/measure.h>
+#include <weft/search/tool/options.h>
 #include <weft/search/tool/tuning.h>
 #include <weft/search/tool/verbs.h>
 #include <weft/search/verify.h>
@@ -73,7 +73,7 @@ int run(const ReplayVerb& options) {
   if (!options.out.empty())
     for (const std::string& file : kernel.write_to(options.out)) fmt::print("{}/{}\n", options.out, file);
   if (options.device.empty()) return exit_ok;
-  const Device device = parse_device(options.device);
+  const Device device = named_device(options.device);
   const Verification verification = verify(kernel, device, problem.arguments());
   fmt::print("{}\n", verification.text());
   if (!verification.passed) return exit_mismatch;

@@ -1,6 +1,5 @@
 // weft run and weft verify: one kernel on one device.
 #include <fmt/format.h>
-#include <weft/backends/parse_device.h>
 #include <weft/formats/io/npy.h>
 #include <weft/search/tool/measure.h>
 #include <weft/search/tool/options.h>
@@ -62,10 +61,10 @@ nlohmann::ordered_json json_of(const RunVerb& options, const Problem& problem, c
 int execute(const RunVerb& options, bool check) {
   const Problem problem = make_problem(options.problem);
   for (const std::string& note : problem.notes) fmt::print(stderr, "note: {}\n", note);
-  const Device device = parse_device(options.device);
+  const Device device = named_device(options.device);
   check_threads(options.threads, device.kind() == DeviceKind::cpu);
   check_emitter(options.emitter, device.kind() != DeviceKind::cpu);
-  const Target& target = options.target.empty() ? target_of(device) : target_named(options.target);
+  const Target& target = options.target.empty() ? target_of(device) : named_target(options.target);
   KernelOptions kernel_options;
   kernel_options.emitter = options.emitter == "cuda" ? Emitter::cuda : Emitter::llvm;
   kernel_options.threads = options.threads.value_or(0);

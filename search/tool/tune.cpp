@@ -9,6 +9,7 @@
 #include <weft/search/plan.h>
 #include <weft/search/plan_runner.h>
 #include <weft/search/register_correction.h>
+#include <weft/search/tool/options.h>
 #include <weft/search/tool/progress.h>
 #include <weft/search/tool/tuning.h>
 #include <weft/search/tool/verbs.h>
@@ -98,7 +99,7 @@ void require_place_for(const std::string& flag, const std::string& path) {
   std::error_code error;
   const fs::file_status there = fs::status(path, error);
   if (!fs::status_known(there)) throw refuse(error.message());
-  if (fs::is_directory(there)) throw refuse("a folder");
+  if (there.type() == fs::file_type::directory) throw refuse("a folder");
   const fs::path folder = fs::path(path).parent_path();
   if (!folder.empty() && !fs::is_directory(folder, error)) throw refuse("no folder " + folder.string());
 }
@@ -262,7 +263,7 @@ int search(TuneVerb options) {
   TuneOptions tune_with = tune_options(options);
   const ProgressStyle style = progress_style_named(options.progress);
   require_place_for("--out", options.best);
-  const Target& target = target_named(target_name(options));
+  const Target& target = named_target(target_name(options));
   TrialProblem problem = make_trial_problem(options.problem);
   if (!options.source.empty()) problem.source = options.source;
   RecordFile file(options.database, RecordFile::Mode::append);
@@ -306,7 +307,7 @@ int absorb(const TuneVerb& options) {
 int write_plan_of(const TuneVerb& options) {
   if (options.target.empty())
     throw UserError({"a plan needs its target", "--target", "nothing", "that of the GPU that will measure"});
-  const Target& target = target_named(options.target);
+  const Target& target = named_target(options.target);
   TrialProblem problem = make_trial_problem(options.problem);
   TuneOptions tune = tune_options(options);
   if (!options.predictor.empty()) tune.predicted = predicted_by(options.predictor, problem, target);

@@ -1,5 +1,5 @@
 // expect: sums of groups are handed over inside n
-// expect: .bind(
+// expect: this step in front of .split_k(k, groups = 2) (bind_around_groups.cpp:
 // expect: program spmm
 // fix: spmm_schedule("sm_80").bind(n, thread).split_k(k, groups = 2);
 #include "illegal_program.h"

@@ -1,7 +1,8 @@
 // expect: f would be nested with other thread loops in one place than in another
 // expect: thread loops that are nested alike wherever they stand
+// expect: a schedule without .bind(f, thread) (bind_axis_twice_in_one_place.cpp:
 // expect: program conv2d
-// fix: s.stage("A", registers, at = f).bind(f, thread);
+// fix: s.stage("A", registers, at = b);
 #include "illegal_program.h"
 #include "illegal_schedule.h"
 

@@ -1,5 +1,5 @@
 // expect: registers of sum are used inside m.inner and outside of it
-// expect: .bind(
+// expect: a loop around every use of sum: .bind(m.outer, block_y)
 // expect: program spmm
 // fix: s.bind(m.outer, block_y);
 #include "illegal_program.h"

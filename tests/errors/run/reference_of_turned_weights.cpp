@@ -1,6 +1,6 @@
-// expect: the weights of A have another shape
+// expect: the weights do not have the shape of A
 // expect: [20, 12]
-// expect: [12, 20]
+// expect: [12, 20], which is that of their transpose
 // fix:   reference(schedule.algorithm(), schedule.weights(), launched.arguments);
 #include <weft/backends/reference.h>
 

@@ -1,5 +1,5 @@
 // expect: adds to no sum in registers
-// expect: .split_k(
+// expect: packed in formats::csr() in place of csc
 // expect: program spmm
 // fix: spmm_schedule("sm_80", formats::csr()).split_k(k, groups = 2);
 #include "illegal_program.h"

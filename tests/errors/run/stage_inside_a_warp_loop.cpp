@@ -1,5 +1,5 @@
 // expect: m.inner is warp
-// expect: .stage(
+// expect: it works at m.outer: .stage("B", shared, at = m.outer)
 // expect: program spmm
 // fix: s.stage("B", shared, at = m.outer);
 #include "illegal_program.h"

@@ -1,5 +1,5 @@
 // expect: depends on m.inner
-// expect: .vectorize(
+// expect: a loop whose iterations all do the same: .vectorize(n)
 // expect: program spmm
 // fix: s.vectorize(n);
 #include "illegal_program.h"

@@ -1,11 +1,18 @@
 // Names that the headers of C and POSIX give a meaning: functions, types and macros as glibc 2.36 and gcc 12
 // have them, a header a row, each name with the header that a reader thinks of first.
-#include <weft/backends/export/taken_names.h>
+#include <weft/backends/cuda/library_names.h>
 
-namespace weft::exporting {
+#include <string>
+
+namespace weft::cuda {
 namespace {
 
-constexpr LibraryNames names[] = {
+struct LibraryNames {
+  std::string_view header;  ///< "<stdio.h>"
+  std::string_view names;   ///< " BUFSIZ EOF … ", each between spaces
+};
+
+constexpr LibraryNames rows[] = {
     {"<stdio.h>",
      " BUFSIZ EOF FILE FILENAME_MAX FOPEN_MAX L_ctermid L_cuserid L_tmpnam NULL P_tmpdir SEEK_CUR "
      "SEEK_DATA SEEK_END SEEK_HOLE SEEK_SET TMP_MAX asprintf clearerr clearerr_unlocked "
@@ -345,10 +352,25 @@ constexpr LibraryNames names[] = {
      "textdomain "},
 };
 
-}  // namespace
-
-std::span<const LibraryNames> library_names() {
-  return names;
+bool among(std::string_view name, std::string_view words) {
+  return words.find(" " + std::string(name) + " ") != std::string_view::npos;
 }
 
-}  // namespace weft::exporting
+/// "acos" of "acosf32x": functions and constants of the C library for one floating type.
+std::string_view without_width(std::string_view name) {
+  for (const std::string_view width : {"f128", "f32", "f32x", "f64", "f64x"}) {
+    if (name.ends_with(width)) return name.substr(0, name.size() - width.size());
+  }
+  return name;
+}
+
+}  // namespace
+
+std::string_view library_header_of(std::string_view name) {
+  for (const LibraryNames& row : rows) {
+    if (among(name, row.names) || among(without_width(name), row.names)) return row.header;
+  }
+  return {};
+}
+
+}  // namespace weft::cuda
