@@ -1,0 +1,170 @@
+// What every recipe makes of the problems of suites: the steps of its schedule and a hash of its code, one
+// line a kernel. Lines of two trees are compared where a change is to leave kernels as they are.
+//
+//   frozen_kernels [--targets sm_75,sm_80,sm_90a,cpu] [--most-weights N] [--part I/N] SUITE... > lines
+//
+// Weights are drawn, so that lines need no data. A line's "steps" and "code" are hashes; WEFT_FROZEN_STEPS
+// names a folder for the steps themselves.
+#include <fmt/format.h>
+#include <weft/backends/kernel.h>
+#include <weft/backends/llvm/cpu.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/io/file.h>
+#include <weft/scheduler/passes/lower.h>
+#include <weft/search/measure/recipes.h>
+#include <xxhash.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
+
+namespace weft {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Settings {
+  std::vector<std::string> targets{"sm_75", "sm_80", "sm_90a", "cpu"};
+  std::int64_t most_weights = std::numeric_limits<std::int64_t>::max();
+  std::int64_t part = 0, parts = 1;
+  std::vector<std::string> suites;
+};
+
+std::string hash_of(const std::string& text) {
+  return fmt::format("{:016x}", XXH3_64bits(text.data(), text.size()));
+}
+
+/// Without the places in sources where its steps were written.
+std::string steps_of(const Schedule& schedule) {
+  Json steps = Json::parse(schedule.json());
+  for (Json& step : steps) step.erase("place");
+  return steps.dump();
+}
+
+std::string code_of(const Schedule& schedule) {
+  if (schedule.target().is_gpu()) return compile(schedule, {.assemble = false}).ptx();
+  // As the emitter makes it, for one processor on every machine.
+  const llvm_backend::CpuOptions options{.processor = "x86-64-v3", .optimization = 0};
+  return llvm_backend::compile_for_cpu(lower(schedule.program(), schedule.target()), options).llvm_ir();
+}
+
+/// A suite with a type, a pattern and a sparsity for each of its problems, as suites of one problem.
+std::vector<Suite> suites_of(const std::string& path) {
+  const Json document = Json::parse(std::ifstream(path));
+  const Json& problems = document.at("problems");
+  if (problems.empty() || !problems.front().contains("pattern")) return {read_suite(path)};
+  std::vector<Suite> suites;
+  for (const Json& problem : problems) {
+    const std::string pattern = problem.at("pattern");
+    // Blocks, grouped convolutions and vectors are of no suite yet.
+    if (pattern == "blocks" || problem.at("op") == "spmv" || problem.value("groups", 1) != 1) continue;
+    Json suite{{"suite", document.at("suite")}, {"dtype", problem.at("dtype")}, {"problems", {problem}}};
+    if (pattern.find(':') != std::string::npos)
+      suite["patterns"] = {pattern};
+    else
+      suite["sparsity"] = {problem.at("sparsity")};
+    if (problem.contains("V")) suite["V"] = {problem.at("V")};
+    if (problem.contains("batch")) suite["batch"] = {problem.at("batch")};
+    suites.push_back(parse_suite(suite.dump(), path));
+  }
+  return suites;
+}
+
+class Frozen {
+ public:
+  explicit Frozen(const Settings& settings) : settings_(settings) {}
+
+  void print(const Suite& suite) {
+    if (suite.simulated) return;
+    for (const SuiteCase& chosen : cases_of(suite)) {
+      if (chosen.problem.m * chosen.problem.k > settings_.most_weights) continue;
+      if (number_++ % settings_.parts != settings_.part) continue;
+      const Workload workload = make_workload(chosen, suite.dtype, RealWeights());
+      for (const Recipe& recipe : recipes()) {
+        if (!recipe.is_for(suite)) continue;
+        for (const std::string& target : settings_.targets) print(suite, chosen, workload, recipe, target);
+      }
+    }
+  }
+
+ private:
+  static std::string name_of(const SuiteCase& chosen) {
+    std::string name = fmt::format("{}: {} x {} x {}", chosen.problem.id, chosen.problem.m, chosen.problem.k,
+                                   chosen.problem.n * chosen.batch);
+    if (chosen.pattern) return name + ", " + chosen.pattern->text();
+    name += fmt::format(", {:g} % zeros", 100 * chosen.sparsity);
+    return chosen.group_rows > 0 ? name + fmt::format(", V = {}", chosen.group_rows) : name;
+  }
+
+  static void print(const Suite& suite, const SuiteCase& chosen, const Workload& workload,
+                    const Recipe& recipe, const std::string& target) {
+    Json line{{"suite", suite.name}, {"case", name_of(chosen)}, {"recipe", recipe.name}, {"target", target}};
+    try {
+      const Schedule schedule = recipe.schedule(workload, target_named(target));
+      const std::string steps = steps_of(schedule);
+      line["steps"] = hash_of(steps);
+      if (const char* folder = std::getenv("WEFT_FROZEN_STEPS"))
+        std::ofstream(std::filesystem::path(folder) / (hash_of(steps) + ".json")) << steps << "\n";
+      line["code"] = hash_of(code_of(schedule));
+    } catch (const UserError& error) {
+      line["refused"] = error.what();
+    }
+    // Places in weft's sources move with its lines.
+    if (line.contains("refused")) {
+      const std::string text = line["refused"];
+      line["refused"] = std::regex_replace(text, std::regex("[a-z_]+\\.(cpp|h):[0-9]+"), "$1");
+    }
+    std::cout << line.dump() << std::endl;
+  }
+
+  const Settings& settings_;
+  std::int64_t number_ = 0;
+};
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  std::stringstream stream(text);
+  for (std::string word; std::getline(stream, word, ',');) words.push_back(word);
+  return words;
+}
+
+Settings settings_of(int count, char** words) {
+  Settings settings;
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    const auto value = [&] { return std::string(i + 1 < count ? words[++i] : ""); };
+    if (word == "--targets") {
+      settings.targets = words_of(value());
+    } else if (word == "--most-weights") {
+      settings.most_weights = std::stoll(value());
+    } else if (word == "--part") {
+      const std::string text = value();
+      settings.part = std::stoll(text);
+      settings.parts = std::stoll(text.substr(text.find('/') + 1));
+    } else {
+      settings.suites.push_back(word);
+    }
+  }
+  return settings;
+}
+
+}  // namespace
+}  // namespace weft
+
+int main(int count, char** words) {
+  try {
+    const weft::Settings settings = weft::settings_of(count, words);
+    weft::Frozen frozen(settings);
+    for (const std::string& path : settings.suites)
+      for (const weft::Suite& suite : weft::suites_of(path)) frozen.print(suite);
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << "\n";
+    return 2;
+  }
+}
