@@ -94,12 +94,14 @@ Expr axis_extent(const Stmt& stmt, LoopKind axis) {
 
 using Buffers = std::vector<const ir::Allocate*>;
 
-/// Buffers of a scope that live at the same time, one list for each place that adds none.
-void collect_alive(const Stmt& stmt, ir::Scope scope, Buffers& around, std::vector<Buffers>& lists) {
+/// Buffers of a scope, or of all where none is named, that live at the same time, one list for each place
+/// that adds none.
+void collect_alive(const Stmt& stmt, std::optional<ir::Scope> scope, Buffers& around,
+                   std::vector<Buffers>& lists) {
   if (!stmt.defined()) return;
   const auto inside = [&](const Stmt& child) { collect_alive(child, scope, around, lists); };
   if (const auto* allocation = stmt.as<ir::Allocate>()) {
-    const bool counts = allocation->buffer->scope == scope;
+    const bool counts = !scope || allocation->buffer->scope == *scope;
     if (counts) around.push_back(allocation);
     const std::size_t before = lists.size();
     inside(allocation->body);
@@ -174,6 +176,26 @@ class Constraints {
            local_array_bytes,
            {}});
     });
+    return std::move(list_);
+  }
+
+  /// The arrays of a CPU thread that live at the same time.
+  std::vector<Constraint> local_memory() {
+    std::vector<Buffers> lists;
+    Buffers around;
+    collect_alive(program_.body, std::nullopt, around, lists);
+    for (const Buffers& alive : lists) {
+      Expr total;
+      std::vector<std::pair<std::string, Expr>> parts;
+      for (const ir::Allocate* allocation : alive) {
+        const Expr bytes = bytes_of(*allocation->buffer, allocation->buffer->shape);
+        if (!is_known(program_, bytes)) continue;
+        parts.emplace_back(allocation->buffer->name, bytes);
+        total = total.defined() ? total + bytes : bytes;
+      }
+      add({unique("local memory"), "bytes of the local arrays of a thread", "B", total, local_memory_bytes,
+           parts});
+    }
     return std::move(list_);
   }
 
@@ -359,6 +381,12 @@ std::vector<Constraint> resource_constraints(const ir::Program& program, const T
                      fmt::format("{} blocks on a multiprocessor", resident_blocks), "1 or more"});
   Constraints constraints(program, target, resident_blocks);
   return target.is_gpu() ? constraints.on_gpu() : constraints.on_cpu();
+}
+
+std::vector<Constraint> compile_constraints(const ir::Program& program, const Target& target) {
+  if (target.is_gpu())
+    return resource_constraints(program, target, std::max<std::int64_t>(1, program.resident_blocks));
+  return Constraints(program, target, 1).local_memory();
 }
 
 }  // namespace weft

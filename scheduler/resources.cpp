@@ -183,9 +183,7 @@ Feasibility complete(const std::vector<Constraint>& constraints, const std::vect
 void require_feasible(const ir::Program& program, const Target& target, const KnobValues& fixed,
                       std::source_location place) {
   user_call(place, [&] {
-    const Feasibility result =
-        complete(resource_constraints(program, target, std::max<std::int64_t>(1, program.resident_blocks)),
-                 program.knobs, fixed);
+    const Feasibility result = complete(compile_constraints(program, target), program.knobs, fixed);
     if (result.answer != Answer::feasible) throw infeasible_error(result, target.name, program.name);
   });
 }

@@ -72,8 +72,27 @@ void require_cluster(const ir::Program& program, const Target& target) {
        program.name, refused->found, refused->accepted});
 }
 
+/// Whether 32 bits do not hold the number.
+bool is_wide(const ir::Expr& e) {
+  const auto* constant = e.as<ir::Constant>();
+  return constant != nullptr && !is_float(constant->dtype) &&
+         (constant->integer < INT32_MIN || constant->integer > INT32_MAX);
+}
+
+bool has_wide_numbers(const ir::Program& program) {
+  bool found = false;
+  const auto look = [&](const ir::Expr& e) { found = found || is_wide(e); };
+  for (const auto* list : {&program.buffers, &program.workspaces}) {
+    for (const ir::BufferRef& buffer : *list) {
+      for (const ir::Expr& stride : buffer->strides) ir::visit(stride, look);
+    }
+  }
+  ir::visit(program.body, {}, look);
+  return found;
+}
+
 /// Generated code indexes with 32 bits unless places of a buffer are known to need more, or the program knows
-/// of others that do.
+/// of others that do, or computes with numbers that do.
 int index_bits_of(const ir::Program& program) {
   const auto is_far = [](const ir::Expr& place) {
     const std::int64_t* value = ir::integer_value(place);
@@ -89,6 +108,7 @@ int index_bits_of(const ir::Program& program) {
       if (is_far(last)) return 64;
     }
   }
+  if (has_wide_numbers(program)) return 64;
   return program.index_bits;
 }
 
@@ -110,7 +130,7 @@ void require_constant_arrays(const ir::Program& program) {
 ThreadProgram lower(const ir::Program& program, const Target& target, const PassObserver& observer,
                     Arrivals arrivals) {
   require_no_knobs(program);
-  if (target.is_gpu()) require_feasible(program, target);
+  require_feasible(program, target);
   ThreadProgram result;
   Pipeline pipeline(program, observer);
   const std::int64_t threads = target.is_gpu() ? passes::threads_of(program) : 0;

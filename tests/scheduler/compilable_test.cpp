@@ -75,6 +75,17 @@ TEST(Compilable, ProgramsThatRunByTheirMeaningHaveNoLimitsOfAGpu) {
   EXPECT_NO_THROW(require_compilable(s, target_named("cpu")));
 }
 
+TEST(Compilable, LocalArraysOfTheCpuFitInMemory) {
+  const WeightMatrix matrix = synthetic_layer({.rows = 8, .columns = 32'768, .sparsity = 0.99, .seed = 3});
+  Schedule s = schedule(spmm_algorithm(8, 32'768, 32'768, DType::f32), pack(matrix, parse_format("csr")),
+                        target_named("cpu"));
+  s.split(n = 16'384).reorder(n.outer, m, n.inner).stage("B", shared, at = n.outer);
+  const UserError::Report report = refusal(s);
+  EXPECT_THAT(report.found,
+              StartsWith("local memory B.shared 2147483648 + sum 4 = 2147483652 B > 1073741824 B"));
+  EXPECT_THAT(report.accepted, StartsWith(".split(n = 4096) in place of .split(n = 16384)"));
+}
+
 TEST(Compilable, OpenNumbersAreToldWithTheirSteps) {
   auto s = product("csr", "cpu");
   s.split(n = 64).split(m = knob("rows", {2, 4}), n.inner = knob("columns", {8, 16}));
