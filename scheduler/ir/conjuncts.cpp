@@ -1,4 +1,7 @@
 #include <weft/scheduler/ir/conjuncts.h>
+#include <weft/scheduler/ir/visit.h>
+
+#include <algorithm>
 
 namespace weft::ir {
 namespace {
@@ -13,12 +16,37 @@ void collect(const Expr& condition, std::vector<Expr>& parts) {
   }
 }
 
+/// The variables and the loads that an expression is made of, without those inside of loads.
+std::vector<Expr> atoms_of(const Expr& expr) {
+  std::vector<Expr> atoms;
+  std::size_t inside_loads = 0;
+  visit(expr, [&](const Expr& e) {
+    if (inside_loads > 0) {
+      --inside_loads;
+      return;
+    }
+    const auto* load = e.as<Load>();
+    if (load == nullptr && e.as<Variable>() == nullptr) return;
+    atoms.push_back(e);
+    if (load == nullptr) return;
+    for (const Expr& index : load->indices) visit(index, [&](const Expr&) { ++inside_loads; });
+  });
+  return atoms;
+}
+
 }  // namespace
 
 std::vector<Expr> conjuncts_of(const Expr& condition) {
   std::vector<Expr> parts;
   collect(condition, parts);
   return parts;
+}
+
+bool share_an_atom(const Expr& a, const Expr& b) {
+  const std::vector<Expr> others = atoms_of(b);
+  return std::ranges::any_of(atoms_of(a), [&](const Expr& atom) {
+    return std::ranges::any_of(others, [&](const Expr& other) { return same(atom, other); });
+  });
 }
 
 }  // namespace weft::ir

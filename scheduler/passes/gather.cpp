@@ -133,20 +133,64 @@ class Gather {
     return result;
   }
 
+  /// Whether something is read at a place that exists only where the condition holds.
+  bool reads_beyond(const std::vector<Expr>& exprs, const Expr& condition) const {
+    bool found = false;
+    const auto look = [&](const Expr& e) {
+      const auto* load = e.as<ir::Load>();
+      if (load == nullptr) return;
+      for (std::size_t i = 0; i < load->indices.size(); ++i) {
+        const Expr& index = load->indices[i];
+        found = found || (ir::share_an_atom(index, condition) &&
+                          !ir::always(ir::integer(0) <= index && index < load->buffer->shape[i], ranges_));
+      }
+    };
+    for (const Expr& expr : exprs) ir::visit(expr, look);
+    return found;
+  }
+
+  /// The condition, of which a part is asked only where those in front of it hold, if it reads at places that
+  /// they keep inside; the same condition where no part does.
+  Expr asked_in_turn(const Expr& condition) const {
+    const std::vector<Expr> parts = ir::conjuncts_of(condition);
+    Expr rest = parts.back();
+    bool in_turn = false;
+    for (std::size_t i = parts.size() - 1; i-- > 0;) {
+      const bool keeps_inside = reads_beyond({rest}, parts[i]);
+      in_turn = in_turn || keeps_inside;
+      rest = keeps_inside ? ir::select(parts[i], rest, ir::boolean(false)) : parts[i] && rest;
+    }
+    return in_turn ? rest : condition;
+  }
+
+  /// Whether the place that is copied can be computed only where some part of the condition holds.
+  bool guards_its_place(const Expr& condition) const {
+    return std::ranges::any_of(ir::conjuncts_of(condition),
+                               [&](const Expr& part) { return reads_beyond(copy_.source_begin, part); });
+  }
+
+  /// The copy of the run that begins at the place, which is started here and goes on by itself. `inside` is
+  /// undefined where the run always is.
+  Stmt started(const ir::Substitution& place, Expr inside) const {
+    ir::Copy run = copy_;
+    run.destination_begin = at(copy_.destination_begin, place);
+    run.source_begin = at(copy_.source_begin, place);
+    run.extents = {ir::integer(length_)};
+    run.coordinates = {name_ + ".place"};
+    run.of_one_thread = true;
+    run.inside = std::move(inside);
+    return ir::copy(std::move(run));
+  }
+
   /// The run that begins at the place.
   Stmt move(const ir::Substitution& place) const {
-    const Expr inside = ir::substitute(condition(), place);
+    const Expr whole = condition();
+    const Expr inside = ir::substitute(asked_in_turn(whole), place);
     constexpr std::int64_t least_asynchronous_bytes = 4;
-    if (copy_.asynchronous && length_ * size() >= least_asynchronous_bytes && threads_ > 0) {
-      ir::Copy run = copy_;
-      run.destination_begin = at(copy_.destination_begin, place);
-      run.source_begin = at(copy_.source_begin, place);
-      run.extents = {ir::integer(length_)};
-      run.coordinates = {name_ + ".place"};
-      run.of_one_thread = true;
-      run.inside = unless_always(inside);
-      return ir::copy(std::move(run));
-    }
+    const bool goes_on = copy_.asynchronous && length_ * size() >= least_asynchronous_bytes && threads_ > 0;
+    // A started copy computes its place whether or not it is inside.
+    const bool asks_first = goes_on && guards_its_place(whole);
+    if (goes_on && !asks_first) return started(place, unless_always(inside));
     const auto each = [&](const auto& element) {
       if (length_ == 1) return element(place);
       ir::Substitution behind = place;
@@ -154,7 +198,7 @@ class Gather {
       return ir::for_loop({name_ + ".run", ir::integer(0), ir::integer(length_), ir::LoopKind::vectorized,
                            copy_.step, element(behind)});
     };
-    const Stmt copied = each([&](const ir::Substitution& here) {
+    const Stmt copied = asks_first ? started(place, {}) : each([&](const ir::Substitution& here) {
       return ir::store(copy_.destination, at(copy_.destination_begin, here),
                        ir::load(copy_.source, at(copy_.source_begin, here)));
     });

@@ -24,10 +24,11 @@ using ir::Stmt;
 /// The one place of the operand that the body reads, and what stands around it.
 struct Reading {
   const ir::Load* load = nullptr;
-  std::vector<ir::For> loops;    ///< around it, outermost first
-  std::vector<Expr> conditions;  ///< around it
-  std::vector<Expr> indices;     ///< of the load, the kept slot a loop of its own
-  bool several = false;          ///< different places are read
+  std::vector<ir::For> loops;                       ///< around it, outermost first
+  std::vector<Expr> conditions;                     ///< around it
+  std::vector<Expr> indices;                        ///< of the load, the kept slot a loop of its own
+  bool several = false;                             ///< different places are read
+  std::vector<std::vector<Expr>> other_conditions;  ///< around further reads of the place
 };
 
 void look_for(const Stmt& stmt, const ir::BufferRef& buffer, std::vector<ir::For>& loops,
@@ -54,9 +55,10 @@ void look_for(const Stmt& stmt, const ir::BufferRef& buffer, std::vector<ir::For
       if (found.load != nullptr) {
         found.several = found.several ||
                         !ir::same(ir::load(buffer, load->indices), ir::load(buffer, found.load->indices));
+        found.other_conditions.push_back(conditions);
         return;
       }
-      found = {load, loops, conditions, {}, false};
+      found = {load, loops, conditions, {}, false, {}};
     });
   }
 }
@@ -68,31 +70,6 @@ bool uses_load(const Stmt& stmt, const ir::BufferRef& buffer) {
     found = found || (load != nullptr && load->buffer == buffer);
   });
   return found;
-}
-
-/// The variables and the loads that an expression is made of, without those inside of loads.
-std::vector<Expr> atoms_of(const Expr& expr) {
-  std::vector<Expr> atoms;
-  std::size_t inside_loads = 0;
-  ir::visit(expr, [&](const Expr& e) {
-    if (inside_loads > 0) {
-      --inside_loads;
-      return;
-    }
-    const auto* load = e.as<ir::Load>();
-    if (load == nullptr && e.as<ir::Variable>() == nullptr) return;
-    atoms.push_back(e);
-    if (load == nullptr) return;
-    for (const Expr& index : load->indices) ir::visit(index, [&](const Expr&) { ++inside_loads; });
-  });
-  return atoms;
-}
-
-bool share_an_atom(const Expr& a, const Expr& b) {
-  const std::vector<Expr> others = atoms_of(b);
-  return std::ranges::any_of(atoms_of(a), [&](const Expr& atom) {
-    return std::ranges::any_of(others, [&](const Expr& other) { return ir::same(atom, other); });
-  });
 }
 
 /// The values of all loops of constant extents.
@@ -198,7 +175,8 @@ class Stitch {
     const auto place = [&](const ir::Substitution& names) { return place_in_tile(lines, slot, names); };
     copy.destination_begin = place(renamed);
     for (const Expr& index : reading.indices) copy.source_begin.push_back(ir::substitute(index, renamed));
-    const std::vector<Expr> asked = conditions_of_tile(reading);
+    const std::vector<Expr> asked = conditions_of_tile(reading, reading.conditions);
+    if (auto refused = require_same_conditions(reading, asked, buffer)) return *refused;
     for (const Expr& condition : asked) {
       const Expr own = ir::substitute(in_slots(condition), renamed);
       copy.inside = copy.inside.defined() ? copy.inside && own : own;
@@ -288,10 +266,10 @@ class Stitch {
     return place;
   }
 
-  /// Conditions around the reading that can be asked while copying: where they do not hold the tile is zero.
-  std::vector<Expr> conditions_of_tile(const Reading& reading) const {
+  /// Those of the conditions that can be asked while copying: where they do not hold the tile is zero.
+  std::vector<Expr> conditions_of_tile(const Reading& reading, const std::vector<Expr>& conditions) const {
     std::vector<Expr> result;
-    for (const Expr& condition : reading.conditions) {
+    for (const Expr& condition : conditions) {
       const Expr own = in_slots(condition);
       const bool possible = std::all_of(reading.loops.begin(), reading.loops.end(), [&](const ir::For& each) {
         const auto is_it = [&](const ir::For& other) { return other.name == each.name; };
@@ -303,6 +281,36 @@ class Stitch {
     return result;
   }
 
+  /// Where the tile is zero for one reader it is zero for all.
+  std::optional<Reason> require_same_conditions(const Reading& reading, const std::vector<Expr>& asked,
+                                                const ir::BufferRef& buffer) const {
+    const auto has_all = [](const std::vector<Expr>& some, const std::vector<Expr>& all) {
+      return std::ranges::all_of(all, [&](const Expr& one) {
+        return std::ranges::any_of(some, [&](const Expr& each) { return ir::same(each, one); });
+      });
+    };
+    for (const std::vector<Expr>& conditions : reading.other_conditions) {
+      const std::vector<Expr> others = conditions_of_tile(reading, conditions);
+      if (has_all(asked, others) && has_all(others, asked)) continue;
+      return Reason{
+          4,
+          fmt::format("{} is read where {} and where {}", buffer->name, written_together(asked),
+                      written_together(others)),
+          "reads under the same conditions, as before the loops were cut; or stage, whose tile asks "
+          "none: " +
+              Step{"stage", {{{}, buffer->name}, {{}, "shared"}, {"at", request_.at}}, {}}.cpp(),
+          buffer->name};
+    }
+    return std::nullopt;
+  }
+
+  static std::string written_together(const std::vector<Expr>& conditions) {
+    if (conditions.empty()) return "nothing is asked";
+    std::string text;
+    for (const Expr& condition : conditions) text += (text.empty() ? "" : " and ") + ir::print(condition);
+    return text;
+  }
+
   /// Whether the condition may keep what is read of other buffers inside of them.
   bool keeps_others_inside(const Expr& condition, const Stmt& then, const ir::BufferRef& buffer) const {
     bool found = false;
@@ -310,7 +318,7 @@ class Stitch {
       const auto* load = e.as<ir::Load>();
       if (load == nullptr || load->buffer == buffer || found) return;
       for (std::size_t i = 0; i < load->indices.size(); ++i) {
-        if (!share_an_atom(load->indices[i], condition)) continue;
+        if (!ir::share_an_atom(load->indices[i], condition)) continue;
         ir::Ranges ranges = ranges_;
         const Expr index = coordinates_.named(load->indices[i], ranges);
         found = found || !ir::always(ir::integer(0) <= index && index < load->buffer->shape[i], ranges);
