@@ -165,7 +165,7 @@ TEST(TensorSteps, TensorizeRefuses) {
   Schedule half = tiled();
   half.stitch(std::string("B"), shared, at = k_block, depth = 2);
   expect_refused(shared_out(half), tensorize(wgmma), 4, "A.values is read from");
-  expect_refused(shared_out(stitched()), tensorize("mma_m8n8k8"), 5, "mma_m8n8k8 of f16 and f16");
+  expect_refused(shared_out(stitched()), tensorize("mma_m8n8k8"), 5, "no instruction is called mma_m8n8k8");
   expect_refused(shared_out(stitched({.target = "sm_80"})), tensorize(wgmma), 6,
                  "sm_80 has no wgmma_m64n64k16");
   expect_refused(shared_out(stitched({.target = "sm_90"})), tensorize(wgmma), 6,
