@@ -5,6 +5,8 @@
 #include <weft/scheduler/steps/loops.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 namespace weft::passes {
 namespace {
@@ -34,10 +36,47 @@ Expr hardest(const Expr& condition, const steps::InnerLoops& inner) {
   return ir::binary(comparison->op, sum.expr(), ir::integer(0));
 }
 
+/// What exists inside the body alone: values, and buffers that are allocated or written there.
+struct MadeInside {
+  std::set<std::string> values;
+  std::set<const ir::Buffer*> buffers;
+};
+
+MadeInside made_inside(const Stmt& body) {
+  MadeInside made;
+  ir::visit(body, [&](const Stmt& s) {
+    if (const auto* let = s.as<ir::Let>()) made.values.insert(let->name);
+    if (const auto* allocation = s.as<ir::Allocate>()) made.buffers.insert(allocation->buffer.get());
+    if (const auto* store = s.as<ir::Store>()) made.buffers.insert(store->buffer.get());
+    if (const auto* copy = s.as<ir::Copy>()) made.buffers.insert(copy->destination.get());
+  });
+  return made;
+}
+
+/// Whether the condition can be asked in front of the body of that loop: it needs nothing that is made
+/// inside, and reads only what is there whichever iteration it is; conditions around it may say where more
+/// can be read.
+bool known_outside(const Expr& condition, const std::string& name, const steps::InnerLoops& inner,
+                   const MadeInside& made) {
+  bool known = true;
+  ir::visit(condition, [&](const Expr& e) {
+    if (const auto* variable = e.as<ir::Variable>()) known = known && made.values.count(variable->name) == 0;
+    const auto* load = e.as<ir::Load>();
+    if (load == nullptr) return;
+    known = known && made.buffers.count(load->buffer.get()) == 0;
+    for (const Expr& index : load->indices) {
+      known = known && !ir::uses(index, name) &&
+              std::ranges::none_of(inner, [&](const auto& entry) { return ir::uses(index, entry.first); });
+    }
+  });
+  return known;
+}
+
 /// Conditions inside vectorized loops of `body` that need the loop `name` and, besides it, only loops that
 /// are vectorized or unrolled.
 std::vector<Expr> tail_conditions(const Stmt& body, const std::string& name, const steps::InnerLoops& inner) {
   std::vector<Expr> found;
+  const MadeInside made = made_inside(body);
   ir::visit(body, [&](const Stmt& s) {
     const auto* vector = s.as<ir::For>();
     if (vector == nullptr || vector->kind != ir::LoopKind::vectorized) return;
@@ -46,12 +85,12 @@ std::vector<Expr> tail_conditions(const Stmt& body, const std::string& name, con
       if (condition == nullptr) return;
       const std::vector<Expr> parts = ir::conjuncts_of(condition->condition);
       for (const Expr& part : parts) {
-        const bool here = ir::uses(part, name) && ir::uses(part, vector->name) &&
-                          std::none_of(inner.begin(), inner.end(), [&](const auto& entry) {
-                            return ir::uses(part, entry.first) &&
-                                   entry.second.kind != ir::LoopKind::vectorized &&
-                                   entry.second.kind != ir::LoopKind::unrolled;
-                          });
+        const bool here =
+            ir::uses(part, name) && ir::uses(part, vector->name) && known_outside(part, name, inner, made) &&
+            std::none_of(inner.begin(), inner.end(), [&](const auto& entry) {
+              return ir::uses(part, entry.first) && entry.second.kind != ir::LoopKind::vectorized &&
+                     entry.second.kind != ir::LoopKind::unrolled;
+            });
         const bool known =
             std::any_of(found.begin(), found.end(), [&](const Expr& e) { return ir::same(e, part); });
         if (here && !known && hardest(part, inner).defined()) found.push_back(part);

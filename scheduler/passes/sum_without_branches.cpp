@@ -99,6 +99,7 @@ class Removal {
     if (!stmt.defined()) return;
     if (const auto* store = stmt.as<ir::Store>()) {
       for (const Expr* expr : exprs_of(*store)) note_loads(*expr, conditions);
+      if (store->buffer->scope == ir::Scope::registers) writes_[store->buffer.get()].push_back(conditions);
       return;
     }
     if (const auto* loop = stmt.as<ir::For>()) note_range(*loop);
@@ -139,6 +140,17 @@ class Removal {
     return found != results_.end() &&
            std::all_of(found->second.begin(), found->second.end(),
                        [&](const auto& around) { return holds(around, condition); });
+  }
+
+  /// Whether the expression reads registers that nobody writes where the condition does not hold.
+  bool reads_unwritten(const Expr& expr, const Expr& condition) const {
+    const auto loads = loads_of(expr);
+    return std::any_of(loads.begin(), loads.end(), [&](const ir::Load* load) {
+      const auto found = writes_.find(load->buffer.get());
+      return found != writes_.end() &&
+             std::any_of(found->second.begin(), found->second.end(),
+                         [&](const auto& around) { return holds(around, condition); });
+    });
   }
 
   /// Whether the sum has its place whether or not the condition holds.
@@ -217,6 +229,7 @@ class Removal {
     Expr counts;
     for (const Expr& condition : conditions) {
       if (!keeps_place(condition, store)) return {};
+      if (reads_unwritten(product.left, condition) || reads_unwritten(product.right, condition)) return {};
       if (!made_safe(condition, loops_, left) || !made_safe(condition, loops_, right)) return {};
       if (guards_result(store.buffer, condition)) continue;
       counts = counts.defined() ? counts && condition : condition;
@@ -236,7 +249,8 @@ class Removal {
   }
 
   ir::Ranges loops_;  ///< of constant begin and extent
-  std::map<const ir::Buffer*, std::vector<std::vector<Expr>>> results_;
+  /// The conditions around each read of a sum's result, and around each store to registers.
+  std::map<const ir::Buffer*, std::vector<std::vector<Expr>>> results_, writes_;
 };
 
 }  // namespace

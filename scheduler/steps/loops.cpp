@@ -79,6 +79,25 @@ bool is_of_outputs(std::string_view name, const Algorithm& algorithm) {
   });
 }
 
+/// The loops of what instructions of the table do at once: the name of each with that of its instruction.
+std::map<std::string, std::string> loops_of_instructions(const Stmt& body) {
+  std::map<std::string, std::string> loops;
+  ir::visit(body, [&](const Stmt& s) {
+    const auto* operation = s.as<ir::TensorOperation>();
+    if (operation == nullptr || !operation->meaning.defined()) return;
+    for (const std::string& name : loop_names(operation->meaning)) loops[name] = operation->instruction;
+  });
+  return loops;
+}
+
+/// The loops that steps may name.
+std::vector<std::string> names_for_steps(const Stmt& body) {
+  const auto of_instructions = loops_of_instructions(body);
+  std::vector<std::string> names = loop_names(body);
+  std::erase_if(names, [&](const std::string& name) { return of_instructions.count(name) != 0; });
+  return names;
+}
+
 }  // namespace
 
 std::vector<std::string> loop_names(const Stmt& stmt) {
@@ -130,8 +149,15 @@ Stmt change_loops(const Stmt& stmt, const std::string& name,
 }
 
 std::optional<Reason> require_loop(const ir::Program& program, const std::string& name) {
-  if (find_loop(program.body, name) != nullptr) return std::nullopt;
-  const std::vector<std::string> names = loop_names(program.body);
+  const std::vector<std::string> names = names_for_steps(program.body);
+  if (std::ranges::find(names, name) != names.end()) return std::nullopt;
+  const auto of_instructions = loops_of_instructions(program.body);
+  if (const auto found = of_instructions.find(name); found != of_instructions.end())
+    return Reason{
+        1, fmt::format("{} is a loop of {}, which does all its iterations at once", name, found->second),
+        fmt::format("a loop around it, one of {}; or this step before .tensorize({})", fmt::join(names, ", "),
+                    found->second),
+        name};
   const std::vector<std::string_view> candidates(names.begin(), names.end());
   const std::string whole = name.substr(0, name.rfind('.'));
   std::string meant;
@@ -322,7 +348,7 @@ Expr factor_of(ir::Program& program, const Argument& argument) {
 
 std::vector<std::string> serial_loops(const ir::Program& program, const Algorithm& algorithm,
                                       bool of_output) {
-  std::vector<std::string> names = loop_names(program.body);
+  std::vector<std::string> names = names_for_steps(program.body);
   std::erase_if(names, [&](const std::string& name) {
     return is_output_loop(name, algorithm) != of_output ||
            find_loop(program.body, name)->kind != ir::LoopKind::serial;

@@ -26,7 +26,8 @@ bool stands_inside(const ir::Stmt& stmt, const std::string& inner, const std::st
 ir::Stmt change_loops(const ir::Stmt& stmt, const std::string& name,
                       const std::function<ir::Stmt(const ir::For&)>& change);
 /// A refusal when there is no loop of that name: it lists the loops there are, and says which is meant or
-/// which step makes one of that name. It is precondition 1 of every step that names a loop.
+/// which step makes one of that name; and when it is a loop of what an instruction does at once. It is
+/// precondition 1 of every step that names a loop.
 std::optional<Reason> require_loop(const ir::Program& program, const std::string& name);
 
 /// True when iterations of the loop write different elements of the output: an output index of the algorithm

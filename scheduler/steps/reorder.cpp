@@ -76,6 +76,29 @@ Names moving_inside(const Chain& chain, const Names& order) {
   return moving;
 }
 
+/// A statement inside the core that uses the loop and has one of the order's loops inside, but lets no loop
+/// past itself: a choice between two branches, or a value with a name. Undefined where there is none.
+Stmt obstacle(const Stmt& core, const std::string& loop, const Names& order) {
+  if (const auto* s = core.as<ir::Allocate>()) return obstacle(s->body, loop, order);
+  if (const auto* s = core.as<ir::Block>()) {
+    for (const Stmt& child : s->statements) {
+      if (const Stmt found = obstacle(child, loop, order); found.defined()) return found;
+    }
+    return {};
+  }
+  const Stmt inside = chain_of(core).core;
+  if (!inside.defined() || (inside.as<ir::If>() == nullptr && inside.as<ir::Let>() == nullptr)) return {};
+  const bool holds =
+      std::ranges::any_of(order, [&](const std::string& name) { return find_loop(inside, name) != nullptr; });
+  return holds && ir::uses(inside, loop) ? inside : Stmt();
+}
+
+std::string written(const Stmt& obstacle) {
+  const auto* choice = obstacle.as<ir::If>();
+  return choice != nullptr ? fmt::format("the choice whether {}", ir::print(choice->condition))
+                           : fmt::format("the value {}", obstacle.as<ir::Let>()->name);
+}
+
 class Reorder {
  public:
   Reorder(const ir::Program& program, const Names& order) : program_(program), order_(order) {}
@@ -123,6 +146,10 @@ class Reorder {
       if (holds_copy(chain.core) || holds_exchange(chain.core)) {
         return Reason{6, fmt::format("{} would move past a copy into shared memory", loop.name),
                       "reorder before stage and split_k", loop.name};
+      }
+      if (const Stmt found = obstacle(chain.core, loop.name, order_); found.defined()) {
+        return Reason{8, fmt::format("{} would move past {}", loop.name, written(found)),
+                      "reorder before the step that wrote it into the program, as bake_values", loop.name};
       }
     }
     return std::nullopt;
@@ -176,7 +203,8 @@ namespace {
 /// Preconditions: 1 the loops exist; 2 each is named once; 3 no loop's range depends on one that would stand
 /// inside it; 4 a loop that moves into a sum has a constant extent; 5 the loops stand around one another and
 /// none has to leave a sum; 6 no loop moves past a copy; 7 warp, lane and thread loops stay nested alike in
-/// all places.
+/// all places; 8 no loop moves past a choice between two branches or past a
+/// value.
 StepResult apply_reorder(const ir::Program& program, const Step& step, const StepContext&) {
   Names order;
   for (const Argument& argument : step.arguments) order.push_back(word_of(argument));

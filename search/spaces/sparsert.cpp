@@ -105,7 +105,8 @@ class Product {
   static Expr shares_rows() {
     return ir::integer(baked) < v("form") && unary(ir::UnaryOperator::logical_not, is(row_per_warp));
   }
-  Expr together() const { return ir::integer(warp_size) / ir::maximum(v("lanes"), 1); }
+  /// Rows of a warp. Lanes beyond a warp, which nobody has, are no reason to divide by none.
+  Expr together() const { return ir::maximum(ir::integer(warp_size) / ir::maximum(v("lanes"), 1), 1); }
 
   /// Where there are enough columns and entries for large blocks of which every processor gets one or two.
   bool has_large_blocks() const { return 1'024 <= columns() && columns() <= 8'192 && 5'000 <= stored(); }

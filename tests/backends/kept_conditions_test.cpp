@@ -91,6 +91,31 @@ TEST(KeptConditions, CopiesToRegistersAskInOrder) {
   expect_right(s);
 }
 
+/// Which block of rows there is says whether it has a column number at all: what is asked of the number is
+/// asked behind that.
+TEST(KeptConditions, ConditionsOfAStitchAreAskedInTheirOrder) {
+  Schedule s = of_weights("blocked_ell:b=4");
+  s.split(LoopFactor{LoopName("m.block"), 32});
+  s.stitch(std::string("A.values"), shared, at = LoopName("m.block.outer"));
+  expect_right(s);
+  // A copy that goes on by itself computes its place before anything is asked.
+  Schedule rows = of_weights("vector_wise:V=8,k=16");
+  rows.split(LoopFactor{LoopName("k.block"), 4});
+  rows.reorder(LoopName("k.block.outer"), n);
+  rows.stitch(std::string("B"), shared, at = LoopName("k.block.outer"), depth = 2);
+  expect_right(rows);
+}
+
+/// Where the column is the mark of padding, nobody writes the register of its value, and nobody may read it.
+TEST(KeptConditions, RegistersThatNobodyWroteAreNotRead) {
+  Schedule s = of_weights("ell");
+  s.stage(std::string("A"), registers, at = m);
+  expect_right(s);
+  Schedule columns = of_weights("ell");
+  columns.split(n = 4).stage(std::string("A.values"), registers, at = n.outer);
+  expect_right(columns);
+}
+
 /// n < 9 says more than that n is inside: 2 * n has to be too.
 TEST(KeptConditions, ClampedReadsBoundEveryIndex) {
   const Tensor<f32, 2, sparse> a("A", {12, 20});

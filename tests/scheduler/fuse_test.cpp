@@ -37,6 +37,16 @@ TEST(Fuse, RoundTripsThroughJson) {
   EXPECT_EQ(ir::print(s.program()), ir::print(replayed.program()));
 }
 
+/// Groups without a share have no iterations of the fused loop, which divides by their number.
+TEST(Fuse, DividesByNoShareThatAGroupLacks) {
+  const Tensor<f32, 3> a("A", {6, 5, 5});
+  const Tensor<f32, 2> b("B", {5, 5});
+  const Tensor<f32, 1> c("C", {6});
+  Schedule s = schedule(algorithm("sums", c(f) = sum(p, q, a(f, p, q) * b(p, q))), target_named("sm_80"));
+  s.split_k(q, groups = 4).fuse(p, q);
+  EXPECT_THAT(ir::print(s.program()), testing::HasSubstr("p_q / max(min(5 - min(q.group * 2, 5), 2), 1)"));
+}
+
 void expect_refused(Schedule schedule, const char* outer, const char* inner, int precondition,
                     const char* found) {
   SCOPED_TRACE(std::string(outer) + ", " + inner + "\n" + schedule.cpp());

@@ -1,6 +1,7 @@
 // What lowering refuses, and what it leaves behind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <weft/dsl/assignment.h>
 #include <weft/dsl/index.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/passes/lower.h>
@@ -13,6 +14,7 @@ namespace {
 WEFT_INDEX(m);
 WEFT_INDEX(n);
 WEFT_INDEX(k);
+WEFT_INDEX(batch);
 
 std::string message_of(const Schedule& schedule) {
   try {
@@ -94,6 +96,38 @@ TEST(Lower, TilesOfManyShortLoadsAreCopiesThatGoOnByThemselves) {
   EXPECT_THAT(text, testing::HasSubstr("wait for groups of copies but 0"));
   EXPECT_THAT(lowered_with_tile("sm_80", 100), testing::Not(testing::HasSubstr("# asynchronous")));
   EXPECT_THAT(lowered_with_tile("sm_75", 99), testing::Not(testing::HasSubstr("# asynchronous")));
+}
+
+/// Code of the weights is a choice between rows, inside which no loop moves.
+TEST(Lower, NoLoopMovesPastAChoice) {
+  const Tensor<f32, 2, sparse> a("A", {12, 20});
+  const Tensor<f32, 3> b("B", {20, 100, 2}), c("C", {2, 12, 100});
+  const auto weights = test::spmm_schedule("cpu", formats::ell()).shared_weights();
+  Schedule s = schedule(algorithm("batch", c(batch, m, n) = sum(k, a(m, k) * b(k, n, batch))), weights,
+                        target_named("cpu"));
+  s.split(n = 8).reorder(k, n.inner).unroll(k).bake_values(n.outer);
+  const auto reason =
+      s.try_apply({"reorder", {{{}, std::string("n.inner")}, {{}, std::string("batch")}}, {}});
+  ASSERT_TRUE(reason.has_value());
+  EXPECT_THAT(reason->found, testing::HasSubstr("batch would move past the choice whether m <"));
+}
+
+/// What a tile that is made inside says of the tail cannot be asked outside of it.
+TEST(Lower, TailsThatTilesInsideDecideStayInside) {
+  auto s = test::spmm_schedule("cpu", formats::coo());
+  s.split(LoopFactor{LoopName("m.stored"), 4}).stage("A", shared, at = LoopName("m.stored.outer"));
+  EXPECT_NO_THROW(lower(s.program(), s.target()));
+}
+
+TEST(Lower, WideStridesNeedWideIndices) {
+  const Extent many = Extent::any("N", 2'147'483'647);
+  const Tensor<f32, 3> a("A", {3, many, 18});
+  const Tensor<f32, 1> b("B", {many});
+  const Tensor<f32, 2> c("C", {3, 18});
+  const auto index_bits = [](const Schedule& s) { return lower(s.program(), s.target()).program.index_bits; };
+  EXPECT_EQ(index_bits(schedule(algorithm("far", c(m, n) = sum(k, a(m, k, n) * b(k))), target_named("cpu"))),
+            64);
+  EXPECT_EQ(index_bits(test::spmm_schedule("cpu")), 32);
 }
 
 TEST(Lower, SumsOfAGpuAskNothing) {

@@ -188,6 +188,8 @@ TEST(Infeasible, OptionsAndFixedKnobsThatWouldDivideByZeroAreRefused) {
   const Space space = space_of("sparsert", problem, target);
   EXPECT_THROW(space.complete({{"groups", 0}}), UserError);
   EXPECT_THROW(space.complete({{"threads", -1}}), UserError);
+  for (const std::int64_t form : {1, 2, 3, 4})
+    EXPECT_NO_THROW(space.complete({{"form", form}, {"lanes", 1 << 20}, {"columns", 1}})) << form;
 }
 
 }  // namespace
