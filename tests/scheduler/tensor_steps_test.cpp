@@ -5,6 +5,7 @@
 #include <weft/dsl/index.h>
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/lower.h>
 #include <weft/scheduler/schedule.h>
 #include <weft/search/problems.h>
@@ -188,6 +189,20 @@ TEST(TensorSteps, ReorderWritebackRefuses) {
   expect_refused(tensorized({.output = DType::f32}), of_c, 3, "C holds f32");
   for (const std::int64_t width : {0, 4, 24, 512})
     expect_refused(tensorized(), {"reorder_writeback", {word("C"), columns = width}, {}}, 4, "columns = ");
+}
+
+/// What an instruction does at once has no loops that steps change.
+TEST(TensorSteps, LoopsOfAnInstructionStay) {
+  const Schedule s = tensorized();
+  std::string of_tile;
+  ir::visit(s.program().body, [&](const ir::Stmt& stmt) {
+    const auto* operation = stmt.as<ir::TensorOperation>();
+    if (operation != nullptr && operation->meaning.defined())
+      of_tile = operation->meaning.as<ir::For>()->name;
+  });
+  ASSERT_FALSE(of_tile.empty());
+  expect_refused(s, {"split", {{of_tile, std::int64_t{4}}}, {}}, 1, "which does all its iterations at once");
+  expect_refused(s, {"unroll", {{{}, of_tile}}, {}}, 1, (of_tile + " is a loop of wgmma").c_str());
 }
 
 TEST(TensorSteps, PersistRefuses) {
