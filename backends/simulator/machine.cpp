@@ -291,10 +291,7 @@ void Machine::check_sources(Warp& warp, const Operation& operation) {
           operation, "register in flight",
           fmt::format("reads {} while a wgmma that was not waited for owns it", code_.register_names[row]));
     } else if (!operation.keeps_undefined) {
-      warp.report(operation, "unwritten register",
-                  fmt::format("reads {}, which nobody wrote", code_.register_names[row]),
-                  std::countr_zero(missing));
-      warp.written_[row] |= missing;
+      warp.report_unwritten(operation, row, missing);
     }
   }
 }

@@ -49,6 +49,9 @@ constexpr std::uint32_t strong_access = 1U << 31;
 /// selp: the third source chooses between the first two.
 constexpr std::uint32_t selects_source = 1U << 30;
 
+/// ld: each lane reads memory for registers of its own.
+constexpr std::uint32_t loads_lanes = 1U << 29;
+
 struct Operation {
   Handler execute = nullptr;
   std::uint32_t first = 0;    ///< into Code::operands

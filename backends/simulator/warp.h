@@ -11,6 +11,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -254,9 +255,17 @@ class Warp {
   /// Notes the elements of a lane's vector that nobody wrote; false when that is every one of them.
   bool note_undefined_elements(const Operation& operation, const Region& region, std::size_t offset,
                                std::uint32_t bytes, std::size_t lane);
+  /// What a lane loads from memory of its block or its own that nobody wrote is told when it is used:
+  /// compilers load ahead of the condition under which they use it. False where it has to be told at once.
+  bool note_unwritten_load(const Operation& operation, ptx::Space space, const Region& region,
+                           std::uint64_t address, std::uint32_t bytes, std::size_t lane);
+  /// Tells that the lanes use a register that nobody wrote, or what it was loaded from.
+  void report_unwritten(const Operation& operation, Row row, Mask missing);
   void check_race(const Operation& operation, Region& region, std::size_t offset, std::size_t bytes,
                   Access access, Epoch epoch, const View& view, bool is_asynchronous, int lane);
   Finding finding(const Operation& operation, std::string_view kind, std::string text, int lane) const;
+  Finding finding_of_access(const Operation& operation, std::string_view kind, std::string text,
+                            const Region* region, std::uint64_t address, int lane) const;
   void report_access(const Operation& operation, std::string_view kind, std::string text,
                      const Region* region, std::uint64_t address, int lane);
 
@@ -277,6 +286,12 @@ class Warp {
   /// other parts were. Compilers load whole vectors where a tile ends inside of one, and use the tile's part.
   std::array<Mask, 8> undefined_elements_{};
   bool has_undefined_elements_ = false;
+  /// By row: a load of what nobody wrote, and the lanes that it was for.
+  struct UnwrittenLoad {
+    Mask lanes = 0;
+    Finding finding;
+  };
+  std::map<Row, UnwrittenLoad> unwritten_loads_;
   View view_;
   View heard_;
   std::shared_ptr<const View> snapshot_;

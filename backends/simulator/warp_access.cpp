@@ -24,8 +24,8 @@ void Warp::report(const Operation& operation, std::string_view kind, const std::
   machine_->add_finding(finding(operation, kind, text, lane));
 }
 
-void Warp::report_access(const Operation& operation, std::string_view kind, std::string text,
-                         const Region* region, std::uint64_t address, int lane) {
+Finding Warp::finding_of_access(const Operation& operation, std::string_view kind, std::string text,
+                                const Region* region, std::uint64_t address, int lane) const {
   Finding made = finding(operation, kind, std::move(text), lane);
   made.address = address;
   if (region != nullptr) {
@@ -44,7 +44,24 @@ void Warp::report_access(const Operation& operation, std::string_view kind, std:
     }
     made.place = fmt::format("{} {} {} bytes", made.buffer, is_before ? "-" : "+", offset);
   }
-  machine_->add_finding(std::move(made));
+  return made;
+}
+
+void Warp::report_access(const Operation& operation, std::string_view kind, std::string text,
+                         const Region* region, std::uint64_t address, int lane) {
+  machine_->add_finding(finding_of_access(operation, kind, std::move(text), region, address, lane));
+}
+
+void Warp::report_unwritten(const Operation& operation, Row row, Mask missing) {
+  const int lane = std::countr_zero(missing);
+  const auto load = unwritten_loads_.find(row);
+  if (load != unwritten_loads_.end() && (load->second.lanes & missing) != 0) {
+    machine_->add_finding(load->second.finding);
+  } else {
+    report(operation, "unwritten register",
+           fmt::format("reads {}, which nobody wrote", code_->register_names[row]), lane);
+  }
+  written_[row] |= missing;
 }
 
 namespace {
@@ -135,6 +152,29 @@ bool Warp::note_undefined_elements(const Operation& operation, const Region& reg
   return true;
 }
 
+bool Warp::note_unwritten_load(const Operation& operation, ptx::Space space, const Region& region,
+                               std::uint64_t address, std::uint32_t bytes, std::size_t lane) {
+  const ptx::Space where = space == ptx::Space::none ? space_of(address) : space;
+  const bool can_be_ahead = where == ptx::Space::shared || where == ptx::Space::local;
+  if ((operation.flags & loads_lanes) == 0 || !can_be_ahead || operation.results > undefined_elements_.size())
+    return false;
+  for (std::size_t element = 0; element < operation.results; ++element) {
+    const Row row = code_->operands[operation.first + element];
+    if (row == no_row) continue;
+    undefined_elements_[element] |= Mask{1} << lane;
+    UnwrittenLoad& load = unwritten_loads_[row];
+    const ptx::Instruction& instruction =
+        *code_->instructions[static_cast<std::size_t>(operation.instruction)];
+    if (load.lanes == 0 || load.finding.line != instruction.line)
+      load = {0, finding_of_access(operation, "unwritten memory",
+                                   fmt::format("{} bytes that nobody wrote", bytes), &region, address,
+                                   static_cast<int>(lane))};
+    load.lanes |= Mask{1} << lane;
+  }
+  has_undefined_elements_ = true;
+  return true;
+}
+
 Pointers Warp::reach(const Operation& operation, ptx::Space space, const std::uint64_t* addresses, Mask mask,
                      std::uint32_t bytes, Access access) {
   Pointers pointers{};
@@ -192,7 +232,8 @@ Pointers Warp::reach(const Operation& operation, ptx::Space space, const std::ui
     if (access == Access::write) {
       region->mark_written(offset, bytes);
     } else if (region->first_unwritten(offset, bytes) != bytes) {
-      if (access == Access::read && note_undefined_elements(operation, *region, offset, bytes, lane)) {
+      if (access == Access::read && (note_undefined_elements(operation, *region, offset, bytes, lane) ||
+                                     note_unwritten_load(operation, space, *region, address, bytes, lane))) {
         last_read = ~std::uint64_t{0};  // the next lane's elements are undefined too
       } else {
         report_access(operation, "unwritten memory", fmt::format("{} bytes that nobody wrote", bytes), region,

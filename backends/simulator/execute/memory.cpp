@@ -217,6 +217,7 @@ void mark(const Instruction& instruction, Operation& operation, bool is_atomic) 
 
 Handler choose_load(const Instruction& instruction, Operation& operation) {
   mark(instruction, operation, false);
+  operation.flags |= loads_lanes;
   operation.results = operation.elements;
   if (operation.count < operation.results + 1U) return nullptr;
   return by_size<Load>(operation.type);
