@@ -68,7 +68,9 @@ std::string shape_text(const Operand& operand) {
 }
 
 /// Notes the size of a dimension, which others of that name have to have too.
-void learn(Sizes& sizes, const Extent& extent, std::int64_t size, const std::string& of) {
+/// `fitting` is what has the right size, for the message.
+void learn(Sizes& sizes, const Extent& extent, std::int64_t size, const std::string& of,
+           const std::string& fitting = {}) {
   if (size < 1)
     throw UserError({of + " is empty", {}, extent.name + " = " + std::to_string(size), "at least 1"});
   if (size % extent.multiple != 0)
@@ -81,7 +83,16 @@ void learn(Sizes& sizes, const Extent& extent, std::int64_t size, const std::str
   throw UserError({of + " and the operands before it disagree about " + extent.name,
                    {},
                    extent.name + " = " + std::to_string(size),
-                   extent.name + " = " + std::to_string(known->second) + ", as in these"});
+                   extent.name + " = " + std::to_string(known->second) + ", as in these" + fitting});
+}
+
+/// ": an array of [12, 100]": the array's shape with the sizes that are known.
+std::string with_sizes(const Operand& operand, const Array& array, const Sizes& sizes) {
+  std::vector<std::int64_t> shape = array.shape();
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (const auto known = sizes.find(operand.shape[i].name); known != sizes.end()) shape[i] = known->second;
+  }
+  return ": an array of " + text_of_shape(shape);
 }
 
 void check_shape(const Operand& operand, const Array& array, Sizes& sizes) {
@@ -93,7 +104,8 @@ void check_shape(const Operand& operand, const Array& array, Sizes& sizes) {
   for (std::size_t i = 0; i < operand.shape.size(); ++i) {
     const Extent& extent = operand.shape[i];
     if (extent.is_static() && array.shape()[i] != extent.value) throw wrong;
-    if (!extent.is_static()) learn(sizes, extent, array.shape()[i], "operand " + operand.name);
+    if (!extent.is_static())
+      learn(sizes, extent, array.shape()[i], "operand " + operand.name, with_sizes(operand, array, sizes));
   }
 }
 

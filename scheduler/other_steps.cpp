@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <vector>
 
 namespace weft {
@@ -37,6 +38,15 @@ class OtherSteps {
   /// Whether the first `kept` steps, `between`, those from number `next` on, and `last` apply one after the
   /// other.
   bool fits(std::size_t kept, const Step* between, std::size_t next, const Step* last) {
+    // Whatever becomes of other orders, the user is told of the one that was asked for.
+    try {
+      return all_apply(kept, between, next, last);
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
+  bool all_apply(std::size_t kept, const Step* between, std::size_t next, const Step* last) {
     ir::Program program = schedule_.history()[kept];
     auto number = static_cast<int>(kept);
     const auto takes = [&](const Step& step) {

@@ -1,6 +1,7 @@
 // Steps as the C++ that makes them, and as JSON.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <weft/formats/io/bytes.h>
 #include <weft/formats/suggestion.h>
 #include <weft/scheduler/schedule.h>
 
@@ -116,7 +117,7 @@ class Reader {
       const std::string place = fmt::format("line {}, column {}", line, column);
       refuse("a schedule is no JSON",
              byte == text.size() ? "the end of the text at " + place
-                                 : fmt::format("\"{}\" at {}", text.substr(byte, 12), place),
+                                 : fmt::format("{} at {}", io::in_quotes(text.substr(byte, 12)), place),
              std::string(example));
     } catch (const Json::out_of_range&) {
       refuse("a schedule has a number that no double holds",

@@ -6,6 +6,7 @@
 #include <weft/backends/runtime/process.h>
 #include <weft/backends/runtime/size_signal.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/io/bytes.h>
 #include <weft/search/record_file.h>
 
 #include <algorithm>
@@ -147,8 +148,8 @@ void RecordFile::check_header(const std::string& line) {
   const auto json = nlohmann::json::parse(line, nullptr, false);
   const auto number = json.is_object() ? json.find("weftdb") : json.end();
   if (number == json.end())
-    throw UserError({"a file is no database of trials", path_ + ":1", "\"" + line.substr(0, 80) + "\"",
-                     R"(a first line as {"weftdb":1}, which weft tune --db NEW writes)"});
+    throw UserError({"a file is no database of trials", path_ + ":1", io::in_quotes(line.substr(0, 80)),
+                     R"(a file that weft tune --db wrote, whose first line is as {"weftdb":1})"});
   if (*number == version) return;
   const bool later = number->is_number() && number->get<double>() >= version + 1;
   throw UserError(

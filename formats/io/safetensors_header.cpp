@@ -218,7 +218,7 @@ std::vector<StoredTensor> place_entries(const std::vector<Entry>& entries, Bytes
       refuse(
           origin, fmt::format("byte {}", bytes.size()),
           fmt::format("the end of the file, while {} ends at byte {} (truncated)", where, data_begin + last),
-          "all bytes of every tensor");
+          "all bytes of every tensor: the file copied or downloaded anew");
     }
     std::vector<std::int64_t> shape(entry.shape->begin(), entry.shape->end());
     tensors.push_back({entry.name, *entry.dtype, std::move(shape), bytes.subspan(data_begin + first, size),

@@ -15,9 +15,10 @@ void check_parameters(const Format& format, std::initializer_list<std::string_vi
   for (const auto& [parameter, value] : format.parameters) {
     if (std::find(known.begin(), known.end(), parameter) != known.end()) continue;
     throw UserError({"a format has a parameter that it does not know", format.text(), parameter,
-                     known.size() == 0 ? format.name + " without parameters"
-                                       : fmt::format("{}{}", fmt::join(known, ", "),
-                                                     did_you_mean(parameter, {known.begin(), known.end()}))});
+                     known.size() == 0
+                         ? format.name + " without parameters"
+                         : fmt::format("{}, or none of them: {}{}", fmt::join(known, ", "), format.name,
+                                       did_you_mean(parameter, {known.begin(), known.end()}))});
   }
 }
 

@@ -277,6 +277,15 @@ std::optional<Reduction> reduction_of(const Step& step) {
   return *word == "atomic" ? std::optional(Reduction::atomic) : std::nullopt;
 }
 
+Reason other_reduction(const Step& step) {
+  Step right = step;
+  right.arguments[2] = {"reduce", std::string("shared")};
+  Step given = step;
+  given.arguments.erase(given.arguments.begin(), given.arguments.begin() + 2);
+  return {7, given.cpp().substr(1 + step.name.size()),
+          "reduce = shared, atomic or second_pass, as in " + right.cpp(), word_of(step.arguments[0])};
+}
+
 /// A sum in a workspace comes from weights that are not stored by rows: another packing gives one in
 /// registers.
 Reason with_rows_of_weights(Reason refused, const ir::Program& program, const StepContext& context) {
@@ -310,7 +319,7 @@ StepResult apply_split_k(const ir::Program& program, const Step& step, const Ste
     return Reason{7, fmt::format("an argument called \"{}\"", number.name), otherwise.accepted, loop};
   if (auto refused = require_number(program, number, most_groups, otherwise)) return *refused;
   const auto reduction = reduction_of(step);
-  if (!reduction) return Reason{7, step.cpp(), "reduce = shared, atomic or second_pass", loop};
+  if (!reduction) return other_reduction(step);
   if (auto missing = require_loop(program, loop)) return *missing;
   if (is_output_loop(loop, context.algorithm) || is_group_loop(loop))
     return Reason{

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/io/bytes.h>
 #include <weft/search/measure/located_json.h>
 
 #include <algorithm>
@@ -68,7 +69,7 @@ class LineNotes : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool parse_error(std::size_t, const std::string& token, const nlohmann::json::exception&) override {
-    refuse("no JSON: " + fmt::format("'{}'", token.substr(0, 40)), "a JSON document");
+    refuse("no JSON: " + io::in_quotes(token.substr(0, 40)), "a JSON document");
   }
 
  private:

@@ -145,7 +145,7 @@ int run_simulated(const Suite& suite, const std::vector<SuiteCase>& cases, const
 }
 
 int run(BenchVerb options) {
-  const Suite suite = read_suite(options.suite);
+  const Suite suite = of_option("--suite", [&] { return read_suite(options.suite); });
   const std::vector<SuiteCase> cases = cases_of(suite, options.selection);
   if (suite.simulated) return run_simulated(suite, cases, options);
   if (!options.plot.empty())

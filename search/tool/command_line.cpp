@@ -35,6 +35,22 @@ std::string suggestion(const CLI::App& app, int argc, char** argv) {
   return {};
 }
 
+/// What the option takes whose value could not be read, as its help says; nothing where no option is at
+/// fault.
+std::string accepted_by_option(const CLI::App& app, const std::string& message) {
+  for (const CLI::App* verb : app.get_subcommands()) {
+    for (const CLI::Option* option : verb->get_options()) {
+      const std::string name = option->get_name();
+      const std::size_t at = message.find(name);
+      const char behind =
+          at == std::string::npos || at + name.size() == message.size() ? ' ' : message[at + name.size()];
+      if (name.empty() || at == std::string::npos || (behind != ' ' && behind != ':')) continue;
+      return fmt::format("accepted: {} {}: {}\n", name, option->get_type_name(), option->get_description());
+    }
+  }
+  return {};
+}
+
 int exit_code_of_runtime_error(const std::string& text) {
   return text.find("CUDA device") != std::string::npos ? tool::exit_no_device : tool::exit_failed;
 }
@@ -92,7 +108,7 @@ int command_line(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     if (code == 0) return tool::exit_ok;
-    fmt::print(stderr, "{}", suggestion(app, argc, argv));
+    fmt::print(stderr, "{}{}", accepted_by_option(app, error.what()), suggestion(app, argc, argv));
     return tool::exit_usage;
   }
   const int code = run(action);

@@ -369,7 +369,8 @@ Problem make_problem(const ProblemOptions& options) {
     require_weights(*best, options.schedule, problem.matrix);
   const bool of_best = best && options.format == "auto" && !best->format.empty();
   const Format format = format_of(of_best ? best->format : options.format, problem.matrix);
-  problem.weights = std::make_shared<const SparseTensor>(pack(problem.matrix, format));
+  problem.weights = of_option(
+      "--format", [&] { return std::make_shared<const SparseTensor>(pack(problem.matrix, format)); });
   make_tensors(problem, options);
   const Operand& output = problem.algorithm.operands[problem.algorithm.output.operand];
   problem.columns = element_count(static_shape(output), "output") / problem.matrix.rows;

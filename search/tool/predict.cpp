@@ -77,7 +77,7 @@ nlohmann::ordered_json json_of_passed_over(const Prediction& found) {
 }
 
 int run(const PredictVerb& options) {
-  const Predictor predictor = read_predictor(options.tree);
+  const Predictor predictor = of_option("--tree", [&] { return read_predictor(options.tree); });
   const RankedBy by = model_of(options, predictor);
   const bool named = !options.target.empty() || predictor.training.targets.empty();
   const Target& target = named_target(named ? options.target : predictor.training.targets.front());

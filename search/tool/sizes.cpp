@@ -2,6 +2,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/tool/sizes.h>
 
+#include <algorithm>
 #include <charconv>
 
 namespace weft::tool {
@@ -18,6 +19,14 @@ std::int64_t number_of(std::string_view text, std::string_view whole) {
   return number;
 }
 
+/// A range with a size, of the numbers of one that has none.
+std::string nearest_range(const SizeRange& range) {
+  const auto [least, most] = std::minmax(range.least, range.most);
+  const std::string both = fmt::format("{}:{}", least, most);
+  if (most / range.multiple * range.multiple < least) return both;
+  return range.multiple == 1 ? both : fmt::format("{}:{}", both, range.multiple);
+}
+
 SizeRange range_of(std::string_view text) {
   const std::size_t first = text.find(':');
   if (first == std::string_view::npos) {
@@ -31,9 +40,9 @@ SizeRange range_of(std::string_view text) {
       number_of(text.substr(first + 1, second == std::string_view::npos ? second : second - first - 1), text);
   if (second != std::string_view::npos) range.multiple = number_of(text.substr(second + 1), text);
   if (range.most / range.multiple * range.multiple < range.least)
-    throw UserError({"a range of sizes has none", "--n", std::string(text),
-                     "the smallest, the largest, and a multiple "
-                     "between them"});
+    throw UserError(
+        {"a range of sizes has none", "--n", std::string(text),
+         "the smallest, the largest, and a multiple of which one is between them: " + nearest_range(range)});
   return range;
 }
 

@@ -164,6 +164,59 @@ TEST_F(WrongWordsTest, NumbersThatNothingCanHaveAreRefused) {
   for (const WrongWords& wrong : all) expect_usage(wrong);
 }
 
+TEST_F(WrongWordsTest, WhatIsSaidNamesTheOption) {
+  const WrongWords all[] = {
+      {"verify --weights w.npy --n 8 --device sim:sm_85", "where:    --device\n"},
+      {"verify --weights w.npy --n 8 --device gpu", "where:    --device\n"},
+      {"verify --weights w.npy --n 8 --device sim:sm_80 --target sm_85", "where:    --target\n"},
+      {"compile --weights w.npy --n 8 --target sm_85", "where:    --target\n"},
+      {"export --weights w.npy --n 8 --archs sm_85 -o ffn", "where:    --archs\n"},
+      {"check --weights w.npy --n 8 --target sm_80 --set row=64", "where:    --set\n"},
+      {"verify --weights w.npy --n 8 --format scr", "where:    --format, "},
+      {"verify --weights w.npy --n 8 --format csr:V=64", "where:    --format, csr:V=64\n"},
+      {"prune w.npy --format scr --sparsity 0.5", "where:    --format, "},
+      {"prune w.npy --format csr --sparsity 0.5 --scores nosuch.npy", "where:    --scores\n"},
+      {"verify --weights w.nyp --n 8", "where:    --weights\n"},
+      {"verify --weights w.npy --n 8 --schedule nosuch.json", "where:    --schedule\n"},
+      {"verify --weights w.npy --n 8 --b nosuch.npy", "where:    --b\n"},
+      {"bench --suite w.npy", "where:    --suite, w.npy, line 1\n"},
+      {"export --weights w.npy --n 8 --archs sm_80 --name signal -o ffn", "(--name)"},
+      {"predict --tree w.npy --weights w.npy --n 8", "where:    --tree, w.npy, "},
+  };
+  for (const WrongWords& wrong : all) expect_usage(wrong);
+}
+
+TEST_F(WrongWordsTest, WhatIsSaidNamesWordsThatWork) {
+  const WrongWords all[] = {
+      {"verify --weights w.npy --n 8 --device sim:sm_91", "did you mean sim:sm_90?"},
+      {"verify --weights w.npy --n 8 --b random", "accepted: random:7, ints:7, zeros"},
+      {"verify --weights w.npy --n 8 --alpha two", "accepted: --alpha FLOAT: factor of the sum"},
+      {"tune --weights w.npy --n 8 --trials ten", "accepted: --trials INT"},
+      {"compile --weights w.npy --n 8 --emitter llwm", "accepted: --emitter TEXT:{llvm,cuda}"},
+      {"export --weights w.npy --n 512:1 --archs sm_80 -o ffn", "is between them: 1:512"},
+      {"export --weights w.npy --n 9:15:8 --archs sm_80 -o ffn", "is between them: 9:15"},
+      {"db best w.npy", R"("\x93NUMPY)"},
+      {"run --weights w.npy --n 8 --schedule w.npy", R"("\x93NUMPY)"},
+  };
+  for (const WrongWords& wrong : all) expect_usage(wrong);
+}
+
+/// Legal, and hardly meant: told beside the answer.
+TEST_F(WrongWordsTest, AScheduleThatLeavesAGpuIdleIsToldOf) {
+  std::ofstream("empty.json") << "[]";
+  for (const char* line : {"compile --weights w.npy --n 8 --target sm_80 --schedule empty.json -o idle",
+                           "check --weights w.npy --n 8 --target sm_80 --schedule empty.json"}) {
+    const Answer answer = call_weft(words_of(line));
+    EXPECT_EQ(answer.code, 0) << line << "\n" << answer.errors;
+    EXPECT_THAT(answer.errors,
+                HasSubstr("warning: no loop is bound: one thread of sm_80 computes everything; "
+                          ".bind(m, block_x) shares it out to blocks"));
+  }
+  const Answer cpu =
+      call_weft(words_of("compile --weights w.npy --n 8 --target cpu --schedule empty.json -o idle"));
+  EXPECT_THAT(cpu.errors, Not(HasSubstr("warning")));
+}
+
 TEST_F(WrongWordsTest, ANamedRecipeIsFollowedOrRefused) {
   const WrongWords all[] = {
       {"verify --weights w.npy --n 8 --device sim:sm_80 --recipe shfl_bw", "--format shfl_bw:V=64"},
