@@ -30,6 +30,12 @@ void require_writable(const Argument& argument, const std::string& where) {
                      "names of loops, tensors and instructions, as the program prints them"});
 }
 
+/// Whether the user wrote the step, in a program or a file. The order of a recipe's steps is none that its
+/// caller could change.
+bool is_of_user(const Step& step, const SourcePlace& place) {
+  return !step.file.empty() || detail::UserCall::outermost()->text() == place.text();
+}
+
 }  // namespace
 
 Schedule::Schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, Target target,
@@ -89,8 +95,11 @@ Schedule& Schedule::step(const char* name, std::vector<Argument> arguments, std:
 
 Schedule& Schedule::apply(const Step& step, std::source_location place) {
   return user_call(place, [&]() -> Schedule& {
-    if (const auto reason = try_apply(step, place)) throw error_of(step, *reason);
-    return *this;
+    auto reason = try_apply(step, place);
+    if (!reason) return *this;
+    const std::string other = is_of_user(step, place) ? steps_that_apply(*this, step, *reason) : "";
+    if (!other.empty()) reason->accepted += "; tried, and legal: " + other;
+    throw error_of(step, *reason);
   });
 }
 
@@ -110,11 +119,9 @@ std::string Schedule::where_of(const Step& step) const {
 }
 
 UserError Schedule::error_of(const Step& step, const Reason& reason) const {
-  const std::string other = steps_that_apply(*this, step, reason);
-  const std::string also = other.empty() ? other : "; tried, and legal: " + other;
   return UserError({fmt::format("{} does not apply (precondition {})", step.cpp(), reason.precondition),
                     where_of(step), reason.found,
-                    reason.accepted + also + "\n" + ir::print(program(), reason.marked)});
+                    reason.accepted + "\n" + ir::print(program(), reason.marked)});
 }
 
 Schedule schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,

@@ -84,7 +84,7 @@ std::string even_columns(const ir::Copy& copy) {
   return fmt::format("an even number of columns, Extent::any(\"{}\", 2)", size);
 }
 
-/// The nearest smaller tile of runs and rows that 128 threads share evenly.
+/// A tile of about as many runs and rows that 128 threads share evenly.
 std::string shared_evenly(std::int64_t rows, std::int64_t runs) {
   const auto in_row = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(runs)));
   const std::int64_t rows_at_once = threads_of_group / std::min(in_row, warp_size);

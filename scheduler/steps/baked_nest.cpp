@@ -88,10 +88,8 @@ class NestFinder {
     enclosing(program_.body, loop_, path_);
     for (const ir::For& loop : path_) {
       if (loop.kind != ir::LoopKind::vectorized) continue;
-      return Reason{
-          6, fmt::format("{} around it is vectorized", loop.name),
-          fmt::format("the vectorized loop inside the sum: reorder({}, {}) first", loop_, loop.name),
-          loop.name};
+      return Reason{6, fmt::format("{} around it is vectorized", loop.name),
+                    fmt::format("{} vectorized after this step", loop.name), loop.name};
     }
     return std::nullopt;
   }
@@ -111,7 +109,7 @@ class NestFinder {
         return other_shape(fmt::format("{} directly inside {}", loop.name, loop_));
       if (loop.kind == ir::LoopKind::vectorized) {
         return Reason{6, fmt::format("{} stands outside the sum and is vectorized", loop.name),
-                      fmt::format("reorder it into the sum before it is vectorized"), loop.name};
+                      fmt::format("{} vectorized after this step", loop.name), loop.name};
       }
       nest_.around.push_back(std::move(loop));
     }

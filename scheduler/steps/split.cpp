@@ -114,7 +114,8 @@ StepResult apply_tile(const ir::Program& program, const Step& step, const StepCo
   StepResult result = reorder_loops(std::get<ir::Program>(split_up), order);
   if (auto* reason = std::get_if<Reason>(&result)) {
     reason->precondition = 4;
-    reason->accepted += " (tile orders the outer loops first; split keeps each pair together)";
+    const Step pairs{"split", step.arguments, {}};
+    reason->accepted += fmt::format("; {} makes the same loops and keeps each pair together", pairs.cpp());
   }
   return result;
 }

@@ -42,6 +42,20 @@ std::vector<std::string> arrays_of_weights(const ir::Program& program) {
   return arrays;
 }
 
+bool is_of(const ir::BufferRef& buffer, const std::string& tensor) {
+  return buffer->name == tensor || buffer->name.starts_with(tensor + ".");
+}
+
+/// From where the program is given it, or from a copy.
+bool is_read(const ir::Program& program, const std::string& tensor) {
+  bool found = false;
+  ir::visit(program.body, {}, [&](const ir::Expr& e) {
+    const auto* load = e.as<ir::Load>();
+    found = found || (load != nullptr && is_of(load->buffer, tensor));
+  });
+  return found;
+}
+
 }  // namespace
 
 Reason reads_no_such_input(const ir::Program& program, const StagingRequest& request,
@@ -65,6 +79,12 @@ Reason reads_no_such_input(const ir::Program& program, const StagingRequest& req
                     did_you_mean(request.tensor, candidates)),
         request.at};
   }
+  if (!is_read(program, request.tensor))
+    return {
+        3,
+        fmt::format("nothing of {} is read any more, since its numbers stand in the code", request.tensor),
+        "leave this step out",
+        {}};
   std::string copy;
   for (const ir::For* loop : find_loops(program.body, request.at)) {
     ir::visit(loop->body, {}, [&](const ir::Expr& e) {

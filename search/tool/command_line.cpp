@@ -35,20 +35,28 @@ std::string suggestion(const CLI::App& app, int argc, char** argv) {
   return {};
 }
 
-/// What the option takes whose value could not be read, as its help says; nothing where no option is at
-/// fault.
-std::string accepted_by_option(const CLI::App& app, const std::string& message) {
+/// Whether the message is about the option: "--alpha = two", "--emitter: llwm not in {llvm,cuda}".
+bool names_option(const std::string& message, const std::string& option) {
+  const std::size_t at = message.find(option);
+  if (option.empty() || at == std::string::npos) return false;
+  const std::string_view behind = std::string_view(message).substr(at + option.size());
+  return behind.empty() || behind.front() == ' ' || behind.front() == ':';
+}
+
+/// What an option takes whose value could not be read, as its help says; where a word is none of the verb's,
+/// what options that has.
+std::string accepted_words(const CLI::App& app, const CLI::ParseError& error) {
+  std::string options;
   for (const CLI::App* verb : app.get_subcommands()) {
     for (const CLI::Option* option : verb->get_options()) {
       const std::string name = option->get_name();
-      const std::size_t at = message.find(name);
-      const char behind =
-          at == std::string::npos || at + name.size() == message.size() ? ' ' : message[at + name.size()];
-      if (name.empty() || at == std::string::npos || (behind != ' ' && behind != ':')) continue;
-      return fmt::format("accepted: {} {}: {}\n", name, option->get_type_name(), option->get_description());
+      options += (options.empty() ? "" : ", ") + name;
+      if (names_option(error.what(), name))
+        return fmt::format("accepted: {} {}: {}\n", name, option->get_type_name(), option->get_description());
     }
   }
-  return {};
+  const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  return is_extra && !options.empty() ? "accepted: " + options + "\n" : std::string();
 }
 
 int exit_code_of_runtime_error(const std::string& text) {
@@ -108,7 +116,7 @@ int command_line(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     if (code == 0) return tool::exit_ok;
-    fmt::print(stderr, "{}{}", accepted_by_option(app, error.what()), suggestion(app, argc, argv));
+    fmt::print(stderr, "{}{}", accepted_words(app, error), suggestion(app, argc, argv));
     return tool::exit_usage;
   }
   const int code = run(action);

@@ -197,6 +197,22 @@ TEST(Export, WhatItCannotExport) {
               testing::AllOf(HasSubstr("different sizes"), HasSubstr("target sm_90"), HasSubstr("4")));
 }
 
+TEST(Export, AWorkingFolderThatIsGoneIsAFailureOfThePlace) {
+  const TemporaryFolder folder;
+  const std::filesystem::path before = std::filesystem::current_path(), gone = folder.path() / "gone";
+  std::filesystem::create_directory(gone);
+  std::filesystem::current_path(gone);
+  std::filesystem::remove(gone);
+  std::string text;
+  try {
+    export_package("ffn", {{product(Extent::any("N"))}}, named("ffn"));
+  } catch (const RuntimeError& error) {
+    text = error.what();
+  }
+  std::filesystem::current_path(before);
+  EXPECT_THAT(text, testing::AllOf(HasSubstr("cannot write ffn"), HasSubstr("No such file or directory")));
+}
+
 TEST(Export, ErrorsNameTheLineOfTheCall) {
   const TemporaryFolder folder;
   const Kernel kernel = product(Extent::any("N"));

@@ -10,7 +10,7 @@
 
 namespace weft::tests {
 
-inline Schedule tensor_product(std::int64_t all_columns, std::int64_t tile_columns) {
+inline Schedule tensor_product(const Extent& all_columns, std::int64_t tile_columns) {
   const WeightMatrix matrix =
       synthetic_layer({.rows = 128, .columns = 192, .sparsity = 0.8, .dtype = DType::f16, .seed = 3});
   const LoopName row("m.row"), block("m.block"), sum("k.block"), place("k.place"), warps("m.row.outer");

@@ -1,5 +1,5 @@
 // expect: depends on it
-// expect: .tile(
+// expect: .split(m = 4, k = 8) makes the same loops
 // expect: program spmm
 // fix: spmm_schedule("cpu").split(m = 4, k = 8);
 #include "illegal_program.h"

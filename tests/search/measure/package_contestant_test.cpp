@@ -86,6 +86,10 @@ TEST(PackageContestant, OtherFoldersAreRefused) {
               HasSubstr("no exported package"));
   write_bytes(folder.path() / "manifest.json", R"({"name": "x", "abi": 2})");
   EXPECT_THAT(error_of([&] { package_contestant(folder.path().string()); }), HasSubstr("another ABI"));
+  write_bytes(folder.path() / "manifest.json", R"({"name": "x", "abi": 1})");
+  EXPECT_THAT(error_of([&] { package_contestant(folder.path().string()); }),
+              testing::AllOf(HasSubstr("no sources that can be read"), HasSubstr("--package "),
+                             HasSubstr("/src: No such file or directory")));
 }
 
 }  // namespace

@@ -193,6 +193,7 @@ TEST_F(WrongWordsTest, WhatIsSaidNamesWordsThatWork) {
       {"verify --weights w.npy --n 8 --alpha two", "accepted: --alpha FLOAT: factor of the sum"},
       {"tune --weights w.npy --n 8 --trials ten", "accepted: --trials INT"},
       {"compile --weights w.npy --n 8 --emitter llwm", "accepted: --emitter TEXT:{llvm,cuda}"},
+      {"inspect w.npy --format csr", "accepted: --help"},
       {"export --weights w.npy --n 512:1 --archs sm_80 -o ffn", "is between them: 1:512"},
       {"export --weights w.npy --n 9:15:8 --archs sm_80 -o ffn", "is between them: 9:15"},
       {"db best w.npy", R"("\x93NUMPY)"},
