@@ -106,16 +106,6 @@ TEST(KeptConditions, ConditionsOfAStitchAreAskedInTheirOrder) {
   expect_right(rows);
 }
 
-/// Where the column is the mark of padding, nobody writes the register of its value, and nobody may read it.
-TEST(KeptConditions, RegistersThatNobodyWroteAreNotRead) {
-  Schedule s = of_weights("ell");
-  s.stage(std::string("A"), registers, at = m);
-  expect_right(s);
-  Schedule columns = of_weights("ell");
-  columns.split(n = 4).stage(std::string("A.values"), registers, at = n.outer);
-  expect_right(columns);
-}
-
 /// n < 9 says more than that n is inside: 2 * n has to be too.
 TEST(KeptConditions, ClampedReadsBoundEveryIndex) {
   const Tensor<f32, 2, sparse> a("A", {12, 20});

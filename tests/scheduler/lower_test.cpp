@@ -115,7 +115,9 @@ TEST(Lower, NoLoopMovesPastAChoice) {
 /// What a tile that is made inside says of the tail cannot be asked outside of it.
 TEST(Lower, TailsThatTilesInsideDecideStayInside) {
   auto s = test::spmm_schedule("cpu", formats::coo());
-  s.split(LoopFactor{LoopName("m.stored"), 4}).stage("A", shared, at = LoopName("m.stored.outer"));
+  s.split(LoopFactor{LoopName("m.stored"), 4});
+  s.stage("A", shared, at = LoopName("m.stored.outer"))
+      .stage("A.begin", shared, at = LoopName("m.stored.outer"));
   EXPECT_NO_THROW(lower(s.program(), s.target()));
 }
 
@@ -144,6 +146,15 @@ TEST(Lower, SumsOfAGpuAskNothing) {
   const std::string chosen = ir::print(lower(padded.program(), padded.target()).program);
   EXPECT_THAT(chosen, testing::HasSubstr("let sum.counts = 0 <= A.column"));
   EXPECT_THAT(chosen, testing::HasSubstr("max("));
+}
+
+/// Where the column is the mark of padding, nobody writes the register of its value, and nobody may read it.
+TEST(Lower, RegistersThatNobodyWroteAreNotRead) {
+  auto s = test::spmm_schedule("sm_80", formats::ell());
+  s.stage("A", registers, at = m);
+  const std::string text = ir::print(lower(s.program(), s.target()).program);
+  EXPECT_THAT(text, testing::HasSubstr("A.values.registers[k]"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("sum.counts")));
 }
 
 TEST(Lower, PaddingOfAStagedOperandReadsARowOfZeros) {
