@@ -21,6 +21,8 @@ namespace {
 using ir::Expr;
 
 constexpr unsigned effort = 300'000;  ///< of Z3's own steps: some tenths of a second
+/// Products of several sizes can keep Z3 for minutes within one step of its own.
+constexpr unsigned longest_milliseconds = 5'000;
 
 /// One run of the program's loops; a second one has variables of its own, and the same sizes and weights.
 struct Run {
@@ -34,6 +36,7 @@ class Question {
   explicit Question(const WeightFacts& facts) : facts_(facts), solver_(context_) {
     z3::params parameters(context_);
     parameters.set("rlimit", effort);
+    parameters.set("timeout", longest_milliseconds);
     solver_.set(parameters);
     for (const Expr& condition : facts.conditions) assume(condition, Run());
   }
