@@ -65,7 +65,7 @@ std::optional<Reason> require_no_copy(const ir::Program& program, const std::str
   };
   if (any(holds_exchange)) {
     return Reason{10, fmt::format("sums of groups are handed over inside {}", name),
-                  "a loop in which no groups meet", name};
+                  "a loop in which no groups meet, as all are before split_k", name};
   }
   if (!any(holds_copy)) return std::nullopt;
   return Reason{10, fmt::format("a copy into shared memory stands inside {}", name),

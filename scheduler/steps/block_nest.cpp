@@ -59,7 +59,8 @@ class BlockNest {
     const SparseTensor* weights = context_.weights;
     const std::string found = weights == nullptr ? "no weights" : "weights in " + weights->format().text();
     const char* accepted =
-        "weights in blocks of 16 x 16 without every: pack(weights, parse_format(\"hb_ell:step=4\"))";
+        "weights in hb_ell:step=4, blocks of 16 x 16, without every: "
+        "pack(weights, parse_format(\"hb_ell:step=4\"))";
     if (weights == nullptr || weights->format().name != "hb_ell") return refused(found, accepted);
     const auto& parameters = weights->format().parameters;
     const auto is = [&](const char* name, std::int64_t usual, std::int64_t wanted) {
