@@ -164,9 +164,9 @@ class Baking {
     for (std::size_t i = 0; i < entries.size();) {
       std::size_t end = i;
       while (end < entries.size() && entries[end].column == entries[i].column) ++end;
-      add_column({entries.begin() + static_cast<std::ptrdiff_t>(i),
-                  entries.begin() + static_cast<std::ptrdiff_t>(end)},
-                 statements);
+      const auto of_column = together_alike({entries.begin() + static_cast<std::ptrdiff_t>(i),
+                                             entries.begin() + static_cast<std::ptrdiff_t>(end)});
+      for (const std::vector<BakedEntry>& group : of_column) statements.push_back(together(group));
       i = end;
     }
     return ir::block(std::move(statements));
@@ -243,18 +243,9 @@ class Baking {
                fmt::format("at most {} together: compilers take minutes for more", most_entries), loop_};
   }
 
-  /// The entries of one column: what they have in common is read once.
-  void add_column(std::vector<BakedEntry> entries, std::vector<Stmt>& statements) const {
-    while (!entries.empty()) {
-      const auto others = std::stable_partition(
-          entries.begin() + 1, entries.end(), [&](const BakedEntry& e) { return alike(entries.front(), e); });
-      statements.push_back(together(entries.begin(), others));
-      entries.erase(entries.begin(), others);
-    }
-  }
-
-  template <class Iterator>
-  Stmt together(Iterator begin, Iterator end) const {
+  /// Of entries that are alike.
+  Stmt together(const std::vector<BakedEntry>& entries) const {
+    const auto begin = entries.begin(), end = entries.end();
     Expr shared = begin->shared;
     const std::string name = nest_.sum->name + ".factor";
     std::vector<Stmt> updates;

@@ -21,7 +21,8 @@ struct BakedEntry {
   bool has_finite_value() const;
 };
 
-/// Whether both multiply the same under the same conditions, so that it is read once for them.
-bool alike(const BakedEntry& a, const BakedEntry& b);
+/// In groups, in order of their first ones, of entries that multiply the same under the same conditions, so
+/// that it is read once for them.
+std::vector<std::vector<BakedEntry>> together_alike(std::vector<BakedEntry> entries);
 
 }  // namespace weft::steps

@@ -6,6 +6,9 @@
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/passes/lower.h>
 #include <weft/scheduler/schedule.h>
+#include <weft/scheduler/steps/baked_entry.h>
+
+#include <chrono>
 
 #include "support/examples.h"
 #include "support/golden.h"
@@ -212,6 +215,25 @@ TEST(Steps, StageFindsReadsInEveryPlaceOfALoop) {
   auto s = test::spmm_schedule("cpu", formats::coo());
   s.tile(n = 4, m = 8).stage("B", shared, at = n.inner);
   EXPECT_THAT(ir::print(s.program()), testing::HasSubstr("allocate B.shared:"));
+}
+
+TEST(BakedEntries, ThoseThatReadTheSameAreTogetherHoweverManyReadsThereAre) {
+  constexpr std::int64_t reads = 40'000;
+  const auto b = ir::make_buffer("B", DType::f32, ir::Scope::global, ir::Access::read, {ir::integer(reads)});
+  std::vector<steps::BakedEntry> entries;
+  for (const std::int64_t row : {0, 1}) {
+    for (std::int64_t i = 0; i < reads; ++i)
+      entries.push_back({0, row, ir::constant(DType::f32, 1), ir::load(b, {ir::integer(i)}), {}});
+  }
+  entries[5].shared = {};
+  const auto begin = std::chrono::steady_clock::now();
+  const auto groups = steps::together_alike(entries);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  ASSERT_EQ(groups.size(), static_cast<std::size_t>(reads + 1));
+  EXPECT_EQ(groups[4].size(), 2U);
+  EXPECT_EQ(groups[4][1].row, 1);
+  EXPECT_EQ(groups[5].size(), 1U) << "what is not read is added alone";
+  EXPECT_EQ(groups.back().front().row, 1) << "in order of their first ones";
 }
 
 }  // namespace
