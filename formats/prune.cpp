@@ -43,6 +43,8 @@ constexpr std::int64_t largest_granularity = std::int64_t{1} << 20;
 constexpr double usual_sparsity = 0.75;
 constexpr double equal_sparsity = 1e-6;
 constexpr std::int64_t widest_block = 256;
+/// Rows times groups of a shuffle: the search keeps a number of 4 bytes for each, and asks each many times.
+constexpr std::int64_t most_affinities = std::int64_t{1} << 31;
 
 [[noreturn]] void refuse(std::string where, std::string found, std::string accepted) {
   throw UserError({"weights cannot be pruned", std::move(where), std::move(found), std::move(accepted)});
@@ -111,6 +113,20 @@ std::int64_t parts(std::int64_t extent, std::int64_t size) {
   return (extent + size - 1) / size;
 }
 
+/// What the search for a shuffle takes, in memory and time.
+void check_shuffle(std::int64_t rows, std::int64_t height) {
+  const std::int64_t groups = parts(rows, height);
+  if (groups < 2 || groups <= most_affinities / rows) return;
+  std::int64_t enough = height;
+  while (parts(rows, enough) > most_affinities / rows) enough *= 2;
+  refuse("the size",
+         fmt::format("{} rows in {} groups of {}: {:.0f} GB that say how well each row fits each group", rows,
+                     groups, height, 4e-9 * static_cast<double>(rows) * static_cast<double>(groups)),
+         fmt::format(
+             "at most {:.0f} GB: shfl_bw:V={}, or vector_wise:V={}, which leaves the rows where they are",
+             4e-9 * static_cast<double>(most_affinities), enough, height));
+}
+
 /// Single entries of the weight.
 template <class Flags>
 void keep_entries(const Scores& scores, const Flags& kept, Pruning& result) {
@@ -153,6 +169,7 @@ void keep(const Scores& scores, Structure structure, std::int64_t size, std::int
   const std::int64_t width = structure == Structure::blocks ? size : 1;
   check_units(parts(scores.rows, size), parts(scores.columns, width));
   if (structure == Structure::shuffled_vectors) {
+    check_shuffle(scores.rows, size);
     const auto found = pruning::search_shfl_bw(scores, size, budget, options);
     result.row_order = found.grouping.row_order();
     return keep_units(scores, found.grouping, found.chosen, width, result);

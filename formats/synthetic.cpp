@@ -152,13 +152,17 @@ WeightMatrix made(const SyntheticLayer& layer) {
   check_layer(layer);
   const double elements = static_cast<double>(layer.rows) * static_cast<double>(layer.columns);
   const std::int64_t total = std::llround((1 - layer.sparsity) * elements);
+  WeightMatrix result;
+  // A layer that does not fit memory is refused here, before the minutes that drawing it takes.
+  result.values = Array(layer.dtype, {total});
+  result.column.reserve(static_cast<std::size_t>(total));
+  result.row_begin.reserve(static_cast<std::size_t>(layer.rows) + 1);
   const Spread usual = spread_at(layer.sparsity);
   Random random(layer.seed);
   const auto row_weights = uneven_weights(layer.rows, layer.row_spread.value_or(usual.rows), random);
   const auto column_weights = uneven_weights(layer.columns, usual.columns, random);
   const auto lengths = share_out(total, row_weights, layer.columns);
 
-  WeightMatrix result;
   result.shape = {layer.rows, layer.columns};
   result.rows = layer.rows;
   result.columns = layer.columns;
@@ -169,7 +173,6 @@ WeightMatrix made(const SyntheticLayer& layer) {
     choose_columns(length, column_weights, random, keys, result.column);
     result.row_begin.push_back(result.stored());
   }
-  result.values = Array(layer.dtype, {total});
   const double deviation = std::sqrt(2.0 / static_cast<double>(std::max<std::int64_t>(layer.columns, 1)));
   for (std::int64_t i = 0; i < total; ++i) {
     do {

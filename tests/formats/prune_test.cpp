@@ -457,6 +457,13 @@ TEST(Prune, RefusesWhatItCannotPrune) {
   EXPECT_EQ(granularity_of({"shfl_bw", {}}), 64);
 }
 
+TEST(Prune, AShuffleOfMoreRowsThanItsSearchHoldsIsRefusedAtOnce) {
+  const WeightMatrix tall = from_dense(Array(DType::f32, {std::int64_t{1} << 22U, 1}), "tall");
+  EXPECT_THAT(message_of([&] { choose_weights(tall, shfl_bw(64), {}); }),
+              AllOf(HasSubstr("4194304 rows in 65536 groups"), HasSubstr("shfl_bw:V=8192"),
+                    HasSubstr("vector_wise:V=64")));
+}
+
 TEST(Prune, RefusesBadScoresAndWeights) {
   const WeightMatrix weights = trained_like(16, 16);
   const auto refusal = [&](const WeightMatrix& pruned_weights, const WeightMatrix& scores) {
