@@ -102,6 +102,9 @@ bool Calls::accepted(const std::string& text, const std::function<void()>& actio
     ++ledger_.failed;
   } catch (const InternalError& error) {
     fail("internal error: " + std::string(error.what()));
+  } catch (const TooLong&) {
+    note("  too long to simulate");
+    ++ledger_.too_long;
   } catch (const std::exception& error) {
     fail("foreign exception from " + text.substr(0, 40) + ": " + error.what());
   } catch (...) {

@@ -27,6 +27,7 @@ struct Ledger {
   std::uint64_t refused;  ///< UserError
   std::uint64_t infeasible;
   std::uint64_t failed;           ///< RuntimeError where one may be
+  std::uint64_t too_long;         ///< launches that the simulator gave up
   std::uint64_t placeless;        ///< UserErrors without a place
   std::uint64_t compared;         ///< outputs with the naive evaluation
   std::uint64_t compared_on_gpu;  ///< of them, those of the simulator or a device
@@ -39,6 +40,9 @@ struct Ledger {
 
 /// Memory that forked workers share.
 Ledger& shared_ledger();
+
+/// Thrown by an action whose program runs for longer than a test waits, which says nothing about it.
+struct TooLong {};
 
 /// What a RuntimeError means.
 enum class Outside : std::uint8_t {

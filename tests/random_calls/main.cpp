@@ -75,10 +75,13 @@ std::string last_call(const std::string& log) {
 void print_summary(const Ledger& ledger, double seconds) {
   std::cout << "\n"
             << ledger.programs << " programs, " << ledger.calls << " calls in " << static_cast<int>(seconds)
-            << " s: " << ledger.calls - ledger.refused - ledger.infeasible - ledger.failed - ledger.failures
+            << " s: "
+            << ledger.calls - ledger.refused - ledger.infeasible - ledger.failed - ledger.too_long -
+                   ledger.failures
             << " accepted, " << ledger.refused << " refused (" << ledger.placeless << " without a place), "
-            << ledger.infeasible << " infeasible, " << ledger.failed << " failed outside of weft; "
-            << ledger.compared << " outputs compared with the naive evaluation, " << ledger.compared_on_gpu
+            << ledger.infeasible << " infeasible, " << ledger.failed << " failed outside of weft, "
+            << ledger.too_long << " too long to simulate; " << ledger.compared
+            << " outputs compared with the naive evaluation, " << ledger.compared_on_gpu
             << " of them of GPU kernels; " << ledger.failures << " failures of " << ledger.kind_count
             << " kinds\n";
   for (std::size_t i = 0; i < ledger.kind_count; ++i) {

@@ -21,6 +21,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 
 #include "random_calls/random_program.h"
 #include "random_calls/random_steps.h"
@@ -30,6 +31,9 @@ namespace weft::test {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// Of a matrix. Work that grows with them in proportion still takes minutes where they fill the memory.
+constexpr std::int64_t most_places = std::int64_t{1} << 20;
 
 class OtherProgram {
  public:
@@ -140,10 +144,9 @@ class OtherProgram {
         shape.push_back(dice_.chance(25) ? dice_.wild_number() : dice_.between(0, 20));
       const auto dtype = static_cast<DType>(dice_.between(0, 12));
       calls_.note(std::string(name_of(dtype)) + " " + text_of_shape(shape));
-      // Numbers for all the memory that there is take minutes.
       std::int64_t size = 0;
       make("element_count", [&] { size = element_count(shape, "an array"); });
-      if (size > (std::int64_t{1} << 26)) {
+      if (size > most_places) {
         make("Array", [&] { return Array(dtype, shape).size(); });
         continue;
       }
@@ -182,6 +185,8 @@ class OtherProgram {
     SyntheticLayer layer;
     layer.rows = dice_.chance(15) ? dice_.wild_number() : dice_.between(0, 70);
     layer.columns = dice_.chance(15) ? dice_.wild_number() % (std::int64_t{1} << 20) : dice_.between(0, 90);
+    if (layer.rows > 0 && layer.rows <= std::numeric_limits<std::int32_t>::max())
+      layer.rows = std::min(layer.rows, most_places / std::max<std::int64_t>(1, layer.columns));
     layer.sparsity = dice_.chance(30) ? wild_real() : 0.8;
     if (dice_.chance(30)) layer.row_spread = wild_real();
     layer.dtype = static_cast<DType>(dice_.between(0, dice_.chance(80) ? 3 : 12));
