@@ -48,21 +48,25 @@ Expr fold_nested(BinaryOperator op, const Expr& left, std::int64_t right) {
   if (inner == nullptr) return {};
   const std::int64_t* c = integer_value(inner->right);
   if (c == nullptr) return {};
-  if (op == BinaryOperator::add && inner->op == BinaryOperator::add) return inner->left + integer(*c + right);
+  // What 64 bits do not hold stays two constants.
+  const auto with = [&](BinaryOperator outer, const Expr& constant) {
+    return constant.defined() ? binary(outer, inner->left, constant) : Expr();
+  };
+  if (op == BinaryOperator::add && inner->op == BinaryOperator::add)
+    return with(BinaryOperator::add, fold_constants(BinaryOperator::add, *c, right));
   if (op == BinaryOperator::add && inner->op == BinaryOperator::subtract)
-    return inner->left + integer(right - *c);
+    return with(BinaryOperator::add, fold_constants(BinaryOperator::subtract, right, *c));
   if (op == BinaryOperator::subtract && inner->op == BinaryOperator::add)
-    return inner->left + integer(*c - right);
+    return with(BinaryOperator::add, fold_constants(BinaryOperator::subtract, *c, right));
   if (op == BinaryOperator::subtract && inner->op == BinaryOperator::subtract)
-    return inner->left - integer(*c + right);
-  if (op == BinaryOperator::multiply && inner->op == BinaryOperator::multiply) {
-    return inner->left * integer(*c * right);
-  }
+    return with(BinaryOperator::subtract, fold_constants(BinaryOperator::add, *c, right));
+  if (op == BinaryOperator::multiply && inner->op == BinaryOperator::multiply)
+    return with(BinaryOperator::multiply, fold_constants(BinaryOperator::multiply, *c, right));
   if (op == BinaryOperator::divide && inner->op == BinaryOperator::divide && right > 0) {
     std::int64_t both = 0;
     return __builtin_mul_overflow(*c, right, &both) ? Expr() : inner->left / integer(both);
   }
-  if (op == BinaryOperator::divide && inner->op == BinaryOperator::multiply && *c % right == 0) {
+  if (op == BinaryOperator::divide && inner->op == BinaryOperator::multiply && right > 0 && *c % right == 0) {
     return inner->left * integer(*c / right);
   }
   return {};

@@ -47,6 +47,17 @@ TEST(Fuse, DividesByNoShareThatAGroupLacks) {
   EXPECT_THAT(ir::print(s.program()), testing::HasSubstr("p_q / max(min(5 - min(q.group * 2, 5), 2), 1)"));
 }
 
+/// Constants whose sum or product needs more than 64 bits stay apart, and nothing is divided by 0.
+TEST(Fuse, ConstantsFoldAsFarAsTheyFit) {
+  const ir::Expr x = ir::variable("x");
+  const ir::Expr large = ir::integer(INT64_MAX);
+  EXPECT_EQ(ir::print(x * ir::integer(6) * ir::integer(7)), "x * 42");
+  EXPECT_EQ(ir::print(x * large * large), "x * 9223372036854775807 * 9223372036854775807");
+  EXPECT_EQ(ir::print(x + large + large), "x + 9223372036854775807 + 9223372036854775807");
+  EXPECT_EQ(ir::print(x - large - large), "x - 9223372036854775807 - 9223372036854775807");
+  EXPECT_EQ(ir::print(x * ir::integer(4) / ir::integer(0)), "x * 4 / 0");
+}
+
 void expect_refused(Schedule schedule, const char* outer, const char* inner, int precondition,
                     const char* found) {
   SCOPED_TRACE(std::string(outer) + ", " + inner + "\n" + schedule.cpp());
