@@ -1,6 +1,10 @@
 #include <llvm/ADT/SmallString.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/OptBisect.h>
+#include <llvm/IR/PassInstrumentation.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
@@ -66,13 +70,47 @@ class StraightLineGate : public llvm::OptPassGate {
   bool isEnabled() const override { return true; }
 };
 
+/// Stores of one loop times its loads and stores: passes that ask which of them meet ask that often.
+constexpr std::uint64_t most_meetings = std::uint64_t{1} << 24U;
+
+bool has_many_meetings(const llvm::Loop& loop) {
+  std::uint64_t loads = 0, stores = 0;
+  for (const llvm::BasicBlock* block : loop.blocks()) {
+    for (const llvm::Instruction& instruction : *block) {
+      loads += llvm::isa<llvm::LoadInst>(instruction) ? 1 : 0;
+      stores += llvm::isa<llvm::StoreInst>(instruction) ? 1 : 0;
+    }
+  }
+  return stores * (loads + stores) > most_meetings;
+}
+
+bool has_many_meetings(const llvm::Function& function) {
+  if (function.getInstructionCount() * function.getInstructionCount() <= most_meetings) return false;
+  // Both are made of the function as it is, which they do not change.
+  const llvm::DominatorTree tree(const_cast<llvm::Function&>(function));  // NOLINT(*-const-cast)
+  const llvm::LoopInfo loops(tree);
+  return std::ranges::any_of(loops.getLoopsInPreorder(),
+                             [](const llvm::Loop* loop) { return has_many_meetings(*loop); });
+}
+
+/// Leaves out the passes that compare all accesses of a loop with each other where these are too many.
+void leave_out_comparisons(llvm::PassInstrumentationCallbacks& callbacks) {
+  callbacks.registerShouldRunOptionalPassCallback([](llvm::StringRef pass, llvm::Any what) {
+    if (pass != "LoopLoadEliminationPass" && pass != "LoopVectorizePass") return true;
+    const auto* const* function = llvm::any_cast<const llvm::Function*>(&what);
+    return function == nullptr || !has_many_meetings(**function);
+  });
+}
+
 }  // namespace
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine, int level) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = true;
   tuning.SLPVectorization = level >= 3;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassInstrumentationCallbacks callbacks;
+  leave_out_comparisons(callbacks);
+  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   Analyses analyses(builder);
   const auto name = level <= 0   ? llvm::OptimizationLevel::O0
                     : level == 1 ? llvm::OptimizationLevel::O1

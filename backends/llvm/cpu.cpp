@@ -7,6 +7,7 @@
 #include <weft/backends/llvm/cpu.h>
 #include <weft/backends/llvm/emit.h>
 #include <weft/backends/llvm/launch_limits.h>
+#include <weft/backends/llvm/program_length.h>
 #include <weft/backends/runtime/thread_pool.h>
 #include <weft/dsl/errors.h>
 
@@ -146,6 +147,7 @@ Compiled compile(llvm::LLVMContext& context, const ThreadProgram& program, llvm:
   result.module->setTargetTriple(machine.getTargetTriple().str());
   result.module->setDataLayout(machine.createDataLayout());
   result.emitted = Emitter(*result.module, program, capabilities_of(machine, context)).emit();
+  check_masks(program.program, *result.module);
   check_module(*result.module);
   optimize(*result.module, machine, level);
   return result;

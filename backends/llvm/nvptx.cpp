@@ -7,6 +7,7 @@
 #include <weft/backends/llvm/codegen.h>
 #include <weft/backends/llvm/emit.h>
 #include <weft/backends/llvm/nvptx.h>
+#include <weft/backends/llvm/program_length.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/instructions.h>
 #include <weft/scheduler/simulated_target.h>
@@ -281,8 +282,11 @@ std::size_t end_of_header(const std::string& ptx) {
 }  // namespace
 
 std::string emit_ptx(const ThreadProgram& program, const Target& target, const StageObserver& observer) {
-  Generation generation(program, program.program.body, target, effort_for(program));
+  const Effort effort = effort_for(program);
+  if (!effort.straight_line) check_length_before(program.program);
+  Generation generation(program, program.program.body, target, effort);
   const Emitted emitted = Emitter(generation.module(), program, generation.capabilities()).emit();
+  if (!effort.straight_line) check_length_after(program.program, generation.module());
   annotate(generation.module(), *emitted.entry, program, target);
   return with_streamed_results(with_cluster(generation.text(observer), program), program);
 }

@@ -263,5 +263,31 @@ TEST(Cpu, UnknownProcessorsAreRefused) {
   EXPECT_THROW(llvm_backend::compile_for_cpu(spmm(1, 1, 1, 4, ir::LoopKind::serial), options), UserError);
 }
 
+TEST(Cpu, LanesThatBranchTooOftenAreRefused) {
+  const auto a = input("a", DType::f32, {64});
+  const auto b = both("b", DType::f32, {64});
+  const ir::Stmt add = ir::store(b, {v("i")}, ir::load(a, {v("i")}), true);
+  const ir::Stmt body = unrolled(
+      "j", 4096, vectorized("i", 64, ir::if_then(ir::load(a, {v("i")}) < ir::constant(DType::f32, 2), add)));
+  try {
+    llvm_backend::compile_for_cpu(program("masks", {a, b}, body));
+    FAIL() << "not refused";
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("j (4096 times), i (64 times)"), std::string::npos)
+        << error.what();
+  }
+}
+
+/// Its loads and stores would be compared with each other.
+TEST(Cpu, ALoopOfManySumsInMemoryIsCompiledInSeconds) {
+  const auto a = input("a", DType::f32, {4096});
+  const auto b = both("b", DType::f32, {64, 4096});
+  const ir::Stmt body =
+      serial("i", 64, unrolled("j", 4096, ir::store(b, {v("i"), v("j")}, ir::load(a, {v("j")}), true)));
+  const auto begin = std::chrono::steady_clock::now();
+  llvm_backend::compile_for_cpu(program("sums", {a, b}, body));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+}
+
 }  // namespace
 }  // namespace weft::testing

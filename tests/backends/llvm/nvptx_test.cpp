@@ -278,6 +278,22 @@ TEST(Nvptx, LongStraightLinesAreFine) {
   EXPECT_EQ(count, 3000U);
 }
 
+TEST(Nvptx, WhatTakesMinutesIsRefusedWithTheLoopsThatMakeItLong) {
+  const auto b = output("b", DType::f32, {64});
+  const ir::Expr here = v("i") + v("j") + v("k") < v("t");
+  const ir::Stmt body = serial(
+      "i", 4,
+      unrolled("j", 1024,
+               unrolled("k", 512, ir::if_then(here, ir::store(b, {v("t")}, ir::constant(DType::f32, 1))))));
+  try {
+    emit_ptx(per_thread("many", {b}, body), target_of("sm_80"));
+    FAIL() << "not refused";
+  } catch (const UserError& error) {
+    EXPECT_TRUE(holds(error.what(), "j (1024 times), k (512 times)")) << error.what();
+    EXPECT_TRUE(holds(error.what(), "at most")) << error.what();
+  }
+}
+
 /// In a long straight line the emitter itself knows what is in a local array: until a condition, a loop or a
 /// computed place comes between.
 TEST(Nvptx, LongStraightLinesKeepTrackOfRegisters) {

@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <weft/backends/llvm/analysis.h>
+#include <weft/backends/llvm/program_length.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/visit.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weft::llvm_backend {
+namespace {
+
+// The longest kernel of a recipe that is no straight line has a tenth of these.
+constexpr std::int64_t most_nodes = std::int64_t{1} << 21;
+constexpr std::int64_t most_instructions = std::int64_t{1} << 20;
+constexpr std::int64_t most_branches = std::int64_t{1} << 13;
+constexpr std::int64_t most_masked_lanes = std::int64_t{1} << 18;
+
+/// Extent and name of the loops that are written out, the longest first.
+std::vector<std::pair<std::int64_t, std::string>> loops_written_out(const ir::Stmt& body) {
+  std::map<std::string, std::int64_t> extents;
+  ir::visit(body, [&](const ir::Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop == nullptr) return;
+    const std::int64_t* extent = ir::integer_value(loop->extent);
+    const bool is_written = loop->kind == ir::LoopKind::unrolled || loop->kind == ir::LoopKind::vectorized;
+    if (is_written && extent != nullptr) extents[loop->name] = std::max(extents[loop->name], *extent);
+  });
+  std::vector<std::pair<std::int64_t, std::string>> longest;
+  for (const auto& [name, extent] : extents) longest.emplace_back(extent, name);
+  std::ranges::stable_sort(longest, std::greater(), &std::pair<std::int64_t, std::string>::first);
+  constexpr std::size_t most_named = 4;
+  longest.resize(std::min(longest.size(), most_named));
+  return longest;
+}
+
+[[noreturn]] void refuse(const ir::Program& program, std::string found, std::string accepted) {
+  const auto loops = loops_written_out(program.body);
+  std::vector<std::string> texts;
+  for (const auto& [extent, name] : loops) texts.push_back(fmt::format("{} ({} times)", name, extent));
+  if (!loops.empty()) {
+    found += fmt::format(", with these loops written out: {}", fmt::join(texts, ", "));
+    accepted += fmt::format(
+        ": leave out the step that unrolls or vectorizes {0} or makes it index registers, or split {0} "
+        "before it "
+        "and give it {0}.inner",
+        loops.front().second);
+  }
+  throw UserError(
+      {"the program is too long to compile", program.name, std::move(found), std::move(accepted)});
+}
+
+bool is_masked(const llvm::Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+  if (call == nullptr) return false;
+  switch (call->getIntrinsicID()) {
+    case llvm::Intrinsic::masked_load:
+    case llvm::Intrinsic::masked_gather:
+      return !llvm::isa<llvm::Constant>(call->getArgOperand(2));
+    case llvm::Intrinsic::masked_store:
+    case llvm::Intrinsic::masked_scatter:
+      return !llvm::isa<llvm::Constant>(call->getArgOperand(3));
+    default:
+      return false;
+  }
+}
+
+std::int64_t lanes_of(const llvm::Instruction& instruction) {
+  const llvm::Type* type =
+      instruction.getType()->isVoidTy() ? instruction.getOperand(0)->getType() : instruction.getType();
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  return vector == nullptr ? 1 : static_cast<std::int64_t>(vector->getNumElements());
+}
+
+}  // namespace
+
+void check_length_before(const ir::Program& program) {
+  const std::int64_t nodes = emitted_size(program.body);
+  if (nodes > most_nodes)
+    refuse(program, fmt::format("{} operations", nodes), fmt::format("at most {} operations", most_nodes));
+}
+
+void check_length_after(const ir::Program& program, const llvm::Module& module) {
+  const std::int64_t instructions = module.getInstructionCount();
+  std::int64_t branches = 0;
+  for (const llvm::Function& function : module) {
+    for (const llvm::BasicBlock& block : function) {
+      const auto* branch = llvm::dyn_cast_or_null<llvm::BranchInst>(block.getTerminator());
+      branches += branch != nullptr && branch->isConditional() ? 1 : 0;
+    }
+  }
+  if (instructions > most_instructions || branches > most_branches)
+    refuse(program, fmt::format("{} instructions with {} branches among them", instructions, branches),
+           fmt::format("at most {} instructions and {} branches", most_instructions, most_branches));
+}
+
+void check_masks(const ir::Program& program, const llvm::Module& module) {
+  std::int64_t lanes = 0;
+  for (const llvm::Function& function : module) {
+    for (const llvm::BasicBlock& block : function) {
+      for (const llvm::Instruction& instruction : block)
+        lanes += is_masked(instruction) ? lanes_of(instruction) : 0;
+    }
+  }
+  if (lanes > most_masked_lanes)
+    refuse(program, fmt::format("reads and writes of {} elements by lanes that branch on their own", lanes),
+           fmt::format("at most {} elements", most_masked_lanes));
+}
+
+}  // namespace weft::llvm_backend

@@ -1,0 +1,19 @@
+// Programs that LLVM would not be done with in reasonable time are refused, with what makes them long.
+#pragma once
+
+#include <llvm/IR/Module.h>
+#include <weft/scheduler/ir/program.h>
+
+namespace weft::llvm_backend {
+
+/// UserError for a GPU program that would be written out to more than LLVM can look at in a minute. Straight
+/// lines, which it goes through once, are not asked.
+void check_length_before(const ir::Program& program);
+
+/// The same of what was written out; `module` holds the program alone.
+void check_length_after(const ir::Program& program, const llvm::Module& module);
+
+/// The same for a CPU, whose code is long where lanes of a vector take different branches.
+void check_masks(const ir::Program& program, const llvm::Module& module);
+
+}  // namespace weft::llvm_backend
