@@ -21,7 +21,7 @@ namespace {
 constexpr std::int64_t most_nodes = std::int64_t{1} << 21;
 constexpr std::int64_t most_instructions = std::int64_t{1} << 20;
 constexpr std::int64_t most_branches = std::int64_t{1} << 13;
-constexpr std::int64_t most_masked_lanes = std::int64_t{1} << 18;
+constexpr std::int64_t most_masked_lanes = std::int64_t{1} << 17;
 
 /// Extent and name of the loops that are written out, the longest first.
 std::vector<std::pair<std::int64_t, std::string>> loops_written_out(const ir::Stmt& body) {
@@ -57,7 +57,9 @@ std::vector<std::pair<std::int64_t, std::string>> loops_written_out(const ir::St
       {"the program is too long to compile", program.name, std::move(found), std::move(accepted)});
 }
 
-bool is_masked(const llvm::Instruction& instruction) {
+/// Whether lanes touch memory each on its own: under a mask, or by writes that lie apart, which the code
+/// generator keeps in order one by one.
+bool is_of_single_lanes(const llvm::Instruction& instruction) {
   const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
   if (call == nullptr) return false;
   switch (call->getIntrinsicID()) {
@@ -65,8 +67,9 @@ bool is_masked(const llvm::Instruction& instruction) {
     case llvm::Intrinsic::masked_gather:
       return !llvm::isa<llvm::Constant>(call->getArgOperand(2));
     case llvm::Intrinsic::masked_store:
-    case llvm::Intrinsic::masked_scatter:
       return !llvm::isa<llvm::Constant>(call->getArgOperand(3));
+    case llvm::Intrinsic::masked_scatter:
+      return true;
     default:
       return false;
   }
@@ -106,11 +109,13 @@ void check_masks(const ir::Program& program, const llvm::Module& module) {
   for (const llvm::Function& function : module) {
     for (const llvm::BasicBlock& block : function) {
       for (const llvm::Instruction& instruction : block)
-        lanes += is_masked(instruction) ? lanes_of(instruction) : 0;
+        lanes += is_of_single_lanes(instruction) ? lanes_of(instruction) : 0;
     }
   }
   if (lanes > most_masked_lanes)
-    refuse(program, fmt::format("reads and writes of {} elements by lanes that branch on their own", lanes),
+    refuse(program,
+           fmt::format("reads and writes of {} elements by lanes that branch on their own or write apart",
+                       lanes),
            fmt::format("at most {} elements", most_masked_lanes));
 }
 

@@ -278,6 +278,13 @@ TEST(Cpu, LanesThatBranchTooOftenAreRefused) {
   }
 }
 
+TEST(Cpu, LanesThatWriteApartTooOftenAreRefused) {
+  const auto b = both("b", DType::f32, {64, 2});
+  const ir::Stmt body =
+      unrolled("j", 4096, vectorized("i", 64, ir::store(b, {v("i"), ir::integer(1)}, number(1), true)));
+  EXPECT_THROW(llvm_backend::compile_for_cpu(program("apart", {b}, body)), UserError);
+}
+
 /// Its loads and stores would be compared with each other.
 TEST(Cpu, ALoopOfManySumsInMemoryIsCompiledInSeconds) {
   const auto a = input("a", DType::f32, {4096});
