@@ -275,6 +275,30 @@ void Machine::report_stuck(Cluster& cluster) {
   stopped_ = true;
 }
 
+namespace {
+
+/// Compilers compute ahead of the condition under which they use the result.
+bool can_be_ahead(const Operation& operation) {
+  switch (operation.pipe) {
+    case Pipe::none:
+    case Pipe::integer:
+    case Pipe::single:
+    case Pipe::half:
+    case Pipe::wide:
+    case Pipe::convert:
+    case Pipe::special:
+      return operation.results > 0;
+    case Pipe::tensor:
+    case Pipe::memory:
+    case Pipe::extension:
+    case Pipe::control:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace
+
 void Machine::check_sources(Warp& warp, const Operation& operation) {
   const Row* operand = code_.operands.data() + operation.first;
   // A wgmma checks accumulators itself: it may add to what is in flight, and need not read them.
@@ -290,8 +314,13 @@ void Machine::check_sources(Warp& warp, const Operation& operation) {
       warp.report(
           operation, "register in flight",
           fmt::format("reads {} while a wgmma that was not waited for owns it", code_.register_names[row]));
-    } else if (!operation.keeps_undefined) {
-      warp.report_unwritten(operation, row, missing);
+    } else if (operation.keeps_undefined) {
+      continue;
+    } else if (can_be_ahead(operation)) {
+      warp.carry_unwritten(operation, row, missing);
+    } else {
+      warp.report_unwritten(operation, row, missing,
+                            fmt::format("reads {}, which nobody wrote", code_.register_names[row]));
     }
   }
 }
@@ -337,7 +366,8 @@ void Machine::step(Warp& warp, const Operation& operation) {
   operation.execute(warp, operation);
   if (warp.lent_registers_) return;
   const Row* operand = code_.operands.data() + operation.first;
-  const Mask defined = operation.keeps_undefined ? defined_copies(warp, operation) : warp.active_;
+  const Mask defined = operation.keeps_undefined ? defined_copies(warp, operation)
+                                                 : warp.active_ & ~std::exchange(warp.carried_unwritten_, 0);
   for (std::size_t i = 0; i < operation.results; ++i) {
     if (operand[i] == no_row) continue;
     Mask& written = warp.written_[operand[i]];
@@ -362,9 +392,9 @@ void Machine::run_warp(Warp& warp, std::uint64_t quantum) {
       const Mask guard = *warp.row(operation.guard);
       if (options_.check && (active & ~warp.written_[operation.guard]) != 0) {
         warp.active_ = active;
-        warp.report(operation, "unwritten register",
-                    fmt::format("its guard {} was never written", code_.register_names[operation.guard]));
-        warp.written_[operation.guard] = all_lanes;
+        warp.report_unwritten(
+            operation, operation.guard, active & ~warp.written_[operation.guard],
+            fmt::format("its guard {} was never written", code_.register_names[operation.guard]));
       }
       active &= operation.guard_negated ? ~guard : guard;
     }

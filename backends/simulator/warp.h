@@ -259,8 +259,11 @@ class Warp {
   /// compilers load ahead of the condition under which they use it. False where it has to be told at once.
   bool note_unwritten_load(const Operation& operation, ptx::Space space, const Region& region,
                            std::uint64_t address, std::uint32_t bytes, std::size_t lane);
-  /// Tells that the lanes use a register that nobody wrote, or what it was loaded from.
-  void report_unwritten(const Operation& operation, Row row, Mask missing);
+  /// Tells what it was loaded or computed from where the lanes use what nobody wrote, or else `text`.
+  void report_unwritten(const Operation& operation, Row row, Mask missing, std::string text);
+  /// The lanes compute with it: the operation's results are then what nobody wrote either, which is told when
+  /// they decide something or leave the thread.
+  void carry_unwritten(const Operation& operation, Row row, Mask missing);
   void check_race(const Operation& operation, Region& region, std::size_t offset, std::size_t bytes,
                   Access access, Epoch epoch, const View& view, bool is_asynchronous, int lane);
   Finding finding(const Operation& operation, std::string_view kind, std::string text, int lane) const;
@@ -286,12 +289,13 @@ class Warp {
   /// other parts were. Compilers load whole vectors where a tile ends inside of one, and use the tile's part.
   std::array<Mask, 8> undefined_elements_{};
   bool has_undefined_elements_ = false;
-  /// By row: a load of what nobody wrote, and the lanes that it was for.
-  struct UnwrittenLoad {
+  Mask carried_unwritten_ = 0;  ///< lanes whose results of the current operation nobody wrote
+  /// By row: where what nobody wrote was loaded or first computed with, and the lanes that it was for.
+  struct UnwrittenValue {
     Mask lanes = 0;
     Finding finding;
   };
-  std::map<Row, UnwrittenLoad> unwritten_loads_;
+  std::map<Row, UnwrittenValue> unwritten_values_;
   View view_;
   View heard_;
   std::shared_ptr<const View> snapshot_;

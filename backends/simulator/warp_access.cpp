@@ -52,16 +52,30 @@ void Warp::report_access(const Operation& operation, std::string_view kind, std:
   machine_->add_finding(finding_of_access(operation, kind, std::move(text), region, address, lane));
 }
 
-void Warp::report_unwritten(const Operation& operation, Row row, Mask missing) {
+void Warp::report_unwritten(const Operation& operation, Row row, Mask missing, std::string text) {
   const int lane = std::countr_zero(missing);
-  const auto load = unwritten_loads_.find(row);
-  if (load != unwritten_loads_.end() && (load->second.lanes & missing) != 0) {
+  const auto load = unwritten_values_.find(row);
+  if (load != unwritten_values_.end() && (load->second.lanes & missing) != 0) {
     machine_->add_finding(load->second.finding);
   } else {
-    report(operation, "unwritten register",
-           fmt::format("reads {}, which nobody wrote", code_->register_names[row]), lane);
+    report(operation, "unwritten register", std::move(text), lane);
   }
   written_[row] |= missing;
+}
+
+void Warp::carry_unwritten(const Operation& operation, Row row, Mask missing) {
+  carried_unwritten_ |= missing;
+  const auto source = unwritten_values_.find(row);
+  const bool is_known = source != unwritten_values_.end() && (source->second.lanes & missing) != 0;
+  const Finding first = is_known
+                            ? source->second.finding
+                            : finding(operation, "unwritten register",
+                                      fmt::format("reads {}, which nobody wrote", code_->register_names[row]),
+                                      std::countr_zero(missing));
+  for (std::size_t i = 0; i < operation.results; ++i) {
+    const Row result = code_->operands[operation.first + i];
+    if (result != no_row) unwritten_values_[result] = {missing, first};
+  }
 }
 
 namespace {
@@ -162,7 +176,7 @@ bool Warp::note_unwritten_load(const Operation& operation, ptx::Space space, con
     const Row row = code_->operands[operation.first + element];
     if (row == no_row) continue;
     undefined_elements_[element] |= Mask{1} << lane;
-    UnwrittenLoad& load = unwritten_loads_[row];
+    UnwrittenValue& load = unwritten_values_[row];
     const ptx::Instruction& instruction =
         *code_->instructions[static_cast<std::size_t>(operation.instruction)];
     if (load.lanes == 0 || load.finding.line != instruction.line)

@@ -17,6 +17,7 @@
 #include <weft/search/space.h>
 #include <weft/search/tune.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -26,6 +27,7 @@
 #include "random_calls/random_program.h"
 #include "random_calls/random_steps.h"
 #include "random_calls/random_weights.h"
+#include "support/sanitizers.h"
 
 namespace weft::test {
 namespace {
@@ -137,6 +139,9 @@ class OtherProgram {
     }
   }
 
+  /// Offsets of 2^31 rows are too much where no limit of memory holds, which is so under a sanitizer.
+  static bool can_be_extent(std::int64_t extent) { return !under_sanitizer || extent <= most_places; }
+
   void arrays() {
     for (int i = 0; i < 8; ++i) {
       std::vector<std::int64_t> shape;
@@ -146,7 +151,7 @@ class OtherProgram {
       calls_.note(std::string(name_of(dtype)) + " " + text_of_shape(shape));
       std::int64_t size = 0;
       make("element_count", [&] { size = element_count(shape, "an array"); });
-      if (size > most_places) {
+      if (size > most_places || !std::ranges::all_of(shape, can_be_extent)) {
         make("Array", [&] { return Array(dtype, shape).size(); });
         continue;
       }
@@ -162,6 +167,7 @@ class OtherProgram {
       }
       const std::int64_t rows = dice_.chance(15) ? dice_.wild_number() : 6;
       const std::int64_t columns = dice_.chance(15) ? dice_.wild_number() : 6;
+      if (!can_be_extent(rows) || !can_be_extent(columns)) continue;
       make("from_coordinates " + std::to_string(rows) + " " + std::to_string(columns), [&] {
         const WeightMatrix weights = from_coordinates(
             rows, columns, row, column, random_array(dtype, {static_cast<std::int64_t>(row.size())}, 1), "x");

@@ -29,6 +29,10 @@ const std::string fill_tile =
     "  shl.b32 %r9, %r1, 2;\n  mov.u32 %r8, tile;\n  add.u32 %r9, %r9, %r8;\n"
     "  st.shared.u32 [%r9], %r1;\n  bar.sync 0;\n";
 
+/// Takes %r3 out of the thread; what is only computed with may have been computed ahead.
+const std::string keep_3 = "mad.wide.u32 %l3, %r1, 4, %l2;\nst.global.u32 [%l3], %r3;\n";
+const std::string keep_3_where_p1 = "mad.wide.u32 %l3, %r1, 4, %l2;\n@%p1 st.global.u32 [%l3], %r3;\n";
+
 std::vector<Case> accesses() {
   return {
       {"OutOfBounds", "out of bounds", "ld.global.u32 %r2, [%l1+1024];  // here",
@@ -48,29 +52,39 @@ std::vector<Case> accesses() {
        "mad.wide.u32 %l3, %r1, 4, %l2;\nst.global.u32 [%l3], %r1;\nld.global.u32 %r2, [%l3];",
        "4 bytes that nobody wrote", "out + 16 bytes"},
       {"UnwrittenSharedMemory", "unwritten memory",
-       "ld.shared.u32 %r2, [tile+64];  // here\nadd.u32 %r3, %r2, 1;",
-       fill_tile + "ld.shared.u32 %r2, [tile+64];\nadd.u32 %r3, %r2, 1;", "4 bytes that nobody wrote",
-       "tile + 64 bytes"},
+       "ld.shared.u32 %r2, [tile+64];  // here\nadd.u32 %r3, %r2, 1;\n" + keep_3,
+       fill_tile + "ld.shared.u32 %r2, [tile+64];\nadd.u32 %r3, %r2, 1;\n" + keep_3,
+       "4 bytes that nobody wrote", "tile + 64 bytes"},
       {"UnwrittenVector", "unwritten memory",
-       "ld.shared.v2.u32 {%r2, %r3}, [tile+64];  // here\nadd.u32 %r4, %r3, 1;",
-       fill_tile + "ld.shared.v2.u32 {%r2, %r3}, [tile+64];", "8 bytes that nobody wrote", "tile + 64 bytes"},
-      {"UnwrittenAndUsedByOthers", "unwritten memory",
-       "ld.shared.u32 %r2, [tile+64];  // here\nsetp.lt.u32 %p1, %r1, 40;\n@%p1 add.u32 %r3, %r2, 1;",
-       "ld.shared.u32 %r2, [tile+64];\nsetp.gt.u32 %p1, %r1, 40;\n@%p1 add.u32 %r3, %r2, 1;",
+       "ld.shared.v2.u32 {%r2, %r4}, [tile+64];  // here\nadd.u32 %r3, %r4, 1;\n" + keep_3,
+       "ld.shared.v2.u32 {%r2, %r4}, [tile+64];\nadd.u32 %r3, %r4, 1;", "8 bytes that nobody wrote",
+       "tile + 64 bytes"},
+      {"UnwrittenAndKeptByOthers", "unwritten memory",
+       "ld.shared.u32 %r2, [tile+64];  // here\nadd.u32 %r3, %r2, 1;\nsetp.lt.u32 %p1, %r1, 40;\n" +
+           keep_3_where_p1,
+       "ld.shared.u32 %r2, [tile+64];\nadd.u32 %r3, %r2, 1;\nsetp.gt.u32 %p1, %r1, 40;\n" + keep_3_where_p1,
        "4 bytes that nobody wrote", "tile + 64 bytes"},
       {"UnwrittenElement", "unwritten register",
        "mov.u32 %r2, 5;\nst.shared.u32 [tile], %r2;\nbar.warp.sync -1;\n"
-       "ld.shared.v2.u32 {%r2, %r3}, [tile];\nadd.u32 %r4, %r3, 1;  // here",
+       "ld.shared.v2.u32 {%r2, %r4}, [tile];\nadd.u32 %r3, %r4, 1;  // here\n" +
+           keep_3,
        "mov.u32 %r2, 5;\nst.shared.u32 [tile], %r2;\nbar.warp.sync -1;\n"
-       "ld.shared.v2.u32 {%r2, %r3}, [tile];\nadd.u32 %r4, %r2, 1;",
-       "reads %r3, which nobody wrote", ""},
-      {"UnwrittenRegister", "unwritten register", "add.u32 %r3, %r2, 1;  // here",
-       "mov.u32 %r2, 5;\nadd.u32 %r3, %r2, 1;", "reads %r2, which nobody wrote", ""},
+       "ld.shared.v2.u32 {%r2, %r4}, [tile];\nadd.u32 %r3, %r2, 1;\n" +
+           keep_3,
+       "reads %r4, which nobody wrote", ""},
+      {"UnwrittenRegister", "unwritten register", "add.u32 %r3, %r2, 1;  // here\n" + keep_3,
+       "mov.u32 %r2, 5;\nadd.u32 %r3, %r2, 1;\n" + keep_3, "reads %r2, which nobody wrote", ""},
+      {"UnwrittenSum", "unwritten register",
+       "add.u32 %r3, %r2, 1;  // here\nadd.u32 %r3, %r3, %r3;\nsetp.lt.u32 %p1, %r3, 7;\n@%p1 mov.u32 %r4, "
+       "5;",
+       "add.u32 %r3, %r2, 1;\nadd.u32 %r3, %r3, %r3;\nsetp.lt.u32 %p1, %r3, 7;",
+       "reads %r2, which nobody wrote", ""},
       {"UnwrittenGuard", "unwritten register", "@%p1 mov.u32 %r2, 5;  // here",
        "setp.eq.u32 %p1, %r1, 3;\n@%p1 mov.u32 %r2, 5;", "its guard %p1 was never written", ""},
       {"PartlyWrittenRegister", "unwritten register",
-       "setp.lt.u32 %p1, %r1, 7;\n@%p1 mov.u32 %r2, 5;\nadd.u32 %r3, %r2, 1;  // here",
-       "setp.lt.u32 %p1, %r1, 7;\n@%p1 mov.u32 %r2, 5;\n@%p1 add.u32 %r3, %r2, 1;", "reads %r2", ""},
+       "setp.lt.u32 %p1, %r1, 7;\n@%p1 mov.u32 %r2, 5;\nadd.u32 %r3, %r2, 1;  // here\n" + keep_3,
+       "setp.lt.u32 %p1, %r1, 7;\n@%p1 mov.u32 %r2, 5;\nadd.u32 %r3, %r2, 1;\n" + keep_3_where_p1,
+       "reads %r2", ""},
   };
 }
 
