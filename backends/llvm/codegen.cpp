@@ -1,6 +1,7 @@
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Dominators.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/OptBisect.h>
@@ -93,12 +94,25 @@ bool has_many_meetings(const llvm::Function& function) {
                              [](const llvm::Loop* loop) { return has_many_meetings(*loop); });
 }
 
-/// Leaves out the passes that compare all accesses of a loop with each other where these are too many.
+/// Beyond, putting scalars together to vectors takes longer than all else, and loops that are vectorized
+/// have left it little.
+constexpr std::ptrdiff_t most_scalar_stores = std::ptrdiff_t{1} << 12U;
+
+bool has_many_stores(const llvm::Function& function) {
+  if (function.getInstructionCount() <= most_scalar_stores) return false;
+  return std::ranges::count_if(llvm::instructions(function), [](const llvm::Instruction& instruction) {
+           return llvm::isa<llvm::StoreInst>(instruction);
+         }) > most_scalar_stores;
+}
+
+/// Leaves out the passes that compare accesses with each other where these are too many.
 void leave_out_comparisons(llvm::PassInstrumentationCallbacks& callbacks) {
   callbacks.registerShouldRunOptionalPassCallback([](llvm::StringRef pass, llvm::Any what) {
-    if (pass != "LoopLoadEliminationPass" && pass != "LoopVectorizePass") return true;
+    const bool asks_in_loops = pass == "LoopLoadEliminationPass" || pass == "LoopVectorizePass";
+    if (!asks_in_loops && pass != "SLPVectorizerPass") return true;
     const auto* const* function = llvm::any_cast<const llvm::Function*>(&what);
-    return function == nullptr || !has_many_meetings(**function);
+    if (function == nullptr) return true;
+    return asks_in_loops ? !has_many_meetings(**function) : !has_many_stores(**function);
   });
 }
 

@@ -148,6 +148,7 @@ Compiled compile(llvm::LLVMContext& context, const ThreadProgram& program, llvm:
   result.module->setDataLayout(machine.createDataLayout());
   result.emitted = Emitter(*result.module, program, capabilities_of(machine, context)).emit();
   check_masks(program.program, *result.module);
+  check_length_after(program.program, *result.module);
   check_module(*result.module);
   optimize(*result.module, machine, level);
   return result;
