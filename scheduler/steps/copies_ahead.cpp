@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/copies_ahead.h>
 #include <weft/scheduler/steps/loops.h>
@@ -73,7 +74,41 @@ std::optional<Reason> check_depth(const ir::Program& program, const std::string&
   return std::nullopt;
 }
 
-std::optional<Reason> needs_its_iteration(const Stmt& staged, const ir::For& loop) {
+namespace {
+
+ir::Ranges ranges_of_loops(const ir::Program& program) {
+  ir::Ranges ranges;
+  ir::visit(program.body, [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop == nullptr) return;
+    const ir::Range begin = ir::range_of(loop->begin, ranges);
+    const ir::Range last = ir::range_of(loop->begin + loop->extent - 1, ranges);
+    ranges[loop->name] = {begin.minimum, last.maximum};
+  });
+  return ranges;
+}
+
+/// The first index of the load that certainly reaches behind its dimension.
+std::optional<Reason> reads_behind(const ir::Load& load, const ir::Ranges& ranges, const ir::Copy& copy) {
+  for (std::size_t i = 0; i < load.indices.size(); ++i) {
+    const std::int64_t* extent = ir::integer_value(load.buffer->shape[i]);
+    const auto last = ir::range_of(load.indices[i], ranges).maximum;
+    if (extent == nullptr || !last || *last < *extent) continue;
+    return Reason{
+        9,
+        fmt::format("the place of {} is asked of {}[{}] ahead of the condition that keeps it inside of "
+                    "{} elements",
+                    copy.source->name, load.buffer->name, ir::print(load.indices[i]), *extent),
+        "depth = 1, or loops cut by a number that divides their iterations", load.buffer->name};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Reason> needs_its_iteration(const ir::Program& program, const Stmt& staged,
+                                          const ir::For& loop) {
+  const ir::Ranges ranges = ranges_of_loops(program);
   std::set<const ir::Buffer*> made;
   ir::visit(staged, [&](const Stmt& s) {
     if (const auto* allocation = s.as<ir::Allocate>()) made.insert(allocation->buffer.get());
@@ -85,7 +120,11 @@ std::optional<Reason> needs_its_iteration(const Stmt& staged, const ir::For& loo
     for (const Expr& expr : needed) {
       ir::visit(expr, [&](const Expr& e) {
         const auto* load = e.as<ir::Load>();
-        if (load == nullptr || made.count(load->buffer.get()) == 0) return;
+        if (load == nullptr || refused) return;
+        if (made.count(load->buffer.get()) == 0) {
+          if (conditions.empty()) refused = reads_behind(*load, ranges, *copy);
+          return;
+        }
         refused = Reason{9,
                          fmt::format("the place of {} depends on {}, which each iteration of {} makes",
                                      copy->source->name, load->buffer->name, loop.name),

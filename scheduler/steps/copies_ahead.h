@@ -13,7 +13,9 @@ namespace weft::steps {
 std::optional<Reason> check_depth(const ir::Program& program, const std::string& at, const std::string& scope,
                                   std::int64_t depth, const Target& target);
 
-/// Precondition 9: why a copy of the loop, whose body is now `staged`, needs what its own iteration makes.
-std::optional<Reason> needs_its_iteration(const ir::Stmt& staged, const ir::For& loop);
+/// Precondition 9: why a copy of the loop, whose body is now `staged`, needs what its own iteration makes, or
+/// conditions that it is started ahead of.
+std::optional<Reason> needs_its_iteration(const ir::Program& program, const ir::Stmt& staged,
+                                          const ir::For& loop);
 
 }  // namespace weft::steps

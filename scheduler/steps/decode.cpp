@@ -363,7 +363,7 @@ StepResult decode_at(const ir::Program& program, const Step& step, const StepCon
       return ir::for_loop(std::move(changed));
     }
     changed.body = std::get<Stmt>(decoded);
-    refused = needs_its_iteration(changed.body, loop);
+    refused = needs_its_iteration(program, changed.body, loop);
     return decode.with_numbers(ir::for_loop(std::move(changed)));
   });
   if (refused) return *refused;

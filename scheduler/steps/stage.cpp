@@ -406,7 +406,7 @@ StepResult stage_at(const ir::Program& program, const Step& step, const StepCont
           refused = *reason;
         } else {
           changed.body = std::get<Stmt>(staged);
-          refused = needs_its_iteration(changed.body, loop);
+          refused = needs_its_iteration(program, changed.body, loop);
         }
       }
       return ir::for_loop(std::move(changed));
@@ -426,7 +426,8 @@ StepResult stage_at(const ir::Program& program, const Step& step, const StepCont
 /// registers; 3 the loop's body reads T and T is an input; 4 the region has a constant size; 5 (shared) no
 /// warp, lane or thread loop stands around the copy; 6 the place depends on no tile made further inside; 7 a
 /// depth is 1 to 8, beyond 1 in shared memory and on sm_80 or newer; 8 beyond 1, the loop is serial or
-/// unrolled and its copies have one depth; 9 beyond 1, the place of the copy is known before the iteration.
+/// unrolled and its copies have one depth; 9 beyond 1, the place of the copy is known before the iteration,
+/// and without the conditions inside.
 StepResult apply_stage(const ir::Program& program, const Step& step, const StepContext& context) {
   StepResult result = stage_at(program, step, context);
   const auto* refused = std::get_if<Reason>(&result);

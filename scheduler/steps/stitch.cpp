@@ -398,7 +398,7 @@ StepResult stitch_at(const ir::Program& program, const Step& step, const StepCon
       refused = *reason;
     } else {
       changed.body = std::get<Stmt>(stitched);
-      refused = needs_its_iteration(changed.body, loop);
+      refused = needs_its_iteration(program, changed.body, loop);
     }
     return ir::for_loop(std::move(changed));
   });

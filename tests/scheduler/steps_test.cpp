@@ -161,6 +161,23 @@ TEST(Steps, ChunksOfBakedCodeAreStagedAhead) {
   EXPECT_THAT(s.cpp(), testing::HasSubstr(".stage(\"B\", shared, at = \"k.chunk\", depth = 2)"));
 }
 
+TEST(Steps, CopiesAskNoIndicesBehindTheirTile) {
+  const auto staged = [](std::int64_t blocks, std::int64_t buffers) {
+    auto s = test::spmm_schedule("sm_80", parse_format("blocked_ell:b=8"));
+    s.stage("A", shared, at = "m.row").split(LoopName("k.block") = blocks);
+    return s.stage("B", shared, at = "k.block.inner", depth = buffers);
+  };
+  EXPECT_NO_THROW(staged(64, 1));
+  EXPECT_NO_THROW(staged(1, 2));
+  try {
+    staged(64, 2);
+    FAIL() << "the copies of the iterations behind the last block read the list of columns behind its end";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(),
+                testing::HasSubstr("A.column.shared[k.block.outer * 64 + k.block.inner] ahead"));
+  }
+}
+
 TEST(Steps, BakedConvolutionsClampTheReadsOfTheBorder) {
   auto s = test::convolution_schedule("sm_80");
   s.split(f = 3).bind(f.outer, block_x).bind(q, lane).bake_values(f.inner);
