@@ -6,6 +6,7 @@
 // Weights are drawn, so that lines need no data. A line's "steps" and "code" are hashes; WEFT_FROZEN_STEPS
 // names a folder for the steps themselves.
 #include <fmt/format.h>
+#include <llvm/Config/llvm-config.h>
 #include <weft/backends/kernel.h>
 #include <weft/backends/llvm/cpu.h>
 #include <weft/dsl/errors.h>
@@ -14,8 +15,6 @@
 #include <weft/search/measure/recipes.h>
 #include <xxhash.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <limits>
@@ -32,6 +31,7 @@ struct Settings {
   std::vector<std::string> targets{"sm_75", "sm_80", "sm_90a", "cpu"};
   std::int64_t most_weights = std::numeric_limits<std::int64_t>::max();
   std::int64_t part = 0, parts = 1;
+  bool whole_steps = false;
   std::vector<std::string> suites;
 };
 
@@ -40,10 +40,10 @@ std::string hash_of(const std::string& text) {
 }
 
 /// Without the places in sources where its steps were written.
-std::string steps_of(const Schedule& schedule) {
+Json steps_of(const Schedule& schedule) {
   Json steps = Json::parse(schedule.json());
   for (Json& step : steps) step.erase("place");
-  return steps.dump();
+  return steps;
 }
 
 std::string code_of(const Schedule& schedule) {
@@ -101,23 +101,18 @@ class Frozen {
     return chosen.group_rows > 0 ? name + fmt::format(", V = {}", chosen.group_rows) : name;
   }
 
-  static void print(const Suite& suite, const SuiteCase& chosen, const Workload& workload,
-                    const Recipe& recipe, const std::string& target) {
+  void print(const Suite& suite, const SuiteCase& chosen, const Workload& workload, const Recipe& recipe,
+             const std::string& target) {
     Json line{{"suite", suite.name}, {"case", name_of(chosen)}, {"recipe", recipe.name}, {"target", target}};
     try {
       const Schedule schedule = recipe.schedule(workload, target_named(target));
-      const std::string steps = steps_of(schedule);
-      line["steps"] = hash_of(steps);
-      if (const char* folder = std::getenv("WEFT_FROZEN_STEPS"))
-        std::ofstream(std::filesystem::path(folder) / (hash_of(steps) + ".json")) << steps << "\n";
+      const Json steps = steps_of(schedule);
+      line["steps"] = settings_.whole_steps ? steps : Json(hash_of(steps.dump()));
       line["code"] = hash_of(code_of(schedule));
     } catch (const UserError& error) {
-      line["refused"] = error.what();
-    }
-    // Places in weft's sources move with its lines.
-    if (line.contains("refused")) {
-      const std::string text = line["refused"];
-      line["refused"] = std::regex_replace(text, std::regex("[a-z_]+\\.(cpp|h):[0-9]+"), "$1");
+      // Places in weft's sources move with its lines.
+      line["refused"] =
+          std::regex_replace(std::string(error.what()), std::regex("[a-z_]+\\.(cpp|h):[0-9]+"), "$1");
     }
     std::cout << line.dump() << std::endl;
   }
@@ -146,6 +141,8 @@ Settings settings_of(int count, char** words) {
       const std::string text = value();
       settings.part = std::stoll(text);
       settings.parts = std::stoll(text.substr(text.find('/') + 1));
+    } else if (word == "--whole-steps") {
+      settings.whole_steps = true;
     } else {
       settings.suites.push_back(word);
     }
@@ -159,6 +156,7 @@ Settings settings_of(int count, char** words) {
 int main(int count, char** words) {
   try {
     const weft::Settings settings = weft::settings_of(count, words);
+    std::cout << "{\"llvm\":\"" LLVM_VERSION_STRING "\"}\n";
     weft::Frozen frozen(settings);
     for (const std::string& path : settings.suites)
       for (const weft::Suite& suite : weft::suites_of(path)) frozen.print(suite);
