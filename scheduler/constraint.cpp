@@ -22,6 +22,16 @@ using ir::Expr;
                    "smaller knobs and extents"});
 }
 
+/// A point of values that no list of knobs has may make a divisor 0: tiles that are smaller than their parts.
+class NoDivisor : public UserError {
+ public:
+  explicit NoDivisor(std::int64_t divisor)
+      : UserError({"a size of the schedule cannot be computed",
+                   {},
+                   "a division by " + std::to_string(divisor),
+                   "knobs of which each has a value of its list, with tiles no smaller than their parts"}) {}
+};
+
 std::int64_t apply(BinaryOperator op, std::int64_t a, std::int64_t b) {
   std::int64_t value = 0;
   switch (op) {
@@ -36,7 +46,7 @@ std::int64_t apply(BinaryOperator op, std::int64_t a, std::int64_t b) {
       return value;
     case BinaryOperator::divide:
     case BinaryOperator::remainder:
-      if (b < 1) throw InternalError("a constraint divides by " + std::to_string(b));
+      if (b < 1) throw NoDivisor(b);
       return op == BinaryOperator::divide ? ir::floor_divide(a, b) : ir::floor_remainder(a, b);
     case BinaryOperator::minimum:
       return std::min(a, b);
@@ -181,7 +191,11 @@ std::int64_t evaluate(const Expr& expr, const KnobValues& values) {
 }
 
 bool holds(const Constraint& constraint, const KnobValues& values) {
-  return evaluate(constraint.left, values) <= evaluate(constraint.limit, values);
+  try {
+    return evaluate(constraint.left, values) <= evaluate(constraint.limit, values);
+  } catch (const NoDivisor&) {
+    return false;
+  }
 }
 
 const Constraint* first_violation(std::span<const Constraint> constraints, const KnobValues& values) {
@@ -254,10 +268,14 @@ std::int64_t CompiledConstraints::run(std::size_t begin, std::size_t end, std::s
 bool CompiledConstraints::holds(std::size_t index, std::span<const std::int64_t> point) const {
   internal_check(point.size() == knobs_, "a point with the wrong number of knobs");
   const std::size_t begin = index == 0 ? 0 : ends_[index - 1];
-  std::array<std::int64_t, 32> small;
-  if (depth_ <= small.size()) return run(begin, ends_[index], point, small.data()) != 0;
-  std::vector<std::int64_t> large(depth_);
-  return run(begin, ends_[index], point, large.data()) != 0;
+  try {
+    std::array<std::int64_t, 32> small;
+    if (depth_ <= small.size()) return run(begin, ends_[index], point, small.data()) != 0;
+    std::vector<std::int64_t> large(depth_);
+    return run(begin, ends_[index], point, large.data()) != 0;
+  } catch (const NoDivisor&) {
+    return false;
+  }
 }
 
 std::optional<std::size_t> CompiledConstraints::first_violation(std::span<const std::int64_t> point) const {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/simplify.h>
+#include <weft/scheduler/ir/verify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/passes.h>
 #include <weft/scheduler/steps/block_reading.h>
@@ -134,11 +135,13 @@ class Decode {
                            shape, source->non_negative);
   }
 
-  /// Rows of 32, 64 or 128 bytes whose chunks change places: eight of them lie in different banks.
+  /// Rows of 32, 64 or 128 bytes whose chunks change places: eight of them lie in different banks. A tile of
+  /// fewer rows than the exchange repeats after stays in order: four of 32 bytes fill the banks once.
   static int swizzle_of(const ir::Buffer& tile) {
     const std::int64_t bytes =
         *ir::integer_value(tile.shape.back()) * static_cast<std::int64_t>(size_of(tile.dtype));
-    return bytes == 32 ? 1 : bytes == 64 ? 2 : bytes % 128 == 0 ? 3 : 0;
+    const int swizzle = bytes == 32 ? 1 : bytes == 64 ? 2 : bytes % 128 == 0 ? 3 : 0;
+    return ir::holds_whole_lines(tile, swizzle) ? swizzle : 0;
   }
 
   std::vector<Expr> at(const Expr& place, const ir::Substitution& names = {}) const {

@@ -42,6 +42,7 @@ class Splitting {
     sum_ = std::get<RegisterSum>(std::move(found));
     if (auto refused = find_around()) return *refused;
     if (auto refused = require_common_conditions()) return *refused;
+    if (auto refused = require_common_lengths()) return *refused;
     if (auto refused = require_launch_sizes()) return *refused;
     if (reduction_ != Reduction::shared) make_workspaces();
     ir::Program result = program_;
@@ -112,6 +113,27 @@ class Splitting {
       if (!depends_on_thread(condition)) continue;
       return Reason{6, fmt::format("only threads with {} reach the sum", ir::print(condition)),
                     "a sum that all threads of the block reach: stage into registers after split_k", loop_};
+    }
+    return std::nullopt;
+  }
+
+  /// Precondition 6 of loops around: with lengths of their own, threads would meet at barriers that others of
+  /// the block never come to.
+  std::optional<Reason> require_common_lengths() const {
+    for (const ir::For& loop : others_) {
+      const auto decides = std::ranges::find_if(threads_, [&](const ir::For& of_threads) {
+        return ir::uses(loop.begin, of_threads.name) || ir::uses(loop.extent, of_threads.name);
+      });
+      if (decides == threads_.end()) continue;
+      return Reason{
+          6,
+          fmt::format("{} around the sum runs over {} .. {}, which differs between the iterations of "
+                      "{}, bound to {}",
+                      loop.name, ir::print(loop.begin), ir::print(loop.begin + loop.extent), decides->name,
+                      ir::name_of(decides->kind)),
+          fmt::format("loops around that are as long for all threads of a block: {}",
+                      written("bind", {decides->name, "block_x"})),
+          decides->name};
     }
     return std::nullopt;
   }
@@ -302,8 +324,9 @@ Reason with_rows_of_weights(Reason refused, const ir::Program& program, const St
 /// entries of a block of rows by columns, and all groups share the rows of the result. Preconditions: 1 the
 /// loop exists; 2 it stands in one place and is serial; 3 it is summed over; 4 its sum is in registers that
 /// start as zero; 5 no loop around the sum is vectorized,
-/// and none inside is bound to blocks where the groups are blocks; 6 all threads of a block reach the sum:
-/// conditions on threads stand directly around it; 7 the number of groups is 1 to 1024, and `reduce` one of
+/// and none inside is bound to blocks where the groups are blocks; 6 all threads of a block reach the sum
+/// as often: conditions on threads stand directly around it, and no loop around is longer for one thread than
+/// for another; 7 the number of groups is 1 to 1024, and `reduce` one of
 /// the three; 8 between blocks, the loops around the sum have sizes that the launch knows.
 ///
 /// split_k(k, groups = 8, reduce = second_pass): the groups are blocks (bind k.group to block_x, block_y or

@@ -297,6 +297,21 @@ TEST(HbEllKernels, LeaveACpuToTheDefaultScheduleAndRefuseOtherWeights) {
   EXPECT_THROW(scheduled({17, 33, 65, DType::f32}, formats::hb_ell(), "sm_80"), UserError);
 }
 
+/// Four rows of 32 bytes are fewer than a swizzle exchanges chunks of.
+TEST(Decode, TakesSmallBlocksOfWideValues) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    SCOPED_TRACE(name_of(dtype));
+    const auto weights = std::make_shared<const SparseTensor>(
+        pack(weights_of(36, 39, dtype, 1), parse_format("hb_ell:b=4,offset=4")));
+    Schedule schedule(spmm_algorithm(36, 39, 5, dtype), weights, target_named("sm_86"));
+    schedule.decode("A", shared, at = LoopName("k.block"));
+    Array b = random_array(dtype, {39, 5}, 3), c(dtype, {36, 5});
+    const Verification found =
+        verify(compile(schedule), Device::simulator("sm_86"), Arguments{{{"B", &b}, {"C", &c}}, {}});
+    EXPECT_TRUE(found.passed) << found.text();
+  }
+}
+
 TEST(Decode, SaysWhyNot) {
   const auto weights =
       std::make_shared<const SparseTensor>(pack(weights_of(40, 40, DType::f16, 1), formats::hb_ell()));

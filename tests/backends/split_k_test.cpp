@@ -282,6 +282,26 @@ TEST(SplitK, RefusesOtherAxesForGroupsOfBlocks) {
   EXPECT_NE(found(bind("n", "thread")).find("before split_k"), std::string::npos);
 }
 
+/// Parts of rows are of different lengths: threads with one each would meet at different barriers.
+TEST(SplitK, RefusesLoopsThatAreLongerForSomeThreads) {
+  Schedule s = schedule(spmm_algorithm(9, 37, 33, DType::f32), weights_of({9, 37, 33}, 0.7, formats::ell()),
+                        target_named("sm_80"));
+  s.balance(m, parts = 2);
+  Schedule lanes = s, blocks = s;
+  lanes.bind(m.outer, lane);
+  const Step split{"split_k", {{"", std::string("k")}, {"groups", std::int64_t{3}}}, {}};
+  const auto refused = lanes.try_apply(split);
+  ASSERT_TRUE(refused);
+  EXPECT_NE(refused->found.find("m.inner around the sum"), std::string::npos) << refused->found;
+  EXPECT_NE(refused->accepted.find(".bind(m.outer, block_x)"), std::string::npos) << refused->accepted;
+  blocks.bind(m.outer, block_x);
+  EXPECT_FALSE(blocks.try_apply(split));
+  Array b = random_array(DType::f32, {37, 33}, 3), c(DType::f32, {9, 33});
+  const Verification verification =
+      verify(compile(blocks), Device::simulator("sm_80"), Arguments{{{"B", &b}, {"C", &c}}, {}});
+  EXPECT_TRUE(verification.passed) << verification.text();
+}
+
 /// Blocks inside the sum would all count the arrival of their group.
 TEST(SplitK, RefusesBlocksInsideTheSum) {
   const Schedule s = schedule(spmm_algorithm(9, 37, 33, DType::f32),

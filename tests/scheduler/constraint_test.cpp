@@ -166,12 +166,27 @@ TEST(Constraint, WhatIsNoIntegerOverKnobsIsAnInternalError) {
   const auto buffer = ir::make_buffer("A", DType::i32, ir::Scope::global, ir::Access::read, {4});
   const Expr a = ir::variable("a");
   for (const Expr& wrong : {ir::variable("other"), ir::load(buffer, {0}), ir::constant(DType::f32, 1.5),
-                            ir::cast(DType::i8, a), ir::call("thread", DType::i64, {}), a / (a - 1)}) {
+                            ir::cast(DType::i8, a), ir::call("thread", DType::i64, {})}) {
     EXPECT_THROW(evaluate(wrong, {{"a", 1}}), InternalError);
     const std::vector<Constraint> constraints{at_most(wrong, 1)};
     const std::vector<std::string> knobs{"a"};
     EXPECT_THROW(CompiledConstraints(constraints, knobs).first_violation(std::vector<std::int64_t>{1}),
                  InternalError);
+  }
+}
+
+TEST(Constraint, WhatWouldDivideByNothingDoesNotHold) {
+  const Expr a = ir::variable("a");
+  const std::vector<std::string> knobs{"a"};
+  for (const std::int64_t value : {1, 0, -7}) {
+    for (const Expr& wild : {8 / (a - 1), 8 % (a - 1)}) {
+      const std::vector<Constraint> constraints{at_most(a, 100), at_most(wild, 100), at_most(-100, wild)};
+      EXPECT_FALSE(holds(constraints[1], {{"a", value}}));
+      EXPECT_FALSE(holds(constraints[2], {{"a", value}}));
+      EXPECT_EQ(first_violation(constraints, {{"a", value}}), &constraints[1]);
+      EXPECT_EQ(CompiledConstraints(constraints, knobs).first_violation(std::vector<std::int64_t>{value}), 1);
+      EXPECT_THROW(evaluate(wild, {{"a", value}}), UserError);
+    }
   }
 }
 
