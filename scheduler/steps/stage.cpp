@@ -241,36 +241,116 @@ bool reads(const Expr& expr, const ir::BufferRef& buffer) {
   return found;
 }
 
-/// The conditions around the reads of the buffer, outermost first, that need no loop but those given. A
-/// condition on the buffer's own values is none of them: it is asked of the copy afterwards; nor is the count
-/// of arrivals, where asking once more would be one arrival more.
-std::vector<Expr> guards_of(const Stmt& body, const ir::BufferRef& buffer, const InnerLoops& inside,
-                            const std::vector<std::string>& available) {
-  std::vector<Expr> guards;
-  const auto add = [&](const Expr& condition) {
-    if (reads(condition, buffer) || is_last_arrival(condition)) return;
-    const bool usable = std::all_of(inside.begin(), inside.end(), [&](const auto& entry) {
+/// What is asked before each read of a buffer, outermost first, that needs no loop but those available. A
+/// condition on the buffer's own values is none of them: it is asked of the copy afterwards, and what is
+/// asked behind it comes too late to guard the copy; nor is the count of arrivals, where asking once more
+/// would be one arrival more.
+class ReadGuards {
+ public:
+  ReadGuards(const ir::BufferRef& buffer, const InnerLoops& inside, const std::vector<std::string>& available)
+      : buffer_(buffer), inside_(inside), available_(available) {}
+
+  /// Of each read, but those that others guard less already.
+  std::vector<std::vector<Expr>> operator()(const Stmt& body) {
+    look(body);
+    std::vector<std::vector<Expr>> least;
+    for (const std::vector<Expr>& guards : found_) {
+      if (std::ranges::any_of(least, [&](const auto& other) { return begins_with(guards, other); })) continue;
+      std::erase_if(least, [&](const auto& other) { return begins_with(other, guards); });
+      least.push_back(guards);
+    }
+    return least;
+  }
+
+ private:
+  static bool begins_with(const std::vector<Expr>& guards, const std::vector<Expr>& first) {
+    return first.size() <= guards.size() &&
+           std::equal(first.begin(), first.end(), guards.begin(),
+                      [](const Expr& a, const Expr& b) { return ir::same(a, b); });
+  }
+
+  void look(const Stmt& stmt) {
+    if (!stmt.defined()) return;
+    if (const auto* choice = stmt.as<ir::If>()) {
+      const std::size_t outside = around_.size();
+      ask(choice->condition);
+      look(choice->then);
+      around_.resize(outside);
+      look(choice->otherwise);
+    } else if (const auto* loop = stmt.as<ir::For>()) {
+      look(loop->begin);
+      look(loop->extent);
+      look(loop->body);
+    } else if (const auto* block = stmt.as<ir::Block>()) {
+      for (const Stmt& child : block->statements) look(child);
+    } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
+      look(allocation->body);
+    } else if (const auto* let = stmt.as<ir::Let>()) {
+      look(let->value);
+      look(let->body);
+    } else if (const auto* store = stmt.as<ir::Store>()) {
+      for (const Expr& index : store->indices) look(index);
+      look(store->value);
+    } else {
+      ir::visit(stmt, {}, [&](const Expr& e) { note(e); });
+    }
+  }
+
+  void look(const Expr& expr) {
+    if (!reads(expr, buffer_)) return;
+    note(expr);
+    std::visit(ir::overloaded{
+                   [&](const ir::Load& e) {
+                     for (const Expr& index : e.indices) look(index);
+                   },
+                   [&](const ir::Unary& e) { look(e.operand); },
+                   [&](const ir::Binary& e) {
+                     look(e.left);
+                     look(e.right);
+                   },
+                   [&](const ir::Select& e) {
+                     const std::size_t outside = around_.size();
+                     ask(e.condition);
+                     look(e.when_true);
+                     around_.resize(outside);
+                     look(e.when_false);
+                   },
+                   [&](const ir::Cast& e) { look(e.operand); },
+                   [&](const ir::Call& e) {
+                     for (const Expr& argument : e.arguments) look(argument);
+                   },
+                   [](const auto&) {},
+               },
+               expr.node().kind());
+  }
+
+  /// Conditions that are joined are asked one after the other.
+  void ask(const Expr& condition) {
+    for (const Expr& part : ir::conjuncts_of(condition)) {
+      look(part);
+      if (is_usable(part)) around_.push_back(part);
+    }
+  }
+
+  bool is_usable(const Expr& condition) const {
+    if (reads(condition, buffer_) || is_last_arrival(condition)) return false;
+    return std::ranges::all_of(inside_, [&](const auto& entry) {
       return !ir::uses(condition, entry.first) ||
-             std::find(available.begin(), available.end(), entry.first) != available.end();
+             std::ranges::find(available_, entry.first) != available_.end();
     });
-    if (usable) guards.push_back(condition);
-  };
-  const auto add_parts = [&](const Expr& condition) {
-    for (const Expr& part : ir::conjuncts_of(condition)) add(part);
-  };
-  ir::visit(
-      body,
-      [&](const Stmt& s) {
-        const auto* choice = s.as<ir::If>();
-        if (choice != nullptr && ir::uses(choice->then, buffer)) add_parts(choice->condition);
-      },
-      [&](const Expr& e) {
-        const auto* choice = e.as<ir::Select>();
-        if (choice != nullptr && reads(choice->when_true, buffer) && !reads(choice->when_false, buffer))
-          add_parts(choice->condition);
-      });
-  return guards;
-}
+  }
+
+  void note(const Expr& expr) {
+    const auto* load = expr.as<ir::Load>();
+    if (load != nullptr && load->buffer == buffer_) found_.push_back(around_);
+  }
+
+  const ir::BufferRef& buffer_;
+  const InnerLoops& inside_;
+  const std::vector<std::string>& available_;
+  std::vector<Expr> around_;
+  std::vector<std::vector<Expr>> found_;
+};
 
 std::variant<Stmt, Reason> stage_registers(const Stmt& body, const ir::BufferRef& buffer,
                                            const ir::Program& program, int step) {
@@ -304,14 +384,17 @@ std::variant<Stmt, Reason> stage_registers(const Stmt& body, const ir::BufferRef
   const auto tile =
       ir::make_buffer(tile_name(program, buffer->name + ".registers"), buffer->dtype, ir::Scope::registers,
                       ir::Access::read_write, shape, buffer->non_negative);
-  Stmt fill = ir::store(tile, indices, value);
   if (auto refused = reads_later_tile(value, body)) return *refused;
-  // The inner conditions may read where the outer ones hold alone.
-  const std::vector<Expr> guards = guards_of(body, buffer, loops, used);
-  for (auto guard = guards.rbegin(); guard != guards.rend(); ++guard) {
-    if (auto refused = reads_later_tile(*guard, body)) return *refused;
-    fill = ir::if_then(*guard, fill);
+  std::vector<Stmt> fills;
+  for (const std::vector<Expr>& guards : ReadGuards(buffer, loops, used)(body)) {
+    fills.push_back(ir::store(tile, indices, value));
+    // The inner conditions may read where the outer ones hold alone.
+    for (auto guard = guards.rbegin(); guard != guards.rend(); ++guard) {
+      if (auto refused = reads_later_tile(*guard, body)) return *refused;
+      fills.back() = ir::if_then(*guard, fills.back());
+    }
   }
+  Stmt fill = ir::block(std::move(fills));
   for (auto name = used.rbegin(); name != used.rend(); ++name) {
     ir::For loop = loops.at(*name);
     loop.body = fill;

@@ -1,6 +1,7 @@
 // Conditions around what is copied first: those that keep other reads inside of their operands stay, and so
 // do those around what is stored; a copy asks them in their order.
 #include <gtest/gtest.h>
+#include <weft/backends/cuda/compile.h>
 #include <weft/backends/kernel.h>
 #include <weft/dsl/assignment.h>
 #include <weft/formats/random.h>
@@ -18,9 +19,11 @@ namespace {
 WEFT_INDEX(m);
 WEFT_INDEX(n);
 WEFT_INDEX(k);
+WEFT_INDEX(p);
+WEFT_INDEX(q);
 
-/// The simulator ends a launch that reads or writes outside of an array.
-void expect_right(const Schedule& schedule) {
+/// The simulator ends a launch that reads or writes outside of an array, or at a place that nobody computed.
+void expect_right(const Schedule& schedule, Emitter emitter = Emitter::llvm) {
   SCOPED_TRACE(schedule.cpp() + "\n" + ir::print(schedule.program()));
   std::map<std::string, Array> arrays;
   Arguments arguments;
@@ -36,9 +39,16 @@ void expect_right(const Schedule& schedule) {
   }
   KernelOptions options;
   options.assemble = false;
+  options.emitter = emitter;
   const Verification found =
       verify(compile(schedule, options), Device::simulator(schedule.target().name), arguments);
   EXPECT_TRUE(found.passed) << found.text();
+}
+
+/// LLVM may choose a number for what nobody computed; compilers of CUDA leave a register unwritten.
+void expect_right_by_both(const Schedule& schedule) {
+  expect_right(schedule);
+  if (cuda::compiler_status().found()) expect_right(schedule, Emitter::cuda);
 }
 
 std::shared_ptr<const SparseTensor> weights_in(const std::string& format) {
@@ -89,6 +99,31 @@ TEST(KeptConditions, CopiesToRegistersAskInOrder) {
   Schedule s = of_weights("csr");
   s.split(k = 128).stage(std::string("B"), registers, at = k.outer);
   expect_right(s);
+}
+
+/// What is asked behind a read comes too late to guard its copy: the column of padding is looked up with the
+/// metadata before anything is asked of q.
+TEST(KeptConditions, CopiesToRegistersAskNoMoreThanTheFirstRead) {
+  const Tensor<f64, 2, sparse> a("A", {12, 11});
+  const Tensor<f64, 3> b("B", {12, 5, 11});
+  const Tensor<f32, 3> c("C", {5, 12, 7});
+  const Algorithm product = algorithm("product", c(p, n, q) = sum(k, a(n, k) * b(2 * q - 1, p, k)));
+  WeightMatrix weights = synthetic_layer({.rows = 12, .columns = 11, .sparsity = 0.97, .seed = 3});
+  weights.values = weights.values.converted(DType::f64);
+  Schedule s = schedule(product, pack(weights, formats::v_n_m({.rows = 16})), target_named("sm_90"));
+  s.bind(p, lane).stage(std::string("A.metadata"), registers, at = q);
+  expect_right_by_both(s);
+}
+
+/// The sum asks for H inside, the result does not.
+TEST(KeptConditions, CopiesToRegistersServeEveryRead) {
+  const Tensor<f32, 1> d("D", {8}), e("E", {8}), c("C", {8});
+  const Tensor<f32, 2> h("H", {20, 4});
+  const Algorithm product = algorithm("product", c(m) = sum(k, d(m) * h(2 * m - 3, k)) + d(m) * e(m - 1));
+  Schedule s = schedule(product, target_named("sm_90"));
+  s.stage(std::string("D"), registers, at = m);
+  EXPECT_NE(ir::print(s.program()).find("\n    D.registers = D[m]\n"), std::string::npos);
+  expect_right_by_both(s);
 }
 
 /// Which block of rows there is says whether it has a column number at all: what is asked of the number is
