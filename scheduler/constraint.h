@@ -29,14 +29,14 @@ struct Constraint {
 };
 
 /// The value of an integer or boolean expression. InternalError when it holds a load, a call, a floating
-/// value or a variable without value, or divides by less than 1; UserError when a number does not fit 64
-/// bits.
+/// value or a variable without value; UserError when a number does not fit 64 bits, or it divides by less
+/// than 1.
 std::int64_t evaluate(const ir::Expr& expr, const KnobValues& values);
 
-/// True when left <= limit. Throws as `evaluate`.
+/// True when left <= limit, never where either divides by less than 1. Otherwise throws as `evaluate`.
 bool holds(const Constraint& constraint, const KnobValues& values);
 
-/// The first constraint that does not hold, or null. Throws as `evaluate`.
+/// The first constraint that does not hold, or null. Throws as `holds`.
 const Constraint* first_violation(std::span<const Constraint> constraints, const KnobValues& values);
 
 /// The names of the variables in both sides, each once, sorted.
@@ -50,9 +50,9 @@ class CompiledConstraints {
   CompiledConstraints(std::span<const Constraint> constraints, std::span<const std::string> knobs);
 
   std::size_t size() const { return ends_.size(); }
-  /// True when constraint `index` holds at the point. Throws as `evaluate`.
+  /// True when constraint `index` holds at the point. Throws as weft::holds.
   bool holds(std::size_t index, std::span<const std::int64_t> point) const;
-  /// Index of the first constraint that does not hold, or nothing. Throws as `evaluate`.
+  /// Index of the first constraint that does not hold, or nothing. Throws as weft::holds.
   std::optional<std::size_t> first_violation(std::span<const std::int64_t> point) const;
 
   /// One operation on a stack of numbers.
