@@ -44,7 +44,7 @@ constexpr double usual_sparsity = 0.75;
 constexpr double equal_sparsity = 1e-6;
 constexpr std::int64_t widest_block = 256;
 /// Rows times groups of a shuffle: the search keeps a number of 4 bytes for each, and asks each many times.
-constexpr std::int64_t most_affinities = std::int64_t{1} << 31;
+constexpr std::int64_t most_affinities = std::int64_t{1} << 28;
 
 [[noreturn]] void refuse(std::string where, std::string found, std::string accepted) {
   throw UserError({"weights cannot be pruned", std::move(where), std::move(found), std::move(accepted)});

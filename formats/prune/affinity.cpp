@@ -10,7 +10,7 @@
 namespace weft::pruning {
 namespace {
 
-constexpr int most_passes = 20;
+constexpr std::int64_t most_passes = 20;
 constexpr std::int64_t rows_at_once = 256;
 /// A gain below this share of what a row is worth may be no more than rounding.
 constexpr float least_gain = 1e-6F;
@@ -19,55 +19,136 @@ constexpr float least_gain = 1e-6F;
 /// at once in place of several groups, which is four times slower.
 using Lanes [[gnu::vector_size(Centroids::lanes * sizeof(float))]] = float;
 
-/// The members of each group, and where in its group each row stands.
+/// The members of each group, where in its group each row stands, and what each is worth there. Members of a
+/// group stand side by side, so that going through them is going through memory.
 class Members {
  public:
-  explicit Members(const Grouping& grouping)
-      : of_group_(static_cast<std::size_t>(grouping.groups())), place_(grouping.group_of_row.size()) {
-    for (std::size_t row = 0; row < place_.size(); ++row) {
-      auto& members = of_group_[static_cast<std::size_t>(grouping.group_of_row[row])];
-      place_[row] = members.size();
-      members.push_back(static_cast<std::int32_t>(row));
+  Members(const Affinity& affinity, const Grouping& grouping)
+      : affinity_(affinity),
+        height_(grouping.height),
+        row_(grouping.group_of_row.size()),
+        worth_(row_.size()),
+        place_(row_.size()),
+        changes_(static_cast<std::size_t>(grouping.groups())) {
+    std::vector<std::int64_t> next(changes_.size());
+    for (std::size_t group = 0; group < next.size(); ++group)
+      next[group] = static_cast<std::int64_t>(group) * height_;
+    for (std::size_t row = 0; row < row_.size(); ++row) {
+      const std::int32_t group = grouping.group_of_row[row];
+      put(static_cast<std::int32_t>(row), group, next[static_cast<std::size_t>(group)]++);
     }
   }
-  const std::vector<std::int32_t>& of(std::int64_t group) const {
-    return of_group_[static_cast<std::size_t>(group)];
-  }
+  std::span<const std::int32_t> rows(std::int64_t group) const { return part(row_, group); }
+  std::span<const float> worth(std::int64_t group) const { return part(worth_, group); }
+  /// How often the group has changed.
+  std::uint32_t changes(std::int64_t group) const { return changes_[static_cast<std::size_t>(group)]; }
+
   void exchange(std::int32_t left, std::int32_t right, Grouping& grouping) {
     auto& left_group = grouping.group_of_row[static_cast<std::size_t>(left)];
     auto& right_group = grouping.group_of_row[static_cast<std::size_t>(right)];
-    std::size_t& left_place = place_[static_cast<std::size_t>(left)];
-    std::size_t& right_place = place_[static_cast<std::size_t>(right)];
-    std::swap(of_group_[static_cast<std::size_t>(left_group)][left_place],
-              of_group_[static_cast<std::size_t>(right_group)][right_place]);
+    const std::int64_t left_place = place_[static_cast<std::size_t>(left)];
+    const std::int64_t right_place = place_[static_cast<std::size_t>(right)];
     std::swap(left_group, right_group);
-    std::swap(left_place, right_place);
+    put(left, left_group, right_place);
+    put(right, right_group, left_place);
+    ++changes_[static_cast<std::size_t>(left_group)];
+    ++changes_[static_cast<std::size_t>(right_group)];
   }
 
  private:
-  std::vector<std::vector<std::int32_t>> of_group_;
-  std::vector<std::size_t> place_;
+  void put(std::int32_t row, std::int64_t group, std::int64_t place) {
+    row_[static_cast<std::size_t>(place)] = row;
+    worth_[static_cast<std::size_t>(place)] = affinity_.at(group, row);
+    place_[static_cast<std::size_t>(row)] = place;
+  }
+  template <class T>
+  std::span<const T> part(const std::vector<T>& values, std::int64_t group) const {
+    const std::int64_t first = group * height_;
+    const std::int64_t count = std::min(height_, std::ssize(values) - first);
+    return std::span(values).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+  }
+
+  const Affinity& affinity_;
+  std::int64_t height_;
+  std::vector<std::int32_t> row_;  ///< by group and place
+  std::vector<float> worth_;       ///< by group and place
+  std::vector<std::int64_t> place_;
+  std::vector<std::uint32_t> changes_;
 };
 
-/// The row with which `row` changes places to the greatest gain of both; -1 where there is none. Of two rows
-/// that gain together one gains alone, so it is enough to look where `row` does.
-std::int32_t best_partner(const Affinity& affinity, const Grouping& grouping, const Members& members,
-                          std::int32_t row) {
-  const std::int64_t own = grouping.group_of_row[static_cast<std::size_t>(row)];
-  const float worth = affinity.at(own, row);
+/// What the member of one group that gains most, or loses least, by going to another gains there. Kept until
+/// the group it leaves changes: most rows find at a glance that no exchange with a group is worth while.
+class BestGains {
+ public:
+  BestGains(const Affinity& affinity, const Members& members)
+      : affinity_(affinity),
+        members_(members),
+        groups_(affinity.groups()),
+        known_(static_cast<std::size_t>(groups_ * groups_)) {}
+
+  float gain(std::int64_t from, std::int64_t to) {
+    Known& known = known_[static_cast<std::size_t>(to * groups_ + from)];
+    const std::uint32_t now = members_.changes(from) + 1;
+    if (known.at_change != now) known = {now, look(from, to)};
+    return known.gain;
+  }
+
+ private:
+  struct Known {
+    std::uint32_t at_change = 0;
+    float gain = 0;
+  };
+  float look(std::int64_t from, std::int64_t to) const {
+    const std::span<const std::int32_t> rows = members_.rows(from);
+    const std::span<const float> worth = members_.worth(from);
+    const std::span<const float> there = affinity_.of_group(to);
+    float best = -std::numeric_limits<float>::infinity();
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      best = std::max(best, there[static_cast<std::size_t>(rows[i])] - worth[i]);
+    return best;
+  }
+
+  const Affinity& affinity_;
+  const Members& members_;
+  std::int64_t groups_;
+  std::vector<Known> known_;
+};
+
+/// The same numbers with those of a row side by side: each row asks for its own in every group.
+std::vector<float> by_row(const Affinity& affinity) {
+  const auto rows = static_cast<std::size_t>(affinity.rows());
+  const auto groups = static_cast<std::size_t>(affinity.groups());
+  constexpr std::size_t at_once = 32;
+  std::vector<float> result(rows * groups);
+  for (std::size_t first = 0; first < rows; first += at_once) {
+    for (std::size_t group = 0; group < groups; ++group) {
+      const std::span<const float> worth = affinity.of_group(static_cast<std::int64_t>(group));
+      for (std::size_t row = first; row < std::min(rows, first + at_once); ++row)
+        result[row * groups + group] = worth[row];
+    }
+  }
+  return result;
+}
+
+/// The row with which `row`, worth `in_groups`, changes places to the greatest gain of both; -1 where there
+/// is none. Of two rows that gain together one gains alone, so it is enough to look where `row` does.
+std::int32_t best_partner(const Affinity& affinity, const Members& members, BestGains& gains,
+                          std::span<const float> in_groups, std::int64_t own) {
+  const float worth = in_groups[static_cast<std::size_t>(own)];
   const std::span<const float> in_own = affinity.of_group(own);
   float best = least_gain * std::abs(worth);
   std::int32_t partner = -1;
   for (std::int64_t group = 0; group < affinity.groups(); ++group) {
-    const float gain = affinity.at(group, row) - worth;
-    if (!(gain > 0)) continue;
-    const std::span<const float> in_group = affinity.of_group(group);
-    for (const std::int32_t other : members.of(group)) {
-      const auto at = static_cast<std::size_t>(other);
-      const float both = gain + (in_own[at] - in_group[at]);
+    const float gain = in_groups[static_cast<std::size_t>(group)] - worth;
+    // Rounding keeps the order, so that this leaves out no row that the loop below would take.
+    if (!(gain > 0) || gain + gains.gain(group, own) <= best) continue;
+    const std::span<const std::int32_t> others = members.rows(group);
+    const std::span<const float> worth_of = members.worth(group);
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      const float both = gain + (in_own[static_cast<std::size_t>(others[i])] - worth_of[i]);
       if (both <= best) continue;
       best = both;
-      partner = other;
+      partner = others[i];
     }
   }
   return partner;
@@ -148,13 +229,25 @@ Grouping first_grouping(const Affinity& affinity, std::int64_t height) {
   return result;
 }
 
+std::int64_t turns_for(std::int64_t rows, std::int64_t most) {
+  // What a turn costs grows with the square of the rows.
+  return rows <= usual_rows ? most : std::max<std::int64_t>(1, most * usual_rows / rows * usual_rows / rows);
+}
+
 bool exchange_rows(const Affinity& affinity, Grouping& grouping) {
-  Members members(grouping);
+  Members members(affinity, grouping);
+  BestGains gains(affinity, members);
+  const std::vector<float> worth = by_row(affinity);
+  const auto groups = static_cast<std::size_t>(affinity.groups());
   bool any = false;
-  for (int pass = 0; pass < most_passes; ++pass) {
+  const std::int64_t passes = turns_for(affinity.rows(), most_passes);
+  for (std::int64_t pass = 0; pass < passes; ++pass) {
     bool changed = false;
     for (std::int32_t row = 0; row < static_cast<std::int32_t>(affinity.rows()); ++row) {
-      const std::int32_t partner = best_partner(affinity, grouping, members, row);
+      const auto number = static_cast<std::size_t>(row);
+      const auto in_groups = std::span(worth).subspan(number * groups, groups);
+      const std::int32_t partner =
+          best_partner(affinity, members, gains, in_groups, grouping.group_of_row[number]);
       if (partner < 0) continue;
       members.exchange(row, partner, grouping);
       changed = true;

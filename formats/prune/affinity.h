@@ -57,6 +57,13 @@ class Affinity {
 /// Every row in the group that it fits best and that has room; those with most to lose choose first.
 Grouping first_grouping(const Affinity& affinity, std::int64_t height);
 
+/// The rows of the largest layers.
+constexpr std::int64_t usual_rows = 16384;
+
+/// Of `most` turns, each of which looks at every row in every group, those that so many rows get: all up to
+/// usual_rows, and so many fewer beyond that a search still ends.
+std::int64_t turns_for(std::int64_t rows, std::int64_t most);
+
 /// Two rows of different groups change places wherever both together gain, until none do or a limit of passes
 /// is reached. True when any did.
 bool exchange_rows(const Affinity& affinity, Grouping& grouping);

@@ -137,7 +137,7 @@ Grouping balanced_k_means(const Scores& mask, std::int64_t height, Random& rando
       best_tightness = now;
       best = grouping;
     }
-    if (number > most_rounds) return best;
+    if (number > turns_for(mask.rows, most_rounds)) return best;
     round(number);
     near = nearness(mask, centroids);
     if (!leaving_out && exchange_rows(near, grouping)) continue;

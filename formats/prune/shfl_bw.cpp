@@ -54,7 +54,8 @@ Centroids kept_columns(const Scores& scores, const ShuffledVectors& state) {
 /// anew for the rows. Either raises the kept score, so that it ends.
 void refine(const Scores& scores, std::int64_t budget, ShuffledVectors& state,
             const std::function<void(std::int64_t)>& round) {
-  for (std::int64_t number = 1; number <= most_refinements; ++number) {
+  const std::int64_t rounds = turns_for(scores.rows, most_refinements);
+  for (std::int64_t number = 1; number <= rounds; ++number) {
     round(number);
     const Affinity worth(scores, kept_columns(scores, state));
     Grouping grouping = state.grouping;
@@ -67,6 +68,7 @@ void refine(const Scores& scores, std::int64_t budget, ShuffledVectors& state,
 
 std::int64_t attempts_of(const Scores& scores, std::int64_t groups, const PruneOptions& options) {
   if (options.attempts > 0) return options.attempts;
+  if (scores.rows > usual_rows) return 1;
   const std::int64_t work = std::max<std::int64_t>(1, std::ssize(scores.value)) * groups;
   return std::clamp<std::int64_t>(quick_work / work, 1, most_attempts);
 }

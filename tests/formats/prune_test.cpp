@@ -4,6 +4,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/prune.h>
 #include <weft/formats/random.h>
+#include <weft/formats/synthetic.h>
 
 #include <algorithm>
 #include <cmath>
@@ -460,8 +461,46 @@ TEST(Prune, RefusesWhatItCannotPrune) {
 TEST(Prune, AShuffleOfMoreRowsThanItsSearchHoldsIsRefusedAtOnce) {
   const WeightMatrix tall = from_dense(Array(DType::f32, {std::int64_t{1} << 22U, 1}), "tall");
   EXPECT_THAT(message_of([&] { choose_weights(tall, shfl_bw(64), {}); }),
-              AllOf(HasSubstr("4194304 rows in 65536 groups"), HasSubstr("shfl_bw:V=8192"),
+              AllOf(HasSubstr("4194304 rows in 65536 groups"), HasSubstr("shfl_bw:V=65536"),
                     HasSubstr("vector_wise:V=64")));
+}
+
+/// Numbers of what the search found before it was made to end sooner for more rows than layers have.
+TEST(Prune, LayersHaveTheGroupsTheyAlwaysHad) {
+  const auto numbers_of = [](std::int64_t rows, std::int64_t columns, std::int64_t v) {
+    SyntheticLayer layer;
+    layer.rows = rows;
+    layer.columns = columns;
+    const Pruning found = choose_weights(synthetic_layer(layer), shfl_bw(v), {.attempts = 1});
+    std::uint64_t hash = 14695981039346656037U;
+    for (const auto* numbers : {&found.row_order, &found.column}) {
+      for (const std::int32_t number : *numbers)
+        hash = (hash ^ static_cast<std::uint32_t>(number)) * 1099511628211U;
+    }
+    return hash;
+  };
+#if defined(__FMA__) || !defined(__x86_64__)
+  GTEST_SKIP() << "[SKIP] sums that are rounded once may lead elsewhere";
+#endif
+  EXPECT_EQ(numbers_of(1024, 512, 8), 0xb92b8b19ae1b5289U);
+  EXPECT_EQ(numbers_of(2048, 512, 64), 0x90b03408c292c97fU);
+  EXPECT_EQ(numbers_of(16384, 32, 512), 0x7448a9e3f5d49cf9U);
+}
+
+TEST(Prune, RowsBeyondThoseOfLayersTakeSeconds) {
+#if !defined(__OPTIMIZE__)
+  GTEST_SKIP() << "[SKIP] not an optimized build";
+#else
+  if (under_sanitizer) GTEST_SKIP() << "[SKIP] slowed by a sanitizer";
+  SyntheticLayer layer;
+  layer.rows = 22310;
+  layer.columns = 47;
+  layer.sparsity = 0.8;
+  const WeightMatrix weights = synthetic_layer(layer);
+  const std::clock_t start = std::clock();
+  choose(weights, shfl_bw(8), 0.75);
+  EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 30);
+#endif
 }
 
 TEST(Prune, RefusesBadScoresAndWeights) {
