@@ -9,9 +9,35 @@
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 
+#include <algorithm>
+
 namespace weft {
 namespace cuda {
 namespace {
+
+constexpr std::int64_t uncountable = std::int64_t{1} << 40;
+
+/// Stores as the compiler meets them once it has written out the loops that are unrolled.
+std::int64_t stores_written_out(const ir::Stmt& stmt) {
+  if (!stmt.defined()) return 0;
+  std::int64_t count = 0;
+  if (stmt.as<ir::Store>() != nullptr) {
+    count = 1;
+  } else if (const auto* loop = stmt.as<ir::For>()) {
+    const std::int64_t* extent = ir::integer_value(loop->extent);
+    const std::int64_t copies = loop->kind == ir::LoopKind::unrolled && extent != nullptr ? *extent : 1;
+    if (__builtin_mul_overflow(stores_written_out(loop->body), copies, &count)) return uncountable;
+  } else if (const auto* block = stmt.as<ir::Block>()) {
+    for (const ir::Stmt& child : block->statements) count += stores_written_out(child);
+  } else if (const auto* condition = stmt.as<ir::If>()) {
+    count = stores_written_out(condition->then) + stores_written_out(condition->otherwise);
+  } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
+    count = stores_written_out(allocation->body);
+  } else if (const auto* let = stmt.as<ir::Let>()) {
+    count = stores_written_out(let->body);
+  }
+  return std::min(count, uncountable);
+}
 
 void check(const ThreadProgram& program, const Target& target) {
   const std::string& name = program.program.name;
@@ -25,7 +51,7 @@ void check(const ThreadProgram& program, const Target& target) {
   }
   if (const std::int64_t statements = source_statements(program); statements > most_source_statements) {
     throw UserError({"the kernel is too long for CUDA C++", name,
-                     fmt::format("{} statements, as when values are baked", statements),
+                     fmt::format("{} statements, as when values are baked or loops unrolled", statements),
                      fmt::format("at most {}: compilers of C++ take time that grows with the square of a "
                                  "straight line (1638 entries 1.1 s, 6554 entries 16 s). Emitter::llvm "
                                  "(--emitter llvm) makes PTX of any length",
@@ -182,9 +208,7 @@ class SourcePrinter {
 }  // namespace cuda
 
 std::int64_t source_statements(const ThreadProgram& program) {
-  std::int64_t count = 0;
-  ir::visit(program.program.body, [&](const ir::Stmt& s) { count += s.as<ir::Store>() != nullptr ? 1 : 0; });
-  return count;
+  return cuda::stores_written_out(program.program.body);
 }
 
 std::string print_cuda_source(const ThreadProgram& program, const Target& target,

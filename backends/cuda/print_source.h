@@ -13,7 +13,8 @@ namespace weft {
 /// that grows with the square of a straight line: a baked kernel of 1,638 entries takes nvcc 1.1 s and one of
 /// 6,554 entries 16 s, where LLVM's PTX of the same takes ptxas 0.5 s.
 constexpr std::int64_t most_source_statements = 4'000;
-/// How many statements of the program store or add; a loop's are counted once.
+/// How many statements of the program store or add: those of an unrolled loop in every
+/// iteration, those of any other once.
 std::int64_t source_statements(const ThreadProgram& program);
 
 /// One kernel, called as the program, whose parameters are the buffers, workspaces, scalars and extents in

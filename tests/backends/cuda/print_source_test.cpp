@@ -255,5 +255,17 @@ TEST_P(CompilePrinted, EveryInstruction) {
 INSTANTIATE_TEST_SUITE_P(Each, CompilePrinted, ::testing::Values("sm_75", "sm_80", "sm_90", "sm_90a"),
                          [](const auto& each) { return std::string(each.param); });
 
+TEST(PrintSource, LoopsThatAreUnrolledCountInFullTowardsWhatIsTooLong) {
+  const auto loop = [](ir::LoopKind kind) {
+    ThreadProgram program = program_of(ir::integer(0));
+    program.program.body =
+        ir::for_loop({"i", ir::integer(0), ir::integer(5000), kind, -1, program.program.body});
+    return program;
+  };
+  EXPECT_EQ(source_statements(loop(ir::LoopKind::serial)), 1);
+  EXPECT_EQ(source_statements(loop(ir::LoopKind::unrolled)), 5000);
+  EXPECT_THROW(print_cuda_source(loop(ir::LoopKind::unrolled), target_named("sm_80")), UserError);
+}
+
 }  // namespace
 }  // namespace weft
