@@ -21,6 +21,9 @@ namespace {
 constexpr std::int64_t most_nodes = std::int64_t{1} << 21;
 constexpr std::int64_t most_instructions = std::int64_t{1} << 20;
 constexpr std::int64_t most_branches = std::int64_t{1} << 13;
+/// Instructions times branches on a GPU, whose local arrays are all values: these are looked
+/// at again at each branch they live across, by the passes that turn loops and that give values registers.
+constexpr std::int64_t most_crossings = std::int64_t{1} << 28;
 constexpr std::int64_t most_masked_lanes = std::int64_t{1} << 17;
 
 /// Extent and name of the loops that are written out, the longest first.
@@ -99,9 +102,12 @@ void check_length_after(const ir::Program& program, const llvm::Module& module) 
       branches += branch != nullptr && branch->isConditional() ? 1 : 0;
     }
   }
-  if (instructions > most_instructions || branches > most_branches)
+  const bool is_gpu = llvm::StringRef(module.getTargetTriple()).starts_with("nvptx");
+  const std::int64_t crossings = is_gpu ? instructions * branches : 0;
+  if (instructions > most_instructions || branches > most_branches || crossings > most_crossings)
     refuse(program, fmt::format("{} instructions with {} branches among them", instructions, branches),
-           fmt::format("at most {} instructions and {} branches", most_instructions, most_branches));
+           fmt::format("at most {} instructions and {} branches", most_instructions, most_branches) +
+               (is_gpu ? fmt::format(", and {} of one times the other", most_crossings) : ""));
 }
 
 void check_masks(const ir::Program& program, const llvm::Module& module) {

@@ -294,6 +294,20 @@ TEST(Nvptx, WhatTakesMinutesIsRefusedWithTheLoopsThatMakeItLong) {
   }
 }
 
+TEST(Nvptx, ManyBranchesAreRefusedSoonerWhereInstructionsAreMany) {
+  const auto b = output("b", DType::f32, {64});
+  const ir::Expr here = v("i") * v("k") % 7 < v("t");
+  const ir::Stmt body = serial(
+      "i", 4, unrolled("k", 8000, ir::if_then(here, ir::store(b, {v("t")}, ir::constant(DType::f32, 1)))));
+  try {
+    emit_ptx(per_thread("many", {b}, body), target_of("sm_80"));
+    FAIL() << "not refused";
+  } catch (const UserError& error) {
+    EXPECT_TRUE(holds(error.what(), "k (8000 times)")) << error.what();
+    EXPECT_TRUE(holds(error.what(), "one times the other")) << error.what();
+  }
+}
+
 /// In a long straight line the emitter itself knows what is in a local array: until a condition, a loop or a
 /// computed place comes between.
 TEST(Nvptx, LongStraightLinesKeepTrackOfRegisters) {
