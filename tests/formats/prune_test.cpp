@@ -499,7 +499,7 @@ TEST(Prune, RowsBeyondThoseOfLayersTakeSeconds) {
   const WeightMatrix weights = synthetic_layer(layer);
   const std::clock_t start = std::clock();
   choose(weights, shfl_bw(8), 0.75);
-  EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 30);
+  EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 60);
 #endif
 }
 
