@@ -178,6 +178,11 @@ Settings settings_of(int count, char** words) {
 }  // namespace
 }  // namespace weft::test
 
+/// Memory that there is not ends a call, under a sanitizer too, and not the process.
+extern "C" const char* __asan_default_options() {  // NOLINT(bugprone-reserved-identifier)
+  return "allocator_may_return_null=1";
+}
+
 int main(int count, char** words) {
   namespace fs = std::filesystem;
   try {
