@@ -1,4 +1,5 @@
 #include <llvm/CodeGen/TargetSubtargetInfo.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/Support/TargetSelect.h>
@@ -190,6 +191,10 @@ struct CpuCode::State {
   std::size_t worker_bytes = 0;
   mutable KeptScratch scratch;
 };
+
+std::string_view version() {
+  return LLVM_VERSION_STRING;
+}
 
 std::span<const std::string> processors_of_this_machine() {
   static const std::vector<std::string> names = runnable_processors();

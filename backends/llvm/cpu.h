@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace weft::llvm_backend {
 
@@ -42,5 +43,8 @@ CpuCode compile_for_cpu(const ThreadProgram& program, const CpuOptions& options 
 
 /// The processors of CpuOptions that code can run on here, "native" first.
 std::span<const std::string> processors_of_this_machine();
+
+/// LLVM's, on which the text of every code depends: "19.1.7".
+std::string_view version();
 
 }  // namespace weft::llvm_backend

@@ -10,11 +10,11 @@ namespace weft::llvm_backend {
 /// lines, which it goes through once, are not asked.
 void check_length_before(const ir::Program& program);
 
-/// The same of what was written out; `module` holds the program alone.
+/// The same of what was written out, for a CPU too; `module` holds the program alone.
 void check_length_after(const ir::Program& program, const llvm::Module& module);
 
-/// The same for a CPU, whose code is long where lanes of a vector take different branches or write to places
-/// that lie apart.
+/// UserError for a program of a CPU, whose code is long where lanes of a vector take different branches or
+/// write to places that lie apart.
 void check_masks(const ir::Program& program, const llvm::Module& module);
 
 }  // namespace weft::llvm_backend

@@ -6,7 +6,6 @@
 // Weights are drawn, so that lines need no data. A line's "steps" and "code" are hashes; WEFT_FROZEN_STEPS
 // names a folder for the steps themselves.
 #include <fmt/format.h>
-#include <llvm/Config/llvm-config.h>
 #include <weft/backends/kernel.h>
 #include <weft/backends/llvm/cpu.h>
 #include <weft/dsl/errors.h>
@@ -156,7 +155,7 @@ Settings settings_of(int count, char** words) {
 int main(int count, char** words) {
   try {
     const weft::Settings settings = weft::settings_of(count, words);
-    std::cout << "{\"llvm\":\"" LLVM_VERSION_STRING "\"}\n";
+    std::cout << weft::Json{{"llvm", weft::llvm_backend::version()}}.dump() << "\n";
     weft::Frozen frozen(settings);
     for (const std::string& path : settings.suites)
       for (const weft::Suite& suite : weft::suites_of(path)) frozen.print(suite);
