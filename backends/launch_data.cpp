@@ -42,6 +42,14 @@ void check_index_width(const ir::Program& program, const ir::Buffer& buffer, std
                    "fewer than 2^31 elements, or sizes that are known when the kernel is compiled"});
 }
 
+void check_index_width(const ir::Program& program, const std::string& extent, std::int64_t size) {
+  if (program.index_bits == 64 || size <= program.largest_extent) return;
+  throw UserError({fmt::format("the size {} is too large for this kernel", extent), program.name,
+                   fmt::format("{}, and the kernel indexes with 32 bits", size),
+                   fmt::format("at most {}, or a size that is known when the kernel is compiled",
+                               program.largest_extent)});
+}
+
 class Collecting {
  public:
   Collecting(const Kernel& kernel, const Arguments& arguments) : kernel_(kernel), arguments_(arguments) {}
@@ -102,6 +110,7 @@ class Collecting {
     }
     for (const ir::Variable& extent : program.extents) {
       data_.extents.push_back(evaluated(ir::variable(extent.name), sizes_));
+      check_index_width(program, extent.name, data_.extents.back());
       data_.words.push_back(static_cast<std::uint64_t>(data_.extents.back()));
     }
   }

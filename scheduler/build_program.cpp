@@ -20,25 +20,38 @@ DType value_type(const Algorithm& algorithm) {
   return algorithm.accumulator;
 }
 
-/// Whether sums of indices, such as 3 * p + r, reach numbers of more than 32 bits. A size that is given at
-/// launch counts as 1: its index alone fits, which the launch checks.
-bool reaches_far(const Algorithm& algorithm, const TensorAccess& access) {
-  for (const AffineIndex& index : access.indices) {
-    double reach = std::abs(static_cast<double>(index.constant));
-    for (const auto& [name, coefficient] : index.terms) {
-      const Extent& extent = algorithm.index(name).extent;
-      reach += std::abs(static_cast<double>(coefficient)) *
-               (extent.is_static() ? static_cast<double>(extent.value) : 1);
-    }
-    if (reach > INT32_MAX) return true;
+/// Sizes at launch for which it is not worth computing with more than 32 bits.
+constexpr double usual_extent = 1 << 24;
+
+/// How large sizes that are given at launch may be while 32 bits hold sums of indices, such as 3 * p + r;
+/// below 0 where they never do. An index alone always fits, which the launch checks.
+double largest_extent(const Algorithm& algorithm, const AffineIndex& index) {
+  double known = std::abs(static_cast<double>(index.constant));
+  double at_launch = 0;
+  for (const auto& [name, coefficient] : index.terms) {
+    const Extent& extent = algorithm.index(name).extent;
+    const double times = std::abs(static_cast<double>(coefficient));
+    (extent.is_static() ? known : at_launch) += extent.is_static() ? times * double(extent.value) : times;
   }
-  return false;
+  if (known + at_launch > INT32_MAX) return -1;
+  const bool alone = at_launch == 1 && known <= INT32_MAX - ir::largest_32_bit_extent;
+  if (at_launch == 0 || alone) return ir::largest_32_bit_extent;
+  return std::floor((ir::largest_32_bit_extent - known) / at_launch);
 }
 
-bool reaches_far(const Algorithm& algorithm, const Term& term) {
-  return (term.kind == Term::Kind::access && reaches_far(algorithm, term.access)) ||
-         std::any_of(term.arguments.begin(), term.arguments.end(),
-                     [&](const Term& argument) { return reaches_far(algorithm, argument); });
+double largest_extent(const Algorithm& algorithm, const TensorAccess& access) {
+  double largest = ir::largest_32_bit_extent;
+  for (const AffineIndex& index : access.indices)
+    largest = std::min(largest, largest_extent(algorithm, index));
+  return largest;
+}
+
+double largest_extent(const Algorithm& algorithm, const Term& term) {
+  double largest = ir::largest_32_bit_extent;
+  if (term.kind == Term::Kind::access) largest = largest_extent(algorithm, term.access);
+  for (const Term& argument : term.arguments)
+    largest = std::min(largest, largest_extent(algorithm, argument));
+  return largest;
 }
 
 class Builder {
@@ -57,9 +70,14 @@ class Builder {
       levels_.emplace(LevelWalk::Operand{algorithm_, *weights_, arrays_, rows_, columns_});
     program_.body = weights_ == nullptr || weights_->row_levels() > 0 ? gather() : scatter();
     program_.name = algorithm_.name;
-    const auto far = [&](const TensorAccess& access) { return reaches_far(algorithm_, access); };
-    if (std::ranges::any_of(algorithm_.factors, far) || reaches_far(algorithm_, algorithm_.result))
+    double largest = largest_extent(algorithm_, algorithm_.result);
+    for (const TensorAccess& factor : algorithm_.factors)
+      largest = std::min(largest, largest_extent(algorithm_, factor));
+    if (largest < usual_extent) {
       program_.index_bits = 64;
+    } else {
+      program_.largest_extent = static_cast<std::int64_t>(largest);
+    }
     return std::move(program_);
   }
 

@@ -49,6 +49,7 @@ bool can_index(const Kernel& kernel, std::int64_t n) {
   const auto grid = grid_at(kernel, n);
   if (grid[0] > INT32_MAX || grid[1] > most_blocks_across || grid[2] > most_blocks_across) return false;
   if (program.index_bits == 64) return true;
+  if (n > program.largest_extent) return false;
   for (const auto* list : {&program.buffers, &program.workspaces}) {
     for (const ir::BufferRef& buffer : *list) {
       if (elements_at(kernel, *buffer, n) > INT32_MAX) return false;

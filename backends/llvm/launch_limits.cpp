@@ -19,7 +19,7 @@ void check_count(const ir::Program& program, const char* what, std::size_t found
 }
 
 void check_size(const ir::Program& program, const ir::Buffer& buffer, const ir::Substitution& sizes) {
-  const std::int64_t limit = program.index_bits == 32 ? largest_32_bit_extent : INT64_MAX;
+  const std::int64_t limit = program.index_bits == 32 ? ir::largest_32_bit_extent : INT64_MAX;
   std::int64_t elements = 1;
   for (const ir::Expr& extent : buffer.shape) {
     const ir::Expr known = ir::substitute(extent, sizes);
@@ -57,12 +57,12 @@ void check_launch(const ir::Program& program, std::span<void* const> buffers, st
   ir::Substitution sizes;
   for (std::size_t i = 0; i < extents.size(); ++i) {
     const std::string& name = program.extents[i].name;
-    const bool fits = program.index_bits == 64 || extents[i] <= largest_32_bit_extent;
+    const bool fits = program.index_bits == 64 || extents[i] <= program.largest_extent;
     if (extents[i] < 1 || !fits) {
       throw UserError({fmt::format("the size {} of {} is out of range", name, program.name),
                        {},
                        std::to_string(extents[i]),
-                       fits ? "at least 1" : fmt::format("at most {}", largest_32_bit_extent)});
+                       fits ? "at least 1" : fmt::format("at most {}", program.largest_extent)});
     }
     sizes[name] = ir::integer(extents[i]);
   }

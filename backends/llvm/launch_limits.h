@@ -9,10 +9,6 @@
 
 namespace weft::llvm_backend {
 
-/// With 32-bit indices, buffers and extents stay below this: the room above it is for tiles that reach past
-/// the end of a dimension.
-constexpr std::int64_t largest_32_bit_extent = (std::int64_t{1} << 31) - (std::int64_t{1} << 20);
-
 /// UserError when the numbers of arguments are not the program's, an extent is below 1, a buffer is null or
 /// not aligned to 16 bytes, or a size does not fit the program's indices.
 void check_launch(const ir::Program& program, std::span<void* const> buffers, std::size_t scalars,

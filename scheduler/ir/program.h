@@ -35,6 +35,10 @@ struct Cluster {
   std::vector<std::string> arrays;  ///< whose tiles are copied once for all blocks of a cluster
 };
 
+/// With 32-bit indices, buffers and extents stay below this: the room above it is for tiles that reach past
+/// the end of a dimension.
+constexpr std::int64_t largest_32_bit_extent = (std::int64_t{1} << 31) - (std::int64_t{1} << 20);
+
 /// The only IR, one kernel. Back ends pass arguments in this order: buffers, scalars, extents.
 struct Program {
   std::string name;  ///< an identifier
@@ -51,9 +55,12 @@ struct Program {
   /// Blocks that a multiprocessor is to hold at a time, among which its registers are shared out; 0: the
   /// assembler chooses.
   std::int64_t resident_blocks = 0;
-  /// Width of index arithmetic in generated code. With 32, a launch whose buffers hold 2^31 elements or more
-  /// is refused.
+  /// Width of index arithmetic in generated code. With 32, a launch whose buffers hold 2^31 elements or more,
+  /// or one of whose extents is above `largest_extent`, is refused.
   int index_bits = 32;
+  /// Up to here 32 bits hold what is computed with an extent; less where it is multiplied, as in B(3 * p +
+  /// r).
+  std::int64_t largest_extent = largest_32_bit_extent;
   Stmt body;
 };
 

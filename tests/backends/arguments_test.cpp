@@ -208,6 +208,22 @@ TEST(Arguments, AnOperandOf2To31ElementsIsNotIndexedWith32Bits) {
   }
 }
 
+TEST(Arguments, ASizeWhoseMultipleDoesNotFit32BitsIsRefused) {
+  const Extent M = Extent::any("M");
+  const Tensor<f32, 2> A("A", {M, 5}), B("B", {8, 3}), C("C", {M, 3});
+  const Algorithm product = algorithm("product", C(m, n) = sum(k, A(m, k) * B(100 * m + k, n)));
+  const Kernel kernel = compile(Schedule(product, nullptr, target_named("cpu")));
+  std::vector<std::max_align_t> lent(1);
+  const std::vector<void*> buffers(3, lent.data());
+  const auto launch = [&](std::int64_t size) {
+    const std::vector<std::int64_t> extents{size};
+    llvm_backend::check_launch(kernel.lowered().program, buffers, 0, extents);
+  };
+  EXPECT_NO_THROW(launch(21'000'000));
+  EXPECT_THAT(refusal([&] { launch(22'000'000); }), AllOf(HasSubstr("the size M of product is out of range"),
+                                                          HasSubstr("22000000"), HasSubstr("at most 214")));
+}
+
 TEST(Arguments, NumbersOfThreadsThatThereAreNot) {
   for (const int threads : {-1, -4, 1025, INT32_MAX})
     EXPECT_THAT(refusal([&] { compile(test::spmm_schedule("cpu"), {.threads = threads}); }),

@@ -213,6 +213,27 @@ TEST(Reference, PlacesBeyond32BitsAreNotTakenForOthers) {
   EXPECT_EQ(compile(strided).lowered().program.index_bits, 64);
 }
 
+TEST(Reference, SizesOfALaunchAreMultipliedInWhatHoldsThem) {
+  const Extent M = Extent::any("M");
+  const Tensor<f32, 2> A("A", {M, 5}), B("B", {8, 3}), C("C", {M, 3});
+  // 2^30 * 4 is 0 in 32 bits.
+  const Algorithm far = weft::algorithm("far", C(m, n) = sum(k, A(m, k) * B(1'073'741'824 * m + k, n)));
+  Array a = random_array(DType::f32, {6, 5}, 1, RandomValues::small_integers);
+  Array b = random_array(DType::f32, {8, 3}, 2, RandomValues::small_integers);
+  Array c(DType::f32, {6, 3});
+  expect_all_agree(far, nullptr, {{{"A", &a}, {"B", &b}, {"C", &c}}, {}});
+
+  const auto program = [&](std::int64_t times) {
+    const Algorithm product = weft::algorithm("near", C(m, n) = sum(k, A(m, k) * B(times * m + k, n)));
+    return compile(Schedule(product, nullptr, target_named("cpu"))).lowered().program;
+  };
+  EXPECT_EQ(program(1'000).index_bits, 64);
+  const ir::Program near = program(100);
+  EXPECT_EQ(near.index_bits, 32);
+  EXPECT_GT(near.largest_extent, 21'000'000);
+  EXPECT_LT(near.largest_extent, INT32_MAX / 100);
+}
+
 // ---- random algorithms ----
 
 /// Draws formulas without looking whether they are legal.

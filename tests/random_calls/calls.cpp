@@ -61,6 +61,10 @@ void Calls::begin(std::uint64_t seed) {
   ++ledger_.programs;
 }
 
+void Calls::progresses() {
+  arm(hang_seconds);
+}
+
 void Calls::note(std::string_view line) {
   if (tells_all) std::cout << line << std::endl;
   const std::size_t room = sizeof(ledger_.log) - ledger_.log_size - 1;

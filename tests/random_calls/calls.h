@@ -63,6 +63,8 @@ class Calls {
                 Outside outside = Outside::may_fail);
   void compared(const std::string& disagreement, const std::string& where, bool on_gpu);
   void fail(const std::string& text);
+  /// Of a call that reports how far it is: it does not hang, and may take as long again from here.
+  static void progresses();
   std::string log() const { return {ledger_.log, ledger_.log_size}; }
   Ledger& ledger() { return ledger_; }
 

@@ -219,6 +219,7 @@ class OtherProgram {
     if (dice_.chance(20)) options.scores = &scores;
     if (dice_.chance(20)) options.attempts = dice_.chance(50) ? dice_.wild_number() % 9 : 2;
     make("granularity_of", [&] { return granularity_of(format); });
+    options.progress = [](const PruneProgress&) { Calls::progresses(); };
     Pruning pruning;
     if (!make("choose_weights " + format.text(), [&] { pruning = choose_weights(weights, format, options); }))
       return;
