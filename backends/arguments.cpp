@@ -3,7 +3,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/formats/suggestion.h>
-#include <weft/scheduler/check_weights.h>
+#include <weft/scheduler/program/check_weights.h>
 
 #include <algorithm>
 #include <limits>

@@ -12,12 +12,12 @@
 #include <weft/backends/runtime/thread_pool.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/statistics.h>
-#include <weft/scheduler/advice.h>
-#include <weft/scheduler/balance.h>
-#include <weft/scheduler/compilable.h>
+#include <weft/scheduler/limits/advice.h>
+#include <weft/scheduler/limits/balance.h>
+#include <weft/scheduler/limits/compilable.h>
 #include <weft/scheduler/ir/print.h>
-#include <weft/scheduler/proofs.h>
-#include <weft/scheduler/simulated_target.h>
+#include <weft/scheduler/limits/proofs.h>
+#include <weft/scheduler/hardware/simulated_target.h>
 
 #include <filesystem>
 

@@ -5,7 +5,7 @@
 #include <weft/backends/runtime/device.h>
 #include <weft/backends/runtime/stream.h>
 #include <weft/scheduler/passes/lower.h>
-#include <weft/scheduler/schedule.h>
+#include <weft/scheduler/program/schedule.h>
 
 #include <memory>
 #include <optional>
@@ -97,7 +97,7 @@ class Kernel {
   const std::optional<Resources>& resources(
       std::source_location place = std::source_location::current()) const;
   /// Format statistics, schedule, launch shape, how evenly entries are shared out, resources, and what is
-  /// proved (scheduler/proofs.h).
+  /// proved (scheduler/limits/proofs.h).
   std::string explain(std::source_location place = std::source_location::current()) const;
 
   /// Puts weights and arguments on the device. UserError when the arguments do not fit the algorithm, the

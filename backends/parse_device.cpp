@@ -3,7 +3,7 @@
 #include <weft/backends/parse_device.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/suggestion.h>
-#include <weft/scheduler/target.h>
+#include <weft/scheduler/hardware/target.h>
 
 #include <charconv>
 #include <string>

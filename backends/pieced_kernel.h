@@ -4,7 +4,7 @@
 #include <weft/backends/cuda/assemble.h>
 #include <weft/backends/llvm/pieces.h>
 #include <weft/scheduler/passes/lower.h>
-#include <weft/scheduler/target.h>
+#include <weft/scheduler/hardware/target.h>
 
 #include <optional>
 #include <string>

@@ -9,7 +9,7 @@
 #include <weft/backends/runtime/libraries.h>
 #include <weft/backends/runtime/memory.h>
 #include <weft/backends/simulator/device.h>
-#include <weft/scheduler/simulated_target.h>
+#include <weft/scheduler/hardware/simulated_target.h>
 #include <weft/weft.h>
 
 #include <cmath>

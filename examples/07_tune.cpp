@@ -5,8 +5,8 @@
 // search ranks them by a bound, tries the likeliest and a few by chance, and remembers every trial. It ends
 // with the fastest kernel, and with what you came for: whether it pays to be sparse at all.
 
-#include <weft/search/tune.h>
-#include <weft/search/verdict.h>
+#include <weft/search/trials/tune.h>
+#include <weft/search/trials/verdict.h>
 #include <weft/weft.h>
 
 #include <algorithm>

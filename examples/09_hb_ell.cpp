@@ -7,7 +7,7 @@
 // what each does and costs).
 
 #include <weft/backends/simulator/device.h>
-#include <weft/scheduler/hb_ell_swmma.h>
+#include <weft/scheduler/recipes/blocks/hb_ell_swmma.h>
 #include <weft/weft.h>
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include <weft/backends/cuda/print_source.h>
 #include <weft/backends/cuda/source_statement.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/instructions.h>
+#include <weft/scheduler/hardware/instructions.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 

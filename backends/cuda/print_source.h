@@ -2,7 +2,7 @@
 #pragma once
 
 #include <weft/scheduler/passes/lower.h>
-#include <weft/scheduler/target.h>
+#include <weft/scheduler/hardware/target.h>
 
 #include <cstdint>
 #include <string>

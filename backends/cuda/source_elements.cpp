@@ -1,7 +1,7 @@
 // Elements of buffers, and functions made from the instruction table.
 #include <weft/backends/cuda/source_expression.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/instructions.h>
+#include <weft/scheduler/hardware/instructions.h>
 
 #include <algorithm>
 #include <functional>

@@ -3,8 +3,8 @@
 #include <fmt/ranges.h>
 #include <weft/backends/cuda/source_statement.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/effect_text.h>
-#include <weft/scheduler/instructions.h>
+#include <weft/scheduler/hardware/effect_text.h>
+#include <weft/scheduler/hardware/instructions.h>
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 #include <weft/backends/cuda/source_expression.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/instructions.h>
+#include <weft/scheduler/hardware/instructions.h>
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 #include <weft/backends/cuda/source_text.h>
 #include <weft/dsl/errors.h>
 #include <weft/dsl/names.h>
-#include <weft/scheduler/instructions.h>
+#include <weft/scheduler/hardware/instructions.h>
 
 #include <algorithm>
 #include <bit>

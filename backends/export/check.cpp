@@ -2,7 +2,7 @@
 #include <weft/backends/export/check.h>
 #include <weft/backends/export/taken_names.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/simulated_target.h>
+#include <weft/scheduler/hardware/simulated_target.h>
 
 #include <algorithm>
 #include <tuple>

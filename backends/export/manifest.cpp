@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <weft/backends/export/print.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/proofs.h>
+#include <weft/scheduler/limits/proofs.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

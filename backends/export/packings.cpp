@@ -2,7 +2,8 @@
 #include <fmt/format.h>
 #include <weft/backends/export/package.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/build_program.h>
+#include <weft/scheduler/limits/resources.h>
+#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/passes/lower.h>
 
@@ -74,6 +75,7 @@ bool runs_with_any_pattern(const Kernel& kernel) {
     const auto weights = std::make_shared<const SparseTensor>(other_pattern(*schedule.weights()));
     Schedule again(schedule.algorithm(), weights, schedule.target());
     for (const Step& step : schedule.steps()) again.apply(step);
+    require_feasible(again.program(), schedule.target());
     return code_of(lower(again.program(), schedule.target())) == code_of(kernel.lowered());
   } catch (const UserError&) {
     return false;

@@ -5,7 +5,7 @@
 #include <llvm/Support/Error.h>
 #include <weft/backends/llvm/emit.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/instructions.h>
+#include <weft/scheduler/hardware/instructions.h>
 
 namespace weft::llvm_backend {
 

@@ -1,7 +1,7 @@
 // Values.
 #include <weft/backends/llvm/emit.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/instructions.h>
+#include <weft/scheduler/hardware/instructions.h>
 #include <weft/scheduler/ir/visit.h>
 
 #include <algorithm>

@@ -9,8 +9,8 @@
 #include <weft/backends/llvm/nvptx.h>
 #include <weft/backends/llvm/program_length.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/instructions.h>
-#include <weft/scheduler/simulated_target.h>
+#include <weft/scheduler/hardware/instructions.h>
+#include <weft/scheduler/hardware/simulated_target.h>
 
 #include <algorithm>
 #include <mutex>

@@ -3,7 +3,7 @@
 
 #include <weft/backends/llvm/pieces.h>
 #include <weft/scheduler/passes/lower.h>
-#include <weft/scheduler/target.h>
+#include <weft/scheduler/hardware/target.h>
 
 #include <cstdint>
 #include <functional>

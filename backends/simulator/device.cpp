@@ -4,7 +4,7 @@
 #include <weft/backends/simulator/ptx/parse.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/suggestion.h>
-#include <weft/scheduler/target.h>
+#include <weft/scheduler/hardware/target.h>
 
 #include <algorithm>
 #include <cstring>

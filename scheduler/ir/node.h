@@ -101,7 +101,7 @@ struct Cast {
   Expr operand;
 };
 
-/// An instruction of the table that gives a value (scheduler/instructions.h), named by its row.
+/// An instruction of the table that gives a value (scheduler/hardware/instructions.h), named by its row.
 struct Call {
   std::string instruction;
   DType dtype;
@@ -235,7 +235,7 @@ struct Barrier {};
 
 /// Tile level: a loop nest that is done by instructions of the table. A machine without them runs the nest.
 struct TensorOperation {
-  std::string instruction;  ///< a row of the table (scheduler/tensor_instructions.h)
+  std::string instruction;  ///< a row of the table (scheduler/hardware/tensor_instructions.h)
   Stmt meaning;
   int step = -1;
   /// How many operations may still be under way when the next statement begins. Below zero, nothing is begun

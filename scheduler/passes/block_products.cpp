@@ -1,10 +1,10 @@
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/fragments.h>
+#include <weft/scheduler/hardware/fragments.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/block_products.h>
-#include <weft/scheduler/steps/loops.h>
-#include <weft/scheduler/swmma_instructions.h>
-#include <weft/scheduler/tensor_nest.h>
+#include <weft/scheduler/ir/query.h>
+#include <weft/scheduler/hardware/swmma_instructions.h>
+#include <weft/scheduler/hardware/tensor_nest.h>
 
 #include <algorithm>
 
@@ -22,7 +22,7 @@ const ir::Load& load_of(const Expr& factor) {
 class BlockProduct {
  public:
   BlockProduct(const ir::TensorOperation& operation)
-      : chain_(steps::chain_of(operation.meaning)),
+      : chain_(ir::chain_of(operation.meaning)),
         rows_(chain_.loops.at(0)),
         columns_(chain_.loops.at(1)),
         places_(chain_.loops.at(2)),
@@ -124,7 +124,7 @@ class BlockProduct {
     return ir::allocate(block, ir::allocate(columns, ir::block({load, load_columns, multiply})));
   }
 
-  steps::Chain chain_;
+  ir::Chain chain_;
   ir::For rows_, columns_, places_;
   ir::Store store_;
   Fragments fragments_;

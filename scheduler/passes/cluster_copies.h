@@ -1,7 +1,7 @@
 // Copies that the blocks of a cluster make for one another.
 #pragma once
 
-#include <weft/scheduler/step.h>
+#include <weft/scheduler/program/step.h>
 
 #include <cstdint>
 #include <optional>

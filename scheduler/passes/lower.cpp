@@ -9,7 +9,6 @@
 #include <weft/scheduler/passes/passes.h>
 #include <weft/scheduler/passes/roles.h>
 #include <weft/scheduler/passes/shared_arrays.h>
-#include <weft/scheduler/resources.h>
 
 #include <algorithm>
 #include <utility>
@@ -130,7 +129,6 @@ void require_constant_arrays(const ir::Program& program) {
 ThreadProgram lower(const ir::Program& program, const Target& target, const PassObserver& observer,
                     Arrivals arrivals) {
   require_no_knobs(program);
-  require_feasible(program, target);
   ThreadProgram result;
   Pipeline pipeline(program, observer);
   const std::int64_t threads = target.is_gpu() ? passes::threads_of(program) : 0;

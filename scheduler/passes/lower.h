@@ -2,7 +2,7 @@
 #pragma once
 
 #include <weft/scheduler/ir/program.h>
-#include <weft/scheduler/target.h>
+#include <weft/scheduler/hardware/target.h>
 
 #include <array>
 #include <cstdint>
@@ -46,7 +46,8 @@ enum class Arrivals : std::uint8_t { of_warps, of_lanes };
 using PassObserver = std::function<void(std::string_view, const ir::Program&)>;
 
 /// UserError when the schedule left something that the target cannot run (a knob open, registers shared
-/// between threads, a register array of unknown size); InfeasibleError when it exceeds the target's limits.
+/// between threads, a register array of unknown size). What exceeds the target's limits is not asked here but
+/// by require_compilable and require_feasible.
 ThreadProgram lower(const ir::Program& program, const Target& target, const PassObserver& observer = {},
                     Arrivals arrivals = Arrivals::of_warps);
 

@@ -1,5 +1,5 @@
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/instructions.h>
+#include <weft/scheduler/hardware/instructions.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/children.h>

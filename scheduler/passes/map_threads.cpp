@@ -1,7 +1,7 @@
 // threads_of, let_one_thread_write, map_threads and serialize_bound_loops.
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/instructions.h>
+#include <weft/scheduler/hardware/instructions.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/children.h>

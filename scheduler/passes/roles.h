@@ -2,7 +2,7 @@
 #pragma once
 
 #include <weft/scheduler/passes/producer_copies.h>
-#include <weft/scheduler/step.h>
+#include <weft/scheduler/program/step.h>
 
 #include <cstdint>
 #include <optional>

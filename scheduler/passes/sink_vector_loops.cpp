@@ -1,6 +1,6 @@
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/passes.h>
-#include <weft/scheduler/steps/loops.h>
+#include <weft/scheduler/ir/query.h>
 
 namespace weft::passes {
 namespace {
@@ -21,21 +21,21 @@ bool holds_loops_or_sums(const Stmt& stmt) {
 /// blocks.
 Stmt sink(const ir::For& loop) {
   if (!holds_loops_or_sums(loop.body)) return ir::for_loop(loop);
-  steps::Chain chain;
+  ir::Chain chain;
   chain.loops.push_back(loop);
   chain.core = loop.body;
   // Conditions directly inside depend on the vector's elements or could stand outside; they travel along.
-  steps::Chain inner = steps::chain_of(loop.body);
+  ir::Chain inner = ir::chain_of(loop.body);
   if (inner.loops.empty()) {
     chain.conditions = inner.conditions;
     chain.core = inner.core;
-    return steps::rebuild(steps::sink_innermost(std::move(chain)));
+    return ir::rebuild(ir::sink_innermost(std::move(chain)));
   }
   ir::For bare = loop;
   bare.body = {};
   inner.loops.push_back(bare);
-  inner = steps::sink_innermost(std::move(inner));
-  return steps::rebuild(std::move(inner));
+  inner = ir::sink_innermost(std::move(inner));
+  return ir::rebuild(std::move(inner));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <weft/scheduler/passes/passes.h>
 #include <weft/scheduler/passes/producer_copies.h>
 #include <weft/scheduler/passes/ring.h>
-#include <weft/scheduler/tensor_instructions.h>
+#include <weft/scheduler/hardware/tensor_instructions.h>
 
 #include <algorithm>
 #include <optional>

@@ -2,7 +2,7 @@
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/passes.h>
-#include <weft/scheduler/steps/loops.h>
+#include <weft/scheduler/ir/query.h>
 
 #include <algorithm>
 #include <set>
@@ -16,7 +16,7 @@ using ir::Stmt;
 
 /// The condition at its hardest over all iterations of the inner loops it uses, or undefined where that is
 /// not to be had: an inner loop of unknown range, or an index that is no sum.
-Expr hardest(const Expr& condition, const steps::InnerLoops& inner) {
+Expr hardest(const Expr& condition, const ir::InnerLoops& inner) {
   const auto* comparison = condition.as<ir::Binary>();
   const bool ordered = comparison != nullptr && (comparison->op == ir::BinaryOperator::less ||
                                                  comparison->op == ir::BinaryOperator::less_equal);
@@ -56,7 +56,7 @@ MadeInside made_inside(const Stmt& body) {
 /// Whether the condition can be asked in front of the body of that loop: it needs nothing that is made
 /// inside, and reads only what is there whichever iteration it is; conditions around it may say where more
 /// can be read.
-bool known_outside(const Expr& condition, const std::string& name, const steps::InnerLoops& inner,
+bool known_outside(const Expr& condition, const std::string& name, const ir::InnerLoops& inner,
                    const MadeInside& made) {
   bool known = true;
   ir::visit(condition, [&](const Expr& e) {
@@ -74,7 +74,7 @@ bool known_outside(const Expr& condition, const std::string& name, const steps::
 
 /// Conditions inside vectorized loops of `body` that need the loop `name` and, besides it, only loops that
 /// are vectorized or unrolled.
-std::vector<Expr> tail_conditions(const Stmt& body, const std::string& name, const steps::InnerLoops& inner) {
+std::vector<Expr> tail_conditions(const Stmt& body, const std::string& name, const ir::InnerLoops& inner) {
   std::vector<Expr> found;
   const MadeInside made = made_inside(body);
   ir::visit(body, [&](const Stmt& s) {
@@ -130,7 +130,7 @@ Stmt tail_of(const ir::For& loop, const Expr& all_hold) {
 
 Stmt split(const ir::For& loop) {
   if (loop.kind == ir::LoopKind::vectorized || loop.kind == ir::LoopKind::unrolled) return ir::for_loop(loop);
-  const steps::InnerLoops inner = steps::inner_loops(loop.body);
+  const ir::InnerLoops inner = ir::inner_loops(loop.body);
   const std::vector<Expr> conditions = tail_conditions(loop.body, loop.name, inner);
   if (conditions.empty()) return ir::for_loop(loop);
   Expr all_hold = ir::boolean(true);

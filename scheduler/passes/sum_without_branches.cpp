@@ -3,7 +3,7 @@
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/children.h>
 #include <weft/scheduler/passes/passes.h>
-#include <weft/scheduler/steps/clamped_read.h>
+#include <weft/scheduler/ir/clamped_read.h>
 
 #include <algorithm>
 #include <map>
@@ -65,7 +65,7 @@ bool stays_inside(const Expr& index, const Expr& extent, const ir::Ranges& loops
 /// True when the reads of `factor` stay inside their buffers whether or not the condition holds; indices are
 /// clamped for that.
 bool made_safe(const Expr& condition, const ir::Ranges& loops, Expr& factor) {
-  if (steps::clamp_reads(condition, factor)) return true;
+  if (ir::clamp_reads(condition, factor)) return true;
   const std::set<std::string> asked = inputs_of(condition);
   const auto loads = loads_of(factor);
   return std::all_of(loads.begin(), loads.end(), [&](const ir::Load* load) {

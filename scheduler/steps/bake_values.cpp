@@ -1,13 +1,13 @@
 // bake_values: the stored entries of a block of rows, written out as constants.
 #include <fmt/format.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/steps/baked_entry.h>
-#include <weft/scheduler/steps/baked_nest.h>
-#include <weft/scheduler/steps/chunks.h>
-#include <weft/scheduler/steps/clamped_read.h>
+#include <weft/scheduler/steps/parts/baked_entry.h>
+#include <weft/scheduler/steps/parts/baked_nest.h>
+#include <weft/scheduler/steps/parts/chunks.h>
+#include <weft/scheduler/ir/clamped_read.h>
 #include <weft/scheduler/steps/list.h>
-#include <weft/scheduler/steps/loops.h>
-#include <weft/scheduler/steps/padded_tile.h>
+#include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/padded_tile.h>
 
 #include <algorithm>
 
@@ -258,7 +258,7 @@ class Baking {
     const bool finite =
         std::all_of(begin, end, [](const BakedEntry& entry) { return entry.has_finite_value(); });
     Expr counts;
-    Chain chain{nest_.columns, {}, {}};
+    ir::Chain chain{nest_.columns, {}, {}};
     for (const Expr& condition : begin->conditions) {
       if (shared.defined() && without_condition(condition, shared)) continue;
       if (shared.defined() && finite && clamp_reads(condition, shared)) {
@@ -358,7 +358,7 @@ class Baking {
   }
 
   Stmt written_out(Stmt tree) const {
-    Chain chain{nest_.around, nest_.outside, {}};
+    ir::Chain chain{nest_.around, nest_.outside, {}};
     if (chunks_) {
       ir::For pieces = chunks_->loop;
       pieces.body = std::move(tree);

@@ -2,7 +2,7 @@
 // its file.
 #pragma once
 
-#include <weft/scheduler/step.h>
+#include <weft/scheduler/program/step.h>
 
 namespace weft::steps {
 

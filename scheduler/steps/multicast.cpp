@@ -3,7 +3,7 @@
 #include <weft/scheduler/passes/cluster_copies.h>
 #include <weft/scheduler/passes/ring.h>
 #include <weft/scheduler/steps/list.h>
-#include <weft/scheduler/steps/loops.h>
+#include <weft/scheduler/steps/parts/loops.h>
 
 #include <algorithm>
 #include <string>

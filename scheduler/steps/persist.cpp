@@ -3,7 +3,7 @@
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/list.h>
-#include <weft/scheduler/steps/loops.h>
+#include <weft/scheduler/steps/parts/loops.h>
 
 namespace weft::steps {
 namespace {

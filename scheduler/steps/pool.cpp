@@ -1,14 +1,14 @@
 // pool: the groups of places of a block's rows, dealt to workers without regard to rows.
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/build_program.h>
+#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/steps/grouped_sum.h>
-#include <weft/scheduler/steps/known_weights.h>
+#include <weft/scheduler/steps/parts/grouped_sum.h>
+#include <weft/scheduler/steps/parts/known_weights.h>
 #include <weft/scheduler/steps/list.h>
-#include <weft/scheduler/steps/loops.h>
-#include <weft/scheduler/steps/register_sum.h>
+#include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/register_sum.h>
 
 #include <algorithm>
 #include <optional>
@@ -98,14 +98,14 @@ class Pooling {
 
   /// The loops and conditions between the rows and the sum, around another statement.
   Stmt around(Stmt core) const {
-    Chain chain = chain_;
+    ir::Chain chain = chain_;
     chain.core = std::move(core);
     return rebuild(std::move(chain));
   }
   /// The loops alone; the conditions stand around each statement, so that where loads may go without asking
   /// nothing keeps those of several sums from being under way together.
   Stmt around_each(const std::vector<Stmt>& statements) const {
-    Chain chain = chain_;
+    ir::Chain chain = chain_;
     chain.conditions.clear();
     std::vector<Stmt> guarded = statements;
     for (Stmt& stmt : guarded) {
@@ -270,7 +270,7 @@ class Pooling {
   std::vector<Expr> numbers_of_row_;  ///< what is known of a row: its number first
   ir::BufferRef table_, asked_;       ///< these for all rows; for those of the block
   RegisterSum sum_;
-  Chain chain_;       ///< inside the loop over the rows
+  ir::Chain chain_;       ///< inside the loop over the rows
   Expr begin_, end_;  ///< the groups of places of a row
 };
 

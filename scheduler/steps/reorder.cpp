@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/steps/grouped_sum.h>
+#include <weft/scheduler/steps/parts/grouped_sum.h>
 #include <weft/scheduler/steps/list.h>
-#include <weft/scheduler/steps/loops.h>
+#include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/reorder.h>
-#include <weft/scheduler/steps/thread_nests.h>
+#include <weft/scheduler/steps/parts/thread_nests.h>
 
 #include <algorithm>
 #include <set>
@@ -21,7 +21,7 @@ bool contains(const Names& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-Names names_of(const Chain& chain) {
+Names names_of(const ir::Chain& chain) {
   Names names;
   for (const ir::For& loop : chain.loops) names.push_back(loop.name);
   return names;
@@ -62,7 +62,7 @@ std::variant<Stmt, Reason> change_core(const Stmt& core,
 }
 
 /// The loops of the chain that must move into the core: those that the order puts after a loop of the core.
-Names moving_inside(const Chain& chain, const Names& order) {
+Names moving_inside(const ir::Chain& chain, const Names& order) {
   const Names outside = names_of(chain);
   Names moving;
   bool inside = false;
@@ -104,7 +104,7 @@ class Reorder {
   Reorder(const ir::Program& program, const Names& order) : program_(program), order_(order) {}
 
   std::variant<Stmt, Reason> operator()(const Stmt& stmt) {
-    Chain chain = chain_of(stmt);
+    ir::Chain chain = chain_of(stmt);
     if (chain.loops.empty() && chain.conditions.empty() && chain.core.as<ir::Block>() == nullptr &&
         chain.core.as<ir::Allocate>() == nullptr) {
       return stmt;
@@ -113,7 +113,7 @@ class Reorder {
     if (auto refused = check_moving(chain, moving)) return *refused;
     auto outer = permuted(chain, wanted_order(chain, moving), 3);
     if (std::holds_alternative<Reason>(outer)) return std::get<Reason>(outer);
-    chain = std::get<Chain>(std::move(outer));
+    chain = std::get<ir::Chain>(std::move(outer));
     for (std::size_t i = 0; i < moving.size(); ++i) chain = sink_innermost(std::move(chain));
     auto core = change_core(chain.core, [&](const Stmt& child) { return (*this)(child); });
     if (std::holds_alternative<Reason>(core)) return core;
@@ -123,7 +123,7 @@ class Reorder {
 
  private:
   /// Moving loops last, so that they can be sunk one after the other.
-  Names wanted_order(const Chain& chain, const Names& moving) const {
+  Names wanted_order(const ir::Chain& chain, const Names& moving) const {
     Names result;
     for (const std::string& name : merged(names_of(chain), order_)) {
       if (!contains(moving, name)) result.push_back(name);
@@ -132,7 +132,7 @@ class Reorder {
     return result;
   }
 
-  std::optional<Reason> check_moving(const Chain& chain, const Names& moving) const {
+  std::optional<Reason> check_moving(const ir::Chain& chain, const Names& moving) const {
     for (const ir::For& loop : chain.loops) {
       if (!contains(moving, loop.name)) continue;
       if (!is_constant_extent(program_, loop.extent)) {

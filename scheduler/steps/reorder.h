@@ -1,7 +1,7 @@
 // Loop order, for reorder and for tile.
 #pragma once
 
-#include <weft/scheduler/step.h>
+#include <weft/scheduler/program/step.h>
 
 #include <string>
 #include <vector>

@@ -3,7 +3,7 @@
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/list.h>
-#include <weft/scheduler/steps/loops.h>
+#include <weft/scheduler/steps/parts/loops.h>
 
 #include <algorithm>
 
@@ -36,7 +36,7 @@ Stmt with_store(const Stmt& stmt, const std::function<Stmt(const ir::Store&)>& c
 
 /// A nest that stores fragments of a warp.
 struct Nest {
-  Chain chain;
+  ir::Chain chain;
   std::string rows, columns;  ///< the loops that tensorize has split
   std::vector<const ir::For*> warps;
   const ir::Store* store = nullptr;

@@ -3,8 +3,8 @@
 #include <weft/scheduler/passes/passes.h>
 #include <weft/scheduler/passes/roles.h>
 #include <weft/scheduler/steps/list.h>
-#include <weft/scheduler/steps/loops.h>
-#include <weft/scheduler/steps/streamed_output.h>
+#include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/streamed_output.h>
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/list.h>
-#include <weft/scheduler/steps/loops.h>
+#include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/reorder.h>
 
 #include <algorithm>

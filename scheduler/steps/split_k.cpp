@@ -1,12 +1,12 @@
 // split_k: the iterations of a sum are dealt to groups, each with sums of its own.
 #include <fmt/format.h>
-#include <weft/scheduler/instructions.h>
+#include <weft/scheduler/hardware/instructions.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/steps/grouped_sum.h>
+#include <weft/scheduler/steps/parts/grouped_sum.h>
 #include <weft/scheduler/steps/list.h>
-#include <weft/scheduler/steps/loops.h>
-#include <weft/scheduler/steps/register_sum.h>
+#include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/register_sum.h>
 
 #include <algorithm>
 #include <set>
@@ -55,7 +55,7 @@ class Splitting {
       result.body = rewriter(program_.body);
     } else {
       result.body = change_loops(program_.body, outermost_, [&](const ir::For& loop) {
-        Chain chain = chain_of(ir::for_loop(loop));
+        ir::Chain chain = chain_of(ir::for_loop(loop));
         return is_sum(chain.core) ? split(std::move(chain)) : ir::for_loop(loop);
       });
     }
@@ -182,7 +182,7 @@ class Splitting {
     return result;
   }
 
-  Stmt split(Chain chain) const {
+  Stmt split(ir::Chain chain) const {
     std::vector<Expr> of_threads;
     std::erase_if(chain.conditions, [&](const Expr& condition) {
       if (!depends_on_thread(condition)) return false;

@@ -1,18 +1,18 @@
 // stage: the part of an operand that a loop's body reads is copied first, to shared memory or to registers.
 #include <fmt/format.h>
-#include <weft/scheduler/build_program.h>
+#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/steps/block_reading.h>
-#include <weft/scheduler/steps/copies_ahead.h>
+#include <weft/scheduler/steps/parts/block_reading.h>
+#include <weft/scheduler/steps/parts/copies_ahead.h>
 #include <weft/scheduler/steps/list.h>
-#include <weft/scheduler/steps/loops.h>
-#include <weft/scheduler/steps/padding.h>
-#include <weft/scheduler/steps/read_guards.h>
-#include <weft/scheduler/steps/staged_region.h>
-#include <weft/scheduler/steps/staging_request.h>
-#include <weft/scheduler/whole_runs.h>
+#include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/padding.h>
+#include <weft/scheduler/steps/parts/read_guards.h>
+#include <weft/scheduler/steps/parts/staged_region.h>
+#include <weft/scheduler/steps/parts/staging_request.h>
+#include <weft/scheduler/ir/whole_runs.h>
 
 #include <algorithm>
 #include <set>
@@ -23,7 +23,7 @@ namespace {
 using ir::Expr;
 using ir::Stmt;
 
-bool uses_any(const Expr& expr, const InnerLoops& loops) {
+bool uses_any(const Expr& expr, const ir::InnerLoops& loops) {
   return std::any_of(loops.begin(), loops.end(),
                      [&](const auto& entry) { return ir::uses(expr, entry.first); });
 }
@@ -79,7 +79,7 @@ std::string tile_name(const ir::Program& program, const std::string& wanted) {
 /// from data, a loop over results steps through another), rows of an odd number of words lie in different
 /// banks.
 std::vector<Expr> shape_of_tile(const std::vector<Expr>& extents, const ir::Load& load,
-                                const InnerLoops& loops, const Algorithm& algorithm) {
+                                const ir::InnerLoops& loops, const Algorithm& algorithm) {
   std::vector<Expr> shape = extents;
   const std::int64_t* last = extents.empty() ? nullptr : ir::integer_value(extents.back());
   if (last == nullptr || *last % 2 != 0 || size_of(load.buffer->dtype) != 4) return shape;
@@ -98,7 +98,7 @@ std::vector<Expr> shape_of_tile(const std::vector<Expr>& extents, const ir::Load
 /// The part of the buffer that the body reads, or why there is no tile of it.
 std::variant<std::vector<Span>, Reason> region_of(const Stmt& body, const ir::BufferRef& buffer,
                                                   const ir::Program& program, const StepContext& context) {
-  const InnerLoops loops = inner_loops(body);
+  const ir::InnerLoops loops = inner_loops(body);
   const Coordinates coordinates(context);
   std::vector<Span> region;
   for (const ir::Load* load : loads_of(body, buffer)) {
@@ -158,7 +158,7 @@ struct Padding {
 };
 
 /// The region of weights that are known only at launch is the whole dimension, without a plane before it.
-Padding padding_of(const std::vector<const ir::Load*>& loads, const InnerLoops& loops,
+Padding padding_of(const std::vector<const ir::Load*>& loads, const ir::InnerLoops& loops,
                    const std::vector<Span>& region) {
   Padding padding{std::vector<bool>(region.size(), false), false};
   bool outside = false;
@@ -234,7 +234,7 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
 
 std::variant<Stmt, Reason> stage_registers(const Stmt& body, const ir::BufferRef& buffer,
                                            const ir::Program& program, int step) {
-  const InnerLoops loops = inner_loops(body);
+  const ir::InnerLoops loops = inner_loops(body);
   const auto loads = loads_of(body, buffer);
   const ir::Load& first = *loads.front();
   const Expr value = ir::load(buffer, first.indices);
@@ -310,7 +310,7 @@ std::variant<Stmt, Reason> behind_staged(const Stmt& body, const ir::BufferRef& 
 }
 
 bool indexed_inside(const Stmt& body, const ir::BufferRef& buffer) {
-  const InnerLoops loops = inner_loops(body);
+  const ir::InnerLoops loops = inner_loops(body);
   for (const ir::Load* load : loads_of(body, buffer)) {
     if (std::any_of(load->indices.begin(), load->indices.end(),
                     [&](const Expr& index) { return uses_any(index, loops); })) {

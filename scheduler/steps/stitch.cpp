@@ -5,12 +5,12 @@
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/verify.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/steps/coordinates.h>
-#include <weft/scheduler/steps/copies_ahead.h>
+#include <weft/scheduler/steps/parts/coordinates.h>
+#include <weft/scheduler/steps/parts/copies_ahead.h>
 #include <weft/scheduler/steps/list.h>
-#include <weft/scheduler/steps/loops.h>
-#include <weft/scheduler/steps/staging_request.h>
-#include <weft/scheduler/tensor_nest.h>
+#include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/staging_request.h>
+#include <weft/scheduler/hardware/tensor_nest.h>
 
 #include <algorithm>
 #include <functional>

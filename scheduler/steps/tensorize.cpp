@@ -2,16 +2,16 @@
 #include <fmt/format.h>
 #include <weft/formats/kept_slots.h>
 #include <weft/formats/suggestion.h>
-#include <weft/scheduler/fragments.h>
-#include <weft/scheduler/instructions.h>
+#include <weft/scheduler/hardware/fragments.h>
+#include <weft/scheduler/hardware/instructions.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/simulated_target.h>
-#include <weft/scheduler/steps/block_nest.h>
+#include <weft/scheduler/hardware/simulated_target.h>
+#include <weft/scheduler/steps/parts/block_nest.h>
 #include <weft/scheduler/steps/list.h>
-#include <weft/scheduler/steps/loops.h>
-#include <weft/scheduler/tensor_nest.h>
+#include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/hardware/tensor_nest.h>
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ using ir::Stmt;
 void find_nests(const Stmt& stmt, std::vector<Stmt>& found) {
   if (!stmt.defined()) return;
   if (stmt.as<ir::For>() != nullptr) {
-    const Chain chain = chain_of(stmt);
+    const ir::Chain chain = chain_of(stmt);
     const auto* store = chain.core.as<ir::Store>();
     if (store != nullptr && store->accumulate && store->buffer->scope == ir::Scope::registers) {
       found.push_back(stmt);
@@ -60,7 +60,7 @@ class Tensorize {
                     {}};
     const bool of_blocks = is_of_blocks();
     const Stmt nest = of_blocks ? loops_of_block(nests.front()) : nests.front();
-    const Chain chain = chain_of(nest);
+    const ir::Chain chain = chain_of(nest);
     const auto& store = *chain.core.as<ir::Store>();
     if (auto refused = of_blocks ? take_block(chain, store) : take_factors(chain, store)) return *refused;
     if (auto refused = check_instruction()) return *refused;
@@ -74,14 +74,14 @@ class Tensorize {
     return found != nullptr && found->place == TensorOperands::blocks;
   }
 
-  std::optional<Reason> take_block(const Chain& chain, const ir::Store& store) {
+  std::optional<Reason> take_block(const ir::Chain& chain, const ir::Store& store) {
     auto nest = block_nest_of(chain, store, context_);
     if (std::holds_alternative<Reason>(nest)) return std::get<Reason>(std::move(nest));
     nest_ = std::get<TensorNest>(std::move(nest));
     return std::nullopt;
   }
 
-  std::optional<Reason> take_factors(const Chain& chain, const ir::Store& store) {
+  std::optional<Reason> take_factors(const ir::Chain& chain, const ir::Store& store) {
     if (!chain.conditions.empty())
       return Reason{2,
                     fmt::format("the sum asks {}", ir::print(chain.conditions.front())),
@@ -96,7 +96,7 @@ class Tensorize {
     return std::nullopt;
   }
 
-  Reason not_shared(const ir::Load& factor, const Chain& chain) const {
+  Reason not_shared(const ir::Load& factor, const ir::Chain& chain) const {
     const std::string& name = factor.buffer->name;
     std::string at = "…";
     for (const std::string& loop : loop_names(program_.body)) {
@@ -110,7 +110,7 @@ class Tensorize {
   }
 
   /// Precondition 3. What is most often missing is told first.
-  Reason other_form(const Chain& chain, const ir::Store& store) const {
+  Reason other_form(const ir::Chain& chain, const ir::Store& store) const {
     constexpr const char* form =
         "sum[m, n] += f32(left[m, k]) * f32(right[k, n]), with one serial loop of constant extent for each "
         "of "
@@ -259,7 +259,7 @@ class Tensorize {
     return std::nullopt;
   }
 
-  ir::Program rewritten(const Chain& chain, const ir::Store& store, const Stmt& nest) const {
+  ir::Program rewritten(const ir::Chain& chain, const ir::Store& store, const Stmt& nest) const {
     const Fragments fragments{*instruction_, *ir::integer_value(nest_.rows.extent),
                               *ir::integer_value(nest_.columns.extent), nest_.rows.name, nest_.columns.name};
     std::vector<Expr> shape;
@@ -317,7 +317,7 @@ class Tensorize {
   }
 
   template <class Update>
-  Stmt operation_of(const Chain& chain, const Update& update) const {
+  Stmt operation_of(const ir::Chain& chain, const Update& update) const {
     const Expr row = ir::variable(nest_.rows.name + tile_suffix);
     const Expr column = ir::variable(nest_.columns.name + tile_suffix);
     const Expr depth = ir::variable(nest_.depth.name + tile_suffix);
@@ -348,7 +348,7 @@ class Tensorize {
 };
 
 /// tensorize(instruction): the nest sum[m, n] += left[m, k] * right[k, n] of a tile in registers is done by
-/// an instruction of scheduler/tensor_instructions.h. What is summed and stored there is spread over
+/// an instruction of scheduler/hardware/tensor_instructions.h. What is summed and stored there is spread over
 /// registers of threads as the instruction asks: where else the tile was walked through, loops over lanes
 /// (and over the warps of a warpgroup) take the place of those over its rows and columns. Loops over warps
 /// around the nest count warps, or warpgroups where the instruction is one of those. Preconditions: 1 there

@@ -1,6 +1,6 @@
 #include <weft/backends/runtime/timing.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/default_schedule.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/search/measure/baseline.h>
 #include <weft/search/measure/vendor_contestants.h>
 

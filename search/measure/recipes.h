@@ -1,9 +1,9 @@
 // The schedules that weft enters into a measurement, by name.
 #pragma once
 
-#include <weft/scheduler/schedule.h>
+#include <weft/scheduler/program/schedule.h>
 #include <weft/search/measure/workload.h>
-#include <weft/search/space.h>
+#include <weft/search/spaces/space.h>
 
 #include <functional>
 #include <string>

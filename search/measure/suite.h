@@ -3,7 +3,7 @@
 
 #include <weft/dsl/dtype.h>
 #include <weft/search/measure/pair_pattern.h>
-#include <weft/search/problems.h>
+#include <weft/search/spaces/problems.h>
 
 #include <cstdint>
 #include <optional>

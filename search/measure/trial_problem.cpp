@@ -3,7 +3,7 @@
 #include <weft/backends/cuda/toolkit.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/measure/trial_problem.h>
-#include <weft/search/verify.h>
+#include <weft/search/measure/verify.h>
 #include <xxhash.h>
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 #include <weft/backends/runtime/device.h>
 #include <weft/formats/weight_matrix.h>
 #include <weft/search/measure/checker.h>
-#include <weft/search/records.h>
-#include <weft/search/space.h>
+#include <weft/search/records/records.h>
+#include <weft/search/spaces/space.h>
 
 #include <map>
 #include <memory>

@@ -1,4 +1,4 @@
-// Kernels of blocks in ELL that become dense tiles (scheduler/hb_ell.h).
+// Kernels of blocks in ELL that become dense tiles (scheduler/recipes/blocks/hb_ell.h).
 #include <weft/search/model/bound_parts.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Kernels of the default schedule on a GPU (scheduler/default_schedule.h): a warp for each row, whose lanes
+// Kernels of the default schedule on a GPU (scheduler/recipes/rows/default_schedule.h): a warp for each row, whose lanes
 // have the columns, one entry after the other.
 #include <weft/search/model/bound_parts.h>
 

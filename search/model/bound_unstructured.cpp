@@ -1,6 +1,6 @@
-// Kernels of unstructured weights (scheduler/sparsert.h): baked into the code, or read from memory.
-#include <weft/scheduler/sparsert.h>
-#include <weft/scheduler/sparsert_cut.h>
+// Kernels of unstructured weights (scheduler/recipes/unstructured/sparsert.h): baked into the code, or read from memory.
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
+#include <weft/scheduler/recipes/unstructured/cut.h>
 #include <weft/search/model/bound_parts.h>
 
 #include <cmath>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <weft/dsl/dtype.h>
-#include <weft/scheduler/target.h>
+#include <weft/scheduler/hardware/target.h>
 
 #include <cstdint>
 #include <string_view>

@@ -1,7 +1,7 @@
 // What the predictor sees of a problem and of the device that will run it.
 #pragma once
 
-#include <weft/scheduler/target.h>
+#include <weft/scheduler/hardware/target.h>
 #include <weft/search/model/problem_summary.h>
 
 #include <array>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <weft/formats/format.h>
-#include <weft/scheduler/target.h>
+#include <weft/scheduler/hardware/target.h>
 #include <weft/search/model/problem_summary.h>
 
 #include <optional>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <weft/search/model/predictor.h>
-#include <weft/search/space.h>
+#include <weft/search/spaces/space.h>
 
 #include <cstdint>
 #include <source_location>

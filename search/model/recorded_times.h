@@ -2,7 +2,7 @@
 #pragma once
 
 #include <weft/search/model/timing_table.h>
-#include <weft/search/records.h>
+#include <weft/search/records/records.h>
 
 #include <span>
 #include <string>

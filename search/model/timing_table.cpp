@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/recipe_knobs.h>
+#include <weft/scheduler/recipes/recipe_knobs.h>
 #include <weft/search/model/timing_table.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Times of many problems with many configurations: what the predictor learns from, and is judged by.
 #pragma once
 
-#include <weft/scheduler/constraint.h>
+#include <weft/scheduler/limits/constraint.h>
 #include <weft/search/model/decision_tree.h>
 #include <weft/search/model/features.h>
 

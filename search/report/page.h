@@ -1,7 +1,7 @@
 // One self-contained HTML page about measured trials: no network, no script.
 #pragma once
 
-#include <weft/search/record_file.h>
+#include <weft/search/records/record_file.h>
 
 #include <string>
 #include <vector>

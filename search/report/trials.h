@@ -2,8 +2,8 @@
 #pragma once
 
 #include <weft/search/model/bound.h>
-#include <weft/search/record_file.h>
-#include <weft/search/standing.h>
+#include <weft/search/records/record_file.h>
+#include <weft/search/trials/standing.h>
 
 #include <optional>
 #include <span>

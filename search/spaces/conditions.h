@@ -1,7 +1,7 @@
 // What the spaces of recipes write their conditions with.
 #pragma once
 
-#include <weft/scheduler/constraint.h>
+#include <weft/scheduler/limits/constraint.h>
 
 #include <string>
 #include <utility>

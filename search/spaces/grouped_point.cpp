@@ -1,5 +1,5 @@
 // The knobs that a schedule of shfl_bw or v_n_m was made with, read from its steps.
-#include <weft/scheduler/grouped_product.h>
+#include <weft/scheduler/recipes/grouped/grouped_product.h>
 #include <weft/search/spaces/grouped_tiles.h>
 
 #include <algorithm>

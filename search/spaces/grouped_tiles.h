@@ -1,8 +1,8 @@
 // What the spaces of shfl_bw and v_n_m share: tiles of weights in groups of rows on tensor cores.
 #pragma once
 
-#include <weft/scheduler/shfl_bw.h>
-#include <weft/search/space.h>
+#include <weft/scheduler/recipes/grouped/shfl_bw.h>
+#include <weft/search/spaces/space.h>
 
 #include <memory>
 #include <optional>

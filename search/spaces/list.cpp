@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/default_schedule.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/search/spaces/hb_ell.h>
 #include <weft/search/spaces/list.h>
 #include <weft/search/spaces/packed.h>

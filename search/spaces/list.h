@@ -1,7 +1,7 @@
 // The recipes that have a space. A new one is one file here that fills a row, and one line in the list.
 #pragma once
 
-#include <weft/search/space.h>
+#include <weft/search/spaces/space.h>
 
 #include <span>
 #include <string>

@@ -1,4 +1,4 @@
-#include <weft/scheduler/shfl_bw.h>
+#include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/search/spaces/grouped_tiles.h>
 #include <weft/search/spaces/shfl_bw.h>
 

@@ -1,7 +1,7 @@
-// The space of the recipe shfl_bw (scheduler/shfl_bw.h).
+// The space of the recipe shfl_bw (scheduler/recipes/grouped/shfl_bw.h).
 #pragma once
 
-#include <weft/search/space.h>
+#include <weft/search/spaces/space.h>
 
 namespace weft {
 

@@ -1,7 +1,7 @@
-// The space of the recipe sparsert (scheduler/sparsert.h).
+// The space of the recipe sparsert (scheduler/recipes/unstructured/sparsert.h).
 #pragma once
 
-#include <weft/search/space.h>
+#include <weft/search/spaces/space.h>
 
 #include <cstdint>
 #include <span>

@@ -1,7 +1,7 @@
 // The part of sparsert's space that is for convolutions.
 #pragma once
 
-#include <weft/search/space.h>
+#include <weft/search/spaces/space.h>
 
 namespace weft {
 

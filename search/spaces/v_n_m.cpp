@@ -1,4 +1,4 @@
-#include <weft/scheduler/v_n_m.h>
+#include <weft/scheduler/recipes/grouped/v_n_m.h>
 #include <weft/search/spaces/grouped_tiles.h>
 #include <weft/search/spaces/v_n_m.h>
 

@@ -1,7 +1,7 @@
-// The space of the recipe v_n_m (scheduler/v_n_m.h).
+// The space of the recipe v_n_m (scheduler/recipes/grouped/v_n_m.h).
 #pragma once
 
-#include <weft/search/space.h>
+#include <weft/search/spaces/space.h>
 
 namespace weft {
 

@@ -4,7 +4,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/measure/package_contestant.h>
 #include <weft/search/measure/report.h>
-#include <weft/search/measure/simulated_blocks.h>
+#include <weft/search/report/simulated_blocks.h>
 #include <weft/search/tool/bench_simulated.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/table.h>

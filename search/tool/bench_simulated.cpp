@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
-#include <weft/search/measure/simulated_blocks.h>
+#include <weft/search/report/simulated_blocks.h>
 #include <weft/search/tool/bench_simulated.h>
 #include <weft/search/tool/table.h>
 #include <weft/search/tool/verbs.h>

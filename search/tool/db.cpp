@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
-#include <weft/search/record_export.h>
-#include <weft/search/record_query.h>
-#include <weft/search/standing.h>
+#include <weft/search/trials/record_export.h>
+#include <weft/search/trials/record_query.h>
+#include <weft/search/trials/standing.h>
 #include <weft/search/tool/table.h>
 #include <weft/search/tool/verbs.h>
 

@@ -5,7 +5,7 @@
 #include <weft/formats/io/safetensors.h>
 #include <weft/formats/statistics.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/default_schedule.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/search/tool/measure.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/table.h>

@@ -3,7 +3,7 @@
 #include <weft/backends/cuda/toolkit.h>
 #include <weft/backends/runtime/device.h>
 #include <weft/backends/runtime/driver.h>
-#include <weft/scheduler/target.h>
+#include <weft/scheduler/hardware/target.h>
 #include <weft/search/tool/table.h>
 #include <weft/search/tool/verbs.h>
 

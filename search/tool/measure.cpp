@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <weft/backends/runtime/libraries.h>
 #include <weft/backends/runtime/memory.h>
-#include <weft/scheduler/default_schedule.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/search/tool/measure.h>
 
 namespace weft::tool {

@@ -5,9 +5,9 @@
 #include <weft/formats/io/file.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/random.h>
-#include <weft/scheduler/advice.h>
-#include <weft/scheduler/simulated_target.h>
-#include <weft/search/best_file.h>
+#include <weft/scheduler/limits/advice.h>
+#include <weft/scheduler/hardware/simulated_target.h>
+#include <weft/search/trials/best_file.h>
 #include <weft/search/tool/made_weights.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/recipe.h>

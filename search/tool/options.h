@@ -4,8 +4,8 @@
 #include <weft/backends/kernel.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/sparse_tensor.h>
-#include <weft/search/problems.h>
-#include <weft/search/space.h>
+#include <weft/search/spaces/problems.h>
+#include <weft/search/spaces/space.h>
 
 #include <memory>
 #include <optional>

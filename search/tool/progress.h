@@ -1,7 +1,7 @@
 // One line of progress on stderr: redrawn where that is a terminal, else a line of its own every ten seconds.
 #pragma once
 
-#include <weft/search/tune.h>
+#include <weft/search/trials/tune.h>
 
 #include <chrono>
 #include <string>

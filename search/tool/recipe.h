@@ -1,9 +1,9 @@
 // What --recipe says.
 #pragma once
 
-#include <weft/scheduler/hb_ell.h>
-#include <weft/scheduler/shfl_bw.h>
-#include <weft/scheduler/sparsert.h>
+#include <weft/scheduler/recipes/blocks/hb_ell.h>
+#include <weft/scheduler/recipes/grouped/shfl_bw.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
 
 #include <memory>
 #include <string>
@@ -22,7 +22,7 @@ struct RecipeChoice {
 };
 
 /// "default", "sparsert", "sparsert:form=baked,rows=32,groups=4", "shfl_bw:tile_n=256,stages=3",
-/// "hb_ell:tile_n=128". The words are those of scheduler/recipe_knobs.h; numbers are from 1, or 0, to a
+/// "hb_ell:tile_n=128". The words are those of scheduler/recipes/recipe_knobs.h; numbers are from 1, or 0, to a
 /// million. UserError that lists what there is for a recipe, a knob or a form that there is not, for a number
 /// that cannot be read, and for a knob given twice.
 RecipeChoice parse_recipe(std::string_view text);

@@ -5,10 +5,10 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/report/page.h>
 #include <weft/search/report/trials.h>
-#include <weft/search/space.h>
+#include <weft/search/spaces/space.h>
 #include <weft/search/tool/tuning.h>
 #include <weft/search/tool/verbs.h>
-#include <weft/search/verdict.h>
+#include <weft/search/trials/verdict.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>

@@ -5,7 +5,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/model/recorded_times.h>
 #include <weft/search/model/study.h>
-#include <weft/search/record_file.h>
+#include <weft/search/records/record_file.h>
 #include <weft/search/tool/verbs.h>
 
 #include <CLI/CLI.hpp>

@@ -5,11 +5,11 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/build_program.h>
-#include <weft/scheduler/default_schedule.h>
-#include <weft/scheduler/shfl_bw.h>
-#include <weft/search/problems.h>
-#include <weft/search/verify.h>
+#include <weft/scheduler/program/build_program.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/scheduler/recipes/grouped/shfl_bw.h>
+#include <weft/search/spaces/problems.h>
+#include <weft/search/measure/verify.h>
 
 #include <cmath>
 

@@ -5,7 +5,7 @@
 #include <weft/dsl/assignment.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
-#include <weft/scheduler/default_schedule.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/scheduler/ir/print.h>
 
 #include <cstdlib>

@@ -4,7 +4,7 @@
 #include <weft/backends/export/export.h>
 #include <weft/backends/reference.h>
 #include <weft/backends/runtime/process.h>
-#include <weft/search/problems.h>
+#include <weft/search/spaces/problems.h>
 #include <weft/weft.h>
 
 #include <cmath>

@@ -10,9 +10,9 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/default_schedule.h>
-#include <weft/scheduler/sparsert.h>
-#include <weft/search/problems.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
+#include <weft/search/spaces/problems.h>
 
 #include <cmath>
 #include <csignal>

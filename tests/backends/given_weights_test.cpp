@@ -8,10 +8,10 @@
 #include <weft/formats/io/read.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/check_weights.h>
-#include <weft/scheduler/default_schedule.h>
-#include <weft/search/problems.h>
-#include <weft/search/verify.h>
+#include <weft/scheduler/program/check_weights.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/search/spaces/problems.h>
+#include <weft/search/measure/verify.h>
 
 #include <chrono>
 #include <iostream>

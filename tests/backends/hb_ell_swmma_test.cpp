@@ -10,10 +10,10 @@
 #include <weft/dsl/index.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/hb_ell.h>
-#include <weft/scheduler/hb_ell_swmma.h>
-#include <weft/search/problems.h>
-#include <weft/search/verify.h>
+#include <weft/scheduler/recipes/blocks/hb_ell.h>
+#include <weft/scheduler/recipes/blocks/hb_ell_swmma.h>
+#include <weft/search/spaces/problems.h>
+#include <weft/search/measure/verify.h>
 
 #include <limits>
 

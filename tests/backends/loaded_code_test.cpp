@@ -5,8 +5,8 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/default_schedule.h>
-#include <weft/search/problems.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/search/spaces/problems.h>
 
 #include <cstring>
 #include <vector>

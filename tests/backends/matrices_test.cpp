@@ -5,8 +5,8 @@
 #include <weft/formats/io/read.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/default_schedule.h>
-#include <weft/search/problems.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/search/spaces/problems.h>
 
 #include <algorithm>
 #include <cmath>

@@ -8,10 +8,10 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/shfl_bw.h>
-#include <weft/scheduler/v_n_m.h>
-#include <weft/search/problems.h>
-#include <weft/search/verify.h>
+#include <weft/scheduler/recipes/grouped/shfl_bw.h>
+#include <weft/scheduler/recipes/grouped/v_n_m.h>
+#include <weft/search/spaces/problems.h>
+#include <weft/search/measure/verify.h>
 
 #include <regex>
 #include <source_location>

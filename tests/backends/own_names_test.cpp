@@ -5,9 +5,9 @@
 #include <weft/dsl/assignment.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
-#include <weft/scheduler/default_schedule.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/scheduler/passes/lower.h>
-#include <weft/scheduler/steps/loops.h>
+#include <weft/scheduler/steps/parts/loops.h>
 
 #include "support/naive.h"
 
@@ -112,7 +112,7 @@ TEST(OwnNames, ALoopOverTwoIndicesIsNotTakenForOneThatIsSummedOver) {
   EXPECT_FALSE(steps::is_output_loop("n.outer_r", algorithm));
   EXPECT_FALSE(steps::is_output_loop("p_q__r", algorithm));
   const SparseTensor weights = pack(from_dense(Array(DType::f32, {3, 4, 5, 4}), "zeros", 2), formats::csr());
-  EXPECT_EQ(steps::loop_names(schedule(algorithm, weights, target_named("cpu")).program().body),
+  EXPECT_EQ(ir::loop_names(schedule(algorithm, weights, target_named("cpu")).program().body),
             (std::vector<std::string>{"p__q", "n", "p_q__r"}));
 }
 

@@ -8,9 +8,9 @@
 #include <weft/backends/simulator/device.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/sparsert.h>
-#include <weft/search/problems.h>
-#include <weft/search/verify.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
+#include <weft/search/spaces/problems.h>
+#include <weft/search/measure/verify.h>
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include <weft/backends/kernel.h>
 #include <weft/backends/simulator/device.h>
 #include <weft/scheduler/ir/print.h>
-#include <weft/search/verify.h>
+#include <weft/search/measure/verify.h>
 
 #include <cmath>
 #include <cstdlib>

@@ -8,9 +8,9 @@
 #include <weft/dsl/assignment.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
-#include <weft/scheduler/default_schedule.h>
-#include <weft/scheduler/schedule.h>
-#include <weft/search/verify.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/scheduler/program/schedule.h>
+#include <weft/search/measure/verify.h>
 
 #include <cmath>
 #include <iostream>

@@ -6,10 +6,10 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/default_schedule.h>
-#include <weft/scheduler/sparsert.h>
-#include <weft/search/problems.h>
-#include <weft/search/verify.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
+#include <weft/search/spaces/problems.h>
+#include <weft/search/measure/verify.h>
 
 namespace weft {
 namespace {

@@ -6,10 +6,10 @@
 #include <weft/formats/io/read.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/balance.h>
-#include <weft/scheduler/sparsert.h>
-#include <weft/search/problems.h>
-#include <weft/search/verify.h>
+#include <weft/scheduler/limits/balance.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
+#include <weft/search/spaces/problems.h>
+#include <weft/search/measure/verify.h>
 
 #include <algorithm>
 #include <cmath>

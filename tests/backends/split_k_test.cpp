@@ -8,8 +8,8 @@
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/ir/print.h>
-#include <weft/search/problems.h>
-#include <weft/search/verify.h>
+#include <weft/search/spaces/problems.h>
+#include <weft/search/measure/verify.h>
 
 namespace weft {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <weft/backends/kernel.h>
 #include <weft/formats/random.h>
-#include <weft/search/verify.h>
+#include <weft/search/measure/verify.h>
 
 #include "support/examples.h"
 

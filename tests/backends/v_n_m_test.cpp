@@ -7,9 +7,9 @@
 #include <weft/backends/simulator/device.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
-#include <weft/scheduler/v_n_m.h>
-#include <weft/search/problems.h>
-#include <weft/search/verify.h>
+#include <weft/scheduler/recipes/grouped/v_n_m.h>
+#include <weft/search/spaces/problems.h>
+#include <weft/search/measure/verify.h>
 
 #include <array>
 #include <cmath>

@@ -7,8 +7,8 @@
 #include <weft/backends/runtime/process.h>
 #include <weft/backends/runtime/shared_library.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/sparsert.h>
-#include <weft/search/problems.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
+#include <weft/search/spaces/problems.h>
 
 #include <cstdlib>
 #include <filesystem>

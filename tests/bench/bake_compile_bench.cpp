@@ -14,8 +14,8 @@
 #include <weft/formats/sparse_tensor.h>
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/passes/lower.h>
-#include <weft/scheduler/schedule.h>
-#include <weft/search/problems.h>
+#include <weft/scheduler/program/schedule.h>
+#include <weft/search/spaces/problems.h>
 
 #include <algorithm>
 #include <charconv>

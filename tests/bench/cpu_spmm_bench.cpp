@@ -5,7 +5,7 @@
 // table, then the geometric means.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
-#include <weft/search/problems.h>
+#include <weft/search/spaces/problems.h>
 #include <weft/weft.h>
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 #include <weft/backends/runtime/module.h>
 #include <weft/search/measure/checker.h>
 #include <weft/search/measure/workload.h>
-#include <weft/search/records.h>
+#include <weft/search/records/records.h>
 #include <weft/search/spaces/packed.h>
 
 #include <map>

@@ -16,7 +16,7 @@
 #include <weft/search/measure/trial_problem.h>
 #include <weft/search/measure/worker.h>
 #include <weft/search/model/draw.h>
-#include <weft/search/record_file.h>
+#include <weft/search/records/record_file.h>
 #include <weft/search/tool/options.h>
 #include <weft/weft.h>
 

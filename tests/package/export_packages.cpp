@@ -1,7 +1,7 @@
 // Writes the packages that the tests of this folder build: `export_packages <folder>`. Each stands there
 // twice, with machine code where there is an assembler, and below ptx/ without, for the simulated driver.
 #include <weft/backends/export/export.h>
-#include <weft/search/problems.h>
+#include <weft/search/spaces/problems.h>
 #include <weft/weft.h>
 
 #include <iostream>

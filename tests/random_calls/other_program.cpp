@@ -9,13 +9,13 @@
 #include <weft/formats/random.h>
 #include <weft/formats/statistics.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/default_schedule.h>
-#include <weft/search/best_file.h>
-#include <weft/search/problems.h>
-#include <weft/search/record_export.h>
-#include <weft/search/record_query.h>
-#include <weft/search/space.h>
-#include <weft/search/tune.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/search/trials/best_file.h>
+#include <weft/search/spaces/problems.h>
+#include <weft/search/trials/record_export.h>
+#include <weft/search/trials/record_query.h>
+#include <weft/search/spaces/space.h>
+#include <weft/search/trials/tune.h>
 
 #include <algorithm>
 #include <cmath>

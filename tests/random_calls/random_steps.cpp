@@ -1,11 +1,11 @@
 #include "random_calls/random_steps.h"
 
-#include <weft/scheduler/default_schedule.h>
-#include <weft/scheduler/hb_ell.h>
-#include <weft/scheduler/shfl_bw.h>
-#include <weft/scheduler/sparsert.h>
-#include <weft/scheduler/steps/loops.h>
-#include <weft/scheduler/v_n_m.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/scheduler/recipes/blocks/hb_ell.h>
+#include <weft/scheduler/recipes/grouped/shfl_bw.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
+#include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/recipes/grouped/v_n_m.h>
 
 namespace weft::test {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 class Arguments {
  public:
   Arguments(const Schedule& schedule, Dice& dice)
-      : schedule_(schedule), dice_(dice), loops_(steps::loop_names(schedule.program().body)) {}
+      : schedule_(schedule), dice_(dice), loops_(ir::loop_names(schedule.program().body)) {}
 
   Step make() {
     Step step;

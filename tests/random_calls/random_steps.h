@@ -2,7 +2,7 @@
 #pragma once
 
 #include <weft/backends/kernel.h>
-#include <weft/scheduler/schedule.h>
+#include <weft/scheduler/program/schedule.h>
 
 #include <memory>
 #include <string>

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <weft/dsl/index.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/compilable.h>
-#include <weft/search/problems.h>
+#include <weft/scheduler/limits/compilable.h>
+#include <weft/search/spaces/problems.h>
 
 namespace weft {
 namespace {

@@ -7,7 +7,7 @@
 #include <weft/dsl/index.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
-#include <weft/scheduler/schedule.h>
+#include <weft/scheduler/program/schedule.h>
 
 #include "support/examples.h"
 #include "support/golden.h"

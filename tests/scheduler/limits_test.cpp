@@ -5,8 +5,8 @@
 #include <weft/dsl/assignment.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
-#include <weft/scheduler/advice.h>
-#include <weft/search/verify.h>
+#include <weft/scheduler/limits/advice.h>
+#include <weft/search/measure/verify.h>
 
 #include <chrono>
 #include <functional>

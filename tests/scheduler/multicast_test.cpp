@@ -5,8 +5,8 @@
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/passes/lower.h>
-#include <weft/scheduler/schedule.h>
-#include <weft/search/problems.h>
+#include <weft/scheduler/program/schedule.h>
+#include <weft/search/spaces/problems.h>
 
 #include <tuple>
 

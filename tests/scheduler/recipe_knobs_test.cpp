@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/compilable.h>
+#include <weft/scheduler/limits/compilable.h>
 #include <weft/scheduler/passes/lower.h>
-#include <weft/scheduler/recipe_knobs.h>
-#include <weft/scheduler/v_n_m.h>
-#include <weft/search/problems.h>
+#include <weft/scheduler/recipes/recipe_knobs.h>
+#include <weft/scheduler/recipes/grouped/v_n_m.h>
+#include <weft/search/spaces/problems.h>
 
 namespace weft {
 namespace {

@@ -1,7 +1,7 @@
 // What hand-built programs ask of a device, number by number.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <weft/scheduler/resource_constraints.h>
+#include <weft/scheduler/limits/resource_constraints.h>
 
 namespace weft {
 namespace {

@@ -1,9 +1,9 @@
 // Clashes of hand-made problems: which constraints and knobs are named, and that what is suggested is true.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <weft/scheduler/resource_constraints.h>
-#include <weft/scheduler/resources.h>
-#include <weft/scheduler/resources_problem.h>
+#include <weft/scheduler/limits/resource_constraints.h>
+#include <weft/scheduler/limits/resources.h>
+#include <weft/scheduler/limits/resources_problem.h>
 
 #include <algorithm>
 #include <ctime>

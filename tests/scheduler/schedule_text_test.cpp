@@ -6,13 +6,13 @@
 #include <weft/dsl/index.h>
 #include <weft/formats/prune.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/default_schedule.h>
-#include <weft/scheduler/hb_ell.h>
-#include <weft/scheduler/hb_ell_swmma.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/scheduler/recipes/blocks/hb_ell.h>
+#include <weft/scheduler/recipes/blocks/hb_ell_swmma.h>
 #include <weft/scheduler/ir/print.h>
-#include <weft/scheduler/sparsert.h>
-#include <weft/scheduler/v_n_m.h>
-#include <weft/search/problems.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
+#include <weft/scheduler/recipes/grouped/v_n_m.h>
+#include <weft/search/spaces/problems.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -142,7 +142,7 @@ TEST(ScheduleText, WhatIsPrintedAsCppCompilesAndMakesTheSameSchedule) {
   add_recipes(schedules);
   add_by_hand(schedules);
   std::set<std::string> steps;
-  std::string source = "#include <weft/dsl/index.h>\n#include <weft/scheduler/schedule.h>\n";
+  std::string source = "#include <weft/dsl/index.h>\n#include <weft/scheduler/program/schedule.h>\n";
   for (std::size_t i = 0; i < schedules.size(); ++i) {
     source += function_of(schedules[i], i);
     for (const Step& step : schedules[i].steps()) steps.insert(step.name);

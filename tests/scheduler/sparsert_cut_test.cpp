@@ -1,6 +1,6 @@
 // What sparsert's cuts cost beside what was measured, and what fits a processor.
 #include <gtest/gtest.h>
-#include <weft/scheduler/sparsert_cut.h>
+#include <weft/scheduler/recipes/unstructured/cut.h>
 
 #include <algorithm>
 #include <vector>

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <weft/dsl/index.h>
 #include <weft/scheduler/ir/print.h>
-#include <weft/scheduler/schedule.h>
+#include <weft/scheduler/program/schedule.h>
 
 #include "support/examples.h"
 

@@ -5,8 +5,8 @@
 #include <weft/dsl/index.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/passes/lower.h>
-#include <weft/scheduler/schedule.h>
-#include <weft/scheduler/steps/baked_entry.h>
+#include <weft/scheduler/program/schedule.h>
+#include <weft/scheduler/steps/parts/baked_entry.h>
 
 #include <chrono>
 

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/simulated_target.h>
-#include <weft/scheduler/target.h>
+#include <weft/scheduler/hardware/simulated_target.h>
+#include <weft/scheduler/hardware/target.h>
 
 #include <map>
 #include <set>

@@ -1,7 +1,7 @@
 // Instructions that multiply tiles, and the rows of the instruction table that execute them.
 #include <gtest/gtest.h>
-#include <weft/scheduler/instructions.h>
-#include <weft/scheduler/tensor_instructions.h>
+#include <weft/scheduler/hardware/instructions.h>
+#include <weft/scheduler/hardware/tensor_instructions.h>
 
 namespace weft {
 namespace {

@@ -7,8 +7,8 @@
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/lower.h>
-#include <weft/scheduler/schedule.h>
-#include <weft/search/problems.h>
+#include <weft/scheduler/program/schedule.h>
+#include <weft/search/spaces/problems.h>
 
 #include "support/examples.h"
 

@@ -6,12 +6,12 @@
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/default_schedule.h>
-#include <weft/search/best_file.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/search/trials/best_file.h>
 #include <weft/search/measure/suite.h>
 #include <weft/search/measure/trial_problem.h>
-#include <weft/search/plan.h>
-#include <weft/search/problems.h>
+#include <weft/search/trials/plan.h>
+#include <weft/search/spaces/problems.h>
 
 #include <filesystem>
 #include <functional>

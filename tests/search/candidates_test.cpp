@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/dsl/errors.h>
-#include <weft/search/candidates.h>
+#include <weft/search/trials/candidates.h>
 
 #include <cmath>
 #include <set>

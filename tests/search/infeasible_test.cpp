@@ -1,7 +1,7 @@
 // Requests that no target can follow: which conditions are named, with which numbers, and what would do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <weft/search/space.h>
+#include <weft/search/spaces/space.h>
 
 #include <algorithm>
 #include <cstdlib>

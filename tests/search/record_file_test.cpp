@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <weft/dsl/errors.h>
-#include <weft/search/record_file.h>
+#include <weft/search/records/record_file.h>
 
 #include <filesystem>
 #include <fstream>

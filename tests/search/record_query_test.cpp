@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/dsl/errors.h>
-#include <weft/search/record_export.h>
-#include <weft/search/record_query.h>
+#include <weft/search/trials/record_export.h>
+#include <weft/search/trials/record_query.h>
 
 #include <nlohmann/json.hpp>
 

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/dsl/errors.h>
-#include <weft/search/records.h>
+#include <weft/search/records/records.h>
 
 #include <nlohmann/json.hpp>
 #include <set>

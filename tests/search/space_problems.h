@@ -3,8 +3,8 @@
 
 #include <weft/formats/synthetic.h>
 #include <weft/search/measure/structured_weights.h>
-#include <weft/search/problems.h>
-#include <weft/search/space.h>
+#include <weft/search/spaces/problems.h>
+#include <weft/search/spaces/space.h>
 
 #include <memory>
 

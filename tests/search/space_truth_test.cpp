@@ -9,11 +9,11 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/points.h>
+#include <weft/scheduler/limits/points.h>
 #include <weft/search/measure/structured_weights.h>
-#include <weft/search/problems.h>
-#include <weft/search/space.h>
-#include <weft/search/verify.h>
+#include <weft/search/spaces/problems.h>
+#include <weft/search/spaces/space.h>
+#include <weft/search/measure/verify.h>
 
 #include <algorithm>
 #include <cstdlib>

@@ -6,10 +6,10 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/default_schedule.h>
-#include <weft/search/problems.h>
-#include <weft/search/tune.h>
-#include <weft/search/verdict.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/search/spaces/problems.h>
+#include <weft/search/trials/tune.h>
+#include <weft/search/trials/verdict.h>
 
 #include <cmath>
 #include <cstdlib>

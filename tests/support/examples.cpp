@@ -1,7 +1,7 @@
 #include "support/examples.h"
 
 #include <weft/formats/synthetic.h>
-#include <weft/search/problems.h>
+#include <weft/search/spaces/problems.h>
 
 namespace weft::test {
 

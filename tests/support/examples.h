@@ -1,7 +1,7 @@
 // Small problems that tests of schedules start from.
 #pragma once
 
-#include <weft/scheduler/schedule.h>
+#include <weft/scheduler/program/schedule.h>
 
 namespace weft::test {
 

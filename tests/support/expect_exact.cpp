@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <weft/backends/simulator/device.h>
 #include <weft/formats/random.h>
-#include <weft/search/verify.h>
+#include <weft/search/measure/verify.h>
 
 #include <algorithm>
 #include <cmath>

@@ -3,8 +3,8 @@
 #include <weft/formats/random.h>
 #include <weft/formats/sliced_ell.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/steps/loops.h>
-#include <weft/search/problems.h>
+#include <weft/scheduler/steps/parts/loops.h>
+#include <weft/search/spaces/problems.h>
 
 #include <algorithm>
 
@@ -112,7 +112,7 @@ RandomProblem random_problem(std::mt19937_64& random) {
 namespace {
 
 Step random_step(const Schedule& schedule, std::mt19937_64& random) {
-  const auto loops = steps::loop_names(schedule.program().body);
+  const auto loops = ir::loop_names(schedule.program().body);
   const auto loop = [&] { return loops.empty() ? std::string("m") : any_of(random, loops); };
   const auto factor = [&] { return any_of<std::int64_t>(random, {1, 2, 3, 4, 5, 8, 16, 32, 64}); };
   static const std::vector<std::string> on_cpu{"split",       "split",     "tile",     "reorder", "reorder",

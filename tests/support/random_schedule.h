@@ -3,7 +3,7 @@
 
 #include <weft/backends/arguments.h>
 #include <weft/formats/sparse_tensor.h>
-#include <weft/scheduler/schedule.h>
+#include <weft/scheduler/program/schedule.h>
 
 #include <map>
 #include <memory>

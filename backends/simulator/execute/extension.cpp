@@ -3,7 +3,7 @@
 #include <weft/backends/simulator/execute/extension.h>
 #include <weft/backends/simulator/warp.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/instructions.h>
+#include <weft/scheduler/hardware/instructions.h>
 
 #include <algorithm>
 #include <bit>

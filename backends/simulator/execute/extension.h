@@ -2,7 +2,7 @@
 #pragma once
 
 #include <weft/backends/simulator/operation.h>
-#include <weft/scheduler/instructions.h>
+#include <weft/scheduler/hardware/instructions.h>
 
 #include <optional>
 #include <string_view>

@@ -1,5 +1,5 @@
 // swmma: the sparse tensor core of HB-ELL, which multiplies a 16 x 16 block of f16 with few values in each
-// row (scheduler/swmma_instructions.h). How the fragments lie:
+// row (scheduler/hardware/swmma_instructions.h). How the fragments lie:
 //   A        lane l has PW / 2 values of row l / 2, from place PW / 2 * (l % 2) on, two a register
 //   offsets  of these values, a byte each in one register: the columns of the block that they stand in
 //   B        lane l has the eight values of row l / 2 from column 8 * (l % 2) on, two a register
@@ -9,7 +9,7 @@
 #include <weft/backends/simulator/execute/matrix_multiply.h>
 #include <weft/backends/simulator/execute/matrix_numbers.h>
 #include <weft/backends/simulator/warp.h>
-#include <weft/scheduler/swmma_instructions.h>
+#include <weft/scheduler/hardware/swmma_instructions.h>
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 #include <weft/backends/cuda/compile.h>
 #include <weft/backends/cuda/print_source.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/instructions.h>
+#include <weft/scheduler/hardware/instructions.h>
 
 #include <sstream>
 

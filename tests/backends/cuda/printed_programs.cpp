@@ -2,7 +2,7 @@
 
 #include <weft/dsl/assignment.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/schedule.h>
+#include <weft/scheduler/program/schedule.h>
 
 #include <functional>
 #include <utility>

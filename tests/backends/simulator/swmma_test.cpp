@@ -8,8 +8,8 @@
 #include <weft/backends/simulator/device.h>
 #include <weft/dsl/dtype.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/instructions.h>
-#include <weft/scheduler/swmma_instructions.h>
+#include <weft/scheduler/hardware/instructions.h>
+#include <weft/scheduler/hardware/swmma_instructions.h>
 
 #include <algorithm>
 #include <array>

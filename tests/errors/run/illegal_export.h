@@ -4,8 +4,8 @@
 #include <weft/backends/export/export.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/default_schedule.h>
-#include <weft/search/problems.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/search/spaces/problems.h>
 
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
 // What illegal uses of recipes start from.
 #pragma once
 
-#include <weft/search/problems.h>
+#include <weft/search/spaces/problems.h>
 #include <weft/weft.h>
 
 #include <memory>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <weft/dsl/index.h>
-#include <weft/scheduler/schedule.h>
+#include <weft/scheduler/program/schedule.h>
 
 #include "support/examples.h"
 

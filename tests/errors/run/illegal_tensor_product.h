@@ -2,8 +2,8 @@
 // 64 rows, tiles of both factors copied an iteration ahead.
 #pragma once
 
-#include <weft/scheduler/schedule.h>
-#include <weft/search/problems.h>
+#include <weft/scheduler/program/schedule.h>
+#include <weft/search/spaces/problems.h>
 
 #include "illegal_recipe.h"
 #include "illegal_schedule.h"

@@ -4,7 +4,7 @@
 // expect: as pack(weights, format) makes it
 // fix: levels[1].stride = 1;
 #include <weft/dsl/assignment.h>
-#include <weft/scheduler/schedule.h>
+#include <weft/scheduler/program/schedule.h>
 
 #include "illegal_program.h"
 #include "illegal_schedule.h"

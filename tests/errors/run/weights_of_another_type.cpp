@@ -3,7 +3,7 @@
 // expect: converted(weights, DType::f32)
 // fix: const SparseTensor packed = pack(converted(weights, DType::f32), formats::csr());
 #include <weft/dsl/assignment.h>
-#include <weft/scheduler/schedule.h>
+#include <weft/scheduler/program/schedule.h>
 
 #include "illegal_program.h"
 #include "illegal_schedule.h"

@@ -3,7 +3,7 @@
 // expect: 6 rows and 4 columns: read(path, {.row_dimensions = 2})
 // fix: const WeightMatrix weights = with_row_dimensions(from_dense(Array(DType::f32, {2, 3, 4}), "made"), 2);
 #include <weft/dsl/assignment.h>
-#include <weft/scheduler/schedule.h>
+#include <weft/scheduler/program/schedule.h>
 
 #include "illegal_program.h"
 

@@ -5,7 +5,7 @@
 // fix: order.set(3, packed.array("row_order").get(3));
 #include <weft/dsl/assignment.h>
 #include <weft/formats/random.h>
-#include <weft/scheduler/schedule.h>
+#include <weft/scheduler/program/schedule.h>
 
 #include "illegal_program.h"
 #include "illegal_schedule.h"

@@ -4,7 +4,7 @@
 // expect: [6, 4], which is that of their transpose
 // fix: const SparseTensor packed = pack(from_dense(Array(DType::f32, {6, 4}), "made"), formats::csr());
 #include <weft/dsl/assignment.h>
-#include <weft/scheduler/schedule.h>
+#include <weft/scheduler/program/schedule.h>
 
 #include "illegal_program.h"
 #include "illegal_schedule.h"

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/target.h>
+#include <weft/scheduler/hardware/target.h>
 #include <weft/search/measure/report.h>
 
 #include <algorithm>

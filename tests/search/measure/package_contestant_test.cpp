@@ -5,10 +5,10 @@
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/default_schedule.h>
-#include <weft/scheduler/sparsert.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/search/measure/package_contestant.h>
-#include <weft/search/problems.h>
+#include <weft/search/spaces/problems.h>
 
 namespace weft {
 namespace {

@@ -4,7 +4,7 @@
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
 #include <weft/search/measure/trial_problem.h>
-#include <weft/search/problems.h>
+#include <weft/search/spaces/problems.h>
 
 namespace weft {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <weft/search/model/bound.h>
 #include <weft/search/model/known_error.h>
-#include <weft/search/problems.h>
+#include <weft/search/spaces/problems.h>
 
 #include <cmath>
 

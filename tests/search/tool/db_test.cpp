@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <weft/backends/runtime/process.h>
-#include <weft/search/record_file.h>
+#include <weft/search/records/record_file.h>
 
 #include <filesystem>
 

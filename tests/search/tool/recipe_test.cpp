@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/synthetic.h>
-#include <weft/search/problems.h>
+#include <weft/search/spaces/problems.h>
 #include <weft/search/tool/recipe.h>
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include <weft/formats/io/read.h>
 #include <weft/search/measure/structured_weights.h>
 #include <weft/search/model/predictor.h>
-#include <weft/search/record_file.h>
+#include <weft/search/records/record_file.h>
 
 #include <filesystem>
 #include <fstream>

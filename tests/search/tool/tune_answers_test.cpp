@@ -2,7 +2,7 @@
 // it refuses before it searches.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <weft/search/record_file.h>
+#include <weft/search/records/record_file.h>
 
 #include <algorithm>
 #include <fstream>

@@ -6,7 +6,7 @@
 #include <weft/backends/runtime/process.h>
 #include <weft/formats/io/npy.h>
 #include <weft/formats/random.h>
-#include <weft/search/record_file.h>
+#include <weft/search/records/record_file.h>
 
 #include <chrono>
 #include <filesystem>

@@ -1,0 +1,101 @@
+#include <weft/scheduler/hardware/fragments.h>
+#include <weft/scheduler/ir/visit.h>
+
+namespace weft {
+namespace {
+
+using ir::Expr;
+using ir::LoopKind;
+using ir::Stmt;
+
+constexpr std::int64_t rows_of_lanes = 8, columns_of_lanes = 4, pair = 2, halves = 2, eight = 8,
+                       rows_of_warp = 16;
+
+Stmt loop(const std::string& name, std::int64_t extent, LoopKind kind, int step, const Stmt& body) {
+  return ir::for_loop({name, ir::integer(0), ir::integer(extent), kind, step, body});
+}
+
+}  // namespace
+
+std::vector<Expr> Fragments::shape() const {
+  const auto n = [](std::int64_t number) { return ir::integer(number); };
+  return {n(rows / instruction.m),
+          n(columns / instruction.n),
+          n(instruction.warps),
+          n(rows_of_lanes),
+          n(columns_of_lanes),
+          n(instruction.n / eight),
+          n(halves),
+          n(pair)};
+}
+
+std::vector<Expr> Fragments::place_of(const Expr& row, const Expr& column) const {
+  const Expr m = ir::integer(instruction.m), n = ir::integer(instruction.n);
+  return {row / m,
+          column / n,
+          row % m / ir::integer(rows_of_warp),
+          row % ir::integer(rows_of_lanes),
+          column % ir::integer(eight) / ir::integer(pair),
+          column % n / ir::integer(eight),
+          row % ir::integer(rows_of_warp) / ir::integer(rows_of_lanes),
+          column % ir::integer(pair)};
+}
+
+std::vector<Expr> Fragments::place_in_loops() const {
+  const Expr warp = instruction.warps > 1 ? ir::variable(row_loop + ".warp") : ir::integer(0);
+  return {ir::variable(row_loop + ".tile"),
+          ir::variable(column_loop + ".tile"),
+          warp,
+          ir::variable(row_loop + ".lane"),
+          ir::variable(column_loop + ".lane"),
+          ir::variable(column_loop + ".eight"),
+          ir::variable(row_loop + ".half"),
+          ir::variable(column_loop + ".pair")};
+}
+
+std::vector<Expr> Fragments::begin_of(const Expr& row_tile, const Expr& column_tile) const {
+  std::vector<Expr> place = place_in_loops();
+  place[0] = row_tile;
+  place[1] = column_tile;
+  for (const std::size_t i : {5, 6, 7}) place[i] = ir::integer(0);
+  return place;
+}
+
+Stmt Fragments::over_rows(const Stmt& body, int step) const {
+  const auto variable = [&](const char* what) { return ir::variable(row_loop + what); };
+  const bool several = instruction.warps > 1;
+  Expr row = variable(".tile") * ir::integer(instruction.m);
+  if (several) row = row + variable(".warp") * ir::integer(rows_of_warp);
+  row = row + variable(".half") * ir::integer(rows_of_lanes) + variable(".lane");
+  Stmt result = ir::substitute(body, {{row_loop, row}});
+  result = loop(row_loop + ".half", halves, LoopKind::serial, step, result);
+  result = loop(row_loop + ".tile", rows / instruction.m, LoopKind::serial, step, result);
+  result = loop(row_loop + ".lane", rows_of_lanes, LoopKind::lane, step, result);
+  return several ? loop(row_loop + ".warp", instruction.warps, LoopKind::warp, step, result) : result;
+}
+
+Stmt Fragments::over_columns(const Stmt& body, int step) const {
+  const auto variable = [&](const char* what) { return ir::variable(column_loop + what); };
+  const Expr column = variable(".tile") * ir::integer(instruction.n) +
+                      variable(".eight") * ir::integer(eight) + variable(".lane") * ir::integer(pair) +
+                      variable(".pair");
+  Stmt result = ir::substitute(body, {{column_loop, column}});
+  result = loop(column_loop + ".pair", pair, LoopKind::vectorized, step, result);
+  result = loop(column_loop + ".eight", instruction.n / eight, LoopKind::serial, step, result);
+  result = loop(column_loop + ".tile", columns / instruction.n, LoopKind::serial, step, result);
+  return loop(column_loop + ".lane", columns_of_lanes, LoopKind::lane, step, result);
+}
+
+Stmt Fragments::over_threads(const Stmt& body, int step) const {
+  Stmt result = loop(column_loop + ".lane", columns_of_lanes, LoopKind::lane, step, body);
+  result = loop(row_loop + ".lane", rows_of_lanes, LoopKind::lane, step, result);
+  return instruction.warps > 1 ? loop(row_loop + ".warp", instruction.warps, LoopKind::warp, step, result)
+                               : result;
+}
+
+Expr Fragments::lane() const {
+  return ir::variable(row_loop + ".lane") * ir::integer(columns_of_lanes) +
+         ir::variable(column_loop + ".lane");
+}
+
+}  // namespace weft

@@ -1,0 +1,42 @@
+// How the accumulators of a tensor instruction lie in the registers of its threads: what tensorize writes
+// into the program and what lower_tensor_operations reads there.
+#pragma once
+
+#include <weft/scheduler/ir/node.h>
+#include <weft/scheduler/hardware/tensor_instructions.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+/// A tile of rows x columns of accumulators, in registers of an array with the dimensions
+///   [row tile][column tile][warp][lane of rows][lane of columns][eight][half][pair]
+/// row = m * row tile + 16 * warp + 8 * half + lane of rows; column = n * column tile + 8 * eight +
+/// 2 * lane of columns + pair. Warps and lanes are loops of those kinds, so each thread keeps the last three
+/// dimensions, and the elements of one instruction follow one another.
+struct Fragments {
+  const TensorInstruction& instruction;
+  std::int64_t rows = 0, columns = 0;
+  std::string row_loop, column_loop;  ///< the loops that the tile had
+
+  static constexpr std::size_t dimensions = 8;
+  std::vector<ir::Expr> shape() const;
+  /// Of the element (row, column), for any expressions.
+  std::vector<ir::Expr> place_of(const ir::Expr& row, const ir::Expr& column) const;
+  /// The same inside the loops of `over_rows` and `over_columns`.
+  std::vector<ir::Expr> place_in_loops() const;
+  /// The begin of the elements of one instruction in each thread.
+  std::vector<ir::Expr> begin_of(const ir::Expr& row_tile, const ir::Expr& column_tile) const;
+
+  /// What the loop over the rows becomes: `body` with its variable written in those of the new loops.
+  ir::Stmt over_rows(const ir::Stmt& body, int step) const;
+  ir::Stmt over_columns(const ir::Stmt& body, int step) const;
+  /// Loops over the threads of an instruction alone.
+  ir::Stmt over_threads(const ir::Stmt& body, int step) const;
+  /// The number of the lane, inside `over_threads`.
+  ir::Expr lane() const;
+};
+
+}  // namespace weft

@@ -1,0 +1,155 @@
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/hardware/effect_instructions.h>
+#include <weft/scheduler/hardware/instructions.h>
+
+namespace weft {
+namespace {
+
+ir::Expr multiply_add(std::span<const ir::Expr> operands) {
+  return operands[0] * operands[1] + operands[2];
+}
+
+ir::Expr multiply_add_relu(std::span<const ir::Expr> operands) {
+  return ir::maximum(ir::call("fma_f32", DType::f32, {operands[0], operands[1], operands[2]}),
+                     ir::constant(DType::f32, 0));
+}
+
+/// x P(x^2) / Q(x^2) on [-4, 4], beyond which erf is 1 in f32: the rational minimax form that Eigen and
+/// XNNPACK use too. At most 3 units in the last place from erf near 0, 1e-7 absolute elsewhere.
+ir::Expr rational_erf(std::span<const ir::Expr> operands) {
+  const auto number = [](double value) { return ir::constant(DType::f32, value); };
+  const auto fused = [](ir::Expr a, ir::Expr b, ir::Expr c) {
+    return ir::call("fma_f32", DType::f32, {a, b, c});
+  };
+  const ir::Expr x = ir::minimum(ir::maximum(operands[0], number(-4)), number(4));
+  const ir::Expr square = x * x;
+  ir::Expr numerator = number(-2.72614225801306e-10);
+  for (const double c : {2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05,
+                         -7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02}) {
+    numerator = fused(numerator, square, number(c));
+  }
+  ir::Expr denominator = number(-1.45660718464996e-05);
+  for (const double c :
+       {-2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03, -1.42647390514189e-02}) {
+    denominator = fused(denominator, square, number(c));
+  }
+  return x * numerator / denominator;
+}
+
+/// The slot of a kept place: two bits of the word, of the half for its row (formats/kept_slots.h).
+ir::Expr slot_of_code(std::span<const ir::Expr> operands) {
+  const ir::Expr& row = operands[1];
+  const ir::Expr& place = operands[2];
+  ir::Expr bits = operands[0];
+  const auto skip = [&](const ir::Expr& lower, std::int64_t skipped) {
+    bits = ir::select(lower, bits, bits / ir::integer(std::int64_t{1} << skipped));
+  };
+  skip(row % 16 < 8, 16);
+  skip(place % 8 < 4, 8);
+  skip(place % 4 < 2, 4);
+  skip(place % 2 < 1, 2);
+  return place / 2 * 4 + bits % 4;
+}
+
+std::vector<Instruction> with_effects(std::vector<Instruction> rows) {
+  for (Instruction& row : effect_instructions()) rows.push_back(std::move(row));
+  return rows;
+}
+
+const std::vector<Instruction>& table() {
+  using enum DType;
+  static const std::vector<Instruction> rows = with_effects({
+      // Rounded once, so that every back end gives the same bits.
+      {"fma_f32",
+       f32,
+       {f32, f32, f32},
+       "fma.rn.f32 $0, $1, $2, $3;",
+       "__fmaf_rn($1, $2, $3)",
+       "llvm.fma",
+       "fmaf",
+       0,
+       multiply_add},
+      {"fma_f64",
+       f64,
+       {f64, f64, f64},
+       "fma.rn.f64 $0, $1, $2, $3;",
+       "__fma_rn($1, $2, $3)",
+       "llvm.fma",
+       "fma",
+       0,
+       multiply_add},
+      {"erf_f32", f32, {f32}, "", "", "", "", 0, rational_erf},
+      {"erf_f64", f64, {f64}, "", "", "", "erf", -1, nullptr},
+      {"block_x",
+       i64,
+       {},
+       "mov.u32 $0, %ctaid.x;",
+       "blockIdx.x",
+       "llvm.nvvm.read.ptx.sreg.ctaid.x",
+       "",
+       0,
+       nullptr},
+      {"block_y",
+       i64,
+       {},
+       "mov.u32 $0, %ctaid.y;",
+       "blockIdx.y",
+       "llvm.nvvm.read.ptx.sreg.ctaid.y",
+       "",
+       0,
+       nullptr},
+      {"block_z",
+       i64,
+       {},
+       "mov.u32 $0, %ctaid.z;",
+       "blockIdx.z",
+       "llvm.nvvm.read.ptx.sreg.ctaid.z",
+       "",
+       0,
+       nullptr},
+      {"thread",
+       i64,
+       {},
+       "mov.u32 $0, %tid.x;",
+       "threadIdx.x",
+       "llvm.nvvm.read.ptx.sreg.tid.x",
+       "",
+       0,
+       nullptr},
+      {kept_slot, i64, {i64, i64, i64}, "", "", "", "", 0, slot_of_code},
+      {last_arrival, boolean, {i32, i64}, "", "", "", "", 0, nullptr},
+      // What lesson 5 asks: would a fused multiply-add with its ReLU pay?
+      {"fma_relu_f32",
+       f32,
+       {f32, f32, f32},
+       "weft.fma.relu.f32 $0, $1, $2, $3;",
+       "",
+       "",
+       "",
+       simulated_only,
+       multiply_add_relu,
+       0.25,
+       4.5},
+  });
+  return rows;
+}
+
+}  // namespace
+
+std::span<const Instruction> instructions() {
+  return table();
+}
+
+bool is_last_arrival(const ir::Expr& condition) {
+  const auto* call = condition.as<ir::Call>();
+  return call != nullptr && call->instruction == last_arrival;
+}
+
+const Instruction& instruction(std::string_view name) {
+  for (const Instruction& row : table()) {
+    if (row.name == name) return row;
+  }
+  throw InternalError("no instruction is called '" + std::string(name) + "'");
+}
+
+}  // namespace weft

@@ -1,0 +1,136 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/hardware/simulated_target.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <vector>
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t kibibytes(std::int64_t count) {
+  return count * 1024;
+}
+
+/// What differs between architectures; what does not is filled in by `gpu`.
+struct Architecture {
+  std::string_view name;
+  int sm;
+  bool architecture_specific;
+  std::int64_t shared_kibibytes_per_multiprocessor;
+  std::int64_t shared_bytes_reserved;
+  std::int64_t threads_per_multiprocessor;
+  std::int64_t blocks_per_multiprocessor;
+  std::int64_t cluster_blocks;
+  const char* ptx_version;
+  bool simulated_only = false;
+};
+
+// PTX: the version that has mma.sp for sm_80 and up, mbarrier.arrive.expect_tx and cp.async.bulk for sm_90,
+// the sparse wgmma for sm_90a. A driver refuses PTX newer than itself, so it is never higher than that.
+constexpr Architecture architectures[] = {
+    {"sm_75", 75, false, 64, 0, 1024, 16, 0, "6.5"},      //
+    {"sm_80", 80, false, 164, 1024, 2048, 32, 0, "7.1"},  //
+    {"sm_86", 86, false, 100, 1024, 1536, 16, 0, "7.1"},  //
+    {"sm_87", 87, false, 164, 1024, 1536, 16, 0, "7.4"},  //
+    {"sm_89", 89, false, 100, 1024, 1536, 24, 0, "7.8"},  //
+    {"sm_90", 90, false, 228, 1024, 2048, 32, 8, "8.0"},  //
+    {"sm_90a", 90, true, 228, 1024, 2048, 32, 8, "8.2"},
+    // A V100 with the sparse tensor core of HB-ELL.
+    {"sm_70_swmma", 70, false, 96, 0, 2048, 32, 0, "6.0", true},
+};
+
+Target cpu() {
+  Target target;
+  target.name = "cpu";
+  return target;
+}
+
+Target gpu(const Architecture& row) {
+  Target target;
+  target.name = row.name;
+  target.kind = TargetKind::cuda;
+  target.sm = row.sm;
+  target.architecture_specific = row.architecture_specific;
+  target.shared_bytes_per_multiprocessor = kibibytes(row.shared_kibibytes_per_multiprocessor);
+  target.shared_bytes_reserved = row.shared_bytes_reserved;
+  // One block may have all that the multiprocessor has, less what the system reserves for it.
+  target.shared_bytes_per_block = target.shared_bytes_per_multiprocessor - row.shared_bytes_reserved;
+  target.registers_per_thread = 255;
+  target.registers_per_multiprocessor = 65536;
+  target.threads_per_block = 1024;
+  target.threads_per_multiprocessor = row.threads_per_multiprocessor;
+  target.blocks_per_multiprocessor = row.blocks_per_multiprocessor;
+  target.cluster_blocks = row.cluster_blocks;
+  target.ptx_version = row.ptx_version;
+  return target;
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t change = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({change, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+/// " (did you mean sm_80?)", or nothing where no target is near.
+std::string suggestion(std::string_view name) {
+  if (name.size() > 16) return {};
+  const Target* best = nullptr;
+  std::size_t smallest = 3;
+  for (const Target& target : targets()) {
+    const std::size_t whole = edit_distance(name, target.name);
+    const std::size_t bare = target.is_gpu() ? edit_distance(name, target.name.substr(3)) : whole;
+    // Half of the word wrong is another word.
+    if (std::min(whole, bare) * 2 > name.size() || std::min(whole, bare) >= smallest) continue;
+    smallest = std::min(whole, bare);
+    best = &target;
+  }
+  return best != nullptr ? fmt::format(" (did you mean {}?)", best->name) : std::string();
+}
+
+}  // namespace
+
+bool is_simulated_only(const Target& target) {
+  const auto row = std::ranges::find(architectures, target.name, &Architecture::name);
+  return row != std::end(architectures) && row->simulated_only;
+}
+
+std::string base_architecture(const Target& target) {
+  return is_simulated_only(target) ? fmt::format("sm_{}", target.sm) : target.name;
+}
+
+std::span<const Target> targets() {
+  static const std::vector<Target> all = [] {
+    std::vector<Target> list{cpu()};
+    for (const Architecture& row : architectures) list.push_back(gpu(row));
+    return list;
+  }();
+  return all;
+}
+
+const Target& target_named(std::string_view name, std::source_location place) {
+  for (const Target& target : targets()) {
+    if (name == target.name || (target.is_gpu() && name == target.name.substr(3))) return target;
+  }
+  std::string known;
+  for (const Target& target : targets()) known += (known.empty() ? "" : ", ") + target.name;
+  return user_call(place, [&]() -> const Target& {
+    throw UserError({"there is no target of that name",
+                     {},
+                     fmt::format("\"{}\"{}", name.substr(0, 64), suggestion(name)),
+                     known});
+  });
+}
+
+}  // namespace weft

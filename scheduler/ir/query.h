@@ -1,0 +1,43 @@
+// What steps and passes ask of trees: loops by name, chains of loops, and a loop moved into a sum.
+#pragma once
+
+#include <weft/scheduler/ir/node.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace weft::ir {
+
+/// Names of all loops, outermost first, none twice.
+std::vector<std::string> loop_names(const Stmt& stmt);
+/// The first loop of that name in program order, or null.
+const For* find_loop(const Stmt& stmt, const std::string& name);
+/// Every loop of that name, in program order.
+std::vector<const For*> find_loops(const Stmt& stmt, const std::string& name);
+/// The loops inside the statement, by name.
+using InnerLoops = std::map<std::string, For>;
+InnerLoops inner_loops(const Stmt& stmt);
+/// True when a loop called `inner` stands inside a loop called `outer`, in any of the places that have both.
+bool stands_inside(const Stmt& stmt, const std::string& inner, const std::string& outer);
+/// Every loop of that name becomes what `change` returns.
+Stmt change_loops(const Stmt& stmt, const std::string& name,
+                      const std::function<Stmt(const For&)>& change);
+/// A chain: loops and conditions, each the whole body of the one before, and what stands inside the last.
+struct Chain {
+  std::vector<For> loops;  ///< bodies unset
+  std::vector<Expr> conditions;
+  Stmt core;
+};
+Chain chain_of(const Stmt& stmt);
+/// Puts the chain together again: each condition as far outside as its variables allow.
+Stmt rebuild(Chain chain);
+
+/// Moves the innermost loop of the chain into its core: a sum kept in a register becomes one register an
+/// iteration, and every statement of the core that depends on the loop gets a loop of its own. The extent
+/// must be constant or a knob.
+Chain sink_innermost(Chain chain);
+/// True when a copy into a tile stands inside.
+bool holds_copy(const Stmt& stmt);
+}  // namespace weft::ir

@@ -1,0 +1,37 @@
+#include <fmt/format.h>
+#include <weft/scheduler/limits/advice.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/parts/loops.h>
+
+namespace weft {
+namespace {
+
+bool binds_loops(const ir::Program& program) {
+  bool found = false;
+  ir::visit(program.body, [&](const ir::Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    found = found || (loop != nullptr && ir::is_bound(loop->kind));
+  });
+  return found;
+}
+
+/// The first loop that blocks can share, bound to them, as the user would write it; empty: there is none.
+std::string first_bind(const Schedule& schedule) {
+  for (const std::string& loop : steps::serial_loops(schedule.program(), schedule.algorithm(), true)) {
+    const Step bind{"bind", {{{}, loop}, {{}, "block_x"}}, {}};
+    Schedule tried = schedule;
+    if (!tried.try_apply(bind)) return bind.cpp();
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> advice_on(const Schedule& schedule) {
+  if (!schedule.target().is_gpu() || binds_loops(schedule.program())) return {};
+  const std::string bind = first_bind(schedule);
+  return {fmt::format("no loop is bound: one thread of {} computes everything{}", schedule.target().name,
+                      bind.empty() ? std::string() : fmt::format("; {} shares it out to blocks", bind))};
+}
+
+}  // namespace weft

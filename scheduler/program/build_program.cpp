@@ -1,0 +1,436 @@
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/program/build_program.h>
+#include <weft/scheduler/program/check_weights.h>
+#include <weft/scheduler/program/own_names.h>
+#include <weft/scheduler/program/walk_levels.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <optional>
+
+namespace weft {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+DType value_type(const Algorithm& algorithm) {
+  return algorithm.accumulator;
+}
+
+/// Sizes at launch for which it is not worth computing with more than 32 bits.
+constexpr double usual_extent = 1 << 24;
+
+/// How large sizes that are given at launch may be while 32 bits hold sums of indices, such as 3 * p + r;
+/// below 0 where they never do. An index alone always fits, which the launch checks.
+double largest_extent(const Algorithm& algorithm, const AffineIndex& index) {
+  double known = std::abs(static_cast<double>(index.constant));
+  double at_launch = 0;
+  for (const auto& [name, coefficient] : index.terms) {
+    const Extent& extent = algorithm.index(name).extent;
+    const double times = std::abs(static_cast<double>(coefficient));
+    (extent.is_static() ? known : at_launch) += extent.is_static() ? times * double(extent.value) : times;
+  }
+  if (known + at_launch > INT32_MAX) return -1;
+  const bool alone = at_launch == 1 && known <= INT32_MAX - ir::largest_32_bit_extent;
+  if (at_launch == 0 || alone) return ir::largest_32_bit_extent;
+  return std::floor((ir::largest_32_bit_extent - known) / at_launch);
+}
+
+double largest_extent(const Algorithm& algorithm, const TensorAccess& access) {
+  double largest = ir::largest_32_bit_extent;
+  for (const AffineIndex& index : access.indices)
+    largest = std::min(largest, largest_extent(algorithm, index));
+  return largest;
+}
+
+double largest_extent(const Algorithm& algorithm, const Term& term) {
+  double largest = ir::largest_32_bit_extent;
+  if (term.kind == Term::Kind::access) largest = largest_extent(algorithm, term.access);
+  for (const Term& argument : term.arguments)
+    largest = std::min(largest, largest_extent(algorithm, argument));
+  return largest;
+}
+
+class Builder {
+ public:
+  Builder(const Algorithm& algorithm, const SparseTensor* weights)
+      : algorithm_(algorithm), weights_(weights) {
+    for (const IndexVariable& index : algorithm.indices) coordinate_[index.name] = ir::variable(index.name);
+    any_weights_ = weights != nullptr && algorithm.takes_any_weights();
+  }
+
+  ir::Program build() {
+    check_weights(algorithm_, weights_);
+    make_arguments();
+    split_sparse_indices();
+    if (weights_ != nullptr)
+      levels_.emplace(LevelWalk::Operand{algorithm_, *weights_, arrays_, rows_, columns_});
+    program_.body = weights_ == nullptr || weights_->row_levels() > 0 ? gather() : scatter();
+    program_.name = algorithm_.name;
+    double largest = largest_extent(algorithm_, algorithm_.result);
+    for (const TensorAccess& factor : algorithm_.factors)
+      largest = std::min(largest, largest_extent(algorithm_, factor));
+    if (largest < usual_extent) {
+      program_.index_bits = 64;
+    } else {
+      program_.largest_extent = static_cast<std::int64_t>(largest);
+    }
+    return std::move(program_);
+  }
+
+ private:
+  void make_arguments() {
+    for (const Operand& operand : algorithm_.operands) {
+      const bool output = &operand == &algorithm_.operands[algorithm_.output.operand];
+      if (operand.storage == Storage::sparse) {
+        make_sparse_arguments(operand);
+        operands_.push_back(nullptr);
+        continue;
+      }
+      auto buffer = std::make_shared<ir::Buffer>(
+          *ir::make_buffer(operand.name, operand.dtype, ir::Scope::global,
+                           !output                           ? ir::Access::read
+                           : reads_output(algorithm_.result) ? ir::Access::read_write
+                                                             : ir::Access::write,
+                           extents_of(operand)));
+      for (std::size_t i = 0; i < operand.strides.size(); ++i)
+        buffer->strides[i] = ir::integer(operand.strides[i]);
+      operands_.push_back(buffer);
+      program_.buffers.push_back(buffer);
+    }
+    for (const std::string& scalar : algorithm_.scalars)
+      program_.scalars.push_back({scalar, value_type(algorithm_)});
+  }
+
+  void make_sparse_arguments(const Operand& operand) {
+    // Coordinates and positions are not below zero, save the mark of padding; a tensor's check has made sure.
+    // Codes fill their words.
+    const auto& levels = weights_->levels();
+    for (const auto& [name, array] : weights_->arrays()) {
+      const bool below_zero = std::any_of(levels.begin(), levels.end(), [&](const Level& level) {
+        return (level.padded || any_weights_ || level.kind == LevelKind::n_of_m) && level.index == name;
+      });
+      std::vector<Expr> shape;
+      for (const std::int64_t extent : array.shape()) shape.emplace_back(extent);
+      if (any_weights_) {
+        const std::string entries = entries_variable(operand.name, name);
+        shape.front() = ir::variable(entries);
+        program_.extents.push_back({entries, DType::i64});
+      }
+      auto buffer = std::make_shared<ir::Buffer>(
+          *ir::make_buffer(array_buffer_name(operand.name, name), array.dtype(), ir::Scope::global,
+                           ir::Access::read, shape, !is_float(array.dtype()) && !below_zero));
+      if (name == "values") buffer->swizzle = weights_->value_order().swizzle;
+      arrays_[name] = buffer;
+      program_.buffers.push_back(buffer);
+    }
+    if (any_weights_ && levels.front().kind == LevelKind::dense)
+      program_.extents.push_back({outermost_variable(operand.name), DType::i64});
+    if (any_weights_) extents_of(operand);
+  }
+
+  std::vector<Expr> extents_of(const Operand& operand) {
+    std::vector<Expr> shape;
+    for (const Extent& extent : operand.shape) {
+      shape.push_back(size_of_extent(extent));
+      const auto known = [&](const ir::Variable& v) { return v.name == variable_of(extent); };
+      if (!extent.is_static() && std::none_of(program_.extents.begin(), program_.extents.end(), known)) {
+        program_.extents.push_back({variable_of(extent), DType::i64});
+      }
+    }
+    return shape;
+  }
+
+  bool reads_output(const Term& term) const {
+    if (term.kind == Term::Kind::access && term.access.operand == algorithm_.output.operand) return true;
+    return std::any_of(term.arguments.begin(), term.arguments.end(),
+                       [&](const Term& argument) { return reads_output(argument); });
+  }
+
+  /// The indices of the sparse operand's rows and columns, outermost first.
+  void split_sparse_indices() {
+    for (const TensorAccess& factor : algorithm_.factors) {
+      if (algorithm_.operands[factor.operand].storage != Storage::sparse) continue;
+      for (const AffineIndex& index : factor.indices) {
+        const IndexVariable& variable = algorithm_.index(*index.plain());
+        (variable.reduction ? columns_ : rows_).push_back(variable.name);
+      }
+    }
+  }
+
+  /// The index expressions that a row or column number stands for; the last index runs fastest.
+  void bind_coordinate(const std::vector<std::string>& indices, const Expr& number) {
+    Expr rest = number;
+    for (std::size_t i = indices.size(); i-- > 0;) {
+      if (i == 0) {
+        coordinate_[indices[i]] = rest;
+        break;
+      }
+      const Expr extent = size_of_extent(algorithm_.index(indices[i]).extent);
+      coordinate_[indices[i]] = rest % extent;
+      rest = rest / extent;
+    }
+  }
+
+  // ---- the two forms ----
+
+  Stmt loop_over(const std::string& index, Stmt body) const {
+    return ir::for_loop({index, ir::integer(0), size_of_extent(algorithm_.index(index).extent),
+                         ir::LoopKind::serial, -1, std::move(body)});
+  }
+
+  bool is_row(const std::string& index) const {
+    return std::find(rows_.begin(), rows_.end(), index) != rows_.end();
+  }
+
+  std::string name_of_sum() const { return own_name(algorithm_, "sum"); }
+
+  std::vector<std::string> output_indices() const {
+    std::vector<std::string> result;
+    for (const IndexVariable& index : algorithm_.indices) {
+      if (!index.reduction) result.push_back(index.name);
+    }
+    return result;
+  }
+
+  /// Loops over output indices in the output's order; the format's row levels stand where the first row index
+  /// stands.
+  Stmt gather() {
+    const auto sum = ir::make_buffer(name_of_sum(), value_type(algorithm_), ir::Scope::registers,
+                                     ir::Access::read_write, {});
+    if (weights_ == nullptr) {
+      Stmt body = around_sum(sum, dense_reduction(sum), {});
+      const auto indices = output_indices();
+      for (auto index = indices.rbegin(); index != indices.rend(); ++index) body = loop_over(*index, body);
+      return body;
+    }
+    return gather_from(0, LevelPlace{}, sum, false);
+  }
+
+  Stmt gather_from(std::size_t next, const LevelPlace& place, const ir::BufferRef& sum, bool rows_done) {
+    const auto indices = output_indices();
+    if (next == indices.size()) return sum_of_row(place, sum);
+    if (!is_row(indices[next])) return loop_over(indices[next], gather_from(next + 1, place, sum, rows_done));
+    if (rows_done) return gather_from(next + 1, place, sum, true);
+    return levels_->loops(0, weights_->row_levels(), place, [&](const LevelPlace& inner) {
+      bind_coordinate(rows_, inner.row);
+      return gather_from(next + 1, inner, sum, true);
+    });
+  }
+
+  Stmt sum_of_row(const LevelPlace& row, const ir::BufferRef& sum) {
+    Stmt update =
+        levels_->loops(weights_->row_levels(), weights_->levels().size(), row, [&](const LevelPlace& place) {
+          bind_coordinate(columns_, place.column);
+          std::vector<Expr> conditions = place.conditions;
+          if (reads_rows()) conditions.insert(conditions.begin(), place.of_row.begin(), place.of_row.end());
+          return guarded(conditions, ir::store(sum, {}, product(levels_->value_place(place)), true));
+        });
+    return around_sum(sum, update, row.of_row);
+  }
+
+  /// Whether a dense operand is read by row of the sparse one, as groups of a convolution are.
+  bool reads_rows() const {
+    return std::any_of(algorithm_.factors.begin(), algorithm_.factors.end(), [&](const TensorAccess& factor) {
+      if (algorithm_.operands[factor.operand].storage == Storage::sparse) return false;
+      return std::any_of(factor.indices.begin(), factor.indices.end(), [&](const AffineIndex& index) {
+        return std::any_of(index.terms.begin(), index.terms.end(),
+                           [&](const auto& term) { return is_row(term.first); });
+      });
+    });
+  }
+
+  /// The result is there where all `conditions` hold; the sum of a row that is none is never looked at.
+  Stmt around_sum(const ir::BufferRef& sum, Stmt update, const std::vector<Expr>& conditions) {
+    Stmt first = ir::store(sum, {}, ir::constant(value_type(algorithm_), 0));
+    Stmt last = ir::if_then(all_of(conditions), result(ir::load(sum, {})));
+    return ir::allocate(sum, ir::block({first, std::move(update), last}));
+  }
+
+  static Expr all_of(const std::vector<Expr>& conditions) {
+    Expr all = ir::boolean(true);
+    for (const Expr& condition : conditions) all = all && condition;
+    return all;
+  }
+
+  Stmt dense_reduction(const ir::BufferRef& sum) {
+    Stmt body = guarded({}, ir::store(sum, {}, product({}), true));
+    for (auto index = algorithm_.indices.rbegin(); index != algorithm_.indices.rend(); ++index) {
+      if (index->reduction) body = loop_over(index->name, body);
+    }
+    return body;
+  }
+
+  /// Sums in a workspace: the format visits rows in an order of its own.
+  Stmt scatter() {
+    std::vector<Expr> shape;
+    for (const std::string& index : output_indices())
+      shape.push_back(size_of_extent(algorithm_.index(index).extent));
+    const auto sum = ir::make_buffer(name_of_sum(), value_type(algorithm_), ir::Scope::global,
+                                     ir::Access::read_write, shape);
+    program_.workspaces.push_back(sum);
+    const auto result_place = [&] {
+      std::vector<Expr> indices;
+      for (const std::string& index : output_indices()) indices.push_back(coordinate_.at(index));
+      return indices;
+    };
+    Stmt first = ir::store(sum, result_place(), ir::constant(value_type(algorithm_), 0));
+    Stmt last = result(ir::load(sum, result_place()));
+    for (auto row = rows_.rbegin(); row != rows_.rend(); ++row) {
+      first = loop_over(*row, first);
+      last = loop_over(*row, last);
+    }
+    Stmt update = levels_->loops(0, weights_->levels().size(), LevelPlace{}, [&](const LevelPlace& place) {
+      bind_coordinate(rows_, place.row);
+      bind_coordinate(columns_, place.column);
+      return guarded(place.conditions,
+                     ir::store(sum, result_place(), product(levels_->value_place(place)), true));
+    });
+    Stmt body = ir::block({first, update, last});
+    const auto indices = output_indices();
+    for (auto index = indices.rbegin(); index != indices.rend(); ++index) {
+      if (!is_row(*index)) body = loop_over(*index, body);
+    }
+    return body;
+  }
+
+  // ---- expressions ----
+
+  Expr affine(const AffineIndex& index) const {
+    Expr sum = ir::integer(0);
+    for (const auto& [name, coefficient] : index.terms)
+      sum = sum + coordinate_.at(name) * ir::integer(coefficient);
+    return sum + ir::integer(index.constant);
+  }
+
+  Expr load_access(const TensorAccess& access) const {
+    std::vector<Expr> indices;
+    for (const AffineIndex& index : access.indices) indices.push_back(affine(index));
+    return ir::cast(value_type(algorithm_), ir::load(operands_[access.operand], indices));
+  }
+
+  /// `place` in "values", of a sparse operand.
+  Expr product(const std::vector<Expr>& place) const {
+    Expr result;
+    for (const TensorAccess& factor : algorithm_.factors) {
+      const bool sparse = algorithm_.operands[factor.operand].storage == Storage::sparse;
+      const Expr value = sparse ? ir::cast(value_type(algorithm_), ir::load(arrays_.at("values"), place))
+                                : load_access(factor);
+      result = result.defined() ? result * value : value;
+    }
+    return result;
+  }
+
+  /// `body` where every condition holds and every affine access is inside its operand.
+  Stmt guarded(std::vector<Expr> conditions, Stmt body) const {
+    for (const TensorAccess& factor : algorithm_.factors) {
+      if (algorithm_.operands[factor.operand].storage == Storage::sparse) continue;
+      add_bounds(factor, conditions);
+    }
+    return ir::if_then(all_of(conditions), std::move(body));
+  }
+
+  /// That sums of indices stay inside of the operand; an index that stands alone does.
+  void add_bounds(const TensorAccess& access, std::vector<Expr>& conditions) const {
+    for (std::size_t i = 0; i < access.indices.size(); ++i) {
+      if (access.indices[i].plain() != nullptr) continue;
+      const Expr index = affine(access.indices[i]);
+      conditions.push_back(ir::integer(0) <= index);
+      conditions.push_back(index < operands_[access.operand]->shape[i]);
+    }
+  }
+
+  /// What the epilogue reads, which is zero outside of the operand.
+  Expr load_or_zero(const TensorAccess& access) const {
+    std::vector<Expr> conditions;
+    add_bounds(access, conditions);
+    const Expr value = load_access(access);
+    return conditions.empty()
+               ? value
+               : ir::select(all_of(conditions), value, ir::constant(value_type(algorithm_), 0));
+  }
+
+  Stmt result(const Expr& sum) {
+    const Operand& output = algorithm_.operands[algorithm_.output.operand];
+    std::vector<std::pair<std::string, Expr>> lets;
+    const Expr value = ir::cast(output.dtype, epilogue(algorithm_.result, sum, lets));
+    std::vector<Expr> indices;
+    for (const AffineIndex& index : algorithm_.output.indices) indices.push_back(affine(index));
+    Stmt stmt = ir::store(operands_[algorithm_.output.operand], indices, value);
+    for (auto binding = lets.rbegin(); binding != lets.rend(); ++binding) {
+      stmt = ir::let(binding->first, binding->second, stmt);
+    }
+    return stmt;
+  }
+
+  /// A value that is used more than once gets a name.
+  Expr named(const Expr& value, std::vector<std::pair<std::string, Expr>>& lets) const {
+    lets.emplace_back(own_name(algorithm_, "value" + std::to_string(lets.size())), value);
+    return ir::variable(lets.back().first, value.dtype());
+  }
+
+  Expr epilogue(const Term& term, const Expr& sum, std::vector<std::pair<std::string, Expr>>& lets) const {
+    const DType type = value_type(algorithm_);
+    const auto argument = [&](std::size_t i) { return epilogue(term.arguments[i], sum, lets); };
+    switch (term.kind) {
+      case Term::Kind::sum:
+        return sum;
+      case Term::Kind::number:
+        return ir::constant(type, term.number);
+      case Term::Kind::scalar:
+        return ir::variable(term.scalar, type);
+      case Term::Kind::access:
+        return load_or_zero(term.access);
+      case Term::Kind::add:
+        return argument(0) + argument(1);
+      case Term::Kind::subtract:
+        return argument(0) - argument(1);
+      case Term::Kind::multiply:
+        return argument(0) * argument(1);
+      case Term::Kind::relu: {
+        const Expr x = named(argument(0), lets);
+        return ir::select(x < ir::constant(type, 0), ir::constant(type, 0), x);
+      }
+      case Term::Kind::gelu: {
+        const Expr x = named(argument(0), lets);
+        const Expr erf = ir::call(type == DType::f64 ? "erf_f64" : "erf_f32", type,
+                                  {x * ir::constant(type, 0.70710678118654752440)});
+        return ir::constant(type, 0.5) * x * (ir::constant(type, 1) + erf);
+      }
+    }
+    throw InternalError("an epilogue term of an unknown kind");
+  }
+
+  const Algorithm& algorithm_;
+  const SparseTensor* weights_;
+  ir::Program program_;
+  std::vector<ir::BufferRef> operands_;          ///< by operand; null for the sparse one
+  std::map<std::string, ir::BufferRef> arrays_;  ///< of the sparse operand
+  bool any_weights_ = false;                     ///< sizes and pattern are given at launch
+  std::optional<LevelWalk> levels_;              ///< of the sparse operand
+  std::vector<std::string> rows_;
+  std::vector<std::string> columns_;
+  std::map<std::string, Expr> coordinate_;  ///< of each index of the algorithm, where the builder stands
+};
+
+}  // namespace
+
+std::string row_loop_name(const Algorithm& algorithm) {
+  std::vector<std::string> rows;
+  for (const TensorAccess& factor : algorithm.factors) {
+    if (algorithm.operands[factor.operand].storage != Storage::sparse) continue;
+    for (const AffineIndex& index : factor.indices) {
+      if (!algorithm.index(*index.plain()).reduction) rows.push_back(*index.plain());
+    }
+  }
+  return joined_indices(algorithm, rows);
+}
+
+ir::Program build_program(const Algorithm& algorithm, const SparseTensor* weights) {
+  return Builder(algorithm, weights).build();
+}
+
+}  // namespace weft

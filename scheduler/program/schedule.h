@@ -1,0 +1,254 @@
+// A schedule: steps applied one after the other to the program of an algorithm and its weights.
+#pragma once
+
+#include <weft/dsl/algorithm.h>
+#include <weft/dsl/loop.h>
+#include <weft/formats/sparse_tensor.h>
+#include <weft/scheduler/program/step.h>
+#include <weft/scheduler/hardware/target.h>
+
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+/// A word of a step, as `block_x` in `.bind(n.outer, block_x)`.
+struct Word {
+  std::string_view text;
+};
+inline constexpr Word block_x{"block_x"}, block_y{"block_y"}, block_z{"block_z"}, warp{"warp"}, lane{"lane"},
+    thread{"thread"}, shared{"shared"}, registers{"registers"}, atomic{"atomic"}, second_pass{"second_pass"};
+
+/// A named argument of a step: `at = n.outer`.
+struct ArgumentName {
+  std::string_view name;
+  Argument operator=(const LoopName& loop) const { return {std::string(name), loop.text()}; }
+  template <std::integral Integer>
+  Argument operator=(Integer number) const {
+    return {std::string(name), static_cast<std::int64_t>(number)};
+  }
+  Argument operator=(Word word) const { return {std::string(name), std::string(word.text)}; }
+  Argument operator=(KnobChoice choice) const { return {std::string(name), std::move(choice)}; }
+};
+inline constexpr ArgumentName at{"at"}, chunk{"chunk"}, code_bytes{"code_bytes"}, depth{"depth"},
+    blocks{"blocks"}, columns{"columns"}, consumer_registers{"consumer_registers"}, groups{"groups"},
+    parts{"parts"}, producer_registers{"producer_registers"}, producers{"producers"}, reduce{"reduce"},
+    workers{"workers"};
+
+/// A first argument that remembers where the user wrote it.
+template <class T>
+struct Placed {
+  T value;
+  std::source_location place;
+  template <class U>
+  Placed(U&& given, std::source_location where = std::source_location::current())
+      : value(std::forward<U>(given)), place(where) {}
+};
+
+/// Steps are applied when they are called; one that does not apply throws UserError with the step, the user's
+/// line, what was found, what would be accepted, and the program with the place marked, and leaves the
+/// schedule as it was. What each step does, and its numbered preconditions, stand in scheduler/steps/.
+class Schedule {
+ public:
+  /// `weights` may be null where the algorithm has no sparse operand.
+  Schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, Target target,
+           std::source_location place = std::source_location::current());
+
+  /// `.split(n = 64)`: n becomes n.outer and n.inner.
+  template <class... Rest>
+  Schedule& split(Placed<LoopFactor> first, Rest... rest) {
+    return step("split", {argument(first.value), argument(LoopFactor(rest))...}, first.place);
+  }
+  /// `.tile(m = 4, n = 64)`: splits, then m.outer, n.outer, m.inner, n.inner.
+  template <class... Rest>
+  Schedule& tile(Placed<LoopFactor> first, Rest... rest) {
+    return step("tile", {argument(first.value), argument(LoopFactor(rest))...}, first.place);
+  }
+  /// `.reorder(m, k, n.inner)`: these loops in this order.
+  template <class... Rest>
+  Schedule& reorder(Placed<LoopName> first, Rest... rest) {
+    return step("reorder", {argument(first.value), argument(LoopName(rest))...}, first.place);
+  }
+  /// `.fuse(p, q, b)`: loops directly inside one another become one, "p_q_b".
+  template <class... Rest>
+  Schedule& fuse(Placed<LoopName> first, LoopName second, Rest... rest) {
+    return step("fuse", {argument(first.value), argument(second), argument(LoopName(rest))...}, first.place);
+  }
+  /// `.unroll(n.inner)`: written out.
+  template <class... Rest>
+  Schedule& unroll(Placed<LoopName> first, Rest... rest) {
+    return step("unroll", {argument(first.value), argument(LoopName(rest))...}, first.place);
+  }
+  /// `.vectorize(n.inner)`: the iterations are elements of a vector.
+  Schedule& vectorize(Placed<LoopName> loop) { return step("vectorize", {argument(loop.value)}, loop.place); }
+  /// `.parallel(m)`: CPU threads share the iterations.
+  Schedule& parallel(Placed<LoopName> loop) { return step("parallel", {argument(loop.value)}, loop.place); }
+  /// `.bind(n.outer, block_x)`: blocks, warps, lanes or threads of a GPU share the iterations.
+  Schedule& bind(Placed<LoopName> loop, Word axis) {
+    return step("bind", {argument(loop.value), {{}, std::string(axis.text)}}, loop.place);
+  }
+  /// `.stagger(n.inner.outer, "m.row")`: neighbouring iterations of m.row go through those of n.inner.outer
+  /// in different orders, so that lanes of two rows do not ask the same banks.
+  Schedule& stagger(Placed<LoopName> loop, const LoopName& by) {
+    return step("stagger", {argument(loop.value), argument(by)}, loop.place);
+  }
+  /// `.stage("B", shared, at = n.outer)`: what an iteration of n.outer reads of B is copied first.
+  Schedule& stage(Placed<std::string> tensor, Word scope, const Argument& place) {
+    return step("stage", {{{}, tensor.value}, {{}, std::string(scope.text)}, place}, tensor.place);
+  }
+  /// `.balance(m, parts = 132)`: the rows of the weights, in the order in which they are stored, shared out
+  /// to parts of about the same number of entries: m.outer over the parts, m.inner over the rows of one.
+  Schedule& balance(Placed<LoopName> loop, const Argument& number) {
+    return step("balance", {argument(loop.value), number}, loop.place);
+  }
+  /// `.pool(m, k, workers = 27)`: the groups of places of a block's rows (padded_csr with fill) shared out to
+  /// workers, k.group.inner, whichever rows they belong to; m.row.inner then adds up those of its row.
+  Schedule& pool(Placed<LoopName> rows, const LoopName& sum, const Argument& number) {
+    return step("pool", {argument(rows.value), argument(sum), number}, rows.place);
+  }
+  /// `.stage("B", shared, at = "k.chunk", depth = 4)`: into four buffers in turn, three iterations ahead, by
+  /// copies that go on while the threads compute (sm_80 and newer). The loop is serial or unrolled.
+  Schedule& stage(Placed<std::string> tensor, Word scope, const Argument& place, const Argument& buffers) {
+    return step("stage", {{{}, tensor.value}, {{}, std::string(scope.text)}, place, buffers}, tensor.place);
+  }
+  /// `.stitch("B", shared, at = "k.block", depth = 4)`: the rows of B that the weights keep are gathered into
+  /// a dense tile, of which there are four in turn.
+  Schedule& stitch(Placed<std::string> tensor, Word scope, const Argument& place) {
+    return step("stitch", {{{}, tensor.value}, {{}, std::string(scope.text)}, place}, tensor.place);
+  }
+  Schedule& stitch(Placed<std::string> tensor, Word scope, const Argument& place, const Argument& buffers) {
+    return step("stitch", {{{}, tensor.value}, {{}, std::string(scope.text)}, place, buffers}, tensor.place);
+  }
+  /// `.decode("A", shared, at = "k.block", depth = 4)`: the block of the weights that an iteration reads,
+  /// whose rows have a width of their own, becomes a dense tile. What is stored is copied into four buffers
+  /// in turn.
+  template <class... Rest>
+  Schedule& decode(Placed<std::string> tensor, Word scope, const Argument& place, const Rest&... buffers) {
+    return step("decode", {{{}, tensor.value}, {{}, std::string(scope.text)}, place, buffers...},
+                tensor.place);
+  }
+  /// `.tensorize("mma_m16n8k16")`: the sums of a tile in registers are made by an instruction that multiplies
+  /// matrices. Names of instructions: scheduler/hardware/tensor_instructions.h.
+  Schedule& tensorize(Placed<std::string> instruction) {
+    return step("tensorize", {{{}, instruction.value}}, instruction.place);
+  }
+  /// `.reorder_writeback("C")`: results leave through shared memory, in whole lines, to the rows that the
+  /// format names; of so many columns with `columns = 32`, else 64.
+  template <class... Rest>
+  Schedule& reorder_writeback(Placed<std::string> tensor, const Rest&... rest) {
+    return step("reorder_writeback", {{{}, tensor.value}, rest...}, tensor.place);
+  }
+  /// `.persist(n.outer, "m.block", blocks = 132)`: so many thread blocks go through the tiles of two loops
+  /// that are bound to blocks, those of the second one first.
+  Schedule& persist(Placed<LoopName> outer, LoopName inner, const Argument& number) {
+    return step("persist", {argument(outer.value), argument(inner), number}, outer.place);
+  }
+  /// `.specialize_warps(producers = 4, producer_registers = 40, consumer_registers = 232)`: warps of their
+  /// own start the copies of the staged loop (sm_90 and newer).
+  template <class... Rest>
+  Schedule& specialize_warps(Placed<Argument> first, const Rest&... rest) {
+    return step("specialize_warps", {first.value, rest...}, first.place);
+  }
+  /// `.multicast("A.values", n.outer)`: the blocks of the loop are a cluster, each of which copies a part of
+  /// a tile of A to all of them (sm_90 and newer).
+  Schedule& multicast(Placed<std::string> tensor, const LoopName& loop) {
+    return step("multicast", {{{}, tensor.value}, argument(loop)}, tensor.place);
+  }
+  /// `.resident(blocks = 1)`: a multiprocessor is to hold that many thread blocks at a time. Their threads
+  /// get the registers that it has, so that many loads are under way at once where few blocks are.
+  Schedule& resident(Placed<Argument> number) { return step("resident", {number.value}, number.place); }
+  /// `.stream_results("C")`: what is stored to C leaves the caches before what the kernel reads. For results
+  /// so large that they would push operands out.
+  Schedule& stream_results(Placed<std::string> tensor) {
+    return step("stream_results", {{{}, tensor.value}}, tensor.place);
+  }
+  /// `.split_k(k, groups = 8)`: groups share what is summed over k, each with sums of its own, which are
+  /// added up through shared memory. The loop over the groups is called "k.group"; bind it to warps.
+  Schedule& split_k(Placed<LoopName> loop, const Argument& number) {
+    return step("split_k", {argument(loop.value), number}, loop.place);
+  }
+  /// `.split_k(k, groups = 8, reduce = second_pass)`: the groups are blocks, which meet in a workspace; bind
+  /// "k.group" to block_x, block_y or block_z. `reduce = atomic` adds parts together as they come.
+  Schedule& split_k(Placed<LoopName> loop, const Argument& number, const Argument& reduction) {
+    return step("split_k", {argument(loop.value), number, reduction}, loop.place);
+  }
+  /// `.bake_values(m.inner)`: values and coordinates of the weights become constants of the program, for each
+  /// block of the rows that m.inner runs over.
+  Schedule& bake_values(Placed<LoopName> rows) {
+    return step("bake_values", {argument(rows.value)}, rows.place);
+  }
+  /// `.bake_values(m.inner, code_bytes = 26 * 1024)`: refused where the code of a block would be larger.
+  /// An H200 reads code at full speed where a multiprocessor runs about 26 KB of it, or the whole chip 100
+  /// KB.
+  /// `.bake_values(m.inner, chunk = 16)`: the code is cut at every 16 columns of the weights. A loop over the
+  /// pieces, called "k.chunk", stands around them, at which B can be staged. Both may be given.
+  template <class... Rest>
+  Schedule& bake_values(Placed<LoopName> rows, const Argument& first, const Rest&... rest) {
+    return step("bake_values", {argument(rows.value), first, rest...}, rows.place);
+  }
+
+  /// Any step, from a file or a search. Throws as the members do. A step that knows where it was asked for
+  /// keeps that place; others get this one.
+  Schedule& apply(const Step& step, std::source_location place = std::source_location::current());
+  /// The same for a search: the reason instead of a throw, the schedule unchanged then. Throws where there is
+  /// no such step or the number of its arguments is wrong.
+  std::optional<Reason> try_apply(const Step& step,
+                                  std::source_location place = std::source_location::current());
+  /// The message that apply() would throw.
+  UserError error_of(const Step& step, const Reason& reason) const;
+
+  const Algorithm& algorithm() const { return algorithm_; }
+  const SparseTensor* weights() const { return weights_.get(); }
+  const std::shared_ptr<const SparseTensor>& shared_weights() const { return weights_; }
+  const Target& target() const { return target_; }
+  const std::vector<Step>& steps() const { return steps_; }
+  /// The program after the last step. UserError of a schedule that was moved from.
+  const ir::Program& program(std::source_location place = std::source_location::current()) const;
+  /// The program before the first step and after each: steps().size() + 1 of them.
+  const std::vector<ir::Program>& history() const { return history_; }
+
+  /// The steps as the C++ that makes them: ".split(n = 64)\n.bind(n.outer, block_x)", to be put behind a
+  /// schedule where the algorithm's indices are declared and the names of weft are in use.
+  std::string cpp() const;
+  /// A C++ source file with the steps in a function, `weft::Schedule& schedule_NAME(weft::Schedule&
+  /// schedule)` for the algorithm NAME.
+  std::string cpp_file() const;
+  /// The steps as a JSON array; read back by steps_of_json.
+  std::string json() const;
+
+ private:
+  /// What the members do.
+  Schedule& step(const char* name, std::vector<Argument> arguments, std::source_location place);
+  std::optional<Reason> tried(Step step);
+  /// "best.weft.json, program.cpp:12, step 3 of the schedule", of the next step.
+  std::string where_of(const Step& step) const;
+
+  static Argument argument(const LoopFactor& factor);
+  static Argument argument(const LoopName& loop) { return {{}, loop.text()}; }
+
+  Algorithm algorithm_;
+  std::shared_ptr<const SparseTensor> weights_;
+  Target target_;
+  std::vector<Step> steps_;
+  std::vector<ir::Program> history_;
+};
+
+/// The steps of a JSON array as Schedule::json writes it, with the places that it gives. `file` is where the
+/// text was read, for messages. UserError, naming file and step, when it is no such array.
+std::vector<Step> steps_of_json(std::string_view json, std::string_view file = {},
+                                std::source_location place = std::source_location::current());
+
+/// A schedule without steps. UserError where weights are missing, of another shape or element type.
+Schedule schedule(Algorithm algorithm, SparseTensor weights, const Target& target,
+                  std::source_location place = std::source_location::current());
+Schedule schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+                  std::source_location place = std::source_location::current());
+Schedule schedule(Algorithm algorithm, const Target& target,
+                  std::source_location place = std::source_location::current());
+
+}  // namespace weft

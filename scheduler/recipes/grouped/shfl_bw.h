@@ -1,0 +1,61 @@
+// The recipe for row groups on tensor cores.
+#pragma once
+
+#include <weft/scheduler/program/schedule.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace weft {
+
+/// What multiplies the tiles.
+enum class ShflBwInstruction : std::uint8_t {
+  chosen,        ///< the recipe chooses
+  mma_m16n8k8,   ///< mma.sync of warps; f16 alone
+  mma_m16n8k16,  ///< the same, sm_80 and newer
+  wgmma,         ///< of warpgroups, sm_90a; with as many columns as fit
+};
+
+/// Numbers of the recipe; those without a value are left to it.
+struct ShflBwKnobs {
+  std::optional<std::int64_t> tile_m =
+      {};  ///< rows of a tile, a power of two: at most V, of which it is a part
+  std::optional<std::int64_t> tile_n = {};  ///< columns of a tile
+  std::optional<std::int64_t> tile_k = {};  ///< places of a tile, the format's k: 16, 32 or 64
+  std::optional<std::int64_t> stages = {};  ///< tiles of A and B under way, 1 to 8
+  ShflBwInstruction instruction = ShflBwInstruction::chosen;
+  std::optional<std::int64_t> warp_m = {};  ///< rows of a tile that a warp sums, or a warpgroup
+  std::optional<std::int64_t> warp_n = {};  ///< columns of those sums
+  std::optional<std::int64_t> groups = {};  ///< of blocks that share a sum; 1: each makes its own
+  std::optional<std::int64_t> line = {};    ///< columns of the lines that results leave through
+  std::optional<std::int64_t> producers =
+      {};  ///< warps that copy for the others (sm_90 and newer); 0: all copy
+  std::optional<std::int64_t> producer_registers = {};  ///< of a thread; 0: as they come
+  std::optional<std::int64_t> consumer_registers = {};
+  std::optional<std::int64_t> blocks = {};  ///< that go through the tiles; 0: each tile has one
+  std::optional<std::int64_t> cluster =
+      {};  ///< blocks with neighbouring columns that copy the values for one another (sm_90a); 1: none
+};
+
+/// The rows of B that a group of rows keeps are stitched together in shared memory while they are copied, and
+/// tensor cores multiply them with the group's values; what is stored goes to the rows that the format names.
+/// After Huang et al., "Shfl-BW: Accelerating Deep Neural Network Inference with Tensor-Core Aware Weight
+/// Pruning" (DAC 2022), section IV. On sm_90a, groups of 64 rows and more are multiplied by wgmma; elsewhere,
+/// and for smaller groups, by mma.sync. Copies run ahead in rings from sm_80 on; on sm_90a warps of their own
+/// start them, and blocks go through several tiles.
+///
+/// A convolution is a product too, whose columns are its pixels and images: any filter, stride, padding and
+/// dilation. Where the images are innermost, C[f, p, q, b] and B[c, y, x, b], with a batch that is a multiple
+/// of 8, it runs as fast as products do; other batches and layouts have no runs of 16 bytes: warps have no
+/// roles, and what is not four bytes long is loaded and stored element by element.
+///
+/// `weights` are in vector_wise or shfl_bw with groups of 16 rows and more, f16 or bf16; UserError for
+/// others, and for algorithms of another form. A CPU, and bf16 on sm_75, gets its default schedule, as long
+/// as no knob is given. Other tiles than those of `weights` are made by packing them anew. UserError for
+/// knobs out of their ranges (recipe_knobs.h) and for those that do not fit, from the step that would follow
+/// them.
+Schedule shfl_bw(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+                 const ShflBwKnobs& knobs = {}, std::source_location place = std::source_location::current());
+
+}  // namespace weft

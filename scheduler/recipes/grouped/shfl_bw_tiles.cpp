@@ -1,0 +1,146 @@
+#include <weft/scheduler/recipes/grouped/grouped_product.h>
+#include <weft/scheduler/recipes/recipe_parts.h>
+#include <weft/scheduler/recipes/grouped/shfl_bw_tiles.h>
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t rows_of_warpgroup = 64;
+constexpr std::int64_t least_columns = 64;
+constexpr std::int64_t most_sums = 32'768;      ///< of two warpgroups
+constexpr std::int64_t columns_of_small = 128;  ///< of one warpgroup, beside which others have room
+constexpr std::int64_t run = 8;                 ///< columns of one copy
+constexpr std::int64_t processors = 132;
+constexpr double worth_smaller_tiles = 0.88;
+/// Columns of a list up to which large tiles of 32 places pay: fewer are padding, and the first product
+/// begins sooner.
+constexpr double short_list = 224;
+constexpr std::int64_t short_places = 32;
+/// The widest tiles have room for three buffers of 64 places: where a block goes through several of them,
+/// five of 32 are ahead by more of a list of up to so many columns.
+constexpr double list_of_widest = 512;
+constexpr std::int64_t stages_of_widest = 5;
+/// Of a small tile that has a processor for itself, where nothing else hides its copies.
+constexpr std::int64_t stages_of_one = 8;
+/// Of small tiles, for each processor: of more, large ones store while they copy.
+constexpr std::int64_t most_turns_of_small = 8;
+
+bool has_knob(const ShflBwKnobs& knobs) {
+  return knobs.tile_m || knobs.tile_n || knobs.tile_k || knobs.stages || knobs.warp_m || knobs.warp_n ||
+         knobs.groups || knobs.line || knobs.producers || knobs.producer_registers ||
+         knobs.consumer_registers || knobs.blocks || knobs.instruction != ShflBwInstruction::chosen;
+}
+
+/// Of a group's list, the mean, without its padding.
+double kept_columns(const SparseTensor& weights) {
+  const Array& column = weights.array("column");
+  std::int64_t kept = 0;
+  for (std::int64_t i = 0; i < column.size(); ++i) kept += column.get_integer(i) >= 0 ? 1 : 0;
+  const std::int64_t groups = pieces(weights.rows(), weights.format().parameters.at("V"));
+  return static_cast<double>(kept) / static_cast<double>(std::max<std::int64_t>(1, groups));
+}
+
+/// Whether columns are one loop, along which B lies in whole runs.
+bool has_plain_columns(const Algorithm& algorithm, const GatheredProduct& loops) {
+  if (loops.rows.empty() || loops.columns.size() != 1) return false;
+  const Extent columns = extent_of(algorithm, loops.columns.front());
+  if (!columns.is_static() || columns.value == 0 || columns.value % run != 0) return false;
+  return std::ranges::any_of(algorithm.factors, [&](const TensorAccess& factor) {
+    const Operand& operand = algorithm.operands[factor.operand];
+    const std::string* last = factor.indices.back().plain();
+    return operand.name == loops.dense && operand.strides.empty() && last != nullptr &&
+           *last == loops.columns.front();
+  });
+}
+
+struct Tile {
+  std::int64_t rows = 0, columns = 0;
+
+  bool is_widest() const { return rows == rows_of_warpgroup && rows * columns == most_sums; }
+  bool is_small() const { return rows == rows_of_warpgroup && columns <= columns_of_small; }
+  /// Blocks that a processor has room for.
+  std::int64_t resident() const { return !is_small() ? 1 : columns < columns_of_small ? 3 : 2; }
+};
+
+class Tiles {
+ public:
+  Tiles(const SparseTensor& weights, std::int64_t columns)
+      : rows_(weights.rows()),
+        columns_(columns),
+        group_(weights.format().parameters.at("V")),
+        places_(static_cast<double>(weights.array("values").size()) /
+                static_cast<double>(group_ * std::max<std::int64_t>(1, pieces(rows_, group_)))) {}
+
+  /// Of those that take about the same time, the largest.
+  Tile cheapest() const {
+    Tile best;
+    for (std::int64_t rows = group_; rows >= rows_of_warpgroup; rows /= 2) {
+      const std::int64_t least = rows == rows_of_warpgroup ? least_columns : columns_of_small;
+      for (std::int64_t width = most_sums / rows; width >= least; width /= 2) {
+        const Tile tile{rows, width};
+        const bool too_wide = width > least && width >= 2 * columns_;
+        if (too_wide || (tile.is_small() && turns(tile) > most_turns_of_small && best.rows > 0)) continue;
+        if (best.rows == 0 || clocks(tile) < worth_smaller_tiles * clocks(best)) best = tile;
+      }
+    }
+    return best;
+  }
+
+  std::int64_t count(const Tile& tile) const {
+    return pieces(rows_, tile.rows) * pieces(columns_, tile.columns);
+  }
+
+ private:
+  std::int64_t turns(const Tile& tile) const { return pieces(count(tile), processors); }
+
+  /// Of the processor with the most tiles: it copies for all of them, and waits for the first copies and for
+  /// the results of those that are not there at the same time.
+  double clocks(const Tile& tile) const {
+    constexpr double copied_a_clock = 40, stored_a_clock = 6, until_first = 1000;  // bytes; clocks
+    const double copied = 2 * places_ * static_cast<double>(tile.rows + tile.columns) / copied_a_clock;
+    const double stored = 2 * static_cast<double>(tile.rows * tile.columns) / stored_a_clock;
+    return static_cast<double>(turns(tile)) * copied +
+           static_cast<double>(pieces(turns(tile), tile.resident())) * (stored + until_first);
+  }
+
+  std::int64_t rows_, columns_, group_;
+  double places_;  ///< of a group's list, the mean
+};
+
+}  // namespace
+
+ShflBwKnobs shfl_bw_tiles(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
+                          const ShflBwKnobs& knobs) {
+  const GatheredProduct loops = gathered_product(algorithm);
+  const std::int64_t group = weights.format().parameters.at("V");
+  const bool has_choice = target.name == "sm_90a" && group >= rows_of_warpgroup && !has_knob(knobs);
+  if (!has_choice || !has_plain_columns(algorithm, loops)) return knobs;
+  const Tiles tiles(weights, extent_of(algorithm, loops.columns.front()).value);
+  const Tile tile = tiles.cheapest();
+  const std::int64_t count = tiles.count(tile);
+  ShflBwKnobs chosen = knobs;
+  chosen.tile_m = tile.rows;
+  chosen.tile_n = tile.columns;
+  const double kept = kept_columns(weights);
+  if (group_tiles(weights).places > short_places && !tile.is_small()) {
+    const bool is_list_of_widest = tile.is_widest() && count > processors && kept <= list_of_widest;
+    if (kept <= short_list || is_list_of_widest) chosen.tile_k = short_places;
+    if (kept > short_list && is_list_of_widest) chosen.stages = stages_of_widest;
+  }
+  // A block goes through several tiles where its copies of the next then run ahead.
+  const std::int64_t waves = tile.is_small() ? 2 : 1;
+  chosen.blocks = count <= waves * processors ? 0 : waves * processors;
+  if (!tile.is_small()) return chosen;
+  chosen.warp_n = tile.columns;
+  if (count <= processors) {
+    chosen.stages = stages_of_one;
+    return chosen;
+  }
+  // Registers that are handed over are kept from the other blocks of the processor.
+  if (count <= 3 * processors) chosen.producer_registers = chosen.consumer_registers = 0;
+  return chosen;
+}
+
+}  // namespace weft

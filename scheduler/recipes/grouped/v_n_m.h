@@ -1,0 +1,27 @@
+// The recipe for weights that keep two of four, on sparse tensor cores.
+#pragma once
+
+#include <weft/scheduler/recipes/grouped/shfl_bw.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace weft {
+
+/// As shfl_bw: the rows of B that a group of rows keeps, four of each M, are stitched together in shared
+/// memory while they are copied; values and codes come with them. Tensor cores multiply with two of each
+/// four, by mma.sp, or on sm_90a, for groups of 64 rows and more, by wgmma.sp. In weights of the format n_m
+/// the rows of B are those that follow one another. After Castro et al., "VENOM: A Vectorized N:M Format for
+/// Unleashing the Power of Sparse Tensor Cores" (SC 2023). Convolutions as shfl_bw has them.
+///
+/// `weights` are in n_m, v_n_m, column_quads or hb_ell:pairs=1, f16 or bf16; UserError for others, and for
+/// algorithms of another form. A CPU and sm_75 get their default schedule, as long as no knob is given. The
+/// knobs are those of shfl_bw, with
+/// their sparse instructions: mma_m16n8k16 stands for mma.sp.m16n8k32, wgmma for wgmma.sp; tile_k is 64 or
+/// 128, places before two of four are kept. Weights in column_quads, which names no V, get on sm_90a the 64,
+/// 128 or 256 rows with which the block that has most tiles is done first. UserError for knobs that do not
+/// fit.
+Schedule v_n_m(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+               const ShflBwKnobs& knobs = {}, std::source_location place = std::source_location::current());
+
+}  // namespace weft

@@ -1,0 +1,129 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/recipes/recipe_parts.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace weft {
+
+std::string sum_loop(const Algorithm& algorithm) {
+  std::string name;
+  for (const IndexVariable& index : algorithm.indices) {
+    if (index.reduction) name += (name.empty() ? "" : "_") + index.name;
+  }
+  return name;
+}
+
+Extent extent_of(const Algorithm& algorithm, const std::string& name) {
+  for (const IndexVariable& index : algorithm.indices) {
+    if (index.name == name) return index.extent;
+  }
+  throw InternalError("no index is called " + name);
+}
+
+std::size_t dense_operand(const Algorithm& algorithm) {
+  for (const TensorAccess& factor : algorithm.factors) {
+    if (algorithm.operands[factor.operand].storage != Storage::sparse) return factor.operand;
+  }
+  throw InternalError("a product without a dense factor");
+}
+
+void IdleKnobs::refuse(std::int64_t value, const char* knob, const char* accepted) const {
+  if (value == 0) return;
+  throw UserError({"a knob of the recipe would have no effect", algorithm_,
+                   fmt::format("{} = {} with {}", knob, value, where_), accepted});
+}
+
+UserError::Report in_recipe(UserError::Report report, std::string_view recipe, std::string_view given) {
+  if (!report.where.empty()) report.where += ", ";
+  report.where += given.empty() ? fmt::format("the recipe {}", recipe)
+                                : fmt::format("the recipe {} with {}", recipe, given);
+  return report;
+}
+
+void refuse_recipe(const RecipeNeeds& needs, const Algorithm& algorithm, std::string found,
+                   std::string accepted) {
+  throw UserError({fmt::format("the recipe {} does not fit", needs.name), algorithm.text(), std::move(found),
+                   std::move(accepted)});
+}
+
+void require_format(const RecipeNeeds& needs, const Algorithm& algorithm, const SparseTensor* weights,
+                    bool (*is_one)(const Format& format)) {
+  algorithm.check();
+  const std::string packed =
+      fmt::format("weights in {}, as pack(matrix, {}) makes them", needs.formats, needs.example);
+  if (weights == nullptr) refuse_recipe(needs, algorithm, "no weights", packed);
+  if (!is_one(weights->format()))
+    refuse_recipe(needs, algorithm, "weights in " + weights->format().text(),
+                  packed + ", or default_schedule(algorithm, weights, target)");
+}
+
+void require_halves(const RecipeNeeds& needs, const Algorithm& algorithm, const SparseTensor& weights) {
+  if (weights.dtype() == DType::f16 || weights.dtype() == DType::bf16) return;
+  refuse_recipe(
+      needs, algorithm,
+      fmt::format("weights of {}, which its tensor cores do not multiply", name_of(weights.dtype())),
+      fmt::format("f16 or bf16, as pack(converted(matrix, DType::f16), {}) makes them, or "
+                  "default_schedule(algorithm, weights, target)",
+                  needs.example));
+}
+
+Schedule left_to_default(const RecipeNeeds& needs, Algorithm algorithm,
+                         std::shared_ptr<const SparseTensor> weights, const Target& target,
+                         std::string_view given) {
+  if (!given.empty())
+    throw UserError({fmt::format("knobs of {} would have no effect", needs.name), algorithm.text(),
+                     fmt::format("{} for {}, which gets its default schedule", given, target.name),
+                     "no knobs, or a GPU that the recipe is for, such as sm_90a"});
+  return default_schedule(std::move(algorithm), std::move(weights), target);
+}
+
+GatheredProduct gathered_product(const Algorithm& algorithm) {
+  const Operand* sparse = algorithm.sparse_operand();
+  if (sparse == nullptr) return {};
+  GatheredProduct found;
+  const TensorAccess* dense = nullptr;
+  for (const TensorAccess& factor : algorithm.factors) {
+    if (&algorithm.operands[factor.operand] != sparse) {
+      dense = &factor;
+      continue;
+    }
+    std::vector<std::string> rows;
+    for (const AffineIndex& index : factor.indices) {
+      const IndexVariable& variable = algorithm.index(*index.plain());
+      if (variable.reduction) {
+        found.sum += (found.sum.empty() ? "" : "_") + variable.name;
+      } else {
+        rows.push_back(variable.name);
+      }
+    }
+    if (rows.size() == 1) found.rows = rows.front();
+  }
+  if (found.rows.empty() || dense == nullptr) return {};
+  for (const AffineIndex& index : dense->indices) {
+    if (std::ranges::any_of(index.terms, [&](const auto& term) { return term.first == found.rows; }))
+      return {};
+  }
+  for (const IndexVariable& index : algorithm.indices) {
+    if (!index.reduction && index.name != found.rows) found.columns.push_back(index.name);
+  }
+  found.dense = algorithm.operands[dense->operand].name;
+  return found;
+}
+
+Extent columns_of(const Algorithm& algorithm, const GatheredProduct& loops) {
+  if (loops.columns.size() == 1) return extent_of(algorithm, loops.columns.front());
+  std::int64_t product = 1;
+  for (const std::string& name : loops.columns) product *= extent_of(algorithm, name).value;
+  return product;
+}
+
+ProductLoops product_loops(const Algorithm& algorithm) {
+  const GatheredProduct found = gathered_product(algorithm);
+  const Operand* sparse = algorithm.sparse_operand();
+  if (found.rows.empty() || sparse->shape.size() != 2 || found.columns.size() != 1) return {};
+  return {found.rows, found.columns.front(), found.sum, found.dense};
+}
+
+}  // namespace weft

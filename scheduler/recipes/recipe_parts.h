@@ -1,0 +1,102 @@
+// What recipes ask of an algorithm, and the arithmetic that they cut it with.
+#pragma once
+
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+/// The loop over what is summed, as csr's program calls it: after all its indices.
+std::string sum_loop(const Algorithm& algorithm);
+
+/// The loops of a product whose columns several indices may count together, as a convolution's do: C[row, p,
+/// q, …] = sum of A[row, …] B[…, p, q, …], where B is not read by row.
+struct GatheredProduct {
+  std::string rows;
+  std::vector<std::string> columns;  ///< in the output's order
+  std::string sum;                   ///< over stored places
+  std::string dense;                 ///< the operand that the weights are multiplied with
+};
+/// Of an algorithm of that form; an empty name of the rows where it is something else.
+GatheredProduct gathered_product(const Algorithm& algorithm);
+
+/// Of all columns together; no size where a launch says how many, which one loop of columns alone may leave
+/// to it.
+Extent columns_of(const Algorithm& algorithm, const GatheredProduct& loops);
+
+/// The loops of C[row, column] = sum of A[row, k] B[k, column].
+struct ProductLoops {
+  std::string rows, columns;
+  std::string sum;    ///< over stored places
+  std::string dense;  ///< the operand that the weights are multiplied with
+};
+/// Of an algorithm of that form; empty names where it is something else.
+ProductLoops product_loops(const Algorithm& algorithm);
+
+/// The extent of the algorithm's index of that name.
+Extent extent_of(const Algorithm& algorithm, const std::string& name);
+
+/// The factor that the weights are multiplied with: its place among the operands.
+std::size_t dense_operand(const Algorithm& algorithm);
+
+/// How many parts of that size hold the whole; the last may be smaller.
+constexpr std::int64_t pieces(std::int64_t whole, std::int64_t part) {
+  return (whole + part - 1) / part;
+}
+
+/// The report, with the recipe and its knobs where it says of where.
+UserError::Report in_recipe(UserError::Report report, std::string_view recipe, std::string_view given);
+
+/// What a recipe is called and which weights it is for.
+struct RecipeNeeds {
+  std::string name;
+  std::string formats;  ///< "shfl_bw or vector_wise"
+  std::string example;  ///< "formats::shfl_bw()"
+};
+
+/// What a recipe does, with its steps, in a call of the user's: what they refuse is told with the recipe and
+/// the knobs that were given, "tile_n = 64, stages = 2".
+template <class Body>
+Schedule with_recipe_named(std::string_view recipe, std::string_view given, Body&& body) {
+  try {
+    return body();
+  } catch (const InfeasibleError& error) {
+    throw InfeasibleError(in_recipe(error.report(), recipe, given));
+  } catch (const UserError& error) {
+    throw UserError(in_recipe(error.report(), recipe, given));
+  }
+}
+
+/// UserError unless there are weights, in one of the formats (`is_one`).
+void require_format(const RecipeNeeds& needs, const Algorithm& algorithm, const SparseTensor* weights,
+                    bool (*is_one)(const Format& format));
+/// Throws that the recipe has no form for what was given.
+[[noreturn]] void refuse_recipe(const RecipeNeeds& needs, const Algorithm& algorithm, std::string found,
+                                std::string accepted);
+/// The default schedule, where a recipe leaves a target to that. UserError where a knob was given: nothing
+/// would follow it. `given` names them, or is empty.
+Schedule left_to_default(const RecipeNeeds& needs, Algorithm algorithm,
+                         std::shared_ptr<const SparseTensor> weights, const Target& target,
+                         std::string_view given);
+/// UserError for weights of other types than f16 or bf16, which tensor cores multiply.
+void require_halves(const RecipeNeeds& needs, const Algorithm& algorithm, const SparseTensor& weights);
+
+/// Knobs that were given to a recipe and that nothing would follow.
+class IdleKnobs {
+ public:
+  /// `where` the knobs have no effect: "the form baked".
+  IdleKnobs(std::string algorithm, std::string where)
+      : algorithm_(std::move(algorithm)), where_(std::move(where)) {}
+  /// UserError unless the value is 0; `accepted` says where the knob has an effect.
+  void refuse(std::int64_t value, const char* knob, const char* accepted) const;
+
+ private:
+  std::string algorithm_, where_;
+};
+
+}  // namespace weft

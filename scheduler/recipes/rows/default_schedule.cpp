@@ -1,0 +1,263 @@
+#include <weft/scheduler/program/build_program.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/scheduler/steps/parts/loops.h>
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+namespace weft {
+namespace {
+
+/// What the recipe needs to know about the loops of the unscheduled program, and the steps for it.
+class Recipe {
+ public:
+  explicit Recipe(const Schedule& schedule) : schedule_(schedule) {
+    for (const std::string& name : ir::loop_names(schedule.program().body)) loops_.push_back(name);
+    const Algorithm& algorithm = schedule.algorithm();
+    for (const IndexVariable& index : algorithm.indices) {
+      if (!index.reduction) outputs_.push_back(index);
+    }
+    for (const TensorAccess& factor : algorithm.factors) {
+      if (algorithm.operands[factor.operand].storage != Storage::sparse) continue;
+      for (const AffineIndex& index : factor.indices) rows_.push_back(*index.plain());
+    }
+    if (!outputs_.empty()) find_row_loops();
+    scatters_ = std::any_of(loops_.begin(), loops_.end(),
+                            [](const std::string& n) { return n.find(".stored") != std::string::npos; });
+    for (const IndexVariable& index : outputs_) {
+      if (std::find(rows_.begin(), rows_.end(), index.name) == rows_.end()) free_.push_back(index);
+    }
+    for (const std::string& name : loops_) {
+      if (!steps::is_output_loop(name, algorithm)) sums_.push_back(name);
+    }
+  }
+
+  std::vector<Step> steps() && {
+    if (!outputs_.empty()) schedule_.target().is_gpu() ? on_gpu() : on_cpu();
+    return std::move(steps_);
+  }
+
+ private:
+  void on_cpu() {
+    if (free_.empty()) {
+      if (!scatters_) add("parallel", {block_loop_.empty() ? row_loop_ : block_loop_});
+      return;
+    }
+    const IndexVariable& columns = free_.back();
+    if (columns.name == row_loop_) return one_loop_on_cpu();
+    const bool dense = schedule_.weights() == nullptr || schedule_.weights()->format().name == "dense";
+    const std::string operand = staged_operand(columns);
+    const std::int64_t width = vector_width(columns.extent);
+    split(columns.name, width);
+    std::string rows = block_loop_.empty() ? row_loop_ : block_loop_;
+    std::vector<std::string> order = sums_;
+    if (dense && !scatters_ && outputs_.size() == 2) {
+      split(row_loop_, register_rows);
+      rows = row_loop_ + ".outer";
+      order.push_back(row_loop_ + ".inner");
+    }
+    order.push_back(columns.name + ".inner");
+    const bool panels = scatters_ || many_panels(columns.extent, width);
+    const bool outside = panels || !operand.empty();
+    if (outputs_.size() == 2 && !scatters_) {
+      if (outside) add("reorder", {columns.name + ".outer", rows});
+      // The rows of a block read the same panel.
+      if (!outside && !block_loop_.empty()) add("reorder", {columns.name + ".outer", row_loop_});
+    }
+    add("reorder", order);
+    if (rows == row_loop_ + ".outer") add("unroll", {row_loop_ + ".inner"});
+    add("vectorize", {columns.name + ".inner"});
+    if (!operand.empty()) {
+      add("stage", {operand, "shared"});
+      steps_.back().arguments.push_back(at = LoopName(columns.name + ".outer"));
+    }
+    add("parallel", {panels ? columns.name + ".outer" : rows});
+  }
+
+  /// The only output index is that of the rows.
+  void one_loop_on_cpu() {
+    split(row_loop_, vector_width(free_.back().extent));
+    std::vector<std::string> order = sums_;
+    order.push_back(row_loop_ + ".inner");
+    add("reorder", order);
+    add("vectorize", {row_loop_ + ".inner"});
+    add("parallel", {row_loop_ + ".outer"});
+  }
+
+  void on_gpu() {
+    if (free_.empty()) {
+      if (scatters_) return;
+      if (block_loop_.empty()) {
+        split_and_bind(row_loop_, 128, block_x, thread);
+      } else {
+        bind(block_loop_, block_x);
+        bind(row_loop_, thread);
+      }
+      return;
+    }
+    const IndexVariable& columns = free_.back();
+    if (scatters_ || columns.name == row_loop_) {
+      split_and_bind(columns.name, 128, block_x, thread);
+      bind_others(columns.name, {block_y, block_z});
+      return;
+    }
+    const std::int64_t per_lane = columns.extent.is_static() && columns.extent.value <= 32 ? 1 : 2;
+    split(row_loop_, 4);
+    split(columns.name, 32 * per_lane);
+    split(columns.name + ".inner", 32);
+    const std::string lanes = columns.name + ".inner.inner";
+    const std::string per_thread = columns.name + ".inner.outer";
+    // Outermost first: what blocks share out, then warps and lanes, then the sum with its columns inside.
+    std::vector<std::string> order;
+    for (const IndexVariable& index : free_) {
+      if (index.name != columns.name) order.push_back(index.name);
+    }
+    order.push_back(columns.name + ".outer");
+    if (!block_loop_.empty()) order.push_back(block_loop_);
+    order.insert(order.end(), {row_loop_ + ".outer", row_loop_ + ".inner", lanes});
+    order.insert(order.end(), sums_.begin(), sums_.end());
+    order.push_back(per_thread);
+    add("reorder", order);
+    // Along x a grid may be longer than along y.
+    const bool wide = columns.extent.is_static() && columns.extent.value > largest_grid_y * 32 * per_lane;
+    bind(block_loop_.empty() ? row_loop_ + ".outer" : block_loop_, wide ? block_y : block_x);
+    bind(columns.name + ".outer", wide ? block_x : block_y);
+    bind_others(columns.name, {block_z});
+    bind(row_loop_ + ".inner", warp);
+    bind(lanes, lane);
+    add("unroll", {per_thread});
+  }
+
+  /// Six rows of four 512-bit vectors: 24 of the 32 vector registers.
+  static constexpr std::int64_t register_rows = 6;
+  static constexpr std::int64_t cache_line = 64;   ///< bytes
+  static constexpr std::int64_t same_sets = 1024;  ///< bytes between rows that leave a quarter of the sets
+  static constexpr std::int64_t least_reads = 8;   ///< of a row of the dense operand, on average
+  static constexpr std::int64_t largest_copy = 1 << 20;  ///< bytes: half of a second cache
+
+  /// Blocks of rows have a loop of their own around that of the rows.
+  void find_row_loops() {
+    std::vector<std::string> found;
+    for (const std::string& name : loops_) {
+      if (steps::is_output_loop(name, schedule_.algorithm()) && is_row_loop(name)) found.push_back(name);
+    }
+    row_loop_ = found.empty() ? loops_.front() : found.back();
+    if (found.size() > 1) block_loop_ = found.front();
+  }
+
+  /// Of the rows of the weights; without sparse operand, over the first output index.
+  bool is_row_loop(const std::string& name) const {
+    if (rows_.empty()) return name == outputs_.front().name;
+    return name.substr(0, name.find('.')) == row_loop_name(schedule_.algorithm());
+  }
+
+  /// Four vectors of the widest kind: enough to pay for reading a value and its column, few enough for the
+  /// panel of the dense operand to stay in the first cache. Fewer columns get as many vectors as they fill.
+  std::int64_t vector_width(const Extent& columns) const {
+    const std::int64_t vector = schedule_.algorithm().accumulator == DType::f64 ? 8 : 16;
+    if (!columns.is_static() || columns.value > 4 * vector) return 4 * vector;
+    return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(columns.value)));
+  }
+
+  /// The dense operand where a copy of its panel, aligned and without gaps, is worth its cost: its rows begin
+  /// anywhere in a cache line, or a power of two apart, where few sets of the cache hold them; and the
+  /// weights read each of them often. Else nothing.
+  std::string staged_operand(const IndexVariable& columns) const {
+    const Algorithm& algorithm = schedule_.algorithm();
+    if (schedule_.weights() == nullptr || scatters_ || outputs_.size() != 2 || algorithm.factors.size() != 2)
+      return {};
+    for (const TensorAccess& factor : algorithm.factors) {
+      const Operand& operand = algorithm.operands[factor.operand];
+      if (operand.storage == Storage::sparse) continue;
+      const std::string* last = factor.indices.size() == 2 ? factor.indices[1].plain() : nullptr;
+      if (last == nullptr || *last != columns.name || !columns.extent.is_static() ||
+          !operand.shape[0].is_static())
+        return {};
+      const auto size = static_cast<std::int64_t>(size_of(operand.dtype));
+      const std::int64_t row =
+          (operand.strides.empty() ? columns.extent.value : operand.strides.front()) * size;
+      const std::int64_t rows = operand.shape[0].value;
+      const std::int64_t panel = vector_width(columns.extent) * size;
+      const bool lines_cross = panel >= cache_line && row % cache_line != 0;
+      const bool hard_to_read = lines_cross || (row > panel && row % same_sets == 0);
+      const bool read_often = schedule_.weights()->array("values").size() >= least_reads * rows;
+      if (hard_to_read && read_often && rows * panel <= largest_copy) return operand.name;
+    }
+    return {};
+  }
+
+  static bool many_panels(const Extent& columns, std::int64_t width) {
+    return columns.is_static() && columns.value / width >= 7;
+  }
+
+  void add(const std::string& name, const std::vector<std::string>& words) {
+    Step step{name, {}, {}};
+    for (const std::string& word : words) step.arguments.push_back({{}, word});
+    steps_.push_back(std::move(step));
+  }
+  void split(const std::string& loop, std::int64_t factor) {
+    steps_.push_back({"split", {{loop, factor}}, {}});
+  }
+  void bind(const std::string& loop, Word axis) { add("bind", {loop, std::string(axis.text)}); }
+  void split_and_bind(const std::string& loop, std::int64_t factor, Word outer, Word inner) {
+    split(loop, factor);
+    bind(loop + ".outer", outer);
+    bind(loop + ".inner", inner);
+  }
+
+  static constexpr std::int64_t largest_grid_y = 65'535;  ///< blocks, along z too
+
+  /// Output loops besides rows and columns, as far as axes and their limits go.
+  void bind_others(const std::string& columns, std::vector<Word> axes) {
+    for (const IndexVariable& index : free_) {
+      if (index.name == columns || axes.empty()) continue;
+      if (index.extent.is_static() && index.extent.value > largest_grid_y) continue;
+      bind(index.name, axes.front());
+      axes.erase(axes.begin());
+    }
+  }
+
+  const Schedule& schedule_;
+  std::vector<Step> steps_;
+  std::vector<std::string> loops_;
+  std::vector<IndexVariable> outputs_;
+  std::vector<IndexVariable> free_;  ///< outputs that are no rows of the weights
+  std::vector<std::string> rows_;    ///< indices of the sparse operand
+  std::vector<std::string> sums_;    ///< loops of the sum, outermost first
+  std::string row_loop_;
+  std::string block_loop_;  ///< empty where rows are stored one by one
+  bool scatters_ = false;
+};
+
+/// Of a program of another form than the recipe is made for, as one in which nothing is summed: the loop that
+/// stands around it, shared out.
+std::vector<Step> shared_out(const Schedule& schedule) {
+  const auto* loop = schedule.program().body.as<ir::For>();
+  if (loop == nullptr) return {};
+  if (schedule.target().is_gpu()) return {{"bind", {{{}, loop->name}, {{}, "block_x"}}, {}}};
+  return {{"parallel", {{{}, loop->name}}, {}}};
+}
+
+/// Nothing where one of the steps does not apply.
+std::optional<Schedule> with_steps(Schedule schedule, const std::vector<Step>& steps) {
+  for (const Step& step : steps) {
+    if (schedule.try_apply(step)) return std::nullopt;
+  }
+  return schedule;
+}
+
+}  // namespace
+
+Schedule default_schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
+                          const Target& target, std::source_location place) {
+  return user_call(place, [&] {
+    const Schedule plain(std::move(algorithm), std::move(weights), target);
+    for (const std::vector<Step>& steps : {Recipe(plain).steps(), shared_out(plain)}) {
+      if (auto made = with_steps(plain, steps)) return *std::move(made);
+    }
+    return plain;
+  });
+}
+
+}  // namespace weft

@@ -1,0 +1,16 @@
+// The schedule that a kernel gets when nobody chose one. A recipe: it calls steps, as a user would.
+#pragma once
+
+#include <weft/scheduler/program/schedule.h>
+
+namespace weft {
+
+/// A schedule that is right for every algorithm, format and target and reasonable for most.
+///
+/// CPU: vectors along the last output index that is not a row of the weights, sums in vector registers,
+/// threads over column panels or rows. GPU: a warp a row, lanes along the columns, two columns a lane;
+/// formats that store by column or by entry give each thread its columns.
+Schedule default_schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
+                          const Target& target, std::source_location place = std::source_location::current());
+
+}  // namespace weft

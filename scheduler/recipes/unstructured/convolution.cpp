@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/recipes/recipe_parts.h>
+#include <weft/scheduler/recipes/unstructured/convolution.h>
+#include <weft/scheduler/recipes/unstructured/image.h>
+#include <weft/scheduler/recipes/unstructured/order.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t most_pixels = 512;  ///< of a line: its warps share a block
+constexpr std::array<std::int64_t, 6> rows_tried{2, 4, 8, 16, 32, 64};
+constexpr std::int64_t least_clamped_rows = 8;
+constexpr std::array<std::int64_t, 5> groups_tried{1, 2, 4, 8, 16};
+
+using Cut = ImageCut<std::int64_t>;
+
+/// The cheapest cut that the knobs allow, or nothing where none fits.
+std::optional<Cut> possible_cut(const SparseRtConvolution& image, const Target& target,
+                                const SparseRtKnobs& knobs) {
+  std::optional<Cut> best;
+  const auto try_cut = [&](const Cut& cut) {
+    if (!image.is_possible(cut, target.shared_bytes_per_block)) return;
+    if (!best || image.cost(cut) < image.cost(*best)) best = cut;
+  };
+  const auto allowed = [](std::int64_t knob, std::int64_t value) { return knob == 0 || knob == value; };
+  std::vector<std::int64_t> lines;
+  const std::int64_t all = pieces(image.lines(), image.lines_of_warp()) * image.lines_of_warp();
+  for (std::int64_t each = image.lines_of_warp(); each <= all; each += image.lines_of_warp())
+    lines.push_back(each);
+  if (knobs.lines > 0) lines = {knobs.lines};
+  std::vector<std::int64_t> rows(rows_tried.begin(), rows_tried.end());
+  if (knobs.rows > 0) rows = {knobs.rows};
+  std::vector<std::int64_t> groups(groups_tried.begin(), groups_tried.end());
+  if (knobs.groups > 0) groups = {knobs.groups};
+  for (const bool staged : {true, false}) {
+    if (!allowed(static_cast<std::int64_t>(knobs.image), staged ? 1 : 2)) continue;
+    for (const std::int64_t each : rows) {
+      // With fewer, no clamped kernel was measured.
+      if (!staged && knobs.rows == 0 && each < least_clamped_rows) continue;
+      for (const std::int64_t line : lines) {
+        for (const std::int64_t group : groups) try_cut({each, line, group, staged ? 1 : 0});
+      }
+    }
+  }
+  return best;
+}
+
+/// The same; InfeasibleError, with knobs that fit, where none does.
+Cut cheapest_cut(const SparseRtConvolution& image, const Target& target, const SparseRtKnobs& knobs) {
+  if (const auto cut = possible_cut(image, target, knobs)) return *cut;
+  const auto number = [](std::int64_t knob, std::int64_t least) { return knob > 0 ? knob : least; };
+  const Cut least{number(knobs.rows, rows_tried.front()), number(knobs.lines, image.lines_of_warp()),
+                  number(knobs.groups, 1), knobs.image != SparseRtImage::clamped ? 1 : 0};
+  const std::string limits = fmt::format("at most {} warps and {} bytes", SparseRtConvolution::most_warps,
+                                         target.shared_bytes_per_block);
+  const auto other = possible_cut(image, target, {});
+  throw InfeasibleError(
+      {fmt::format("no cut of the convolution fits {}", target.name),
+       {},
+       fmt::format("{} filters, {} lines and {} groups of {} warps: {} bytes of shared memory", least.rows,
+                   least.lines, least.groups, image.warps(least), image.shared_bytes(least)),
+       !other ? limits
+              : fmt::format("{}, as with rows = {}, lines = {}, groups = {}, image = SparseRtImage::{}",
+                            limits, other->rows, other->lines, other->groups,
+                            other->staged != 0 ? "staged" : "clamped")});
+}
+
+void refuse_idle(const SparseRtKnobs& knobs, const std::string& algorithm) {
+  const IdleKnobs idle(algorithm, "a convolution");
+  const char* const of_product = "a product";
+  if (knobs.form != SparseRtForm::baked) idle.refuse(static_cast<std::int64_t>(knobs.form), "form", "baked");
+  idle.refuse(knobs.threads, "threads", "lines, from which they follow");
+  idle.refuse(knobs.columns, "columns", of_product);
+  idle.refuse(knobs.lanes, "lanes", of_product);
+  idle.refuse(knobs.places, "places", of_product);
+  idle.refuse(knobs.parts, "parts", of_product);
+  idle.refuse(knobs.panel_rows, "panel_rows", of_product);
+  idle.refuse(knobs.chunk, "chunk", of_product);
+  idle.refuse(knobs.depth, "depth", of_product);
+}
+
+}  // namespace
+
+ConvolutionLoops convolution_loops(const Algorithm& algorithm) {
+  const Operand* sparse = algorithm.sparse_operand();
+  if (sparse == nullptr || sparse->shape.size() < 4 || sparse->shape.size() > 5) return {};
+  ConvolutionLoops loops;
+  std::vector<std::string> rows, others;
+  for (const TensorAccess& factor : algorithm.factors) {
+    if (&algorithm.operands[factor.operand] != sparse) continue;
+    for (const AffineIndex& index : factor.indices) {
+      if (!algorithm.index(*index.plain()).reduction) rows.push_back(*index.plain());
+    }
+  }
+  for (const IndexVariable& index : algorithm.indices) {
+    if (index.reduction) continue;
+    if (std::ranges::find(rows, index.name) == rows.end()) others.push_back(index.name);
+  }
+  if (rows.size() + 3 != sparse->shape.size() || others.size() < 2 || others.size() > 3) return {};
+  for (const std::string& name : others) {
+    if (!extent_of(algorithm, name).is_static()) return {};
+  }
+  if (extent_of(algorithm, others.back()).value > most_pixels) return {};
+  loops.pixels = others.back();
+  loops.lines = others[others.size() - 2];
+  if (others.size() == 3) loops.batch = others.front();
+  for (const std::string& name : rows) loops.filters += (loops.filters.empty() ? "" : "_") + name;
+  return loops;
+}
+
+/// A lane has one pixel of one to 32 columns of several lines; further columns and lines go to further warps.
+/// Coordinates are constants of the code. Where the lines of a block and those around them that filters reach
+/// fit shared memory, they lie there with zeros around the image: a read is one instruction with a constant
+/// offset. Elsewhere reads go to the image itself, clamped at its border.
+Schedule sparsert_convolution(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
+                              const Target& target, const ConvolutionLoops& loops,
+                              const SparseRtKnobs& knobs) {
+  refuse_idle(knobs, algorithm.name);
+  const SparseRtConvolution image(algorithm, weights->rows(), weights->columns(),
+                                  weights->array("values").size(), loops);
+  const Cut cut = cheapest_cut(image, target, knobs);
+  const std::string sum = sum_loop(algorithm);
+  const std::string dense = algorithm.operands[dense_operand(algorithm)].name;
+  const LoopName line_blocks(loops.lines + ".outer"), lines(loops.lines + ".inner");
+  const LoopName line_warps(loops.lines + ".inner.outer"), line(loops.lines + ".inner.inner");
+  const LoopName warps(loops.pixels + ".outer"), column(loops.pixels + ".inner");
+  const LoopName row_blocks(loops.filters + ".outer"), row(loops.filters + ".inner");
+  if (auto dealt = dealt_to_blocks(*weights, cut.rows, image.order(knobs.order))) weights = std::move(dealt);
+  Schedule result(std::move(algorithm), std::move(weights), target);
+  result.resident(blocks = image.resident(cut, target))
+      .split(LoopFactor{LoopName(loops.filters), cut.rows}, LoopFactor{LoopName(loops.lines), cut.lines},
+             LoopFactor{LoopName(loops.pixels), image.columns()})
+      .split(LoopFactor{lines, image.lines_of_warp()});
+  if (loops.batch.empty()) {
+    result.reorder(row_blocks, line_blocks, line_warps, warps, line, column, row);
+  } else {
+    result.reorder(LoopName(loops.batch), row_blocks, line_blocks, line_warps, warps, line, column, row)
+        .bind(LoopName(loops.batch), block_z);
+  }
+  result.bind(row_blocks, block_y).bind(line_blocks, block_x);
+  if (cut.staged != 0) result.stage(dense, shared, at = line_blocks);
+  result.bind(line_warps, warp).bind(warps, warp).bind(line, lane).bind(column, lane);
+  if (cut.groups > 1) result.split_k(LoopName(sum), groups = cut.groups).bind(LoopName(sum + ".group"), warp);
+  result.bake_values(row);
+  return result;
+}
+
+}  // namespace weft

@@ -1,0 +1,267 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/recipes/recipe_knobs.h>
+#include <weft/scheduler/recipes/recipe_parts.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
+#include <weft/scheduler/recipes/unstructured/convolution.h>
+#include <weft/scheduler/recipes/unstructured/cut.h>
+#include <weft/scheduler/recipes/unstructured/order.h>
+#include <weft/scheduler/recipes/unstructured/pieces.h>
+#include <weft/scheduler/recipes/unstructured/streaming.h>
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+// Of code: measured on an H200 (docs/measurements.md).
+// Beyond, code that is read for many columns is slower than data.
+constexpr std::int64_t entries_in_caches = 60'000;
+constexpr std::int64_t few_columns = 512;  ///< read so seldom that it does not matter
+constexpr std::int64_t lanes_of_warp = 32, columns_of_lane = 2;
+constexpr std::int64_t many_columns = 100'000;  ///< a number that a launch gives is taken for that
+constexpr std::int64_t bytes_of_many_results = 12'000'000;            ///< a quarter of the second cache
+constexpr std::int64_t wide_columns = 1'024, much_work = 32'000'000;  ///< multiply-adds, for blocks of chunks
+
+class Baking {
+ public:
+  Baking(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+         const ProductLoops& loops, const SparseRtKnobs& knobs)
+      : loops_(loops),
+        knobs_(knobs),
+        extent_(algorithm.sparse_operand()->shape.front().value),
+        columns_(extent_of(algorithm, loops.columns)),
+        schedule_(std::move(algorithm), std::move(weights), target) {}
+
+  Schedule operator()() {
+    bake();
+    return std::move(schedule_);
+  }
+
+ private:
+  std::int64_t stored() const {
+    return static_cast<std::int64_t>(schedule_.weights()->array("values").size());
+  }
+
+  BakedSize size() const {
+    return {extent_, schedule_.weights()->columns(), stored(),
+            columns_.is_static() ? columns_.value : many_columns,
+            static_cast<std::int64_t>(size_of(schedule_.algorithm().accumulator))};
+  }
+
+  void share_out(std::int64_t rows) {
+    if (const auto dealt = dealt_to_blocks(*schedule_.weights(), rows, knobs_.order))
+      schedule_ = Schedule(schedule_.algorithm(), dealt, schedule_.target());
+  }
+
+  /// Wide blocks of one instruction stream: B comes through shared memory, and a barrier at every chunk keeps
+  /// the warps at instructions that the caches have just read.
+  void bake_in_chunks(const ChunkedCut& cut) {
+    const auto [rows, threads, in_chunk, buffers, keeps_busy, rows_fit_first] = cut;
+    // How many columns there are a launch may say, and blocks along y are few.
+    const bool rows_first = rows_fit_first && columns_.is_static();
+    const LoopName row_blocks(loops_.rows + ".outer"), row(loops_.rows + ".inner");
+    const LoopName column_blocks(loops_.columns + ".outer"), column(loops_.columns + ".inner");
+    const LoopName chunks(loops_.sum + ".chunk");
+    share_out(rows);
+    schedule_.split(LoopFactor{LoopName(loops_.rows), rows}, LoopFactor{LoopName(loops_.columns), threads})
+        .reorder(row_blocks, column_blocks, column, row)
+        .bind(row_blocks, rows_first ? block_x : block_y)
+        .bind(column_blocks, rows_first ? block_y : block_x)
+        .bake_values(row, chunk = in_chunk)
+        .reorder(chunks, column)
+        .bind(column, thread)
+        .stage(loops_.dense, shared, at = chunks, depth = buffers);
+  }
+
+  /// Rows of the output one block after the other, in code that finds all of B that it reads in registers.
+  void bake_rows_in_turn(const HeldCut& cut) {
+    const LoopName row_blocks(loops_.rows + ".outer"), row(loops_.rows + ".inner");
+    const LoopName column_blocks(loops_.columns + ".outer"), column(loops_.columns + ".inner");
+    schedule_
+        .split(LoopFactor{LoopName(loops_.rows), cut.rows}, LoopFactor{LoopName(loops_.columns), cut.threads})
+        .reorder(column_blocks, column, row_blocks, row)
+        .bind(column_blocks, block_x)
+        .bind(column, thread)
+        .unroll(row_blocks)
+        .bake_values(row);
+  }
+
+  void bake() {
+    // A size known only at launch is taken for a long one.
+    const bool plenty =
+        !columns_.is_static() || (columns_.value >= wide_columns && stored() * columns_.value >= much_work);
+    const bool left_to_recipe = knobs_.rows == 0 && knobs_.threads == 0 && knobs_.groups == 0;
+    const bool rows_matter = knobs_.chunk > 0 || knobs_.order == SparseRtOrder::dealt;
+    const auto held = columns_.is_static() ? held_cut(size(), schedule_.target()) : std::nullopt;
+    if (held && left_to_recipe && !rows_matter) return bake_rows_in_turn(*held);
+    const ChunkedCut wide = chunked_cut(size(), schedule_.target(), knobs_);
+    if (stored() > 0 && (knobs_.chunk > 0 || (plenty && left_to_recipe && wide.keeps_busy)))
+      return bake_in_chunks(wide);
+    const BakedProduct product(size(), schedule_.target());
+    const BakedCut cut = product.cheapest(knobs_);
+    const auto [rows, threads, share] = cut;
+    if (share > 1 && threads % 32 != 0)
+      throw UserError({"groups of sparsert share whole warps", schedule_.algorithm().name,
+                       fmt::format("threads = {} with groups = {}", threads, share),
+                       fmt::format("threads = {}, or another multiple of 32",
+                                   pieces(threads, lanes_of_warp) * lanes_of_warp)});
+    share_out(rows);
+    if (columns_.is_static()) schedule_.resident(blocks = product.resident(cut));
+    const LoopName row_blocks(loops_.rows + ".outer"), row(loops_.rows + ".inner");
+    const LoopName column_blocks(loops_.columns + ".outer"), column(loops_.columns + ".inner");
+    schedule_.split(LoopFactor{LoopName(loops_.rows), rows}, LoopFactor{LoopName(loops_.columns), threads});
+    if (share == 1) {
+      schedule_.reorder(row_blocks, column_blocks, column, row)
+          .bind(row_blocks, block_y)
+          .bind(column_blocks, block_x)
+          .bind(column, thread)
+          .bake_values(row);
+      return;
+    }
+    const LoopName warps(column.text() + ".outer"), lanes(column.text() + ".inner");
+    schedule_.split(LoopFactor{column, 32})
+        .reorder(row_blocks, column_blocks, warps, lanes, row)
+        .bind(row_blocks, block_y)
+        .bind(column_blocks, block_x)
+        .bind(warps, warp)
+        .bind(lanes, lane)
+        .split_k(LoopName(loops_.sum), groups = share)
+        .bind(LoopName(loops_.sum + ".group"), warp)
+        .bake_values(row);
+  }
+
+  ProductLoops loops_;
+  SparseRtKnobs knobs_;
+  std::int64_t extent_;
+  Extent columns_;
+  Schedule schedule_;
+};
+
+/// A warp has all columns of a row, and little is idle: entries are then read faster than their code is.
+bool fit_a_warp(std::int64_t columns) {
+  return lanes_of_warp < columns && columns <= lanes_of_warp * columns_of_lane;
+}
+
+/// Of few columns: whether warps that read equal pieces of rows are expected to be faster than code.
+bool pieces_are_faster(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
+                       std::int64_t columns) {
+  if (!fit_a_warp(columns)) return false;
+  const std::int64_t stored = weights.array("values").size();
+  const BakedProduct code({weights.rows(), weights.columns(), stored, columns,
+                           static_cast<std::int64_t>(size_of(algorithm.accumulator))},
+                          target);
+  return pieces_microseconds(stored) < code.microseconds(code.cheapest({})) &&
+         pieces_cut(weights, target,
+                    {.tile = lanes_of_warp * columns_of_lane, .tiles = 1, .loads = columns_of_lane}, {});
+}
+
+SparseRtForm chosen_form(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
+                         const ProductLoops& loops) {
+  const Extent columns = extent_of(algorithm, loops.columns);
+  const bool few = columns.is_static() && columns.value <= few_columns;
+  const std::int64_t stored = weights.array("values").size();
+  if (few && pieces_are_faster(algorithm, weights, target, columns.value)) return SparseRtForm::pieces;
+  const BakedSize size{weights.rows(), weights.columns(), stored,
+                       columns.is_static() ? columns.value : many_columns,
+                       static_cast<std::int64_t>(size_of(algorithm.accumulator))};
+  const bool baked_faster = few || reads_from_threads(size, target) ||
+                            (columns.is_static() && fill_wide_blocks(weights.rows(), columns.value));
+  if (stored <= entries_in_caches || (baked_faster && stored <= most_baked_entries))
+    return SparseRtForm::baked;
+  return few ? SparseRtForm::row_per_warp : SparseRtForm::streaming;
+}
+
+/// Throws where a knob was given that the form does not have.
+void refuse_idle(const SparseRtKnobs& knobs, SparseRtForm form, const std::string& algorithm) {
+  const IdleKnobs idle(algorithm, form == SparseRtForm::baked       ? "the form baked"
+                                  : form == SparseRtForm::streaming ? "the form streaming"
+                                  : form == SparseRtForm::pieces    ? "the form pieces"
+                                                                    : "the form row_per_warp");
+  const char* const of_image = "a convolution";
+  idle.refuse(knobs.lines, "lines", of_image);
+  idle.refuse(static_cast<std::int64_t>(knobs.image), "image", of_image);
+  if (form == SparseRtForm::baked) {
+    const char* const of_data = "form = streaming or row_per_warp; baked code has one column a thread";
+    idle.refuse(knobs.columns, "columns", of_data);
+    idle.refuse(knobs.lanes, "lanes", of_data);
+    idle.refuse(knobs.places, "places", of_data);
+  } else {
+    idle.refuse(knobs.chunk, "chunk", "form = baked");
+    idle.refuse(static_cast<std::int64_t>(knobs.order), "order", "form = baked");
+  }
+  if (form != SparseRtForm::streaming) {
+    if (form != SparseRtForm::pieces) idle.refuse(knobs.parts, "parts", "form = streaming or pieces");
+    idle.refuse(knobs.panel_rows, "panel_rows", "form = streaming");
+  }
+  if (form == SparseRtForm::pieces) {
+    idle.refuse(knobs.lanes, "lanes", "form = row_per_warp; pieces have whole warps");
+    idle.refuse(knobs.rows, "rows", "parts: rows of a block follow from their lengths");
+    if (knobs.groups > 1) idle.refuse(knobs.groups, "groups", "groups = 1: pieces share rows already");
+  }
+  if (knobs.chunk > 0 && knobs.groups > 1) idle.refuse(knobs.groups, "groups beside chunks", "groups = 1");
+  if (knobs.chunk == 0) idle.refuse(knobs.depth, "depth", "a chunk beside it");
+  if (knobs.rows > 0) idle.refuse(knobs.parts, "parts beside rows", "one of them");
+  if (form == SparseRtForm::streaming && knobs.groups > 1)
+    idle.refuse(knobs.groups, "groups", "groups = 1: B takes the shared memory that they would meet in");
+  if (form == SparseRtForm::row_per_warp && knobs.threads > 0 && knobs.groups * 32 > knobs.threads)
+    throw UserError({"groups of sparsert share whole warps", algorithm,
+                     fmt::format("{} groups of {} threads", knobs.groups, knobs.threads),
+                     "at least 32 threads for each group"});
+}
+
+Schedule of_form(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+                 const ProductLoops& loops, const SparseRtKnobs& knobs) {
+  if (knobs.form == SparseRtForm::pieces)
+    return sparsert_pieces(std::move(algorithm), *weights, target, loops, knobs);
+  if (knobs.form == SparseRtForm::baked)
+    return Baking(std::move(algorithm), std::move(weights), target, loops, knobs)();
+  return sparsert_streaming(std::move(algorithm), *weights, target, loops, knobs);
+}
+
+/// 0 where a launch says how many.
+std::int64_t bytes_of(const Operand& operand) {
+  auto bytes = static_cast<std::int64_t>(size_of(operand.dtype));
+  for (const Extent& extent : operand.shape) bytes *= extent.is_static() ? extent.value : 0;
+  return bytes;
+}
+
+}  // namespace
+
+Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+                  const SparseRtKnobs& knobs, std::source_location place) {
+  return user_call(place, [&] {
+    const RecipeNeeds needs{"sparsert", "csr", "formats::csr()"};
+    const std::string given = require_in_range("sparsert", sparsert_knobs(), knobs);
+    require_format(needs, algorithm, weights.get(),
+                   [](const Format& format) { return format.name == "csr"; });
+    if (algorithm.takes_any_weights())
+      refuse_recipe(
+          needs, algorithm, "an algorithm for weights of any size",
+          "weights whose size is known, which become code; else default_schedule(algorithm, weights, "
+          "target)");
+    if (!target.is_gpu())
+      return left_to_default(needs, std::move(algorithm), std::move(weights), target, given);
+    const ConvolutionLoops of_image = convolution_loops(algorithm);
+    if (!of_image.filters.empty() && weights->array("values").size() <= most_baked_entries)
+      return with_recipe_named(needs.name, given, [&] {
+        return sparsert_convolution(std::move(algorithm), std::move(weights), target, of_image, knobs);
+      });
+    const ProductLoops loops = product_loops(algorithm);
+    if (loops.columns.empty())
+      return left_to_default(needs, std::move(algorithm), std::move(weights), target, given);
+    SparseRtKnobs chosen = knobs;
+    if (knobs.form == SparseRtForm::chosen) {
+      chosen.form = chosen_form(algorithm, *weights, target, loops);
+    }
+    refuse_idle(knobs, chosen.form, algorithm.name);
+    Schedule result = with_recipe_named(needs.name, given, [&] {
+      return of_form(std::move(algorithm), std::move(weights), target, loops, chosen);
+    });
+    const Operand& output = result.algorithm().operands.back();
+    if (bytes_of(output) >= bytes_of_many_results) result.stream_results(output.name);
+    return result;
+  });
+}
+
+}  // namespace weft

@@ -1,0 +1,164 @@
+#include <weft/scheduler/recipes/recipe_parts.h>
+#include <weft/scheduler/recipes/unstructured/slices.h>
+#include <weft/scheduler/recipes/unstructured/streaming.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t lanes_of_warp = 32;
+constexpr std::int64_t vector_columns = 4;    ///< 16 bytes of B
+constexpr std::int64_t places_at_a_time = 8;  ///< as many reads of B under way for each column
+constexpr std::int64_t streaming_threads = 1024, row_per_warp_threads = 128;
+constexpr std::int64_t wanted_blocks = 528, most_row_blocks = 4;  ///< four for each processor of an H200
+/// A load of 16 bytes of B takes four turns of the banks, and so do, for all lanes, 16 bytes of values or
+/// columns: with eight columns a lane, places cost a quarter of what B costs.
+constexpr std::int64_t panel_columns = 8, global_columns = 4;
+constexpr std::int64_t panel_lanes = 8;  ///< whose vectors lie in all banks
+
+class Streaming {
+ public:
+  Streaming(Algorithm algorithm, const SparseTensor& weights, const Target& target, const ProductLoops& loops,
+            const SparseRtKnobs& knobs)
+      : loops_(loops),
+        knobs_(knobs),
+        panel_(knobs.form != SparseRtForm::row_per_warp),
+        lanes_(knobs.lanes > 0 ? knobs.lanes
+               : panel_        ? panel_lanes
+                               : lanes_of_warp),
+        columns_(knobs.columns > 0 ? knobs.columns
+                 : panel_          ? panel_columns_of(extent_of(algorithm, loops.columns))
+                                   : global_columns),
+        depth_(panel_ ? depth_of(algorithm, target) : 0),
+        rows_(algorithm.sparse_operand()->shape.front().value),
+        vector_(vector_of(algorithm)),
+        schedule_(std::move(algorithm),
+                  std::make_shared<const SparseTensor>(repack(weights, formats::padded_csr(options()))),
+                  target) {}
+
+  Schedule operator()() {
+    const std::int64_t groups = knobs_.groups > 0 ? knobs_.groups : 1;
+    cut(groups);
+    bind(groups);
+    return std::move(schedule_);
+  }
+
+ private:
+  /// Fewer where not every processor would have a block otherwise.
+  std::int64_t panel_columns_of(const Extent& extent) const {
+    const bool few = extent.is_static() && pieces(extent.value, lanes_ * panel_columns) * most_row_blocks <
+                                               wanted_blocks / most_row_blocks;
+    return few ? vector_columns : panel_columns;
+  }
+
+  /// As many rows of B as shared memory holds, in equal pieces; 0 where it holds all.
+  std::int64_t depth_of(const Algorithm& algorithm, const Target& target) const {
+    std::int64_t bytes = 0;
+    for (const Operand& operand : algorithm.operands) {
+      if (operand.name == loops_.dense) bytes = static_cast<std::int64_t>(size_of(operand.dtype));
+    }
+    const std::int64_t whole = algorithm.sparse_operand()->shape.back().value;
+    // A row of zeros for the padding.
+    const std::int64_t fitting =
+        std::max<std::int64_t>(1, target.shared_bytes_per_block / (lanes_ * columns_ * bytes) - 1);
+    const std::int64_t wanted = knobs_.panel_rows > 0 ? std::min(knobs_.panel_rows, fitting) : fitting;
+    return whole <= wanted ? 0 : pieces(whole, pieces(whole, wanted));
+  }
+
+  std::int64_t vector_of(const Algorithm& algorithm) const {
+    const Extent extent = extent_of(algorithm, loops_.columns);
+    const bool aligned = extent.is_static() && extent.value % vector_columns == 0;
+    return (panel_ || aligned) && columns_ % vector_columns == 0 ? vector_columns : 1;
+  }
+
+  formats::PaddedOptions options() const {
+    return {.pad = knobs_.places > 0 ? knobs_.places : places_at_a_time,
+            .block = depth_,
+            .rows = {.order = together() > 1 ? RowOrder::by_length : RowOrder::given}};
+  }
+
+  std::int64_t together() const { return lanes_of_warp / lanes_; }  ///< rows of a warp at a time
+
+  /// Blocks that share the rows: each reads the panel anew, but a processor has one that computes while
+  /// another one copies, and the last wave is shorter.
+  std::int64_t row_blocks_wanted() const {
+    if (knobs_.parts > 0) return knobs_.parts;
+    const Extent extent = extent_of(schedule_.algorithm(), loops_.columns);
+    if (!extent.is_static()) return 1;
+    return std::clamp<std::int64_t>(wanted_blocks / pieces(extent.value, lanes_ * columns_), 1,
+                                    most_row_blocks);
+  }
+
+  void cut(std::int64_t groups) {
+    const std::int64_t usual = panel_ ? streaming_threads : row_per_warp_threads;
+    const std::int64_t threads = knobs_.threads > 0 ? knobs_.threads : usual;
+    const std::int64_t warps = std::max<std::int64_t>(1, threads / lanes_of_warp / groups);
+    const std::int64_t wanted = knobs_.rows > 0 ? knobs_.rows
+                                : panel_        ? pieces(rows_, warps * together() * row_blocks_wanted())
+                                                : 1;
+    // More rows than there are would be a loop that split refuses.
+    const std::int64_t most = std::max<std::int64_t>(
+        1024, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(rows_))));
+    const std::int64_t turns =
+        std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, most / (warps * together())));
+    schedule_
+        .split(LoopFactor{LoopName(loops_.rows), turns * together() * warps},
+               LoopFactor{LoopName(loops_.columns), lanes_ * columns_})
+        .split(LoopFactor{LoopName(loops_.rows + ".inner"), turns * together()},
+               LoopFactor{LoopName(loops_.columns + ".inner"), lanes_ * vector_})
+        .split(LoopFactor{LoopName(loops_.rows + ".inner.inner"), together()},
+               LoopFactor{LoopName(loops_.columns + ".inner.inner"), vector_});
+    if (depth_ == 0) {
+      schedule_.reorder(column_blocks(), row_blocks(), row_warps(), row_lanes(), column_lanes(), turn(),
+                        sum(), place(), vectors(), column());
+    } else {
+      schedule_.reorder(column_blocks(), row_blocks(), depth_blocks(), row_warps(), row_lanes(),
+                        column_lanes(), turn(), sum(), place(), vectors(), column());
+    }
+  }
+
+  void bind(std::int64_t groups) {
+    schedule_.bind(column_blocks(), block_x).bind(row_blocks(), block_y);
+    if (panel_) schedule_.stage(loops_.dense, shared, at = depth_ == 0 ? row_blocks() : depth_blocks());
+    schedule_.bind(row_warps(), warp).bind(row_lanes(), lane).bind(column_lanes(), lane);
+    if (groups > 1)
+      schedule_.split_k(sum(), weft::groups = groups).bind(LoopName(sum().text() + ".group"), warp);
+    schedule_.unroll(place()).unroll(vectors());
+    if (vector_ > 1) schedule_.vectorize(column());
+  }
+
+  LoopName depth_blocks() const { return LoopName(loops_.sum); }
+  LoopName sum() const { return LoopName(loops_.sum + (depth_ == 0 ? "" : ".2")); }
+  LoopName place() const { return LoopName(loops_.sum + (depth_ == 0 ? ".2" : ".3")); }
+  LoopName column_blocks() const { return LoopName(loops_.columns + ".outer"); }
+  LoopName vectors() const { return LoopName(loops_.columns + ".inner.outer"); }
+  LoopName column_lanes() const { return LoopName(loops_.columns + ".inner.inner.outer"); }
+  LoopName column() const { return LoopName(loops_.columns + ".inner.inner.inner"); }
+  LoopName row_blocks() const { return LoopName(loops_.rows + ".outer"); }
+  LoopName row_warps() const { return LoopName(loops_.rows + ".inner.outer"); }
+  LoopName turn() const { return LoopName(loops_.rows + ".inner.inner.outer"); }
+  LoopName row_lanes() const { return LoopName(loops_.rows + ".inner.inner.inner"); }
+
+  ProductLoops loops_;
+  SparseRtKnobs knobs_;
+  bool panel_;
+  std::int64_t lanes_, columns_;
+  std::int64_t depth_;  ///< rows of B in shared memory at a time; 0: all
+  std::int64_t rows_;
+  std::int64_t vector_;  ///< columns of a lane beside each other
+  Schedule schedule_;
+};
+
+}  // namespace
+
+Schedule sparsert_streaming(Algorithm algorithm, const SparseTensor& weights, const Target& target,
+                            const ProductLoops& loops, const SparseRtKnobs& knobs) {
+  if (knobs.form == SparseRtForm::streaming && knobs.panel_rows == 0 &&
+      slices_fit(algorithm, weights, target, loops, knobs))
+    return sparsert_slices(std::move(algorithm), weights, target, loops, knobs);
+  return Streaming(std::move(algorithm), weights, target, loops, knobs)();
+}
+
+}  // namespace weft

@@ -1,0 +1,212 @@
+// unroll, vectorize, parallel: who runs the iterations of a loop; and what bind asks as well.
+#include <fmt/format.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/parts/annotate.h>
+#include <weft/scheduler/steps/parts/grouped_sum.h>
+#include <weft/scheduler/steps/list.h>
+#include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/other_loops.h>
+
+#include <algorithm>
+
+namespace weft::steps {
+
+using ir::LoopKind;
+using ir::Stmt;
+
+ir::Program marked(ir::Program program, const std::string& name, LoopKind kind, int step) {
+  program.body = change_loops(program.body, name, [&](const ir::For& loop) {
+    ir::For changed = loop;
+    changed.kind = kind;
+    changed.step = step;
+    return ir::for_loop(std::move(changed));
+  });
+  return program;
+}
+
+std::optional<Reason> require_serial(const ir::Program& program, const std::string& name) {
+  if (auto missing = require_loop(program, name)) return missing;
+  const LoopKind kind = find_loop(program.body, name)->kind;
+  if (kind == LoopKind::serial) return std::nullopt;
+  return Reason{2, fmt::format("{} is {} already", name, ir::name_of(kind)),
+                fmt::format("a loop that is still serial: .split({} = 2) before that step, and one step for "
+                            "each of {}.outer and {}.inner",
+                            name, name, name),
+                name};
+}
+
+std::optional<Reason> require_constant(const ir::Program& program, const std::string& name,
+                                       std::int64_t largest) {
+  const ir::Expr& extent = find_loop(program.body, name)->extent;
+  const std::int64_t* value = ir::integer_value(extent);
+  if (value != nullptr ? *value <= largest : is_constant_extent(program, extent)) return std::nullopt;
+  return Reason{3, fmt::format("{} has {} iterations", name, ir::print(extent)),
+                fmt::format("a constant number of at most {}: .split({} = {}) first, then {}.inner", largest,
+                            name, std::min<std::int64_t>(32, largest), name),
+                name};
+}
+
+std::optional<Reason> require_independent(const ir::Program& program, const std::string& name,
+                                          const StepContext& context) {
+  if (is_output_loop(name, context.algorithm)) return std::nullopt;
+  const std::vector<std::string> others = serial_loops(program, context.algorithm, true);
+  return Reason{4, fmt::format("iterations of {} add to the same sums", name),
+                others.empty()
+                    ? std::string("a loop over an index of the output that is still serial")
+                    : fmt::format("a loop over an index of the output: {}", fmt::join(others, ", ")),
+                name};
+}
+
+std::optional<Reason> require_no_copy(const ir::Program& program, const std::string& name) {
+  const auto loops = find_loops(program.body, name);
+  const auto any = [&](bool (*holds)(const Stmt&)) {
+    return std::any_of(loops.begin(), loops.end(), [&](const ir::For* loop) { return holds(loop->body); });
+  };
+  if (any(holds_exchange)) {
+    return Reason{10, fmt::format("sums of groups are handed over inside {}", name),
+                  "a loop in which no groups meet, as all are before split_k", name};
+  }
+  if (!any(holds_copy)) return std::nullopt;
+  return Reason{10, fmt::format("a copy into shared memory stands inside {}", name),
+                "a loop around the computation alone: stage at a loop outside " + name, name};
+}
+
+namespace {
+
+constexpr std::int64_t largest_unroll = 1024;  ///< iterations, and statements
+constexpr std::int64_t largest_vector = 1024;
+
+/// Lines of the program that stand in unrolled loops, each as often as it is written out.
+std::int64_t written_out(const Stmt& stmt, std::int64_t copies) {
+  if (!stmt.defined()) return 0;
+  if (const auto* s = stmt.as<ir::Block>()) {
+    std::int64_t sum = 0;
+    for (const Stmt& child : s->statements) sum += written_out(child, copies);
+    return sum;
+  }
+  const std::int64_t self = copies > 1 ? copies : 0;
+  if (const auto* s = stmt.as<ir::For>()) {
+    const std::int64_t* extent = ir::integer_value(s->extent);
+    if (s->kind != LoopKind::unrolled || extent == nullptr) return self + written_out(s->body, copies);
+    // Nested loops of at most `largest_unroll` iterations each could still overflow.
+    constexpr std::int64_t enough = largest_unroll * largest_unroll;
+    return written_out(s->body, std::min(enough, copies * *extent));
+  }
+  if (const auto* s = stmt.as<ir::If>())
+    return self + written_out(s->then, copies) + written_out(s->otherwise, copies);
+  if (const auto* s = stmt.as<ir::Allocate>()) return written_out(s->body, copies);
+  if (const auto* s = stmt.as<ir::Let>()) return self + written_out(s->body, copies);
+  return self;
+}
+
+/// unroll(x). Preconditions: 1 the loop exists; 2 it is serial; 3 its extent is constant; 5 all unrolled
+/// loops together are written out to at most 1024 statements: compilers take seconds for more.
+StepResult apply_unroll(const ir::Program& program, const Step& step, const StepContext& context) {
+  ir::Program result = program;
+  for (const Argument& argument : step.arguments) {
+    const std::string& name = word_of(argument);
+    if (auto refused = require_serial(result, name)) return *refused;
+    if (auto refused = require_constant(result, name, largest_unroll)) return *refused;
+    result = marked(std::move(result), name, LoopKind::unrolled, context.step);
+    const std::int64_t statements = written_out(result.body, 1);
+    if (statements > largest_unroll) {
+      return Reason{5, fmt::format("{} statements, written out", statements),
+                    fmt::format("at most {}: split {} first and unroll {}.inner, as by .split({} = 4)",
+                                largest_unroll, name, name, name),
+                    name};
+    }
+  }
+  return result;
+}
+
+/// vectorize(x): the iterations are elements of a vector. Preconditions: 1 to 3 as unroll; 4 iterations are
+/// independent; 5 no other vectorized loop around or inside; 6 ranges of loops inside do not depend on it; 7
+/// no loop inside is bound or parallel.
+StepResult vectorized(const ir::Program& program, const Step& step, const StepContext& context) {
+  const std::string& name = word_of(step.arguments.at(0));
+  if (auto refused = require_serial(program, name)) return *refused;
+  if (auto refused = require_independent(program, name, context)) return *refused;
+  if (auto refused = require_constant(program, name, largest_vector)) return *refused;
+  if (auto refused = require_no_copy(program, name)) return *refused;
+  std::optional<Reason> refused;
+  ir::visit(program.body, [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop == nullptr || refused) return;
+    if (loop->name != name) {
+      if (loop->kind == LoopKind::vectorized && find_loop(loop->body, name) != nullptr) {
+        refused = Reason{5, fmt::format("{} around it is vectorized already", loop->name),
+                         fmt::format("one vectorized loop in a nest: {} in place of {}",
+                                     written("vectorize", {name}), written("vectorize", {loop->name})),
+                         name};
+      }
+      return;
+    }
+    ir::visit(loop->body, [&](const Stmt& inside) {
+      const auto* inner = inside.as<ir::For>();
+      if (inner == nullptr || refused) return;
+      if (inner->kind == LoopKind::vectorized) {
+        refused = Reason{
+            5, fmt::format("{} inside it is vectorized already", inner->name),
+            fmt::format("one vectorized loop in a nest: leave {} out", written("vectorize", {name})), name};
+      } else if (ir::uses(inner->begin, name) || ir::uses(inner->extent, name)) {
+        refused = Reason{6, fmt::format("the range of {} inside depends on {}", inner->name, name),
+                         "a loop whose iterations all do the same", inner->name};
+      } else if (ir::is_bound(inner->kind) || inner->kind == LoopKind::parallel) {
+        refused = Reason{7, fmt::format("{} inside it is {}", inner->name, ir::name_of(inner->kind)),
+                         fmt::format("an innermost loop: {} first", written("reorder", {inner->name, name})),
+                         inner->name};
+      }
+    });
+  });
+  if (refused) return *refused;
+  return marked(program, name, LoopKind::vectorized, context.step);
+}
+
+StepResult apply_vectorize(const ir::Program& program, const Step& step, const StepContext& context) {
+  StepResult result = vectorized(program, step, context);
+  const auto* refused = std::get_if<Reason>(&result);
+  const bool of_loop = refused != nullptr && (refused->precondition == 4 || refused->precondition == 6);
+  return of_loop ? with_other_loop(*refused, program, step, context, vectorized, Proposed::innermost)
+                 : result;
+}
+
+/// parallel(x): CPU threads share the iterations. Preconditions: 1, 2, 4 as above; 5 the target is a CPU; 6
+/// no other parallel loop around or inside.
+StepResult apply_parallel(const ir::Program& program, const Step& step, const StepContext& context) {
+  const std::string& name = word_of(step.arguments.at(0));
+  if (auto refused = require_serial(program, name)) return *refused;
+  if (auto refused = require_independent(program, name, context)) return *refused;
+  if (context.target.is_gpu()) {
+    return Reason{5, "the target is " + context.target.name,
+                  "a CPU target; on a GPU, " + written("bind", {name, "block_x"}), name};
+  }
+  std::string other;
+  ir::visit(program.body, [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop == nullptr) return;
+    const bool around = loop->kind == LoopKind::parallel && find_loop(loop->body, name) != nullptr;
+    const bool inside = loop->name == name && [&] {
+      bool found = false;
+      ir::visit(loop->body, [&](const Stmt& child) {
+        const auto* inner = child.as<ir::For>();
+        found = found || (inner != nullptr && inner->kind == LoopKind::parallel);
+      });
+      return found;
+    }();
+    if (around || inside) other = loop->name;
+  });
+  if (!other.empty())
+    return Reason{6, fmt::format("the parallel loop {} around or inside {} already", other, name),
+                  fmt::format("one parallel loop in a nest: leave {} out", written("parallel", {name})),
+                  other};
+  return marked(program, name, LoopKind::parallel, context.step);
+}
+
+}  // namespace
+
+const StepKind unroll{"unroll", ".unroll(n.inner)", 1, SIZE_MAX, apply_unroll};
+const StepKind vectorize{"vectorize", ".vectorize(n.inner)", 1, 1, apply_vectorize};
+const StepKind parallel{"parallel", ".parallel(m.outer)", 1, 1, apply_parallel};
+
+}  // namespace weft::steps

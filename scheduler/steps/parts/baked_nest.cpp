@@ -1,0 +1,240 @@
+#include <fmt/format.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/parts/baked_nest.h>
+#include <weft/scheduler/steps/parts/loops.h>
+
+#include <algorithm>
+
+namespace weft::steps {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+constexpr std::int64_t most_blocks = 1 << 16;  ///< of rows: leaves of the tree of conditions
+
+const ir::For* enclosing(const Stmt& stmt, const std::string& name, std::vector<ir::For>& path) {
+  const ir::For* found = nullptr;
+  if (const auto* loop = stmt.as<ir::For>()) {
+    if (loop->name == name) return loop;
+    path.push_back(*loop);
+    found = enclosing(loop->body, name, path);
+    if (found == nullptr) path.pop_back();
+  } else if (const auto* block = stmt.as<ir::Block>()) {
+    for (const Stmt& child : block->statements) {
+      if (found == nullptr) found = enclosing(child, name, path);
+    }
+  } else if (const auto* condition = stmt.as<ir::If>()) {
+    found = enclosing(condition->then, name, path);
+    if (found == nullptr && condition->otherwise.defined())
+      found = enclosing(condition->otherwise, name, path);
+  } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
+    found = enclosing(allocation->body, name, path);
+  } else if (const auto* let = stmt.as<ir::Let>()) {
+    found = enclosing(let->body, name, path);
+  }
+  return found;
+}
+
+class NestFinder {
+ public:
+  NestFinder(const ir::Program& program, const KnownWeights& weights, const StepContext& context,
+             std::string loop)
+      : program_(program),
+        weights_(weights),
+        context_(context),
+        loop_(std::move(loop)),
+        scattered_(context.weights->row_levels() == 0) {}
+
+  std::variant<BakedNest, Reason> operator()() {
+    if (auto refused = find_rows()) return *refused;
+    if (auto refused = take_apart()) return *refused;
+    if (auto refused = find_selectors()) return *refused;
+    return std::move(nest_);
+  }
+
+ private:
+  Reason other_shape(const std::string& found) const { return other_shape_than_baked(found, loop_); }
+
+  /// Preconditions 1, 2 and 6.
+  std::optional<Reason> find_rows() {
+    if (auto missing = require_loop(program_, loop_)) return missing;
+    const auto refuse = [&](std::string found) {
+      const bool balanced = std::ranges::any_of(
+          program_.constants, [](const auto& constant) { return constant.buffer->name.ends_with(".parts"); });
+      return Reason{
+          2, std::move(found),
+          scattered_ ? "weights that are stored row by row, as pack(weights, formats::csr()) makes them"
+          : balanced ? "blocks of as many rows each: weights packed with a row order "
+                       "(csr:order=dealt,rows=64) and split instead of balance"
+                     : "one serial loop over the rows of a block, around their sums: split the rows "
+                       "first",
+          loop_};
+    };
+    const auto loops = find_loops(program_.body, loop_);
+    if (loops.size() > 1) return refuse(fmt::format("{} stands in {} places", loop_, loops.size()));
+    nest_.rows = *loops.front();
+    nest_.rows.body = {};
+    const ir::LoopKind kind = nest_.rows.kind;
+    if (kind != ir::LoopKind::serial && kind != ir::LoopKind::unrolled)
+      return refuse(fmt::format("{} is {}", loop_, ir::name_of(kind)));
+    const std::int64_t* begin = ir::integer_value(nest_.rows.begin);
+    const std::int64_t* extent = ir::integer_value(nest_.rows.extent);
+    if (begin == nullptr || extent == nullptr)
+      return refuse(fmt::format("{} has {} iterations", loop_, ir::print(nest_.rows.extent)));
+    nest_.begin = *begin;
+    nest_.extent = *extent;
+    enclosing(program_.body, loop_, path_);
+    for (const ir::For& loop : path_) {
+      if (loop.kind != ir::LoopKind::vectorized) continue;
+      return Reason{6, fmt::format("{} around it is vectorized", loop.name),
+                    fmt::format("{} vectorized after this step", loop.name), loop.name};
+    }
+    return std::nullopt;
+  }
+
+  /// Precondition 4: the loop's body is first values, one sum over stored entries in registers, results.
+  std::optional<Reason> take_apart() {
+    ir::Chain chain = chain_of(find_loop(program_.body, loop_)->body);
+    if (!chain.loops.empty() && is_group_loop(chain.loops.back().name)) {
+      ir::For group = chain.loops.back();
+      group.body = chain.core;
+      chain.core = ir::for_loop(std::move(group));
+      chain.loops.pop_back();
+    }
+    for (ir::For& loop : chain.loops) {
+      if (!is_output_loop(loop.name, context_.algorithm) || ir::uses(loop.begin, loop_) ||
+          ir::uses(loop.extent, loop_))
+        return other_shape(fmt::format("{} directly inside {}", loop.name, loop_));
+      if (loop.kind == ir::LoopKind::vectorized) {
+        return Reason{6, fmt::format("{} stands outside the sum and is vectorized", loop.name),
+                      fmt::format("{} vectorized after this step", loop.name), loop.name};
+      }
+      nest_.around.push_back(std::move(loop));
+    }
+    for (Expr& condition : chain.conditions)
+      (ir::uses(condition, loop_) ? nest_.of_row : nest_.outside).push_back(std::move(condition));
+    nest_.groups = grouped_sum_of(chain.core);
+    if (nest_.groups) {
+      if (auto refused = enter_groups(chain)) return refused;
+    }
+    const auto* allocation = chain.core.as<ir::Allocate>();
+    if (allocation == nullptr || allocation->buffer->scope != ir::Scope::registers)
+      return other_shape("the sums are not in registers");
+    nest_.sum = allocation->buffer;
+    const auto* block = allocation->body.as<ir::Block>();
+    if (block == nullptr) return other_shape("no result after the sum");
+    bool found = false;
+    for (const Stmt& stmt : block->statements) {
+      if (!weights_.are_read_by(stmt)) {
+        (found ? nest_.last : nest_.first).push_back(stmt);
+        continue;
+      }
+      if (found) return other_shape("two statements read the weights");
+      found = true;
+      if (auto refused = take_sum_apart(stmt)) return refused;
+    }
+    if (!found) return other_shape(fmt::format("nothing inside {} reads the weights", loop_));
+    return std::nullopt;
+  }
+
+  /// The chain goes on to the sum of one group.
+  std::optional<Reason> enter_groups(ir::Chain& chain) {
+    GroupedSum& groups = *nest_.groups;
+    if (ir::integer_value(groups.group.extent) == nullptr)
+      return other_shape(
+          fmt::format("{} has {} iterations", groups.group.name, ir::print(groups.group.extent)));
+    chain = chain_of(groups.own);
+    const ir::Chain result = chain_of(groups.result);
+    if (!chain.loops.empty() || !result.loops.empty())
+      return other_shape(fmt::format("a loop directly inside {}", groups.group.name));
+    for (const Expr& condition : chain.conditions)
+      (ir::uses(condition, loop_) ? nest_.of_row : nest_.of_thread).push_back(condition);
+    nest_.result = result.core;
+    groups.own = {};
+    groups.result = {};
+    return std::nullopt;
+  }
+
+  std::optional<Reason> take_sum_apart(const Stmt& stmt) {
+    ir::Chain chain = chain_of(stmt);
+    const auto* update = chain.core.as<ir::Store>();
+    if (update == nullptr || update->buffer != nest_.sum || !update->accumulate)
+      return other_shape("what stands in the sum is not one addition to it (a staged operand, for example)");
+    nest_.value = update->value;
+    nest_.place = update->indices;
+    nest_.position = weights_.position(update->value);
+    if (!nest_.position.defined()) return other_shape("the sum does not read one value an entry");
+    // A loop chooses the entry when its range is known from the weights alone or the position depends on it.
+    for (ir::For& loop : chain.loops) {
+      const bool output = is_output_loop(loop.name, context_.algorithm);
+      if (output && is_constant_extent(program_, loop.extent) && ir::integer_value(loop.extent) != nullptr) {
+        nest_.columns.push_back(std::move(loop));
+      } else if (!output && (loop.kind == ir::LoopKind::serial || loop.kind == ir::LoopKind::unrolled)) {
+        nest_.entries.push_back(std::move(loop));
+      } else {
+        return other_shape(fmt::format("{} inside the sum is {} with {} iterations", loop.name,
+                                       ir::name_of(loop.kind), ir::print(loop.extent)));
+      }
+    }
+    nest_.conditions = std::move(chain.conditions);
+    return std::nullopt;
+  }
+
+  /// Precondition 5: the loops that choose the block of rows have constant ranges.
+  std::optional<Reason> find_selectors() {
+    const Stmt& body = find_loop(program_.body, loop_)->body;
+    std::vector<Expr> reads;
+    ir::visit(body, {}, [&](const Expr& e) {
+      const auto* load = e.as<ir::Load>();
+      if (load != nullptr && weights_.holds(load->buffer)) reads.push_back(e);
+    });
+    std::int64_t blocks = 1;
+    for (const ir::For& loop : path_) {
+      const bool chooses =
+          std::any_of(reads.begin(), reads.end(), [&](const Expr& e) { return ir::uses(e, loop.name); });
+      const std::int64_t* extent = ir::integer_value(loop.extent);
+      if (!chooses && loop.kind == ir::LoopKind::unrolled && extent != nullptr) nest_.copies *= *extent;
+      if (!chooses) continue;
+      if (extent == nullptr || ir::integer_value(loop.begin) == nullptr) {
+        return Reason{5, fmt::format("{} has {} iterations", loop.name, ir::print(loop.extent)),
+                      "blocks of rows of a constant number", loop.name};
+      }
+      if (__builtin_mul_overflow(blocks, std::max<std::int64_t>(*extent, 1), &blocks) ||
+          blocks > most_blocks) {
+        return Reason{5, fmt::format("{} or more blocks of rows", blocks),
+                      fmt::format("at most {}", most_blocks), loop.name};
+      }
+      nest_.selectors.push_back(loop);
+    }
+    for (const ir::For& loop : nest_.columns) nest_.copies *= *ir::integer_value(loop.extent);
+    return std::nullopt;
+  }
+
+  const ir::Program& program_;
+  const KnownWeights& weights_;
+  const StepContext& context_;
+  std::string loop_;
+  bool scattered_;  ///< the weights are stored by column or by entry
+  BakedNest nest_;
+  std::vector<ir::For> path_;  ///< loops around the row loop, outermost first
+};
+
+}  // namespace
+
+Reason other_shape_than_baked(const std::string& found, const std::string& loop) {
+  return {
+      4, found,
+      fmt::format("inside {}: first values, the loop over stored entries, results, as in the program of a "
+                  "format whose outermost level is its rows (csr, ell)",
+                  loop),
+      loop};
+}
+
+std::variant<BakedNest, Reason> baked_nest(const ir::Program& program, const KnownWeights& weights,
+                                           const StepContext& context, const std::string& loop) {
+  return NestFinder(program, weights, context, loop)();
+}
+
+}  // namespace weft::steps

@@ -1,0 +1,237 @@
+#include <fmt/format.h>
+#include <weft/scheduler/ir/conjuncts.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/simplify.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/program/launch_sizes.h>
+#include <weft/scheduler/steps/parts/block_nest.h>
+#include <weft/scheduler/hardware/swmma_instructions.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+
+namespace weft::steps {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+constexpr std::size_t loops_of_nest = 3;
+
+const ir::Load* load_of(const Expr& factor) {
+  const auto* cast = factor.as<ir::Cast>();
+  return cast == nullptr ? factor.as<ir::Load>() : cast->operand.as<ir::Load>();
+}
+
+bool counts(const ir::For& loop, std::int64_t number) {
+  const std::int64_t* begin = ir::integer_value(loop.begin);
+  const std::int64_t* extent = ir::integer_value(loop.extent);
+  return loop.kind == ir::LoopKind::serial && begin != nullptr && *begin == 0 && extent != nullptr &&
+         *extent == number;
+}
+
+class BlockNest {
+ public:
+  BlockNest(const Chain& chain, const ir::Store& store, const StepContext& context)
+      : chain_(chain), store_(store), context_(context) {}
+
+  std::variant<TensorNest, Reason> operator()() {
+    if (auto refused = check_format()) return *refused;
+    if (auto refused = take_factors()) return *refused;
+    if (auto refused = take_loops()) return *refused;
+    if (auto refused = check_right()) return *refused;
+    if (auto refused = check_conditions()) return *refused;
+    for (std::size_t i = 0; i < store_.indices.size(); ++i) {
+      const Expr& index = store_.indices[i];
+      if (!ir::uses(index, nest_.rows.name) && !ir::uses(index, nest_.columns.name)) nest_.kept.push_back(i);
+    }
+    return std::move(nest_);
+  }
+
+ private:
+  static Reason refused(std::string found, std::string accepted) {
+    return Reason{10, std::move(found), std::move(accepted), {}};
+  }
+
+  std::optional<Reason> check_format() const {
+    const SparseTensor* weights = context_.weights;
+    const std::string found = weights == nullptr ? "no weights" : "weights in " + weights->format().text();
+    const char* accepted =
+        "weights in hb_ell:step=4, blocks of 16 x 16, without every: "
+        "pack(weights, parse_format(\"hb_ell:step=4\"))";
+    if (weights == nullptr || weights->format().name != "hb_ell") return refused(found, accepted);
+    const auto& parameters = weights->format().parameters;
+    const auto is = [&](const char* name, std::int64_t usual, std::int64_t wanted) {
+      const auto place = parameters.find(name);
+      return (place == parameters.end() ? usual : place->second) == wanted;
+    };
+    // Empty blocks, which "every" stores, have no width that an instruction has.
+    if (is("b", swmma_block, swmma_block) && is("step", 1, 4) && is("every", 0, 0)) return std::nullopt;
+    return refused(found, accepted);
+  }
+
+  std::optional<Reason> take_factors() {
+    const auto* product = store_.value.as<ir::Binary>();
+    const bool is_product = product != nullptr && product->op == ir::BinaryOperator::multiply;
+    const ir::Load* factors[] = {is_product ? load_of(product->left) : nullptr,
+                                 is_product ? load_of(product->right) : nullptr};
+    if (factors[0] == nullptr || factors[1] == nullptr)
+      return refused(ir::print(chain_.core),
+                     "a product of a stored value and one of a dense matrix: sum(k, A(m, k) * B(k, n))");
+    const std::string values = array_buffer_name(context_.algorithm.sparse_operand()->name, "values");
+    const bool swapped = factors[0]->buffer->name != values;
+    nest_.sum = store_.buffer;
+    nest_.left = *factors[swapped ? 1 : 0];
+    nest_.right = *factors[swapped ? 0 : 1];
+    stored_ = swapped ? product->right : product->left;
+    return std::nullopt;
+  }
+
+  std::optional<Reason> take_loops() {
+    std::string found;
+    for (const ir::For& loop : chain_.loops) found += (found.empty() ? "" : ", ") + loop.name;
+    std::string accepted = "loops over the 16 rows, 16 columns and the places of a block, in this order";
+    if (chain_.loops.size() != loops_of_nest)
+      return refused(found,
+                     accepted + ": .split(n = 16) and .reorder first, the other loops outside of these");
+    if (take_loops_in_order({0, 1, 2})) return std::nullopt;
+    std::array<std::size_t, loops_of_nest> order{0, 1, 2};
+    while (std::ranges::next_permutation(order).found) {
+      if (!take_loops_in_order(order)) continue;
+      return refused(found, accepted + ": " +
+                                written("reorder", {nest_.rows.name, nest_.columns.name, nest_.depth.name}) +
+                                " first");
+    }
+    for (const ir::For& loop : chain_.loops) {
+      if (is_output_loop(loop.name, context_.algorithm) && !counts(loop, swmma_block))
+        accepted += fmt::format(": .split({} = {}) first, {}.outer outside of these", loop.name, swmma_block,
+                                loop.name);
+    }
+    return refused(found, accepted);
+  }
+
+  /// Whether the loops of those numbers go over rows, columns and places of a block.
+  bool take_loops_in_order(const std::array<std::size_t, loops_of_nest>& order) {
+    nest_.rows = chain_.loops[order[0]];
+    nest_.columns = chain_.loops[order[1]];
+    nest_.depth = chain_.loops[order[2]];
+    const auto uses = [](const ir::Load& load, const ir::For& loop) {
+      return std::ranges::any_of(load.indices, [&](const Expr& index) { return ir::uses(index, loop.name); });
+    };
+    return counts(nest_.rows, swmma_block) && counts(nest_.columns, swmma_block) &&
+           uses(nest_.left, nest_.rows) && !uses(nest_.left, nest_.columns) &&
+           uses(nest_.left, nest_.depth) && uses(nest_.right, nest_.columns) &&
+           uses(nest_.right, nest_.depth);
+  }
+
+  /// Neighbouring columns of the tile are neighbours in memory.
+  std::optional<Reason> check_right() const {
+    const ir::Load& right = nest_.right;
+    const auto at = [&](std::int64_t column) {
+      ir::Rewriter rewriter;
+      rewriter.on_expr = [&](const Expr& e) {
+        const auto* variable = e.as<ir::Variable>();
+        return variable == nullptr ? e : ir::integer(variable->name == nest_.columns.name ? column : 0);
+      };
+      const Expr simple = ir::simplify(rewriter(right.indices.back()), {});
+      const std::int64_t* value = ir::integer_value(simple);
+      return value == nullptr ? -1 : *value;
+    };
+    const std::int64_t* stride = ir::integer_value(right.buffer->strides.back());
+    const bool fits = right.buffer->scope == ir::Scope::global && right.indices.size() == 2 &&
+                      stride != nullptr && *stride == 1 &&
+                      !ir::uses(right.indices.front(), nest_.columns.name) &&
+                      !ir::uses(right.indices.back(), nest_.depth.name) && at(0) == 0 && at(1) == 1;
+    if (fits) return std::nullopt;
+    return refused(fmt::format("{}[{}, {}]", right.buffer->name, ir::print(right.indices.front()),
+                               ir::print(right.indices.back())),
+                   right.buffer->scope == ir::Scope::global
+                       ? fmt::format("a row-major matrix, Tensor<f16, 2>(\"{}\", {{K, N}}) read as {}(k, n)",
+                                     right.buffer->name, right.buffer->name)
+                       : "a row-major matrix in global memory: no .stage or .stitch of it");
+  }
+
+  std::optional<Reason> check_conditions() const {
+    for (const Expr& all : chain_.conditions) {
+      for (const Expr& condition : ir::conjuncts_of(all)) {
+        if (!is_of_instruction(condition))
+          return refused(
+              "the sum asks " + ir::print(condition),
+              "nothing but what the format and sizes ask: numbers of .split that divide the sizes");
+      }
+    }
+    return std::nullopt;
+  }
+
+  bool is_of_instruction(const Expr& condition) const {
+    const auto* test = condition.as<ir::Binary>();
+    if (test == nullptr) return false;
+    if (test->op == ir::BinaryOperator::not_equal)
+      return ir::same(test->left, stored_) || ir::same(test->right, stored_);
+    if (test->op != ir::BinaryOperator::less) return false;
+    for (std::size_t i = 0; i < nest_.right.indices.size(); ++i) {
+      if (ir::same(ir::simplify(test->left, {}), ir::simplify(nest_.right.indices[i], {})) &&
+          ir::same(test->right, nest_.right.buffer->shape[i]))
+        return true;
+    }
+    return false;
+  }
+
+  const Chain& chain_;
+  const ir::Store& store_;
+  const StepContext& context_;
+  TensorNest nest_;
+  Expr stored_;  ///< the factor from the weights
+};
+
+}  // namespace
+
+Stmt loops_of_block(const Stmt& nest) {
+  Stmt tile = nest;
+  while (chain_of(tile).loops.size() > loops_of_nest) {
+    const auto* loop = tile.as<ir::For>();
+    const Stmt body = loop != nullptr ? loop->body : tile.as<ir::If>()->then;
+    tile = body;
+  }
+  return tile;
+}
+
+std::variant<TensorNest, Reason> block_nest_of(const Chain& chain, const ir::Store& store,
+                                               const StepContext& context) {
+  return BlockNest(chain, store, context)();
+}
+
+Stmt with_uniform_numbers(const Stmt& stmt, const StepContext& context) {
+  const SparseTensor& weights = *context.weights;
+  const auto& parameters = weights.format().parameters;
+  const auto uniform = parameters.find("uniform");
+  const auto bits = parameters.find("offset");
+  const auto widths = weights.array("bcols").as<std::int32_t>();
+  // Offsets of four bits stay behind the question for the width.
+  if (uniform == parameters.end() || uniform->second == 0 || widths.empty() ||
+      (bits != parameters.end() && bits->second == 4))
+    return stmt;
+  const std::int64_t rows = weights.levels().front().extent;
+  const std::int64_t in_row = std::ssize(widths) / rows;
+  const std::int64_t pieces = in_row / ((weights.columns() + swmma_block - 1) / swmma_block);
+  const std::string& operand = context.algorithm.sparse_operand()->name;
+  const std::map<std::string, std::function<Expr(const Expr&)>> numbers{
+      {"brow_ptr", [=](const Expr& row) { return row * ir::integer(in_row); }},
+      {"bcidx", [=](const Expr& block) { return block % ir::integer(in_row) / ir::integer(pieces); }},
+      {"bcols", [=](const Expr&) { return ir::integer(widths.front()); }},
+      {"brow_valptr", [=](const Expr& block) { return block * ir::integer(swmma_block * widths.front()); }}};
+  ir::Rewriter rewriter;
+  rewriter.on_expr = [&](const Expr& e) {
+    const auto* load = e.as<ir::Load>();
+    if (load == nullptr) return e;
+    for (const auto& [array, number] : numbers) {
+      if (load->buffer->name == array_buffer_name(operand, array)) return number(load->indices.front());
+    }
+    return e;
+  };
+  return rewriter(stmt);
+}
+
+}  // namespace weft::steps

@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+#include <weft/scheduler/program/build_program.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/simplify.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/parts/block_reading.h>
+#include <weft/scheduler/steps/parts/loops.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace weft::steps {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+class FindReading {
+ public:
+  FindReading(const BlockArrays& arrays, const StepContext& context) : arrays_(arrays), context_(context) {}
+
+  std::optional<Reason> operator()(const ir::For& loop) {
+    std::vector<ir::For> places;
+    ir::visit(loop.body, [&](const Stmt& s) {
+      const auto* each = s.as<ir::For>();
+      if (each != nullptr && load_of(each->extent, arrays_.width) != nullptr) places.push_back(*each);
+    });
+    if (places.size() != 1)
+      return Reason{
+          3, fmt::format("{} loops in {} run over the places of a block's row", places.size(), loop.name),
+          "one such loop in the body of the loop at which the copy is made", loop.name};
+    reading_.places = places.front().name;
+    reading_.block = load_of(places.front().extent, arrays_.width)->indices.front();
+    const ir::InnerLoops loops = inner_loops(loop.body);
+    for (const std::string& name : loop_names(loop.body)) {
+      if (!ir::uses(reading_.block, name)) continue;
+      const ir::For& inside = loops.at(name);
+      const std::int64_t* begin = ir::integer_value(inside.begin);
+      if (begin == nullptr || *begin != 0 || ir::integer_value(inside.extent) == nullptr)
+        return Reason{
+            4, fmt::format("an iteration of {} reads as many blocks as {} has iterations", loop.name, name),
+            fmt::format("one block an iteration, at = {}, or .split({} = 2) first and at = {}.outer", name,
+                        name, name),
+            name};
+      (is_output_loop(name, context_.algorithm) ? reading_.below : reading_.beside).push_back(inside);
+    }
+    return find_row(places.front());
+  }
+
+  BlockReading take() { return std::move(reading_); }
+
+ private:
+  /// begin[block] + row * width[block] + place
+  std::optional<Reason> find_row(const ir::For& places) {
+    std::vector<Expr> indices;
+    ir::visit(places.body, {}, [&](const Expr& e) {
+      if (const auto* load = load_of(e, arrays_.values)) indices.push_back(load->indices.front());
+    });
+    const Expr width = ir::load(arrays_.width, {reading_.block});
+    const Expr begin = ir::load(arrays_.begin, {reading_.block});
+    for (const Expr& index : indices) {
+      Expr row = ir::integer(0);
+      const ir::Linear rest = ir::linear(index - begin - ir::variable(places.name));
+      bool known = rest.constant == 0 && rest.terms.size() <= 1;
+      for (const ir::Linear::Term& term : rest.terms) {
+        const auto* product = term.atom.as<ir::Binary>();
+        known = known && term.coefficient == 1 && product != nullptr &&
+                product->op == ir::BinaryOperator::multiply && ir::same(product->right, width);
+        if (known) row = product->left;
+      }
+      if (!known || (reading_.row.defined() && !ir::same(row, reading_.row)))
+        return Reason{
+            4, fmt::format("{} is read at {}", arrays_.values->name, ir::print(index)),
+            fmt::format("one loop over all rows of a block: no .split of the loop over its rows before "
+                        "this step, and none of {}",
+                        places.name),
+            arrays_.values->name};
+      reading_.row = row;
+    }
+    if (reading_.row.defined()) return std::nullopt;
+    return Reason{3, fmt::format("{} reads no values", places.name),
+                  "a sum of products, as C(m, n) = sum(k, A(m, k) * B(k, n))", places.name};
+  }
+
+  const BlockArrays& arrays_;
+  const StepContext& context_;
+  BlockReading reading_;
+};
+
+}  // namespace
+
+std::optional<BlockArrays> block_arrays_of(const ir::Program& program, const StepContext& context,
+                                           const std::string& tensor) {
+  const Operand* sparse = context.algorithm.sparse_operand();
+  if (sparse == nullptr || sparse->name != tensor || context.weights == nullptr) return std::nullopt;
+  const Level& level = context.weights->levels().back();
+  if (level.kind != LevelKind::bucketed) return std::nullopt;
+  const auto buffer = [&](const std::string& array) {
+    const auto found =
+        std::ranges::find(program.buffers, array_buffer_name(tensor, array), &ir::Buffer::name);
+    return found == program.buffers.end() ? nullptr : *found;
+  };
+  return BlockArrays{&level, buffer("values"), buffer(level.begin), buffer(level.width), buffer(level.index)};
+}
+
+const ir::Load* load_of(const Expr& expr, const ir::BufferRef& buffer) {
+  const auto* load = expr.as<ir::Load>();
+  return load != nullptr && load->buffer == buffer ? load : nullptr;
+}
+
+bool reads(const Expr& expr, const ir::BufferRef& buffer) {
+  bool found = false;
+  ir::visit(expr, [&](const Expr& e) { found = found || load_of(e, buffer) != nullptr; });
+  return found;
+}
+
+bool reads(const Stmt& stmt, const ir::BufferRef& buffer) {
+  bool found = false;
+  ir::visit(stmt, {}, [&](const Expr& e) { found = found || load_of(e, buffer) != nullptr; });
+  return found;
+}
+
+std::variant<BlockReading, Reason> block_reading_of(const ir::For& loop, const BlockArrays& arrays,
+                                                    const StepContext& context) {
+  FindReading find(arrays, context);
+  if (auto refused = find(loop)) return *refused;
+  return find.take();
+}
+
+std::vector<ir::For> BlockReading::block_loops() const {
+  std::vector<ir::For> loops = below;
+  loops.insert(loops.end(), beside.begin(), beside.end());
+  return loops;
+}
+
+std::int64_t count_of(const std::vector<ir::For>& loops) {
+  std::int64_t count = 1;
+  for (const ir::For& loop : loops) count *= *ir::integer_value(loop.extent);
+  return count;
+}
+
+Expr number_of(const std::vector<ir::For>& loops) {
+  Expr number = ir::integer(0);
+  for (const ir::For& loop : loops) number = number * loop.extent + ir::variable(loop.name);
+  return number;
+}
+
+}  // namespace weft::steps

@@ -1,0 +1,39 @@
+#include <weft/scheduler/program/build_program.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/parts/coordinates.h>
+
+#include <map>
+#include <utility>
+
+namespace weft::steps {
+
+Coordinates::Coordinates(const StepContext& context) {
+  const Operand* sparse = context.algorithm.sparse_operand();
+  if (sparse == nullptr || context.weights == nullptr || context.algorithm.takes_any_weights()) return;
+  std::map<Dimension, std::int64_t> extents{{Dimension::row, context.weights->rows()},
+                                            {Dimension::column, context.weights->columns()}};
+  for (const Level& level : context.weights->levels()) {
+    if (level.dimension == Dimension::none) continue;
+    // Coordinates inside a block end with it.
+    const std::int64_t extent = std::exchange(extents.at(level.dimension), level.stride);
+    if (level.index.empty() || level.kind == LevelKind::n_of_m || extent < 1) continue;
+    by_buffer_[array_buffer_name(sparse->name, level.index)] = {level.padded ? -1 : 0,
+                                                                (extent - 1) / level.stride};
+  }
+}
+
+ir::Expr Coordinates::named(const ir::Expr& expr, ir::Ranges& ranges) const {
+  ir::Rewriter rewriter;
+  rewriter.on_expr = [&](const ir::Expr& e) {
+    const auto* load = e.as<ir::Load>();
+    const auto found = load == nullptr ? by_buffer_.end() : by_buffer_.find(load->buffer->name);
+    if (found == by_buffer_.end()) return e;
+    const std::string name = ir::print(e);
+    ranges[name] = found->second;
+    return ir::variable(name);
+  };
+  return rewriter(expr);
+}
+
+}  // namespace weft::steps

@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/simplify.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/parts/copies_ahead.h>
+#include <weft/scheduler/steps/parts/loops.h>
+
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace weft::steps {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+constexpr std::int64_t most_buffers = 8;
+
+/// Asynchronous copies of the iterations of the loop whose body it is, with the conditions around them.
+void collect(const Stmt& body, std::vector<Expr> conditions,
+             std::vector<std::pair<const ir::Copy*, std::vector<Expr>>>& found) {
+  if (!body.defined()) return;
+  if (const auto* copy = body.as<ir::Copy>(); copy != nullptr && copy->asynchronous) {
+    found.emplace_back(copy, conditions);
+  } else if (const auto* block = body.as<ir::Block>()) {
+    for (const Stmt& child : block->statements) collect(child, conditions, found);
+  } else if (const auto* allocation = body.as<ir::Allocate>()) {
+    collect(allocation->body, conditions, found);
+  } else if (const auto* condition = body.as<ir::If>()) {
+    conditions.push_back(condition->condition);
+    collect(condition->then, conditions, found);
+  }
+}
+
+std::vector<std::pair<const ir::Copy*, std::vector<Expr>>> copies_at(const Stmt& body) {
+  std::vector<std::pair<const ir::Copy*, std::vector<Expr>>> found;
+  collect(body, {}, found);
+  return found;
+}
+
+/// Precondition 8.
+std::optional<Reason> check_loop(const ir::For& loop, std::int64_t wanted) {
+  if (loop.kind != ir::LoopKind::serial && loop.kind != ir::LoopKind::unrolled)
+    return Reason{8, fmt::format("{} is {}", loop.name, ir::name_of(loop.kind)),
+                  "a serial or unrolled loop, whose iterations follow one another", loop.name};
+  for (const auto& [copy, conditions] : copies_at(loop.body)) {
+    const std::int64_t buffers = *ir::integer_value(copy->destination->shape.front());
+    if (buffers == wanted) continue;
+    return Reason{8, fmt::format("{} has {} buffers at {}", copy->source->name, buffers, loop.name),
+                  fmt::format("depth = {} for all copies at one loop", buffers), loop.name};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Reason> check_depth(const ir::Program& program, const std::string& at, const std::string& scope,
+                                  std::int64_t depth, const Target& target) {
+  if (depth == 1) return std::nullopt;
+  const std::string found = fmt::format("depth = {} in {}", depth, scope);
+  if (depth < 1 || depth > most_buffers)
+    return Reason{7, found, fmt::format("depth = 1 to {}", most_buffers), {}};
+  if (scope != "shared")
+    return Reason{7, found, fmt::format("depth = 1 in {}, or shared in place of it", scope), {}};
+  if (target.is_gpu() && target.sm < 80)
+    return Reason{7,
+                  fmt::format("{} has no cp.async, by which copies run ahead", target.name),
+                  "depth = 1, or a target from sm_80 on",
+                  {}};
+  for (const ir::For* loop : find_loops(program.body, at)) {
+    if (auto refused = check_loop(*loop, depth)) return refused;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+ir::Ranges ranges_of_loops(const ir::Program& program) {
+  ir::Ranges ranges;
+  ir::visit(program.body, [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop == nullptr) return;
+    const ir::Range begin = ir::range_of(loop->begin, ranges);
+    const ir::Range last = ir::range_of(loop->begin + loop->extent - 1, ranges);
+    ranges[loop->name] = {begin.minimum, last.maximum};
+  });
+  return ranges;
+}
+
+/// The first index of the load that certainly reaches behind its dimension.
+std::optional<Reason> reads_behind(const ir::Load& load, const ir::Ranges& ranges, const ir::Copy& copy) {
+  for (std::size_t i = 0; i < load.indices.size(); ++i) {
+    const std::int64_t* extent = ir::integer_value(load.buffer->shape[i]);
+    const auto last = ir::range_of(load.indices[i], ranges).maximum;
+    if (extent == nullptr || !last || *last < *extent) continue;
+    return Reason{
+        9,
+        fmt::format("the place of {} is asked of {}[{}] ahead of the condition that keeps it inside of "
+                    "{} elements",
+                    copy.source->name, load.buffer->name, ir::print(load.indices[i]), *extent),
+        "depth = 1, or loops cut by a number that divides their iterations", load.buffer->name};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Reason> needs_its_iteration(const ir::Program& program, const Stmt& staged,
+                                          const ir::For& loop) {
+  const ir::Ranges ranges = ranges_of_loops(program);
+  std::set<const ir::Buffer*> made;
+  ir::visit(staged, [&](const Stmt& s) {
+    if (const auto* allocation = s.as<ir::Allocate>()) made.insert(allocation->buffer.get());
+  });
+  for (const auto& [copy, conditions] : copies_at(staged)) {
+    std::vector<Expr> needed = conditions;
+    needed.insert(needed.end(), copy->source_begin.begin(), copy->source_begin.end());
+    std::optional<Reason> refused;
+    for (const Expr& expr : needed) {
+      ir::visit(expr, [&](const Expr& e) {
+        const auto* load = e.as<ir::Load>();
+        if (load == nullptr || refused) return;
+        if (made.count(load->buffer.get()) == 0) {
+          if (conditions.empty()) refused = reads_behind(*load, ranges, *copy);
+          return;
+        }
+        refused = Reason{9,
+                         fmt::format("the place of {} depends on {}, which each iteration of {} makes",
+                                     copy->source->name, load->buffer->name, loop.name),
+                         "depth = 1, or places known before the loop", load->buffer->name};
+      });
+    }
+    if (refused) return refused;
+  }
+  return std::nullopt;
+}
+
+}  // namespace weft::steps

@@ -1,0 +1,108 @@
+#include <weft/scheduler/hardware/instructions.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/parts/grouped_sum.h>
+
+namespace weft::steps {
+
+using ir::Stmt;
+
+bool is_group_loop(const std::string& name) {
+  const std::size_t at = name.find(group_suffix);
+  return at != std::string::npos &&
+         (at + group_suffix.size() == name.size() || name[at + group_suffix.size()] == '.');
+}
+
+Stmt statement_of(const GroupedSum& sum) {
+  ir::For own = sum.group;
+  if (sum.arrival.defined()) {
+    own.body = ir::block({sum.own, ir::if_then(sum.arrival, sum.result)});
+    return ir::for_loop(std::move(own));
+  }
+  own.body = sum.own;
+  ir::For last = sum.group;
+  last.body = ir::if_then(ir::variable(last.name) < ir::integer(1), sum.result);
+  return ir::allocate(sum.parts, ir::block({ir::for_loop(std::move(own)), ir::for_loop(std::move(last))}));
+}
+
+namespace {
+
+std::optional<GroupedSum> sum_between_blocks(const ir::For& group) {
+  const auto* block = group.body.as<ir::Block>();
+  if (!group.name.ends_with(group_suffix) || block == nullptr || block->statements.size() != 2)
+    return std::nullopt;
+  const auto* last = block->statements[1].as<ir::If>();
+  if (last == nullptr || !is_last_arrival(last->condition)) return std::nullopt;
+  GroupedSum sum{{}, last->condition, group, block->statements[0], last->then};
+  sum.group.body = {};
+  return sum;
+}
+
+}  // namespace
+
+std::optional<GroupedSum> grouped_sum_of(const Stmt& stmt) {
+  if (const auto* group = stmt.as<ir::For>()) return sum_between_blocks(*group);
+  const auto* allocation = stmt.as<ir::Allocate>();
+  if (allocation == nullptr || allocation->buffer->scope != ir::Scope::shared) return std::nullopt;
+  const auto* block = allocation->body.as<ir::Block>();
+  if (block == nullptr || block->statements.size() != 2) return std::nullopt;
+  const auto* own = block->statements[0].as<ir::For>();
+  const auto* last = block->statements[1].as<ir::For>();
+  if (own == nullptr || last == nullptr || !is_group_loop(own->name) || own->name != last->name)
+    return std::nullopt;
+  const auto* first_group = last->body.as<ir::If>();
+  if (first_group == nullptr || first_group->otherwise.defined()) return std::nullopt;
+  GroupedSum sum{allocation->buffer, {}, *own, own->body, first_group->then};
+  sum.group.body = {};
+  return sum;
+}
+
+namespace {
+
+bool holds_arrival(const Stmt& stmt) {
+  bool found = false;
+  ir::visit(stmt, [&](const Stmt& s) {
+    const auto* condition = s.as<ir::If>();
+    found = found || (condition != nullptr && is_last_arrival(condition->condition));
+  });
+  return found;
+}
+
+}  // namespace
+
+std::string blocks_that_count_again(const Stmt& stmt) {
+  std::string found;
+  const auto look = [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop != nullptr && ir::is_block(loop->kind) && !holds_arrival(loop->body)) found = loop->name;
+  };
+  ir::visit(stmt, [&](const Stmt& s) {
+    const auto* group = s.as<ir::For>();
+    if (group != nullptr && is_group_loop(group->name) && holds_arrival(group->body))
+      ir::visit(group->body, look);
+  });
+  return found;
+}
+
+bool meets_between_blocks(const Stmt& stmt, const std::string& group_loop) {
+  bool found = false;
+  ir::visit(stmt, [&](const Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    found = found || (loop != nullptr && loop->name == group_loop && holds_arrival(loop->body));
+  });
+  return found;
+}
+
+bool holds_exchange(const Stmt& stmt) {
+  bool found = holds_arrival(stmt);
+  ir::visit(stmt, [&](const Stmt& s) {
+    const auto* allocation = s.as<ir::Allocate>();
+    if (allocation == nullptr || allocation->buffer->scope != ir::Scope::shared) return;
+    ir::visit(allocation->body, [&](const Stmt& inside) {
+      const auto* store = inside.as<ir::Store>();
+      found = found || (store != nullptr && store->buffer == allocation->buffer);
+    });
+  });
+  return found;
+}
+
+}  // namespace weft::steps

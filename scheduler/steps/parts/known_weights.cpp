@@ -1,0 +1,96 @@
+#include <weft/scheduler/program/build_program.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/parts/known_weights.h>
+
+namespace weft::steps {
+
+using ir::Expr;
+
+KnownWeights::KnownWeights(const ir::Program& program, const std::string& operand,
+                           const SparseTensor& weights) {
+  for (const SparseTensor::NamedArray& named : weights.arrays()) {
+    const std::string name = array_buffer_name(operand, named.name);
+    for (const ir::BufferRef& buffer : program.buffers) {
+      if (buffer->name == name) arrays_[buffer.get()] = &named.array;
+    }
+  }
+  for (const ir::ConstantBuffer& constant : program.constants)
+    constants_[constant.buffer.get()] = constant.numbers;
+  values_ = &weights.array("values");
+  columns_.assign(static_cast<std::size_t>(values_->size()), -1);
+  weights.walk([&](std::int64_t, std::int64_t column, std::int64_t position) {
+    columns_[static_cast<std::size_t>(position)] = column;
+  });
+}
+
+bool KnownWeights::are_read_by(const ir::Stmt& stmt) const {
+  bool found = false;
+  ir::visit(stmt, {}, [&](const Expr& e) {
+    const auto* load = e.as<ir::Load>();
+    found = found || (load != nullptr && holds(load->buffer) && arrays_.at(load->buffer.get()) == values_);
+  });
+  return found;
+}
+
+std::vector<std::int32_t> KnownWeights::numbers_of(const ir::BufferRef& buffer) const {
+  const auto numbers = arrays_.at(buffer.get())->as<std::int32_t>();
+  return {numbers.begin(), numbers.end()};
+}
+
+Expr KnownWeights::place_of(const ir::Load& load) {
+  return ir::swizzled(*load.buffer, ir::offset_of(*load.buffer, load.indices));
+}
+
+Expr KnownWeights::element(const ir::Load& load) const {
+  const Expr place = place_of(load);
+  const std::int64_t* index = ir::integer_value(place);
+  if (const auto constant = constants_.find(load.buffer.get());
+      constant != constants_.end() && index != nullptr && *index >= 0 &&
+      *index < static_cast<std::int64_t>(constant->second.size()))
+    return ir::integer(constant->second[static_cast<std::size_t>(*index)]);
+  const auto found = arrays_.find(load.buffer.get());
+  if (found == arrays_.end() || index == nullptr || *index < 0 || *index >= found->second->size()) return {};
+  const DType type = load.buffer->dtype;
+  return is_float(type) ? ir::constant(type, found->second->get(*index))
+                        : ir::integer(found->second->get_integer(*index));
+}
+
+Expr KnownWeights::fold(const Expr& expr, const Variables& variables) const {
+  ir::Rewriter rewriter;
+  rewriter.on_expr = [&](const Expr& e) {
+    if (const auto* variable = e.as<ir::Variable>()) {
+      const auto found = variables.find(variable->name);
+      return found == variables.end() ? e : ir::integer(found->second);
+    }
+    if (const auto* load = e.as<ir::Load>()) {
+      const Expr known = element(*load);
+      return known.defined() ? known : e;
+    }
+    const auto* cast = e.as<ir::Cast>();
+    const auto* constant = cast == nullptr ? nullptr : cast->operand.as<ir::Constant>();
+    const bool widens = constant != nullptr && is_float(constant->dtype) && is_float(cast->dtype) &&
+                        size_of(cast->dtype) > size_of(constant->dtype);
+    return widens ? ir::constant(cast->dtype, constant->real) : e;
+  };
+  return rewriter(expr);
+}
+
+std::optional<std::int64_t> KnownWeights::integer(const Expr& expr, const Variables& variables) const {
+  const Expr folded = fold(expr, variables);
+  const std::int64_t* value = ir::integer_value(folded);
+  return value == nullptr ? std::nullopt : std::optional(*value);
+}
+
+Expr KnownWeights::position(const Expr& expr) const {
+  Expr position;
+  bool several = false;
+  ir::visit(expr, [&](const Expr& e) {
+    const auto* load = e.as<ir::Load>();
+    if (load == nullptr || !holds(load->buffer) || arrays_.at(load->buffer.get()) != values_) return;
+    several = several || position.defined();
+    position = place_of(*load);
+  });
+  return several ? Expr() : position;
+}
+
+}  // namespace weft::steps

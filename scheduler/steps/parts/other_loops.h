@@ -1,0 +1,18 @@
+// Which loop a step would have taken in place of the one that it refused.
+#pragma once
+
+#include <weft/scheduler/program/step.h>
+
+namespace weft::steps {
+
+/// Which of the loops that would do is proposed.
+enum class Proposed : std::uint8_t { outermost, innermost };
+
+/// The reason, with the step for another loop in place of its first argument behind what is accepted. `apply`
+/// is tried with each loop; where none will do, the reason as it is.
+Reason with_other_loop(Reason refused, const ir::Program& program, const Step& step,
+                       const StepContext& context,
+                       StepResult (*apply)(const ir::Program&, const Step&, const StepContext&),
+                       Proposed proposed);
+
+}  // namespace weft::steps

@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/register_sum.h>
+
+namespace weft::steps {
+namespace {
+
+using ir::Expr;
+using ir::Stmt;
+
+bool adds_to(const Stmt& body, const ir::BufferRef& buffer, const std::string& name) {
+  bool found = false;
+  for (const ir::For* loop : find_loops(body, name)) {
+    ir::visit(loop->body, [&](const Stmt& s) {
+      const auto* store = s.as<ir::Store>();
+      found = found || (store != nullptr && store->buffer == buffer && store->accumulate);
+    });
+  }
+  return found;
+}
+
+}  // namespace
+
+std::variant<RegisterSum, Reason> find_register_sum(const Stmt& body, const std::string& loop, int number) {
+  const auto refusal = [&](const std::string& found) {
+    return Reason{number, found,
+                  fmt::format("registers that receive zero, a sum over {}, and then results", loop), loop};
+  };
+  RegisterSum sum;
+  ir::visit(body, [&](const Stmt& s) {
+    const auto* allocation = s.as<ir::Allocate>();
+    if (allocation == nullptr || allocation->buffer->scope != ir::Scope::registers) return;
+    const auto* block = allocation->body.as<ir::Block>();
+    if (block == nullptr || !adds_to(allocation->body, allocation->buffer, loop)) return;
+    sum = {allocation->buffer, {}, {}, {}};
+    for (const Stmt& child : block->statements) {
+      if (find_loop(child, loop) != nullptr) {
+        sum.update = child;
+      } else {
+        (sum.update.defined() ? sum.last : sum.first).push_back(child);
+      }
+    }
+  });
+  if (sum.buffer == nullptr || sum.first.empty() || sum.last.empty())
+    return refusal(fmt::format("{} adds to no sum in registers", loop));
+  std::optional<Reason> refused;
+  for (const Stmt& stmt : sum.first) {
+    ir::visit(stmt, [&](const Stmt& s) {
+      const auto* store = s.as<ir::Store>();
+      const auto* value = store == nullptr ? nullptr : store->value.as<ir::Constant>();
+      if (store != nullptr && (store->buffer != sum.buffer || value == nullptr || value->real != 0))
+        refused = refusal(fmt::format("{} before the sum", ir::print(s)));
+    });
+  }
+  if (refused) return *refused;
+  return sum;
+}
+
+std::vector<Stmt> each_element(const RegisterSum& sum,
+                               const std::function<Stmt(const std::vector<Expr>&)>& make) {
+  ir::Rewriter rewriter;
+  rewriter.on_stmt = [&](const Stmt& s) {
+    const auto* store = s.as<ir::Store>();
+    return store == nullptr ? s : make(store->indices);
+  };
+  std::vector<Stmt> statements;
+  for (const Stmt& stmt : sum.first) statements.push_back(rewriter(stmt));
+  return statements;
+}
+
+}  // namespace weft::steps

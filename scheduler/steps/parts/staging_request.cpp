@@ -1,0 +1,144 @@
+#include <fmt/format.h>
+#include <weft/formats/suggestion.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/staging_request.h>
+
+#include <algorithm>
+
+namespace weft::steps {
+
+StagingRequest staging_request_of(const Step& step) {
+  StagingRequest request;
+  for (const Argument& argument : step.arguments) {
+    if (argument.name == "at") {
+      request.at = word_of(argument);
+    } else if (argument.name == "depth" || argument.name == "parts") {
+      const auto* number = std::get_if<std::int64_t>(&argument.value);
+      (argument.name == "depth" ? request.depth : request.parts) = number == nullptr ? 0 : *number;
+    } else {
+      (request.tensor.empty() ? request.tensor : request.scope) = word_of(argument);
+    }
+  }
+  return request;
+}
+
+std::optional<Reason> require_place(const ir::Program& program, const StagingRequest& request) {
+  if (!request.at.empty()) return require_loop(program, request.at);
+  return Reason{1,
+                "no loop at which the copy is made",
+                fmt::format("at = one of the loops {}", fmt::join(loop_names(program.body), ", ")),
+                {}};
+}
+
+namespace {
+
+std::vector<std::string> arrays_of_weights(const ir::Program& program) {
+  std::vector<std::string> arrays;
+  for (const ir::BufferRef& buffer : program.buffers) {
+    if (buffer->name.find('.') != std::string::npos) arrays.push_back(buffer->name);
+  }
+  return arrays;
+}
+
+bool is_of(const ir::BufferRef& buffer, const std::string& tensor) {
+  return buffer->name == tensor || buffer->name.starts_with(tensor + ".");
+}
+
+/// From where the program is given it, or from a copy.
+bool is_read(const ir::Program& program, const std::string& tensor) {
+  bool found = false;
+  ir::visit(program.body, {}, [&](const ir::Expr& e) {
+    const auto* load = e.as<ir::Load>();
+    found = found || (load != nullptr && is_of(load->buffer, tensor));
+  });
+  return found;
+}
+
+}  // namespace
+
+Reason reads_no_such_input(const ir::Program& program, const StagingRequest& request,
+                           const StepContext& context) {
+  std::vector<std::string> inputs;
+  for (const Operand& operand : context.algorithm.operands) {
+    if (&operand != &context.algorithm.operands[context.algorithm.output.operand])
+      inputs.push_back(operand.name);
+  }
+  const bool is_array = std::ranges::any_of(program.buffers, [&](const ir::BufferRef& buffer) {
+    return buffer->name == request.tensor && buffer->access == ir::Access::read;
+  });
+  if (!is_array && std::ranges::find(inputs, request.tensor) == inputs.end()) {
+    const std::vector<std::string> arrays = arrays_of_weights(program);
+    std::vector<std::string_view> candidates(inputs.begin(), inputs.end());
+    candidates.insert(candidates.end(), arrays.begin(), arrays.end());
+    return {
+        3, fmt::format("no input is called {}", request.tensor),
+        fmt::format("one of the inputs {}{}{}", fmt::join(inputs, ", "),
+                    arrays.empty() ? "" : fmt::format(", or an array of one: {}", fmt::join(arrays, ", ")),
+                    did_you_mean(request.tensor, candidates)),
+        request.at};
+  }
+  if (!is_read(program, request.tensor))
+    return {
+        3,
+        fmt::format("nothing of {} is read any more, since its numbers stand in the code", request.tensor),
+        "leave this step out",
+        {}};
+  std::string copy;
+  for (const ir::For* loop : find_loops(program.body, request.at)) {
+    ir::visit(loop->body, {}, [&](const ir::Expr& e) {
+      const auto* load = e.as<ir::Load>();
+      const bool is_copy = load != nullptr && load->buffer->scope != ir::Scope::global &&
+                           load->buffer->name.starts_with(request.tensor + ".");
+      if (is_copy) copy = load->buffer->name;
+    });
+  }
+  if (!copy.empty())
+    return {3, fmt::format("{} reads {}, which is a copy of {} already", request.at, copy, request.tensor),
+            fmt::format("one step that copies {}: leave this one out", request.tensor), copy};
+  return {3, fmt::format("the body of {} reads no input called {}", request.at, request.tensor),
+          fmt::format("a loop whose body reads {}", request.tensor), request.at};
+}
+
+Reason with_places(Reason refused, const ir::Program& program, const Step& step, const StepContext& context,
+                   StepResult (*apply)(const ir::Program&, const Step&, const StepContext&)) {
+  std::vector<std::string> places;
+  Step proposed = step, innermost;
+  std::erase_if(proposed.arguments, [](const Argument& argument) { return argument.name == "at"; });
+  proposed.arguments.insert(
+      proposed.arguments.begin() + std::min<std::ptrdiff_t>(2, std::ssize(proposed.arguments)),
+      Argument{"at", std::string()});
+  const auto at = std::ranges::find(proposed.arguments, "at", &Argument::name);
+  for (const std::string& name : loop_names(program.body)) {
+    at->value = name;
+    if (!std::holds_alternative<ir::Program>(apply(program, proposed, context))) continue;
+    places.push_back(name);
+    innermost = proposed;
+  }
+  if (!places.empty())
+    refused.accepted += fmt::format("; it works at {}: {}", fmt::join(places, ", "), innermost.cpp());
+  return refused;
+}
+
+std::optional<Reason> require_reached_together(const ir::Program& program, const std::string& at,
+                                               int number) {
+  std::optional<Reason> refused;
+  ir::visit(program.body, [&](const ir::Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    if (loop == nullptr || refused) return;
+    const bool around = loop->name == at || find_loop(loop->body, at) != nullptr;
+    if (around && (ir::is_within_block(loop->kind) || loop->kind == ir::LoopKind::vectorized)) {
+      refused = Reason{number,
+                       fmt::format("{} is {}, so its iterations do not reach the copy together", loop->name,
+                                   ir::name_of(loop->kind)),
+                       loop->name == at ? fmt::format("a loop outside of {}", at)
+                                        : fmt::format("a copy outside of {}: {} first, or another place",
+                                                      loop->name, written("reorder", {at, loop->name})),
+                       loop->name};
+    }
+  });
+  return refused;
+}
+
+}  // namespace weft::steps

@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+#include <weft/search/measure/verify.h>
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+bool reads_output(const Term& term, std::size_t output) {
+  if (term.kind == Term::Kind::access && term.access.operand == output) return true;
+  return std::any_of(term.arguments.begin(), term.arguments.end(),
+                     [&](const Term& argument) { return reads_output(argument, output); });
+}
+
+/// The elements of an output in row-major order, taken from between what its strides leave out.
+Array without_strides(const Operand& operand, const Array& output, const std::vector<std::int64_t>& shape) {
+  Array elements(output.dtype(), shape);
+  for (std::int64_t i = 0; i < elements.size(); ++i) {
+    std::int64_t place = 0;
+    std::int64_t rest = i;
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      place += rest % shape[d] * operand.strides[d];
+      rest /= shape[d];
+    }
+    elements.copy_element(i, output, place);
+  }
+  return elements;
+}
+
+}  // namespace
+
+std::string Verification::text() const {
+  return fmt::format("{}: {} (allowed {:.2e})", passed ? "right" : "WRONG", difference.text(), tolerance);
+}
+
+Verification verify(const Algorithm& algorithm, const Array& output, const Reference& expected) {
+  Verification result;
+  const Operand& operand = algorithm.operands[algorithm.output.operand];
+  result.difference = operand.strides.empty()
+                          ? difference(output, expected)
+                          : difference(without_strides(operand, output, expected.value.shape()), expected);
+  result.tolerance = tolerance(output.dtype(), algorithm.accumulator, expected.terms);
+  result.passed = result.difference.wrong < 0 && result.difference.largest_scaled <= result.tolerance;
+  return result;
+}
+
+Verification verify(const Kernel& kernel, const Device& device, const Arguments& arguments) {
+  const Algorithm& algorithm = kernel.schedule().algorithm();
+  const SparseTensor* weights = weights_of(algorithm, kernel.schedule().weights(), arguments);
+  const Reference expected = reference(algorithm, weights, arguments);
+  const BoundKernel bound = kernel.bind(device, arguments);
+  // Where the old output is an input, poison would be read; the reference has its value then.
+  if (!reads_output(algorithm.result, algorithm.output.operand)) bound.poison_output();
+  const Stream stream(device);
+  bound.launch(stream);
+  wait_for(device, stream);
+  Array& output = *arguments.tensors.at(algorithm.operands[algorithm.output.operand].name);
+  bound.download(algorithm.operands[algorithm.output.operand].name, output);
+  return verify(algorithm, output, expected);
+}
+
+}  // namespace weft

@@ -1,0 +1,197 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/spaces/problems.h>
+
+#include <limits>
+#include <utility>
+
+namespace weft {
+namespace {
+
+AffineIndex plain(const std::string& name) {
+  return {{{name, 1}}, 0};
+}
+
+Term term(Term::Kind kind, std::vector<Term> arguments = {}) {
+  Term result;
+  result.kind = kind;
+  result.arguments = std::move(arguments);
+  return result;
+}
+
+Term scalar(Algorithm& algorithm, const std::string& name) {
+  algorithm.scalars.push_back(name);
+  Term result = term(Term::Kind::scalar);
+  result.scalar = name;
+  return result;
+}
+
+Term access(TensorAccess place) {
+  Term result = term(Term::Kind::access);
+  result.access = std::move(place);
+  return result;
+}
+
+/// Adds the bias operand (if any), the output, and the epilogue.
+void finish(Algorithm& algorithm, Operand output, std::vector<AffineIndex> output_indices,
+            const std::string& row, const Epilogue& epilogue) {
+  Term result = term(Term::Kind::sum);
+  if (epilogue.alpha) result = term(Term::Kind::multiply, {scalar(algorithm, "alpha"), result});
+  if (epilogue.bias) {
+    algorithm.operands.push_back({"bias", output.dtype, {algorithm.index(row).extent}, {}, Storage::dense});
+    result = term(Term::Kind::add, {result, access({algorithm.operands.size() - 1, {plain(row)}})});
+  }
+  algorithm.operands.push_back(std::move(output));
+  algorithm.output = {algorithm.operands.size() - 1, std::move(output_indices)};
+  if (epilogue.beta) {
+    const Term old = term(Term::Kind::multiply, {scalar(algorithm, "beta"), access(algorithm.output)});
+    result = term(Term::Kind::add, {result, old});
+  }
+  if (epilogue.activation == Activation::relu) result = term(Term::Kind::relu, {result});
+  if (epilogue.activation == Activation::gelu) result = term(Term::Kind::gelu, {result});
+  algorithm.result = std::move(result);
+  algorithm.check();
+}
+
+template <class T>
+std::vector<T> in_layout(ImageLayout layout, T image, T channel, T height, T width) {
+  switch (layout) {
+    case ImageLayout::nchw:
+      return {image, channel, height, width};
+    case ImageLayout::nhwc:
+      return {image, height, width, channel};
+    case ImageLayout::chwn:
+      return {channel, height, width, image};
+  }
+  throw InternalError("a layout without an order");
+}
+
+constexpr std::array<std::pair<ImageLayout, std::string_view>, 3> names_of_layouts{
+    {{ImageLayout::nchw, "nchw"}, {ImageLayout::nhwc, "nhwc"}, {ImageLayout::chwn, "chwn"}}};
+
+}  // namespace
+
+std::string_view name_of(ImageLayout layout) {
+  for (const auto& [each, name] : names_of_layouts) {
+    if (each == layout) return name;
+  }
+  throw InternalError("a layout without a name");
+}
+
+std::optional<ImageLayout> layout_named(std::string_view name) {
+  for (const auto& [layout, own] : names_of_layouts) {
+    if (own == name) return layout;
+  }
+  return std::nullopt;
+}
+
+Algorithm spmm_algorithm(Extent m, Extent k, Extent n, DType dtype, const Epilogue& epilogue,
+                         std::source_location place) {
+  return user_call(place, [&] {
+    Algorithm algorithm;
+    algorithm.name = "spmm";
+    algorithm.accumulator = accumulator_of(dtype);
+    algorithm.indices = {{"m", m, false}, {"n", n, false}, {"k", k, true}};
+    algorithm.operands = {{"A", dtype, {m, k}, {}, Storage::sparse},
+                          {"B", dtype, {k, n}, {}, Storage::dense}};
+    algorithm.factors = {{0, {plain("m"), plain("k")}}, {1, {plain("k"), plain("n")}}};
+    finish(algorithm, {"C", dtype, {m, n}, {}, Storage::dense}, {plain("m"), plain("n")}, "m", epilogue);
+    return algorithm;
+  });
+}
+
+namespace {
+
+void require_extents(const Convolution& c) {
+  const std::pair<const char*, std::int64_t> extents[] = {{"batch", c.batch},
+                                                          {"channels", c.channels},
+                                                          {"filters", c.filters},
+                                                          {"image height", c.image[0]},
+                                                          {"image width", c.image[1]},
+                                                          {"filter height", c.filter[0]},
+                                                          {"filter width", c.filter[1]},
+                                                          {"stride", c.stride[0]},
+                                                          {"stride", c.stride[1]},
+                                                          {"dilation", c.dilation[0]},
+                                                          {"dilation", c.dilation[1]},
+                                                          {"pad", c.pad[0]},
+                                                          {"pad", c.pad[1]}};
+  for (const auto& [name, value] : extents) {
+    const std::int64_t least = std::string_view(name) == "pad" ? 0 : 1;
+    // Sums and products of two such numbers fit 63 bits.
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    if (value < least || value > most)
+      throw UserError({"a convolution cannot have that size", std::string("convolution, ") + name,
+                       std::to_string(value), fmt::format("{} to {}", least, most)});
+  }
+}
+
+std::array<std::int64_t, 2> output_of(const Convolution& c) {
+  require_extents(c);
+  std::array<std::int64_t, 2> size{};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::int64_t reach = c.dilation[i] * (c.filter[i] - 1) + 1;
+    const std::int64_t padded = c.image[i] + 2 * c.pad[i];
+    if (padded < reach) {
+      throw UserError(
+          {"the filter does not fit the image", i == 0 ? "convolution, height" : "convolution, width",
+           fmt::format("image {}, pad {}, filter {}, dilation {}", c.image[i], c.pad[i], c.filter[i],
+                       c.dilation[i]),
+           fmt::format("image + 2 pad, here {}, of at least dilation * (filter - 1) + 1, here {}: "
+                       "pad {} would do",
+                       padded, reach, (reach - c.image[i] + 1) / 2)});
+    }
+    size[i] = (padded - reach) / c.stride[i] + 1;
+  }
+  return size;
+}
+
+}  // namespace
+
+std::array<std::int64_t, 2> Convolution::output(std::source_location place) const {
+  return user_call(place, [&] { return output_of(*this); });
+}
+
+namespace {
+
+Algorithm algorithm_of(const Convolution& c, DType dtype, const Epilogue& epilogue) {
+  const auto output = output_of(c);
+  Algorithm algorithm;
+  algorithm.name = "conv2d";
+  algorithm.accumulator = accumulator_of(dtype);
+  const IndexVariable b{"b", c.batch, false};
+  const IndexVariable f{"f", c.filters, false};
+  const IndexVariable p{"p", output[0], false};
+  const IndexVariable q{"q", output[1], false};
+  algorithm.indices = in_layout(c.layout, b, f, p, q);
+  algorithm.indices.insert(algorithm.indices.end(),
+                           {{"c", c.channels, true}, {"r", c.filter[0], true}, {"s", c.filter[1], true}});
+  const AffineIndex row{{{"p", c.stride[0]}, {"r", c.dilation[0]}}, -c.pad[0]};
+  const AffineIndex column{{{"q", c.stride[1]}, {"s", c.dilation[1]}}, -c.pad[1]};
+  algorithm.operands = {
+      {"A", dtype, {c.filters, c.channels, c.filter[0], c.filter[1]}, {}, Storage::sparse},
+      {"B",
+       dtype,
+       in_layout(c.layout, Extent(c.batch), Extent(c.channels), Extent(c.image[0]), Extent(c.image[1])),
+       {},
+       Storage::dense}};
+  algorithm.factors = {{0, {plain("f"), plain("c"), plain("r"), plain("s")}},
+                       {1, in_layout(c.layout, plain("b"), plain("c"), row, column)}};
+  finish(algorithm,
+         {"C",
+          dtype,
+          in_layout(c.layout, Extent(c.batch), Extent(c.filters), Extent(output[0]), Extent(output[1])),
+          {},
+          Storage::dense},
+         in_layout(c.layout, plain("b"), plain("f"), plain("p"), plain("q")), "f", epilogue);
+  return algorithm;
+}
+
+}  // namespace
+
+Algorithm convolution_algorithm(const Convolution& convolution, DType dtype, const Epilogue& epilogue,
+                                std::source_location place) {
+  return user_call(place, [&] { return algorithm_of(convolution, dtype, epilogue); });
+}
+
+}  // namespace weft

@@ -1,0 +1,271 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/suggestion.h>
+#include <weft/scheduler/limits/points.h>
+#include <weft/scheduler/limits/resource_constraints.h>
+#include <weft/search/spaces/space.h>
+#include <weft/search/spaces/list.h>
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <set>
+
+namespace weft {
+namespace {
+
+std::vector<std::string_view> names_of(const std::vector<ir::Knob>& knobs) {
+  std::vector<std::string_view> names;
+  for (const ir::Knob& knob : knobs) names.push_back(knob.name);
+  return names;
+}
+
+const ir::Knob& knob_named(const Space& space, const std::string& name) {
+  const auto found = std::ranges::find(space.knobs(), name, &ir::Knob::name);
+  if (found != space.knobs().end()) return *found;
+  const std::vector<std::string_view> names = names_of(space.knobs());
+  throw UserError({fmt::format("{} has no such knob", space.recipe()),
+                   {},
+                   name,
+                   names.empty() ? "none: it has no knobs"
+                                 : fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(name, names))});
+}
+
+Points points_of(const std::vector<ir::Knob>& knobs, const std::vector<Constraint>& conditions) {
+  std::vector<std::string> names;
+  for (const ir::Knob& knob : knobs) names.push_back(knob.name);
+  Points points(std::move(names));
+  for_each_point(conditions, knobs, std::numeric_limits<std::size_t>::max(),
+                 [&](std::span<const std::int64_t> values) {
+                   points.add(values);
+                   return true;
+                 });
+  return points;
+}
+
+/// The step with numbers in place of its knobs.
+Step with_values(Step step, const KnobValues& values) {
+  for (Argument& argument : step.arguments) {
+    if (const auto* choice = std::get_if<KnobChoice>(&argument.value))
+      argument.value = values.at(choice->name);
+  }
+  return step;
+}
+
+constexpr std::size_t longest_shown = 100;
+
+std::int64_t value_of_number(const std::string& knob, std::string_view word) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  constexpr std::int64_t most = 1'000'000;
+  if (error != std::errc() || end != word.data() + word.size() || value < 0 || value > most)
+    throw UserError({"a knob cannot be read", "knob " + knob, std::string(word.substr(0, longest_shown)),
+                     fmt::format("a whole number from 0 to {}", most)});
+  return value;
+}
+
+void require_problem(const SpaceProblem& problem) {
+  const bool whole = !problem.algorithm.operands.empty() && problem.matrix != nullptr;
+  if (!whole)
+    throw UserError({"there is nothing to make a space for", "SpaceProblem",
+                     problem.matrix == nullptr ? "no weights" : "no algorithm",
+                     "an algorithm, as of spmm_algorithm() or algorithm(), and a WeightMatrix"});
+}
+
+void require_options(const SpaceOptions& options) {
+  constexpr std::int64_t most = 32;  // no multiprocessor holds more
+  if (options.resident_blocks < 1 || options.resident_blocks > most)
+    throw UserError({"a space cannot be made", "SpaceOptions",
+                     fmt::format("resident_blocks = {}", options.resident_blocks),
+                     fmt::format("resident_blocks = 1 to {}", most)});
+}
+
+/// Those of the problem, for whoever asked for another one.
+std::string recipes_for(const SpaceProblem& problem, const Target& target) {
+  std::string names;
+  for (const RecipeSpace& recipe : recipe_spaces()) {
+    if (recipe.why_none(problem, target).empty())
+      names += (names.empty() ? "" : ", ") + std::string(recipe.name);
+  }
+  return names;
+}
+
+const RecipeSpace& recipe_space(const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const RecipeSpace& recipe : recipe_spaces()) {
+    if (recipe.name == name) return recipe;
+    names.push_back(recipe.name);
+  }
+  throw UserError({"there is no such recipe", "a recipe's name", name,
+                   fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(name, names))});
+}
+
+}  // namespace
+
+KnobValues Points::operator[](std::size_t index) const {
+  KnobValues point;
+  for (std::size_t i = 0; i < knobs_.size(); ++i) point[knobs_[i]] = values_[index * knobs_.size() + i];
+  return point;
+}
+
+void Points::add(std::span<const std::int64_t> values) {
+  values_.insert(values_.end(), values.begin(), values.end());
+  ++count_;
+}
+
+Space::Space(Parts all) : parts_(std::make_shared<const Parts>(std::move(all))) {
+  std::set<std::string> names;
+  for (const ir::Knob& knob : knobs()) {
+    internal_check(names.insert(knob.name).second, "two knobs are called " + knob.name);
+    internal_check(!knob.values.empty(), "knob " + knob.name + " has no values");
+  }
+  for (const auto* list : {&constraints(), &preferences()}) {
+    std::set<std::string> conditions;
+    for (const Constraint& constraint : *list) {
+      internal_check(conditions.insert(constraint.name).second,
+                     "two conditions are called " + constraint.name);
+      for (const std::string& knob : knobs_of(constraint))
+        internal_check(names.count(knob) != 0, constraint.name + " is about " + knob + ", which is no knob");
+    }
+  }
+}
+
+std::int64_t Space::size() const {
+  std::int64_t size = 1;
+  for (const ir::Knob& knob : knobs()) size *= std::ssize(knob.values);
+  return size;
+}
+
+Points Space::feasible() const {
+  return points_of(knobs(), constraints());
+}
+
+Points Space::worth_trying() const {
+  std::vector<Constraint> all = constraints();
+  all.insert(all.end(), preferences().begin(), preferences().end());
+  Points points = points_of(knobs(), all);
+  return points.empty() ? feasible() : points;
+}
+
+void Space::require_point(const KnobValues& point) const {
+  for (const auto& [name, value] : point) knob_named(*this, name);
+  for (const ir::Knob& knob : knobs()) {
+    if (point.count(knob.name) == 0)
+      throw UserError({fmt::format("a point of {} lacks a knob", recipe()),
+                       {},
+                       "no " + knob.name,
+                       fmt::format("a value for each of {}", fmt::join(names_of(knobs()), ", "))});
+  }
+}
+
+std::optional<KnobValues> Space::usual() const {
+  std::optional<KnobValues> point = parts_->usual ? parts_->usual() : std::nullopt;
+  if (point && first_violation(constraints(), *point) != nullptr) point.reset();
+  return point;
+}
+
+const Constraint* Space::violated(const KnobValues& point, std::source_location place) const {
+  return user_call(place, [&] {
+    require_point(point);
+    return first_violation(constraints(), point);
+  });
+}
+
+Feasibility Space::complete(const KnobValues& fixed, std::source_location place) const {
+  return user_call(place, [&] {
+    for (const auto& [name, value] : fixed) {
+      const ir::Knob& knob = knob_named(*this, name);
+      if (value < 1 && std::ranges::find(knob.values, value) == knob.values.end())
+        throw UserError({"a knob cannot have this value", fmt::format("knob {} of {}", name, recipe()),
+                         std::to_string(value), fmt::format("one of {}", fmt::join(knob.values, ", "))});
+    }
+    return weft::complete(constraints(), knobs(), fixed);
+  });
+}
+
+Schedule Space::schedule(const KnobValues& point, std::source_location place) const {
+  return user_call(place, [&] {
+    require_point(point);
+    return parts_->schedule(point);
+  });
+}
+
+std::string Space::text(const KnobValues& point, std::source_location place) const {
+  user_call(place, [&] { require_point(point); });
+  std::string text;
+  for (const ir::Knob& knob : knobs()) {
+    const std::int64_t value = point.at(knob.name);
+    if (value == 0 && parts_->zero_is_unsaid) continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", knob.name, word_of(knob.name, value));
+  }
+  if (recipe() == recipe_of_schedules) return text;
+  return text.empty() ? recipe() : recipe() + ":" + text;
+}
+
+std::int64_t Space::value_of(const std::string& knob, std::string_view word,
+                             std::source_location place) const {
+  return user_call(place, [&] {
+    knob_named(*this, knob);
+    const auto named = parts_->words.find(knob);
+    if (named == parts_->words.end()) return value_of_number(knob, word);
+    const auto found = std::ranges::find(named->second, word);
+    if (found != named->second.end()) return found - named->second.begin() + 1;
+    const std::vector<std::string_view> known(named->second.begin(), named->second.end());
+    throw UserError({"a knob has no such value", "knob " + knob, std::string(word.substr(0, longest_shown)),
+                     fmt::format("{}{}", fmt::join(known, ", "), did_you_mean(word, known))});
+  });
+}
+std::string Space::word_of(const std::string& knob, std::int64_t value) const {
+  const auto named = parts_->words.find(knob);
+  const bool has_word = named != parts_->words.end() && value >= 1 && value <= std::ssize(named->second);
+  return has_word ? named->second[static_cast<std::size_t>(value - 1)] : std::to_string(value);
+}
+
+Space space_of(const std::string& recipe, const SpaceProblem& problem, const Target& target,
+               const SpaceOptions& options, std::source_location place) {
+  return user_call(place, [&] {
+    const RecipeSpace& row = recipe_space(recipe);
+    require_problem(problem);
+    require_options(options);
+    if (const std::string reason = row.why_none(problem, target); !reason.empty())
+      throw UserError({"a recipe has no space for the problem",
+                       fmt::format("recipe {}, {} in {} on {}", recipe, problem.algorithm.name,
+                                   problem.format.text(), target.name),
+                       reason, "a recipe that has one: " + recipes_for(problem, target)});
+    return row.make(problem, target, options);
+  });
+}
+
+std::vector<Space> spaces_for(const SpaceProblem& problem, const Target& target, const SpaceOptions& options,
+                              std::source_location place) {
+  return user_call(place, [&] {
+    require_problem(problem);
+    require_options(options);
+    std::vector<Space> spaces;
+    for (const RecipeSpace& recipe : recipe_spaces()) {
+      if (recipe.why_none(problem, target).empty()) spaces.push_back(recipe.make(problem, target, options));
+    }
+    return spaces;
+  });
+}
+
+Space space_of(const Schedule& schedule, const SpaceOptions& options, std::source_location place) {
+  const ir::Program& program = schedule.program();
+  const auto make = [schedule](const KnobValues& values) {
+    Schedule chosen(schedule.algorithm(), schedule.shared_weights(), schedule.target());
+    for (const Step& step : schedule.steps()) chosen.apply(with_values(step, values));
+    return chosen;
+  };
+  return user_call(place, [&] {
+    require_options(options);
+    return Space({.recipe = std::string(recipe_of_schedules),
+                  .target = schedule.target().name,
+                  .knobs = program.knobs,
+                  .words = {},
+                  .constraints = resource_constraints(program, schedule.target(), options.resident_blocks),
+                  .preferences = {},
+                  .schedule = make});
+  });
+}
+
+}  // namespace weft

@@ -1,0 +1,161 @@
+// What there is to choose from for one problem on one target: a recipe, or a schedule of the user's, with
+// named, finite knobs, and the conditions under which its points can run.
+//
+//   SpaceProblem problem{algorithm, matrix, formats::shfl_bw({.rows = 64})};
+//   Space space = space_of("shfl_bw", problem, target_named("sm_90a"));
+//   Points points = space.feasible();
+//   Kernel kernel = compile(space.schedule(points[0]));
+//
+// A user's own, of a schedule with knobs:
+//
+//   Schedule s = schedule(linear, weights, target);
+//   s.tile(m = knob("tile_m", {4, 8}), n = knob("tile_n", {64, 128, 256})).bind(m.outer, block_y);
+//   Space space = space_of(s);
+#pragma once
+
+#include <weft/formats/format.h>
+#include <weft/formats/weight_matrix.h>
+#include <weft/scheduler/limits/constraint.h>
+#include <weft/scheduler/limits/resources.h>
+#include <weft/scheduler/program/schedule.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+/// What a recipe is asked to make a kernel of: an algorithm, and its weights before they are packed.
+struct SpaceProblem {
+  Algorithm algorithm;
+  std::shared_ptr<const WeightMatrix> matrix;
+  /// Of weights pruned in groups of V rows: shfl_bw or vector_wise, with V, and k where it is no longer open.
+  /// csr for unstructured ones, or hb_ell.
+  Format format;
+};
+
+/// What is asked of every point of a space, beside that it runs.
+struct SpaceOptions {
+  /// Blocks that a multiprocessor shall hold at the same time.
+  std::int64_t resident_blocks = 1;
+  /// Added to the registers that a thread is expected to need, which decide what is worth trying: what ptxas
+  /// said of kernels of the recipe, less what was expected (register_correction.h).
+  std::int64_t more_registers = 0;
+};
+
+/// Points of a space: values in the order of its knobs, those of the last knob changing fastest.
+class Points {
+ public:
+  explicit Points(std::vector<std::string> knobs) : knobs_(std::move(knobs)) {}
+
+  std::size_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  /// By name, as Space::schedule and records take it.
+  KnobValues operator[](std::size_t index) const;
+  /// In the order of the knobs.
+  std::span<const std::int64_t> values(std::size_t index) const {
+    return std::span(values_).subspan(index * knobs_.size(), knobs_.size());
+  }
+  void add(std::span<const std::int64_t> values);
+
+ private:
+  std::vector<std::string> knobs_;
+  std::vector<std::int64_t> values_;
+  std::size_t count_ = 0;
+};
+
+/// Bytes that a thread spills at a point worth trying, at most; at other feasible ones eight times as much.
+inline constexpr std::int64_t most_expected_spill = 4096;
+
+/// Immutable; threads may share one. Recipe and knob values together say what a kernel is: both go into a
+/// record, and space_of(recipe, …).schedule(values) makes it again.
+class Space {
+ public:
+  /// What the points of a recipe are made from.
+  struct Parts {
+    std::string recipe;  ///< "shfl_bw"; "schedule" for a user's own
+    std::string target;
+    std::vector<ir::Knob> knobs;
+    /// Names for the values 1, 2, … of a knob that is no number: {"form", {"baked", "streaming"}}.
+    std::map<std::string, std::vector<std::string>> words;
+    std::vector<Constraint> constraints;
+    std::vector<Constraint> preferences;
+    std::function<Schedule(const KnobValues&)> schedule;
+    bool zero_is_unsaid = false;  ///< text() leaves knobs out that are 0, which says the same
+    std::function<std::optional<KnobValues>()> usual = {};  ///< empty: not known
+  };
+  /// InternalError when two knobs have one name, a knob has no values, or a condition uses another variable.
+  explicit Space(Parts all);
+
+  const std::string& recipe() const { return parts_->recipe; }
+  const std::string& target() const { return parts_->target; }
+  /// Where a knob can be 0, that says that there is none of what it counts.
+  const std::vector<ir::Knob>& knobs() const { return parts_->knobs; }
+  /// Without any of them a point cannot be built or launched, or its registers are far too few. With all of
+  /// them a thread spills at most some KB (most_expected_spill).
+  const std::vector<Constraint>& constraints() const { return parts_->constraints; }
+  /// A point that breaks one runs, but is not worth trying: most of the device would idle, it spills, or it
+  /// takes minutes to compile. "expected registers" is the one that ptxas corrects.
+  const std::vector<Constraint>& preferences() const { return parts_->preferences; }
+
+  /// Points, feasible or not.
+  std::int64_t size() const;
+  /// Those at which all constraints hold.
+  Points feasible() const;
+  /// Those of them at which all preferences hold too; the feasible ones where none does.
+  Points worth_trying() const;
+  /// The point of the recipe unasked; nothing where that is not known, or not a feasible one.
+  std::optional<KnobValues> usual() const;
+  /// The first constraint that does not hold, or null. UserError for values that are not the space's knobs.
+  const Constraint* violated(const KnobValues& point,
+                             std::source_location place = std::source_location::current()) const;
+  /// Whether the rest can be chosen once these are fixed, with a witness; where not, which constraints clash
+  /// (scheduler/limits/resources.h). UserError for a knob that the space lacks, with the nearest name.
+  Feasibility complete(const KnobValues& fixed,
+                       std::source_location place = std::source_location::current()) const;
+
+  /// The schedule of a point. UserError for values that are not the space's knobs, and as the recipe throws
+  /// it, which it does at no feasible point.
+  Schedule schedule(const KnobValues& point,
+                    std::source_location place = std::source_location::current()) const;
+  /// "shfl_bw:tile_m=64,tile_n=256,stages=4": what --recipe takes. Of a user's schedule "tile_m=4,tile_n=64".
+  std::string text(const KnobValues& point,
+                   std::source_location place = std::source_location::current()) const;
+  /// The value of a knob that is written "256" or "baked". UserError that lists names or values.
+  std::int64_t value_of(const std::string& knob, std::string_view word,
+                        std::source_location place = std::source_location::current()) const;
+  /// "256" or "baked".
+  std::string word_of(const std::string& knob, std::int64_t value) const;
+
+ private:
+  void require_point(const KnobValues& point) const;
+
+  std::shared_ptr<const Parts> parts_;
+};
+
+/// The space of a recipe, by name: default, sparsert, shfl_bw, v_n_m or hb_ell. UserError that lists the
+/// recipes when there is none of that name, and, saying why and which have one, where the recipe leaves the
+/// problem or the target to the default schedule; for a problem without an algorithm or weights, too.
+Space space_of(const std::string& recipe, const SpaceProblem& problem, const Target& target,
+               const SpaceOptions& options = {},
+               std::source_location place = std::source_location::current());
+
+/// The spaces of all recipes that have one for the problem, the likeliest first. UserError for a problem
+/// without an algorithm or weights.
+std::vector<Space> spaces_for(const SpaceProblem& problem, const Target& target,
+                              const SpaceOptions& options = {},
+                              std::source_location place = std::source_location::current());
+
+/// The space of a schedule with knobs: its points are the schedule with values in their place. The conditions
+/// are those of the target (resource_constraints.h).
+Space space_of(const Schedule& schedule, const SpaceOptions& options = {},
+               std::source_location place = std::source_location::current());
+
+}  // namespace weft

@@ -1,0 +1,144 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/trials/best_file.h>
+#include <weft/search/records/json_fields.h>
+#include <weft/search/measure/trial_problem.h>
+#include <weft/search/trials/record_query.h>
+
+#include <algorithm>
+#include <map>
+
+namespace weft {
+namespace {
+
+constexpr int version = 1;
+
+/// A field a line, and a step a line: what changes in a review is what changed.
+std::string lines_of(const nlohmann::ordered_json& json) {
+  std::string text = "{";
+  const char* between = "\n ";
+  for (const auto& [name, value] : json.items()) {
+    text += between + nlohmann::json(name).dump() + ": ";
+    between = ",\n ";
+    if (name != "schedule" || value.empty()) {
+      text += value.dump();
+      continue;
+    }
+    for (std::size_t i = 0; i < value.size(); ++i) text += (i == 0 ? "[\n  " : ",\n  ") + value[i].dump();
+    text += "\n ]";
+  }
+  return text + "\n}\n";
+}
+
+}  // namespace
+
+std::string json_of_best(const Record& record, const Schedule& schedule) {
+  const auto measured = nlohmann::ordered_json::parse(json_of(record));
+  nlohmann::ordered_json json{{"weft_best", version}};
+  for (const char* field : {"kernel", "problem", "pattern", "target", "recipe", "config"})
+    json[field] = measured.at(field);
+  if (schedule.weights() != nullptr) json["format"] = schedule.weights()->format().text();
+  json["schedule"] = nlohmann::ordered_json::parse(schedule.json());
+  for (const char* field : {"status", "measure", "us", "baselines", "toolchain", "id", "t"}) {
+    if (measured.contains(field)) json[field] = measured.at(field);
+  }
+  return lines_of(json);
+}
+
+bool is_best_file(std::string_view json) {
+  const std::size_t first = json.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && json[first] == '{';
+}
+
+BestKernel best_kernel_of(std::string_view json, const std::string& origin, std::source_location place) {
+  const JsonOrigin document{"a file is not the outcome of a search", origin,
+                            "a file that weft tune wrote, or the list of steps of a schedule.json"};
+  return user_call(place, [&] {
+    const nlohmann::ordered_json parsed = parse_json(json, document);
+    const JsonFields fields(parsed, document);
+    require_version(fields, "weft_best", version);
+    BestKernel best;
+    fields.read("format", best.format);
+    fields.need("schedule");
+    try {
+      best.record = record_of(json);
+    } catch (const UserError& error) {
+      const UserError::Report& report = error.report();
+      throw UserError({document.what, origin + (report.where.empty() ? "" : ", ") + report.where,
+                       report.found.empty() ? report.what : report.found, report.accepted});
+    }
+    best.steps = steps_of_json(fields.list("schedule").dump(), origin);
+    return best;
+  });
+}
+
+namespace {
+
+/// What is another one in the use: "N = 196, asked for 64". Nothing where there is none.
+std::string difference(const BestKernel& best, const BestUse& use) {
+  const Record& record = best.record;
+  const auto differs = [](const std::string& name, const auto& tuned, const auto& asked) {
+    return fmt::format("tuned for {}{}{}, asked for {}", name, name.empty() ? "" : " ", tuned, asked);
+  };
+  if (!record.target.name.empty() && architecture_of(record.target.name) != architecture_of(use.target.name))
+    return differs("", record.target.name, use.target.name);
+  const auto word = [&](const char* name) {
+    const auto found = record.problem.words.find(name);
+    return found == record.problem.words.end() ? std::string() : found->second;
+  };
+  if (const std::string text = use.algorithm.text(); !word("algorithm").empty() && word("algorithm") != text)
+    return differs("", word("algorithm"), text);
+  const Operand& output = use.algorithm.operands[use.algorithm.output.operand];
+  if (const std::string dtype(name_of(output.dtype)); !word("dtype").empty() && word("dtype") != dtype)
+    return differs("elements of", word("dtype"), dtype);
+  const bool open = std::ranges::any_of(use.algorithm.indices,
+                                        [](const IndexVariable& index) { return !index.extent.is_static(); });
+  std::map<std::string, std::int64_t> asked;
+  if (!open) asked["N"] = use.columns;
+  for (const IndexVariable& index : use.algorithm.indices)
+    if (index.extent.is_static()) asked["extent_" + index.name] = index.extent.value;
+  for (const auto& [name, size] : record.problem.sizes) {
+    const auto found = asked.find(name);
+    if (found != asked.end() && found->second != size) return differs(name + " =", size, found->second);
+  }
+  if (!best.format.empty() && best.format != use.format.text())
+    return differs("format", best.format, use.format.text());
+  return {};
+}
+
+}  // namespace
+
+namespace {
+
+void refuse(const BestKernel& best, const std::string& origin, const std::string& found) {
+  throw UserError(
+      {"a tuned schedule does not fit the problem", origin,
+       fmt::format("{} (it is of {})", found, name_of_problem(best.record)),
+       fmt::format("what it was tuned for; else another weft tune, or its \"schedule\" list in a file "
+                   "of its own{}",
+                   best.format.empty() ? "" : ", with --format " + best.format)});
+}
+
+}  // namespace
+
+void require_weights(const BestKernel& best, const std::string& origin, const WeightMatrix& matrix) {
+  const std::map<std::string, std::int64_t>& sizes = best.record.problem.sizes;
+  for (const auto& [name, asked] : {std::pair{"M", matrix.rows}, {"K", matrix.columns}}) {
+    const auto tuned = sizes.find(name);
+    if (tuned != sizes.end() && tuned->second != asked)
+      refuse(best, origin, fmt::format("tuned for {} = {}, asked for {}", name, tuned->second, asked));
+  }
+  const std::string& pattern = best.record.pattern.hash;
+  if (!pattern.empty() && pattern != hash_of_pattern(matrix))
+    refuse(best, origin,
+           fmt::format("tuned for other weights: {} stored, here {}, at other places",
+                       best.record.pattern.stored, matrix.stored()));
+}
+
+void require_fits(const BestKernel& best, const std::string& origin, const BestUse& use) {
+  const std::string found = difference(best, use);
+  if (!found.empty()) refuse(best, origin, found);
+  if (!use.algorithm.takes_any_weights()) require_weights(best, origin, use.matrix);
+}
+
+}  // namespace weft

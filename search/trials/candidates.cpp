@@ -1,0 +1,255 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/suggestion.h>
+#include <weft/search/trials/candidates.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace weft {
+namespace {
+
+constexpr std::array<std::string_view, 4> strategy_names{"ranked", "random", "exhaustive", "feasible"};
+constexpr double factor_of_a_failure = 4;
+constexpr std::size_t fewest_to_learn_from = 5;
+constexpr std::size_t by_chance_each = 4;
+
+std::string name_of_point(const std::string& recipe, const KnobValues& config) {
+  std::string name = recipe;
+  for (const auto& [knob, value] : config) name += fmt::format(" {}={}", knob, value);
+  return name;
+}
+
+}  // namespace
+
+std::string text_of(const Candidate& candidate) {
+  return name_of_point(candidate.recipe, candidate.point.config);
+}
+
+Strategy strategy_named(std::string_view name) {
+  for (std::size_t i = 0; i < strategy_names.size(); ++i) {
+    if (strategy_names[i] == name) return static_cast<Strategy>(i);
+  }
+  throw UserError({"there is no such strategy", "--strategy", std::string(name),
+                   "ranked, random, exhaustive or feasible" + did_you_mean(name, strategy_names)});
+}
+
+namespace {
+
+/// Values of knobs of one space that are held to some.
+using Held = std::map<std::string, std::vector<std::int64_t>>;
+
+/// Nothing where the space lacks one of the knobs.
+std::optional<Held> held_in(const Space& space, const KnobLimits& limits) {
+  Held held;
+  for (const auto& [knob, words] : limits) {
+    if (std::ranges::find(space.knobs(), knob, &ir::Knob::name) == space.knobs().end()) return std::nullopt;
+    for (const std::string& word : words) {
+      const std::int64_t value = space.value_of(knob, word);
+      const auto& values = std::ranges::find(space.knobs(), knob, &ir::Knob::name)->values;
+      if (std::ranges::find(values, value) == values.end())
+        throw UserError({"a knob does not have that value", fmt::format("--set {}", knob), word,
+                         fmt::format("{}", fmt::join(values, ", "))});
+      held[knob].push_back(value);
+    }
+  }
+  return held;
+}
+
+bool is_within(const KnobValues& config, const Held& held) {
+  return std::ranges::all_of(held, [&](const auto& one) {
+    return std::ranges::find(one.second, config.at(one.first)) != one.second.end();
+  });
+}
+
+bool contains(const std::vector<Candidate>& all, std::size_t space, const KnobValues& config) {
+  return std::ranges::any_of(
+      all, [&](const Candidate& one) { return one.point.space == space && one.point.config == config; });
+}
+
+void require_known(const std::vector<Space>& spaces, const KnobLimits& limits) {
+  std::vector<std::string> known;
+  for (const Space& space : spaces)
+    for (const ir::Knob& knob : space.knobs()) known.push_back(knob.name);
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  for (const auto& [knob, words] : limits) {
+    if (std::ranges::find(known, knob) != known.end()) continue;
+    if (known.empty())
+      throw UserError(
+          {"there is no such knob", "--set", knob, "nothing: there is one point without knobs here"});
+    throw UserError({"there is no such knob", "--set", knob,
+                     fmt::format("{}{}", fmt::join(std::set(known.begin(), known.end()), ", "),
+                                 did_you_mean(knob, names))});
+  }
+}
+
+}  // namespace
+
+std::vector<Candidate> candidates_of(const std::vector<Space>& spaces, Strategy strategy,
+                                     const Predict& predicted, const KnobLimits& limits) {
+  require_known(spaces, limits);
+  const auto of = [&](bool every) {
+    std::vector<Candidate> all;
+    for (std::size_t number = 0; number < spaces.size(); ++number) {
+      const Space& space = spaces[number];
+      const auto held = held_in(space, limits);
+      if (!held) continue;
+      const Points points = every ? space.feasible() : space.worth_trying();
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        Candidate candidate{{number, points[i]}, space.recipe(), 0};
+        if (!is_within(candidate.point.config, *held)) continue;
+        candidate.predicted = predicted(candidate.point);
+        all.push_back(std::move(candidate));
+      }
+      // What there is without a search, however little seems to speak for it.
+      const std::optional<KnobValues> usual = space.usual();
+      if (usual && is_within(*usual, *held) && !contains(all, number, *usual))
+        all.push_back({{number, *usual}, space.recipe(), predicted({number, *usual})});
+    }
+    return all;
+  };
+  std::vector<Candidate> chosen = of(strategy == Strategy::feasible);
+  // Whoever holds knobs to values that seem of no use wants to see them.
+  return chosen.empty() && !limits.empty() ? of(true) : chosen;
+}
+
+Candidates::Candidates(std::vector<Candidate> candidates, Strategy strategy, std::uint64_t seed)
+    : strategy_(strategy), random_(seed), candidates_(std::move(candidates)) {
+  for (std::size_t i = 0; i < candidates_.size(); ++i) by_name_[text_of(candidates_[i])] = i;
+  begun_.assign(candidates_.size(), false);
+  find_traits();
+}
+
+void Candidates::find_traits() {
+  for (const Candidate& candidate : candidates_) {
+    for (const auto& [knob, value] : candidate.point.config) {
+      auto& [least, most] = ranges_.try_emplace(candidate.recipe + " " + knob, value, value).first->second;
+      least = std::min(least, value);
+      most = std::max(most, value);
+    }
+  }
+  for (const Candidate& candidate : candidates_) traits_.push_back(traits_of(candidate));
+  weights_.assign(trait_numbers_.size(), 0);
+}
+
+/// Where a value of a knob stands among all of them, from -1 to 1, by its logarithm.
+double Candidates::place_of(const std::string& knob, std::int64_t value) const {
+  const auto log = [](std::int64_t number) { return std::log2(static_cast<double>(number) + 1); };
+  const auto [least, most] = ranges_.at(knob);
+  if (least == most) return 0;
+  return 2 * (log(value) - log(least)) / (log(most) - log(least)) - 1;
+}
+
+std::vector<Candidates::Trait> Candidates::traits_of(const Candidate& candidate) {
+  const auto number = [&](const std::string& name) {
+    return trait_numbers_.try_emplace(name, trait_numbers_.size()).first->second;
+  };
+  std::vector<Trait> traits{{number(candidate.recipe), 1}};
+  for (const auto& [knob, value] : candidate.point.config) {
+    const std::string name = candidate.recipe + " " + knob;
+    traits.push_back({number(fmt::format("{}={}", name, value)), 1});
+    // What is measured at some values says something of those beyond.
+    const double place = place_of(name, value);
+    if (place != 0) traits.push_back({number(name), place});
+  }
+  return traits;
+}
+
+const Candidate* Candidates::find(const std::string& recipe, const KnobValues& config) const {
+  const auto found = by_name_.find(name_of_point(recipe, config));
+  return found == by_name_.end() ? nullptr : &candidates_[found->second];
+}
+
+std::size_t Candidates::number_of(const Candidate& candidate) const {
+  return by_name_.at(text_of(candidate));
+}
+
+void Candidates::put_first(const Candidate& candidate, std::string why) {
+  first_.emplace_back(number_of(candidate), std::move(why));
+}
+
+void Candidates::take(const Candidate& candidate) {
+  begun_[number_of(candidate)] = true;
+}
+
+void Candidates::learn(const Candidate& candidate, std::optional<double> microseconds) {
+  const double over_predicted =
+      microseconds ? *microseconds / std::max(candidate.predicted, 1e-9) : factor_of_a_failure;
+  measured_[number_of(candidate)] = std::log(std::max(over_predicted, 1e-9));
+  successes_ += microseconds ? 1 : 0;
+  stale_ = true;
+}
+
+/// Ridge regression by coordinate descent: a handful of numbers, and a few hundred traits at most.
+void Candidates::fit() {
+  constexpr int sweeps = 30;
+  constexpr double ridge = 0.7;
+  if (!stale_) return;
+  stale_ = false;
+  std::fill(weights_.begin(), weights_.end(), 0.0);
+  std::vector<std::vector<std::pair<std::size_t, double>>> having(weights_.size());
+  std::map<std::size_t, double> rest = measured_;
+  for (const auto& [number, value] : measured_)
+    for (const Trait& trait : traits_[number]) having[trait.number].emplace_back(number, trait.size);
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
+    for (std::size_t trait = 0; trait < weights_.size(); ++trait) {
+      if (having[trait].empty()) continue;
+      const double former = weights_[trait];
+      double sum = 0, squares = ridge;
+      for (const auto& [number, size] : having[trait]) {
+        sum += size * (rest[number] + size * former);
+        squares += size * size;
+      }
+      weights_[trait] = sum / squares;
+      for (const auto& [number, size] : having[trait]) rest[number] += size * (former - weights_[trait]);
+    }
+  }
+}
+
+double Candidates::rank_of(std::size_t number) const {
+  double rank = std::log(std::max(candidates_[number].predicted, 1e-9));
+  for (const Trait& trait : traits_[number]) rank += trait.size * weights_[trait.number];
+  return rank;
+}
+
+std::vector<std::size_t> Candidates::open() const {
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    if (!begun_[i]) numbers.push_back(i);
+  }
+  return numbers;
+}
+
+std::optional<Candidates::Choice> Candidates::next() {
+  const auto choose = [&](std::size_t number, std::string why) {
+    begun_[number] = true;
+    ++chosen_;
+    return Choice{&candidates_[number], std::move(why)};
+  };
+  while (!first_.empty()) {
+    const auto [number, why] = first_.front();
+    first_.erase(first_.begin());
+    if (!begun_[number]) return choose(number, why);
+  }
+  const std::vector<std::size_t> left = open();
+  if (left.empty()) return std::nullopt;
+  const bool by_chance = strategy_ == Strategy::random ||
+                         (strategy_ == Strategy::ranked && chosen_ % by_chance_each == by_chance_each - 1);
+  if (by_chance)
+    return choose(left[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(left.size())))],
+                  "random");
+  const bool learned = strategy_ == Strategy::ranked && successes_ >= fewest_to_learn_from;
+  if (learned) fit();
+  std::size_t best = left.front();
+  const auto value = [&](std::size_t number) {
+    return learned ? rank_of(number) : candidates_[number].predicted;
+  };
+  for (const std::size_t number : left) {
+    if (value(number) < value(best)) best = number;
+  }
+  return choose(best, learned ? "learned" : strategy_ == Strategy::ranked ? "ranked" : "exhaustive");
+}
+
+}  // namespace weft

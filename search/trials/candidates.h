@@ -1,0 +1,105 @@
+// Which point is tried next.
+#pragma once
+
+#include <weft/formats/random.h>
+#include <weft/search/measure/trial.h>
+#include <weft/search/spaces/space.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+/// A point of one of the spaces, with what the analytic bound says of it.
+struct Candidate {
+  TrialPoint point;
+  std::string recipe;
+  double predicted = 0;
+};
+
+enum class Strategy : std::uint8_t {
+  ranked,      ///< those put first, then by rank and, each fourth, by chance
+  random,      ///< by chance alone
+  exhaustive,  ///< every point worth trying, by rank
+  feasible,    ///< every point that can run, by rank
+};
+/// UserError that lists them when there is none of that name.
+Strategy strategy_named(std::string_view name);
+
+/// "small a=1 b=2": recipe and configuration.
+std::string text_of(const Candidate& candidate);
+
+using Predict = std::function<double(const TrialPoint&)>;
+/// Values that knobs are held to: {"stages", {3, 4}}, as Space::value_of reads them.
+using KnobLimits = std::map<std::string, std::vector<std::string>>;
+
+/// The points of the spaces that a strategy chooses from, those of the recipes unasked among them. UserError
+/// for a limit of a knob that no space has, or a value that it cannot have; a space without the knob has no
+/// candidates then.
+std::vector<Candidate> candidates_of(const std::vector<Space>& spaces, Strategy strategy,
+                                     const Predict& predicted, const KnobLimits& limits = {});
+
+/// Candidates and what is known of them. The rank begins as the order of the analytic bound;
+/// measured points correct it by a factor for each recipe and value of a knob, and a slope along each knob,
+/// fitted to the logarithm of measured
+/// over predicted. A failure counts as four times the bound.
+class Candidates {
+ public:
+  Candidates(std::vector<Candidate> candidates, Strategy strategy, std::uint64_t seed);
+
+  std::size_t size() const { return candidates_.size(); }
+  const std::vector<Candidate>& all() const { return candidates_; }
+  /// The candidate of a recipe and configuration; null when it is none.
+  const Candidate* find(const std::string& recipe, const KnobValues& config) const;
+
+  /// To be tried before all others.
+  void put_first(const Candidate& candidate, std::string why);
+  /// Begun by somebody: not to be tried again.
+  void take(const Candidate& candidate);
+  /// What came of it: microseconds, nothing for a failure.
+  void learn(const Candidate& candidate, std::optional<double> microseconds);
+
+  struct Choice {
+    const Candidate* candidate = nullptr;
+    std::string why;  ///< the strategy of its record: "recipe", "ranked", "learned", "random", …
+  };
+  /// The next one, or nothing when all were begun.
+  std::optional<Choice> next();
+
+ private:
+  /// A recipe or a value of a knob, of size 1; or where the value stands among all of the knob.
+  struct Trait {
+    std::size_t number = 0;
+    double size = 1;
+  };
+
+  void find_traits();
+  std::vector<Trait> traits_of(const Candidate& candidate);
+  double place_of(const std::string& knob, std::int64_t value) const;
+  std::size_t number_of(const Candidate& candidate) const;
+  std::vector<std::size_t> open() const;
+  void fit();
+  double rank_of(std::size_t number) const;
+
+  Strategy strategy_;
+  Random random_;
+  std::vector<Candidate> candidates_;
+  std::map<std::string, std::size_t> trait_numbers_;
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> ranges_;  ///< of knobs with their recipe
+  std::vector<std::vector<Trait>> traits_;                               ///< of each candidate
+  std::map<std::string, std::size_t> by_name_;
+  std::vector<double> weights_;  ///< of each trait
+  std::vector<bool> begun_;
+  std::vector<std::pair<std::size_t, std::string>> first_;
+  std::map<std::size_t, double> measured_;  ///< log of measured over predicted
+  std::size_t successes_ = 0;
+  std::size_t chosen_ = 0;
+  bool stale_ = false;
+};
+
+}  // namespace weft

@@ -1,0 +1,107 @@
+#include <weft/backends/runtime/process.h>
+#include <weft/dsl/errors.h>
+#include <weft/formats/io/file.h>
+#include <weft/search/records/json_fields.h>
+#include <weft/search/trials/plan.h>
+
+#include <filesystem>
+
+namespace weft {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr int version = 1;
+
+/// "weights.npy" for "models/a.npy": one name a flag, so that none overwrites another.
+std::string name_in_folder(const std::string& flag, const std::string& path) {
+  return flag + fs::path(path).extension().string();
+}
+
+}  // namespace
+
+std::string plan_file(const std::string& folder) {
+  return (fs::path(folder) / "plan.json").string();
+}
+
+std::string results_file(const std::string& folder) {
+  return (fs::path(folder) / "results.jsonl").string();
+}
+
+namespace {
+
+void write(const std::string& folder, const Plan& plan, const std::vector<std::string>& files) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw RuntimeError("cannot make the folder " + folder + ": " + error.message());
+  Json json{{"weft_plan", version}, {"target", plan.target}, {"source", plan.source}};
+  json["files"] = Json::object();
+  for (const std::string& flag : files) {
+    const auto found = plan.source.find(flag);
+    if (found == plan.source.end() || !fs::is_regular_file(found->second, error)) continue;
+    const std::string name = name_in_folder(flag, found->second);
+    fs::copy_file(found->second, fs::path(folder) / name, fs::copy_options::overwrite_existing, error);
+    if (error)
+      throw RuntimeError("cannot copy " + found->second + " into " + folder + ": " + error.message());
+    json["files"][flag] = name;
+  }
+  for (const auto& [recipe, config] : plan.points)
+    json["points"].push_back({{"recipe", recipe}, {"config", config}});
+  write_bytes(plan_file(folder), json.dump(1) + "\n");
+}
+
+JsonOrigin origin_of(const std::string& folder) {
+  return {"a plan cannot be read", plan_file(folder),
+          "the plan.json of a folder that weft tune --plan wrote"};
+}
+
+/// UserError when it cannot be opened, as of every file that a user names.
+std::string text_of(const std::string& path) {
+  const io::File file(path);
+  return std::string(io::text_of(file.bytes()));
+}
+
+Plan read(const std::string& folder) {
+  const JsonOrigin origin = origin_of(folder);
+  const Json json = parse_json(text_of(origin.file), origin);
+  const JsonFields fields(json, origin);
+  require_version(fields, "weft_plan", version);
+  Plan plan;
+  plan.target = fields.required<std::string>("target");
+  fields.need("source");
+  fields.read("source", plan.source);
+  for (std::size_t i = 0; i < fields.list("points").size(); ++i) {
+    const JsonFields point = fields.element("points", i);
+    point.need("config");
+    plan.points.emplace_back(point.required<std::string>("recipe"), KnobValues{});
+    point.read("config", plan.points.back().second);
+  }
+  if (plan.points.empty()) fields.refuse("points", "no points", "at least one point to measure");
+  return plan;
+}
+
+}  // namespace
+
+void write_plan(const std::string& folder, const Plan& plan, const std::vector<std::string>& files,
+                std::source_location place) {
+  user_call(place, [&] { write(folder, plan, files); });
+}
+
+Plan read_plan(const std::string& folder, std::source_location place) {
+  return user_call(place, [&] { return read(folder); });
+}
+
+std::map<std::string, std::string> source_in(const std::string& folder, const Plan& plan,
+                                             std::source_location place) {
+  return user_call(place, [&] {
+    const JsonOrigin origin = origin_of(folder);
+    const Json json = parse_json(text_of(origin.file), origin);
+    std::map<std::string, std::string> source = plan.source, files;
+    JsonFields(json, origin).read("files", files);
+    for (const auto& [flag, name] : files) source[flag] = (fs::path(folder) / name).string();
+    return source;
+  });
+}
+
+}  // namespace weft

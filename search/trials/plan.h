@@ -1,0 +1,39 @@
+// A search whose device is on another machine: what to measure there goes into a folder, and what was
+// measured comes back in it.
+#pragma once
+
+#include <weft/search/trials/candidates.h>
+#include <weft/search/records/records.h>
+
+#include <map>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weft {
+
+/// A folder with plan.json, and the weights and operands that are files beside it. Results are the database
+/// results.jsonl.
+struct Plan {
+  std::map<std::string, std::string> source;  ///< flags of the problem, files as they are on this machine
+  std::string target;
+  std::vector<std::pair<std::string, KnobValues>> points;  ///< recipe and configuration, the likeliest first
+};
+
+/// The names of a plan's files, in its folder.
+std::string plan_file(const std::string& folder);
+std::string results_file(const std::string& folder);
+
+/// Writes the plan, and copies what its source names by `files` (flags whose values are paths). RuntimeError
+/// when the folder cannot be written.
+void write_plan(const std::string& folder, const Plan& plan, const std::vector<std::string>& files,
+                std::source_location place = std::source_location::current());
+/// The plan as it was written. UserError, naming the place in the file, when it is none or of another
+/// version; RuntimeError when there is no such file.
+Plan read_plan(const std::string& folder, std::source_location place = std::source_location::current());
+/// The source with files as they lie in the folder. Errors as read_plan().
+std::map<std::string, std::string> source_in(const std::string& folder, const Plan& plan,
+                                             std::source_location place = std::source_location::current());
+
+}  // namespace weft

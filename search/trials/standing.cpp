@@ -1,0 +1,119 @@
+#include <fmt/format.h>
+#include <weft/search/model/bound.h>
+#include <weft/search/model/known_error.h>
+#include <weft/search/trials/standing.h>
+
+#include <algorithm>
+#include <array>
+
+namespace weft {
+namespace {
+
+/// How far the time of the best, and that of dense, may be from what they stand for.
+struct Errors {
+  std::optional<KnownError> best, dense;
+  std::string of;  ///< "the analytic model"
+};
+
+Errors errors_of(const Timed& best) {
+  const std::string& measure = best.record.measure;
+  if (measure == "model")
+    return {error_of_bound(best.summary, best.format, best.record.recipe, best.target),
+            error_of_dense_bound(best.target), "the analytic model"};
+  if (measure == "sim") {
+    constexpr std::string_view recipe_of_dense = "default";
+    return {error_of_simulator(best.record.recipe, best.target),
+            error_of_simulator(recipe_of_dense, best.target), "the simulator's time model"};
+  }
+  const TrialTime& time = *best.record.microseconds;
+  const bool spread = time.minimum > 0 && time.percentile_95 >= time.median && time.median >= time.minimum;
+  return {spread ? KnownError{time.minimum / time.median, time.percentile_95 / time.median} : KnownError{},
+          KnownError{}, "the samples"};
+}
+
+bool is_launch(const Timed& best) {
+  if (best.record.measure != "model" || !best.target.is_gpu()) return false;
+  return bound_of(best.summary, best.record.recipe, best.record.config, best.target).by == Resource::launch;
+}
+
+std::string shown_name(const Baseline& dense) {
+  return dense.whose == BaselineOf::weft ? "weft's own dense kernel" : dense.name;
+}
+
+}  // namespace
+
+std::string_view name_of(Standing::Winner winner) {
+  constexpr std::array<std::string_view, 3> names{"sparse", "dense", "none"};
+  return names[static_cast<std::size_t>(winner)];
+}
+
+const Baseline* dense_beside(const Record& record) {
+  const bool modelled = record.measure == "model";
+  const auto found = std::ranges::find_if(record.baselines, [&](const Baseline& one) {
+    return one.dense && (one.whose == BaselineOf::model) == modelled;
+  });
+  return found == record.baselines.end() ? nullptr : &*found;
+}
+
+Standing standing_of(const Timed& best, const Baseline& dense) {
+  Standing standing;
+  standing.ratio = dense.microseconds / *best.record.time_of_correct();
+  const Errors errors = errors_of(best);
+  if (!errors.best || !errors.dense) {
+    standing.why_none = fmt::format("{} was never compared with measured kernels of {} in {} on {}",
+                                    errors.of, best.record.recipe, best.format.text(), best.target.name);
+    return standing;
+  }
+  const double least = standing.ratio * errors.dense->least / errors.best->most;
+  const double most = standing.ratio * errors.dense->most / errors.best->least;
+  standing.error = std::max(standing.ratio / least, most / standing.ratio);
+  if (is_launch(best)) {
+    standing.why_none =
+        "the launch bounds the kernel, and the analytic model has one number for all launches";
+  } else if (least <= 1 && most >= 1) {
+    standing.why_none =
+        errors.of == "the samples"
+            ? fmt::format("within the spread of the samples (factor {:.2f})", *standing.error)
+            : fmt::format("within the error of {} (factor {:.1f})", errors.of, *standing.error);
+  } else if (most < 1) {
+    standing.winner = Standing::Winner::dense;
+  } else if (dense.whose == BaselineOf::weft) {
+    standing.why_none = "no library was measured";
+  } else {
+    standing.winner = Standing::Winner::sparse;
+  }
+  return standing;
+}
+
+std::string text_of(const Standing& standing, const Baseline& dense) {
+  const std::string name = shown_name(dense);
+  const double ratio = standing.ratio;
+  switch (standing.winner) {
+    case Standing::Winner::sparse:
+      return fmt::format("against dense: {:.2f}x faster than {} ({:.2f} us)\n", ratio, name,
+                         dense.microseconds);
+    case Standing::Winner::dense:
+      return fmt::format("against dense: {} is {:.2f}x faster ({:.2f} us): stay dense\n", name, 1 / ratio,
+                         dense.microseconds);
+    case Standing::Winner::none:
+      break;
+  }
+  const std::string beside = ratio >= 1 ? fmt::format("{:.2f} times faster than {}", ratio, name)
+                                        : fmt::format("{:.2f} times slower than {}", 1 / ratio, name);
+  return fmt::format("against dense: no verdict: {}; {} ({:.2f} us)\n", standing.why_none, beside,
+                     dense.microseconds);
+}
+
+std::string text_of_bound(double bound, std::string_view by, const Record& best) {
+  const double time = *best.time_of_correct();
+  if (best.measure == "model") return fmt::format("bounded by: {}, by the analytic model\n", by);
+  if (bound <= time)
+    return fmt::format(
+        "bounded by: {} ({:.2f} us by the analytic model, of which the kernel reaches {:.0f} %)\n", by, bound,
+        100 * bound / time);
+  return fmt::format(
+      "bounded by: {}, by the analytic model, whose {:.2f} us are too many here: the kernel takes {:.2f}\n",
+      by, bound, time);
+}
+
+}  // namespace weft

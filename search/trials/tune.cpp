@@ -1,0 +1,397 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/measure/trial_pool.h>
+#include <weft/search/model/bound.h>
+#include <weft/search/model/timing_table.h>
+#include <weft/search/trials/standing.h>
+#include <weft/search/trials/tune.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace weft {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double baseline_seconds = 120;
+
+/// How unlike two problems are: differences of the logarithms of their sizes. Nothing where they have nothing
+/// to do with one another.
+std::optional<double> distance(const Record& a, const Record& b) {
+  if (a.kernel != b.kernel || architecture_of(a.target.name) != architecture_of(b.target.name) ||
+      a.measure != b.measure)
+    return std::nullopt;
+  const auto word = [](const Record& record) {
+    const auto found = record.problem.words.find("dtype");
+    return found == record.problem.words.end() ? std::string() : found->second;
+  };
+  if (word(a) != word(b) || a.pattern.group != b.pattern.group) return std::nullopt;
+  double sum = std::abs(
+      std::log((static_cast<double>(a.pattern.stored) + 1) / (static_cast<double>(b.pattern.stored) + 1)));
+  for (const char* name : {"M", "K", "N"}) {
+    const auto of_a = a.problem.sizes.find(name);
+    const auto of_b = b.problem.sizes.find(name);
+    if (of_a == a.problem.sizes.end() || of_b == b.problem.sizes.end()) return std::nullopt;
+    sum +=
+        std::abs(std::log((static_cast<double>(of_a->second) + 1) / (static_cast<double>(of_b->second) + 1)));
+  }
+  return sum;
+}
+
+/// The best configuration of the problem that is most like this one.
+const Record* incumbent(const std::vector<StoredRecord>& records, const Record& common) {
+  const Record* best = nullptr;
+  double nearest = std::numeric_limits<double>::infinity();
+  for (const StoredRecord& stored : records) {
+    const auto time = stored.record.time_of_correct();
+    if (!time || stored.record.packed_key() == common.packed_key()) continue;
+    const auto far = distance(stored.record, common);
+    if (!far || *far > nearest) continue;
+    const bool better = *far < nearest || *time < *best->time_of_correct();
+    if (better) best = &stored.record;
+    nearest = *far;
+  }
+  return best;
+}
+
+std::vector<Candidate> chosen_candidates(const std::vector<Space>& spaces, const Predict& predicted,
+                                         const TuneOptions& options) {
+  if (options.only.empty()) return candidates_of(spaces, options.strategy, predicted, options.limits);
+  std::vector<Candidate> chosen;
+  for (const auto& [recipe, config] : options.only) {
+    for (std::size_t number = 0; number < spaces.size(); ++number) {
+      const TrialPoint point{number, config};
+      // One that does not fit here, as after another version planned it, is left out.
+      if (spaces[number].recipe() == recipe && spaces[number].violated(config) == nullptr)
+        chosen.push_back({point, recipe, predicted(point)});
+    }
+  }
+  return chosen;
+}
+
+class Tuner {
+ public:
+  Tuner(TrialProblem& problem, const std::vector<Space>& spaces, const Target& target, RecordFile& file,
+        const TuneOptions& options, const TuneHooks& hooks)
+      : spaces_(spaces),
+        file_(file),
+        options_(options),
+        hooks_(hooks),
+        predict_(analytic_bound(problem, spaces, target)),
+        candidates_(chosen_candidates(spaces, predict_, options), options.strategy, options.seed),
+        trials_(problem, spaces, target, options.measure, predict_),
+        pool_([this](const std::string& request) { return trials_.serve(request); }, options.measure,
+              options.jobs) {
+    if (candidates_.size() == 0)
+      throw InfeasibleError(
+          {"there is nothing to tune",
+           fmt::format("{} in {} on {}", problem.kernel, problem.what.format.text(), target.name),
+           "no point that fits", "another format or target; weft check says which limit is in the way"});
+    find_device(problem, target);
+    result_.points = candidates_.size();
+    status().limit = std::min<std::int64_t>(options.trials, static_cast<std::int64_t>(candidates_.size()));
+  }
+
+  TuneResult run(const TrialProblem& problem, const Target& target) {
+    take_up();
+    status().resumed = status().trials;
+    find_baselines(problem, target);
+    put_incumbents_first();
+    hooks_.progress(status());
+    TrialHooks hooks;
+    hooks.next = [this] { return next(); };
+    hooks.done = [this](const TrialPoint& point, const Record& record) { done(point, record); };
+    hooks.best = [this] { return status().best.value_or(0); };
+    hooks.stop = [this] {
+      result_.interrupted = result_.interrupted || hooks_.stop();
+      return result_.interrupted || out_of_time();
+    };
+    hooks.tick = [this] { tick(); };
+    if (status().trials < status().limit) pool_.run(hooks);
+    tick();
+    if (result_.best) result_.fastest = text_of_point(*result_.best);
+    return std::move(result_);
+  }
+
+ private:
+  TuneStatus& status() { return result_.status; }
+
+  void find_device(const TrialProblem& problem, const Target& target) {
+    const Measure measure = options_.measure.measure;
+    if (!target.is_gpu() && (measure == Measure::model || measure == Measure::sim))
+      throw UserError({"there is nothing to measure with", "--measure " + std::string(name_of(measure)),
+                       "the target " + target.name, "--measure cpu; model and sim know GPUs alone"});
+    std::optional<DeviceDescription> device;
+    if (measure == Measure::gpu || measure == Measure::cpu) {
+      const WorkerReply reply = pool_.ask(device_request(), options_.measure.build_seconds);
+      if (reply.end != WorkerReply::End::answered)
+        throw RuntimeError("the device cannot be opened: " + reply.text + "\n" + reply.said);
+      device = device_of_reply(reply.text);
+    }
+    if (measure == Measure::gpu) check_runs(*device, target);
+    common_ = record_for(problem, target, std::string(name_of(measure)), device ? &*device : nullptr);
+    common_.run = new_record_id();
+    common_.seed = options_.seed;
+    problem_key_ = common_.problem_key();
+  }
+
+  static void check_runs(const DeviceDescription& device, const Target& target) {
+    const bool fits = target.architecture_specific ? device.sm == target.sm : device.sm >= target.sm;
+    if (target.is_gpu() && fits) return;
+    throw UserError({"the device does not run the target", "--target " + target.name,
+                     fmt::format("{} (sm_{})", device.model, device.sm),
+                     "a target of the device's architecture, or --measure sim or model"});
+  }
+
+  /// What is known of the problem already.
+  void take_up() {
+    for (const StoredRecord& stored : file_.records()) learn_from(stored.record);
+    seen_ = file_.records().size();
+  }
+
+  /// Other tuners append to the file, too.
+  void look_for_others() {
+    file_.refresh();
+    for (; seen_ < file_.records().size(); ++seen_) learn_from(file_.records()[seen_].record);
+  }
+
+  void learn_from(const Record& record) {
+    if (record.problem_key() != problem_key_) return;
+    if (result_.baselines.empty() && dense_beside(record) != nullptr) use_baselines(record.baselines);
+    const bool own_format = record.pattern.kind == common_.pattern.kind;
+    const auto time = record.time_of_correct();
+    if (time && (own_format || options_.any_format) && (!status().best || *time < *status().best)) {
+      status().best = time;
+      result_.best = record;
+    }
+    if (!own_format) return;
+    ++status().trials;
+    if (record.status != TrialStatus::correct) ++status().failures[record.status];
+    const Candidate* candidate = candidates_.find(record.recipe, record.config);
+    if (candidate == nullptr) {
+      // It is none of those that are left to try.
+      status().limit = std::min(options_.trials, status().limit + 1);
+      return;
+    }
+    candidates_.take(*candidate);
+    candidates_.learn(*candidate, time);
+  }
+
+  void use_baselines(const std::vector<Baseline>& baselines) {
+    result_.baselines = baselines;
+    Record compared = common_;
+    compared.baselines = baselines;
+    if (const Baseline* dense = dense_beside(compared)) {
+      status().dense = dense->microseconds;
+      status().dense_of = dense->whose;
+    }
+  }
+
+  void find_baselines(const TrialProblem& problem, const Target& target) {
+    if (!options_.baselines || !result_.baselines.empty()) return;
+    const Measure measure = options_.measure.measure;
+    if (measure == Measure::model) {
+      const ProblemSummary summary =
+          summary_of(problem.what.algorithm, *problem.what.matrix, problem.what.format);
+      const DType dtype = problem.output().dtype;
+      use_baselines({{"dense, by the model", true, dense_bound(summary, ceilings_of(dtype, target)),
+                      BaselineOf::model}});
+      return;
+    }
+    const WorkerReply reply =
+        pool_.ask(baselines_request(), std::max(baseline_seconds, options_.measure.run_seconds));
+    // A baseline that cannot be had is no reason not to tune.
+    if (reply.end == WorkerReply::End::answered) use_baselines(baselines_of(reply.text));
+  }
+
+  void put_incumbents_first() {
+    for (const Space& space : spaces_) {
+      const std::optional<KnobValues> usual = space.usual();
+      const Candidate* candidate = usual ? candidates_.find(space.recipe(), *usual) : nullptr;
+      if (candidate != nullptr) candidates_.put_first(*candidate, "recipe");
+    }
+    // What there is without any recipe, whatever the bound says of it.
+    if (const Candidate* plain = candidates_.find("default", {})) candidates_.put_first(*plain, "default");
+    if (options_.strategy == Strategy::exhaustive || options_.strategy == Strategy::feasible) return;
+    if (const Record* known = incumbent(file_.records(), common_)) {
+      if (const Candidate* candidate = candidates_.find(known->recipe, known->config))
+        candidates_.put_first(*candidate, "incumbent");
+    }
+    for (const auto& [recipe, config] : options_.predicted) {
+      if (const Candidate* candidate = candidates_.find(recipe, config))
+        candidates_.put_first(*candidate, "predicted");
+    }
+  }
+
+  std::string text_of_point(const Record& record) const {
+    for (const Space& space : spaces_) {
+      if (space.recipe() == record.recipe && candidates_.find(record.recipe, record.config) != nullptr)
+        return space.text(record.config);
+    }
+    return Configuration{record.recipe, record.config}.text();
+  }
+
+  bool out_of_time() const { return seconds_since_start() >= options_.seconds; }
+  double seconds_since_start() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+  std::optional<TrialPoint> next() {
+    look_for_others();
+    if (status().trials + static_cast<std::int64_t>(under_way_.size()) >= status().limit || out_of_time())
+      return std::nullopt;
+    const auto choice = candidates_.next();
+    if (!choice) return std::nullopt;
+    under_way_[text_of(*choice->candidate)] = choice->why;
+    return choice->candidate->point;
+  }
+
+  void done(const TrialPoint& point, const Record& measured) {
+    Record record = common_;
+    record.recipe = spaces_[point.space].recipe();
+    record.config = point.config;
+    const Candidate& candidate = *candidates_.find(record.recipe, record.config);
+    record.strategy = under_way_.at(text_of(candidate));
+    under_way_.erase(text_of(candidate));
+    record.predicted_microseconds = candidate.predicted;
+    record.kernel_hash = measured.kernel_hash;
+    record.status = measured.status;
+    record.message = measured.message;
+    record.microseconds = measured.microseconds;
+    record.verified = measured.verified;
+    record.compile_milliseconds = measured.compile_milliseconds;
+    record.registers = measured.registers;
+    record.shared_bytes = measured.shared_bytes;
+    record.spill_bytes = measured.spill_bytes;
+    record.baselines = result_.baselines;
+    // Where another tuner was faster, its record counts.
+    file_.append(record, options_.any_architecture);
+    look_for_others();
+    tick();
+  }
+
+  void tick() {
+    TuneStatus& now = status();
+    now.seconds = seconds_since_start();
+    const std::int64_t made = now.trials - now.resumed;
+    if (made > 0) {
+      const double by_trials =
+          now.seconds / static_cast<double>(made) * static_cast<double>(now.limit - now.trials);
+      now.seconds_left = std::max(0.0, std::min(by_trials, options_.seconds - now.seconds));
+    }
+    hooks_.progress(now);
+  }
+
+  const std::vector<Space>& spaces_;
+  RecordFile& file_;
+  const TuneOptions& options_;
+  const TuneHooks& hooks_;
+  Predict predict_;
+  Candidates candidates_;
+  Trials trials_;
+  TrialPool pool_;
+  Record common_;
+  std::string problem_key_;
+  std::map<std::string, std::string> under_way_;  ///< candidates by name, with why they were chosen
+  std::size_t seen_ = 0;                          ///< records of the file
+  TuneResult result_;
+  Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace
+
+Predict analytic_bound(const TrialProblem& problem, const std::vector<Space>& spaces, const Target& target) {
+  if (!target.is_gpu()) return [](const TrialPoint&) { return 1.0; };
+  const ProblemSummary summary =
+      summary_of(problem.what.algorithm, *problem.what.matrix, problem.what.format);
+  const Ceilings ceilings = ceilings_of(problem.output().dtype, target);
+  return [summary, ceilings, target, &spaces](const TrialPoint& point) {
+    return bound_of(summary, spaces[point.space].recipe(), point.config, target, ceilings).microseconds;
+  };
+}
+
+namespace {
+
+/// `accepted` where `holds` does not.
+void require(bool holds, const char* option, const std::string& found, const char* accepted) {
+  if (!holds) throw UserError({"a search cannot be made", option, found, accepted});
+}
+
+void check(const TuneOptions& options) {
+  require(options.trials >= 1, "TuneOptions::trials", std::to_string(options.trials), "at least 1");
+  require(options.jobs >= 1, "TuneOptions::jobs", std::to_string(options.jobs), "at least 1");
+  require(options.seconds > 0, "TuneOptions::seconds", fmt::format("{}", options.seconds),
+          "a time above 0, or infinity");
+  const MeasureOptions& measure = options.measure;
+  require(measure.rounds >= 1, "MeasureOptions::rounds", std::to_string(measure.rounds), "at least 1");
+  require(measure.copies >= 1, "MeasureOptions::copies", std::to_string(measure.copies), "at least 1");
+  require(measure.build_seconds > 0, "MeasureOptions::build_seconds",
+          fmt::format("{}", measure.build_seconds), "a time above 0");
+  require(measure.run_seconds > 0, "MeasureOptions::run_seconds", fmt::format("{}", measure.run_seconds),
+          "a time above 0");
+}
+
+void check(const TrialProblem& problem) {
+  const Algorithm& algorithm = problem.what.algorithm;
+  require(!algorithm.operands.empty(), "TrialProblem::what", "no algorithm",
+          "an algorithm, as of spmm_algorithm() or algorithm()");
+  require(problem.what.matrix != nullptr, "TrialProblem::what", "no weights",
+          "a WeightMatrix, as of read() or synthetic_layer()");
+  for (const Operand& operand : algorithm.operands) {
+    if (operand.storage == Storage::sparse) continue;
+    require(problem.tensors.contains(operand.name), "TrialProblem::tensors", "no " + operand.name,
+            "an array for every dense operand, the output too");
+  }
+}
+
+/// Nobody has to listen.
+TuneHooks with_listeners(TuneHooks hooks) {
+  if (!hooks.progress) hooks.progress = [](const TuneStatus&) {};
+  if (!hooks.stop) hooks.stop = [] { return false; };
+  return hooks;
+}
+
+std::vector<std::pair<std::string, KnobValues>> first_points(const TrialProblem& problem,
+                                                             const std::vector<Space>& spaces,
+                                                             const Target& target, const TuneOptions& options,
+                                                             std::int64_t count) {
+  const Predict predicted = analytic_bound(problem, spaces, target);
+  Candidates candidates(chosen_candidates(spaces, predicted, options), options.strategy, options.seed);
+  if (const Candidate* plain = candidates.find("default", {})) candidates.put_first(*plain, "default");
+  for (const auto& [recipe, config] : options.predicted) {
+    if (const Candidate* candidate = candidates.find(recipe, config))
+      candidates.put_first(*candidate, "predicted");
+  }
+  std::vector<std::pair<std::string, KnobValues>> points;
+  while (static_cast<std::int64_t>(points.size()) < count) {
+    const auto choice = candidates.next();
+    if (!choice) break;
+    points.emplace_back(choice->candidate->recipe, choice->candidate->point.config);
+  }
+  return points;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, KnobValues>> likeliest(const TrialProblem& problem,
+                                                          const std::vector<Space>& spaces,
+                                                          const Target& target, const TuneOptions& options,
+                                                          std::int64_t count, std::source_location place) {
+  return user_call(place, [&] {
+    check(problem);
+    return first_points(problem, spaces, target, options, count);
+  });
+}
+
+TuneResult tune(TrialProblem& problem, const std::vector<Space>& spaces, const Target& target,
+                RecordFile& file, const TuneOptions& options, const TuneHooks& hooks,
+                std::source_location place) {
+  return user_call(place, [&] {
+    check(options);
+    check(problem);
+    const TuneHooks all = with_listeners(hooks);
+    return Tuner(problem, spaces, target, file, options, all).run(problem, target);
+  });
+}
+
+}  // namespace weft

@@ -1,0 +1,89 @@
+// The search: points of spaces are built, verified and timed, the likeliest first, and every trial is
+// remembered.
+#pragma once
+
+#include <weft/search/trials/candidates.h>
+#include <weft/search/measure/trial.h>
+#include <weft/search/records/record_file.h>
+
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+struct TuneOptions {
+  MeasureOptions measure;
+  Strategy strategy = Strategy::ranked;
+  /// Trials of this problem, those that the file has already included.
+  std::int64_t trials = 100;
+  double seconds = std::numeric_limits<double>::infinity();
+  KnobLimits limits = {};  ///< only these values of these knobs
+  std::uint64_t seed = 1;
+  int jobs = 1;  ///< kernels that are built at the same time
+  bool any_architecture = false;
+  /// The best may also be a record of another format than the problem's: of the same weights, which the file
+  /// knows. Only trials of the problem's own format are counted and made.
+  bool any_format = false;
+  bool baselines = true;  ///< measure the dense product, too
+  /// Only these recipes and configurations; empty: all that the strategy chooses from.
+  std::vector<std::pair<std::string, KnobValues>> only = {};
+  /// What a predictor says: recipes and configurations to try first, the best first.
+  std::vector<std::pair<std::string, KnobValues>> predicted = {};
+};
+
+/// How far a search is.
+struct TuneStatus {
+  std::int64_t trials = 0;   ///< of the problem, in the file
+  std::int64_t resumed = 0;  ///< of them, those that were there before
+  std::int64_t limit = 0;
+  std::optional<double> best;   ///< microseconds
+  std::optional<double> dense;  ///< of the dense product by the same measure
+  BaselineOf dense_of = BaselineOf::library;
+  std::map<TrialStatus, std::int64_t> failures;
+  double seconds = 0;
+  std::optional<double> seconds_left;  ///< nothing before there is something to tell it from
+};
+
+struct TuneHooks {
+  std::function<void(const TuneStatus&)> progress = [](const TuneStatus&) {};
+  std::function<bool()> stop = [] { return false; };  ///< true: finish the trial and return
+};
+
+struct TuneResult {
+  TuneStatus status;
+  bool interrupted = false;
+  std::optional<Record> best;
+  std::string fastest;              ///< the best one's recipe and knobs, as --recipe takes them
+  std::vector<Baseline> baselines;  ///< the dense product first; by the model where nothing is measured
+  std::size_t points = 0;           ///< that there are to try
+};
+
+/// Tunes one problem on one target. Every trial is appended to `file`; a search that was stopped, by
+/// whatever, is taken up where it was. What the recipe chooses unasked is tried first, then the incumbent,
+/// the best of the file for the problem most like this one, then what a predictor says.
+///
+/// On a CUDA device call it before this process opens one: the trials' processes are copies of this one.
+/// RuntimeError when there is no device, or the file cannot be written; UserError when the device does not
+/// run the target, the measure knows nothing of it, the file is of another architecture, an option is out of
+/// its range, or the problem lacks its algorithm, weights or operands; InfeasibleError when no space has a
+/// point.
+TuneResult tune(TrialProblem& problem, const std::vector<Space>& spaces, const Target& target,
+                RecordFile& file, const TuneOptions& options, const TuneHooks& hooks = {},
+                std::source_location place = std::source_location::current());
+
+/// What a search would try first, by the analytic bound alone: for a plan. At most `count` points, of which
+/// each fourth is by chance. Errors as candidates_of().
+std::vector<std::pair<std::string, KnobValues>> likeliest(
+    const TrialProblem& problem, const std::vector<Space>& spaces, const Target& target,
+    const TuneOptions& options, std::int64_t count,
+    std::source_location place = std::source_location::current());
+
+/// The microseconds of a point by the analytic bound, for this problem and target.
+Predict analytic_bound(const TrialProblem& problem, const std::vector<Space>& spaces, const Target& target);
+
+}  // namespace weft
