@@ -4,6 +4,7 @@
 #include <weft/dsl/assignment.h>
 #include <weft/dsl/index.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/limits/resources.h>
 #include <weft/scheduler/passes/lower.h>
 
 #include "support/examples.h"
@@ -18,6 +19,7 @@ WEFT_INDEX(batch);
 
 std::string message_of(const Schedule& schedule) {
   try {
+    require_feasible(schedule.program(), schedule.target());
     lower(schedule.program(), schedule.target());
   } catch (const UserError& error) {
     return error.what();
@@ -37,7 +39,7 @@ TEST(Lower, TooManyThreadsAreInfeasibleWithTheNumbers) {
   EXPECT_NO_THROW(lower(s.program(), s.target()));
   auto wide = test::spmm_schedule("sm_80", formats::dense(), 40000);
   wide.split(n = 1024).reorder(k, n.inner);
-  EXPECT_THROW(lower(wide.program(), wide.target()), InfeasibleError);
+  EXPECT_THROW(require_feasible(wide.program(), wide.target()), InfeasibleError);
 }
 
 TEST(Lower, TooMuchSharedMemoryIsInfeasibleWithTheNumbers) {

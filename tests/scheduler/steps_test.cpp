@@ -4,6 +4,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/dsl/index.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/limits/resources.h>
 #include <weft/scheduler/passes/lower.h>
 #include <weft/scheduler/program/schedule.h>
 #include <weft/scheduler/steps/parts/baked_entry.h>
@@ -126,7 +127,7 @@ TEST(Steps, ResidentBlocksAreRefusedWhereTheyDoNotFit) {
   EXPECT_EQ(s.steps().back().cpp(), ".resident(blocks = 4)");
   EXPECT_NO_THROW(lower(s.program(), s.target()));
   many.resident(blocks = 5);
-  EXPECT_THROW(lower(many.program(), many.target()), InfeasibleError);
+  EXPECT_THROW(require_feasible(many.program(), many.target()), InfeasibleError);
 }
 
 TEST(Steps, ResultsStreamOnce) {
