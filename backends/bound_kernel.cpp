@@ -8,9 +8,9 @@
 #include <weft/backends/simulator/device.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/suggestion.h>
-#include <weft/scheduler/program/build_program.h>
-#include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/hardware/simulated_target.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/program/build_program.h>
 
 #include <algorithm>
 #include <bit>

@@ -11,13 +11,13 @@
 #include <weft/backends/runtime/process.h>
 #include <weft/backends/runtime/thread_pool.h>
 #include <weft/dsl/errors.h>
-#include <weft/formats/statistics.h>
+#include <weft/formats/statistics/statistics.h>
+#include <weft/scheduler/hardware/simulated_target.h>
+#include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/limits/advice.h>
 #include <weft/scheduler/limits/balance.h>
 #include <weft/scheduler/limits/compilable.h>
-#include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/limits/proofs.h>
-#include <weft/scheduler/hardware/simulated_target.h>
 
 #include <filesystem>
 

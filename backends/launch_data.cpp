@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 #include <weft/backends/launch_data.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/program/launch_sizes.h>
 
 #include <bit>

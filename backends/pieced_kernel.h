@@ -3,8 +3,8 @@
 
 #include <weft/backends/cuda/assemble.h>
 #include <weft/backends/llvm/pieces.h>
-#include <weft/scheduler/passes/lower.h>
 #include <weft/scheduler/hardware/target.h>
+#include <weft/scheduler/passes/lower.h>
 
 #include <optional>
 #include <string>

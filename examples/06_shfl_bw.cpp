@@ -6,7 +6,7 @@
 // the recipe.
 
 #include <weft/backends/runtime/driver.h>
-#include <weft/backends/runtime/libraries.h>
+#include <weft/backends/runtime/libraries/libraries.h>
 #include <weft/backends/runtime/memory.h>
 #include <weft/backends/simulator/device.h>
 #include <weft/scheduler/hardware/simulated_target.h>

@@ -1,8 +1,8 @@
 // Thread-level programs as CUDA C++ that a person can read, edit and compile without weft.
 #pragma once
 
-#include <weft/scheduler/passes/lower.h>
 #include <weft/scheduler/hardware/target.h>
+#include <weft/scheduler/passes/lower.h>
 
 #include <cstdint>
 #include <string>

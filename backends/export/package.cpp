@@ -3,8 +3,8 @@
 #include <weft/backends/export/check.h>
 #include <weft/backends/export/package.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/program/build_program.h>
 
 #include <algorithm>
 #include <cctype>

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 #include <weft/backends/export/package.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/limits/resources.h>
-#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/limits/resources.h>
 #include <weft/scheduler/passes/lower.h>
+#include <weft/scheduler/program/build_program.h>
 
 #include <algorithm>
 #include <cstring>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <weft/backends/llvm/pieces.h>
-#include <weft/scheduler/passes/lower.h>
 #include <weft/scheduler/hardware/target.h>
+#include <weft/scheduler/passes/lower.h>
 
 #include <cstdint>
 #include <functional>

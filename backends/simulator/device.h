@@ -2,8 +2,8 @@
 #pragma once
 
 #include <weft/backends/runtime/device.h>
-#include <weft/backends/simulator/machine.h>
-#include <weft/backends/simulator/report.h>
+#include <weft/backends/simulator/machine/machine.h>
+#include <weft/backends/simulator/machine/report.h>
 #include <weft/backends/simulator/timing/model.h>
 
 #include <memory>

@@ -1,7 +1,7 @@
 // The Shfl-BW search: which rows to put together so that columns of them are worth keeping.
 #pragma once
 
-#include <weft/formats/prune.h>
+#include <weft/formats/prune/prune.h>
 #include <weft/formats/prune/units.h>
 
 #include <cstdint>

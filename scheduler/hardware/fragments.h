@@ -2,8 +2,8 @@
 // into the program and what lower_tensor_operations reads there.
 #pragma once
 
-#include <weft/scheduler/ir/node.h>
 #include <weft/scheduler/hardware/tensor_instructions.h>
+#include <weft/scheduler/ir/node.h>
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #include <weft/scheduler/hardware/instructions.h>
-#include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/hardware/tensor_nest.h>
+#include <weft/scheduler/ir/visit.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
+#include <weft/scheduler/ir/clamped_read.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/ir/clamped_read.h>
 
 #include <algorithm>
 #include <vector>
@@ -12,8 +12,7 @@ namespace {
 bool holds(const Expr& expr, const Expr& index) {
   if (same(expr, index)) return true;
   const auto* clamp = expr.as<Binary>();
-  return clamp != nullptr &&
-         (clamp->op == BinaryOperator::minimum || clamp->op == BinaryOperator::maximum) &&
+  return clamp != nullptr && (clamp->op == BinaryOperator::minimum || clamp->op == BinaryOperator::maximum) &&
          holds(clamp->left, index);
 }
 
@@ -21,8 +20,8 @@ bool holds(const Expr& expr, const Expr& index) {
 bool share_a_term(const Expr& a, const Expr& b) {
   const Linear left = linear(a), right = linear(b);
   return std::ranges::any_of(left.terms, [&](const Linear::Term& term) {
-    return std::ranges::any_of(
-        right.terms, [&](const Linear::Term& other) { return same(term.atom, other.atom); });
+    return std::ranges::any_of(right.terms,
+                               [&](const Linear::Term& other) { return same(term.atom, other.atom); });
   });
 }
 
@@ -64,7 +63,7 @@ bool clamp_reads(const Expr& condition, Expr& value) {
         found = true;
         each = is_lower ? maximum(each, integer(0)) : minimum(each, compare->right - 1);
       }
-      return load(load->buffer, std::move(indices));
+      return ir::load(load->buffer, std::move(indices));
     };
     clamped = rewriter(clamped);
     if (!found || others) return false;

@@ -39,7 +39,7 @@ Stmt distribute(const For& loop, const std::vector<Expr>& conditions, const Stmt
     std::vector<Expr> shape{loop.extent};
     shape.insert(shape.end(), s->buffer->shape.begin(), s->buffer->shape.end());
     const auto wider = make_buffer(s->buffer->name, s->buffer->dtype, s->buffer->scope, s->buffer->access,
-                                       shape, s->buffer->non_negative);
+                                   shape, s->buffer->non_negative);
     const Expr index = variable(loop.name) - loop.begin;
     return allocate(wider, distribute(loop, conditions, add_dimension(s->body, s->buffer, wider, index)));
   }
@@ -92,8 +92,7 @@ bool stands_inside(const Stmt& stmt, const std::string& inner, const std::string
                      [&](const For* loop) { return find_loop(loop->body, inner) != nullptr; });
 }
 
-Stmt change_loops(const Stmt& stmt, const std::string& name,
-                  const std::function<Stmt(const For&)>& change) {
+Stmt change_loops(const Stmt& stmt, const std::string& name, const std::function<Stmt(const For&)>& change) {
   Rewriter rewriter;
   rewriter.on_stmt = [&](const Stmt& s) {
     const auto* loop = s.as<For>();

@@ -22,8 +22,7 @@ InnerLoops inner_loops(const Stmt& stmt);
 /// True when a loop called `inner` stands inside a loop called `outer`, in any of the places that have both.
 bool stands_inside(const Stmt& stmt, const std::string& inner, const std::string& outer);
 /// Every loop of that name becomes what `change` returns.
-Stmt change_loops(const Stmt& stmt, const std::string& name,
-                      const std::function<Stmt(const For&)>& change);
+Stmt change_loops(const Stmt& stmt, const std::string& name, const std::function<Stmt(const For&)>& change);
 /// A chain: loops and conditions, each the whole body of the one before, and what stands inside the last.
 struct Chain {
   std::vector<For> loops;  ///< bodies unset

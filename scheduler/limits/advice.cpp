@@ -1,6 +1,6 @@
 #include <fmt/format.h>
-#include <weft/scheduler/limits/advice.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/limits/advice.h>
 #include <weft/scheduler/steps/parts/loops.h>
 
 namespace weft {

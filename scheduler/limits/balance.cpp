@@ -1,6 +1,6 @@
+#include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/limits/balance.h>
 #include <weft/scheduler/program/build_program.h>
-#include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/parts/grouped_sum.h>
 #include <weft/scheduler/steps/parts/known_weights.h>
 

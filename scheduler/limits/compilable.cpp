@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <weft/scheduler/hardware/simulated_target.h>
 #include <weft/scheduler/limits/compilable.h>
-#include <weft/scheduler/program/other_steps.h>
 #include <weft/scheduler/limits/resource_constraints.h>
 #include <weft/scheduler/limits/resources.h>
-#include <weft/scheduler/hardware/simulated_target.h>
+#include <weft/scheduler/program/other_steps.h>
 
 #include <algorithm>
 #include <set>

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/limits/constraint.h>
 #include <weft/scheduler/ir/fold.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/limits/constraint.h>
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // The points of a set of knobs at which named conditions hold, one after the other.
 #pragma once
 
-#include <weft/scheduler/limits/constraint.h>
 #include <weft/scheduler/ir/program.h>
+#include <weft/scheduler/limits/constraint.h>
 
 #include <cstdint>
 #include <functional>

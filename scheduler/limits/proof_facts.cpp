@@ -1,7 +1,7 @@
 // What a format's check has made sure of, as facts about the arrays that programs read.
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/limits/proof_places.h>
+#include <weft/scheduler/program/build_program.h>
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 // What a program asks of a device, as named conditions over its knobs.
 #pragma once
 
-#include <weft/scheduler/limits/constraint.h>
-#include <weft/scheduler/ir/program.h>
 #include <weft/scheduler/hardware/target.h>
+#include <weft/scheduler/ir/program.h>
+#include <weft/scheduler/limits/constraint.h>
 
 #include <vector>
 

@@ -7,9 +7,9 @@
 #pragma once
 
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/limits/constraint.h>
-#include <weft/scheduler/ir/program.h>
 #include <weft/scheduler/hardware/target.h>
+#include <weft/scheduler/ir/program.h>
+#include <weft/scheduler/limits/constraint.h>
 
 #include <functional>
 #include <string>

@@ -1,10 +1,10 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/fragments.h>
-#include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/passes/block_products.h>
-#include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/hardware/swmma_instructions.h>
 #include <weft/scheduler/hardware/tensor_nest.h>
+#include <weft/scheduler/ir/query.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/passes/block_products.h>
 
 #include <algorithm>
 

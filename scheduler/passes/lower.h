@@ -1,8 +1,8 @@
 // From the tile level to the thread level. lower.cpp is the table of contents: one line a pass.
 #pragma once
 
-#include <weft/scheduler/ir/program.h>
 #include <weft/scheduler/hardware/target.h>
+#include <weft/scheduler/ir/program.h>
 
 #include <array>
 #include <cstdint>

@@ -2,11 +2,11 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/kept_slots.h>
 #include <weft/scheduler/hardware/fragments.h>
+#include <weft/scheduler/hardware/tensor_nest.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/block_products.h>
 #include <weft/scheduler/passes/passes.h>
-#include <weft/scheduler/hardware/tensor_nest.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
+#include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/passes.h>
-#include <weft/scheduler/ir/query.h>
 
 namespace weft::passes {
 namespace {

@@ -1,8 +1,8 @@
 #include <weft/scheduler/ir/conjuncts.h>
+#include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/passes.h>
-#include <weft/scheduler/ir/query.h>
 
 #include <algorithm>
 #include <set>

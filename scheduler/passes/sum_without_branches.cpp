@@ -1,9 +1,9 @@
+#include <weft/scheduler/ir/clamped_read.h>
 #include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/children.h>
 #include <weft/scheduler/passes/passes.h>
-#include <weft/scheduler/ir/clamped_read.h>
 
 #include <algorithm>
 #include <map>

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 #include <weft/dsl/names.h>
-#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/verify.h>
+#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/program/other_steps.h>
 #include <weft/scheduler/program/schedule.h>
 

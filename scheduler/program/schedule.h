@@ -4,8 +4,8 @@
 #include <weft/dsl/algorithm.h>
 #include <weft/dsl/loop.h>
 #include <weft/formats/sparse_tensor.h>
-#include <weft/scheduler/program/step.h>
 #include <weft/scheduler/hardware/target.h>
+#include <weft/scheduler/program/step.h>
 
 #include <concepts>
 #include <memory>

@@ -5,8 +5,8 @@
 #include <weft/dsl/errors.h>
 #include <weft/dsl/knob.h>
 #include <weft/formats/sparse_tensor.h>
-#include <weft/scheduler/ir/program.h>
 #include <weft/scheduler/hardware/target.h>
+#include <weft/scheduler/ir/program.h>
 
 #include <cstdint>
 #include <optional>

@@ -1,11 +1,11 @@
 // bake_values: the stored entries of a block of rows, written out as constants.
 #include <fmt/format.h>
+#include <weft/scheduler/ir/clamped_read.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/baked_entry.h>
 #include <weft/scheduler/steps/parts/baked_nest.h>
 #include <weft/scheduler/steps/parts/chunks.h>
-#include <weft/scheduler/ir/clamped_read.h>
-#include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/padded_tile.h>
 

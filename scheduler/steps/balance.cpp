@@ -1,8 +1,8 @@
 // balance: the stored rows shared out to parts of about the same number of entries.
 #include <fmt/format.h>
-#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/loops.h>
 

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/steps/parts/annotate.h>
-#include <weft/scheduler/steps/parts/grouped_sum.h>
+#include <weft/scheduler/steps/annotate.h>
 #include <weft/scheduler/steps/list.h>
+#include <weft/scheduler/steps/parts/grouped_sum.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/other_loops.h>
 #include <weft/scheduler/steps/parts/thread_nests.h>

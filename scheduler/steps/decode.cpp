@@ -5,9 +5,9 @@
 #include <weft/scheduler/ir/verify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/passes.h>
+#include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/block_reading.h>
 #include <weft/scheduler/steps/parts/copies_ahead.h>
-#include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/staging_request.h>
 

@@ -1,12 +1,12 @@
 // pool: the groups of places of a block's rows, dealt to workers without regard to rows.
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/program/build_program.h>
+#include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/grouped_sum.h>
 #include <weft/scheduler/steps/parts/known_weights.h>
-#include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/register_sum.h>
 
@@ -270,7 +270,7 @@ class Pooling {
   std::vector<Expr> numbers_of_row_;  ///< what is known of a row: its number first
   ir::BufferRef table_, asked_;       ///< these for all rows; for those of the block
   RegisterSum sum_;
-  ir::Chain chain_;       ///< inside the loop over the rows
+  ir::Chain chain_;   ///< inside the loop over the rows
   Expr begin_, end_;  ///< the groups of places of a row
 };
 

@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/steps/parts/grouped_sum.h>
 #include <weft/scheduler/steps/list.h>
+#include <weft/scheduler/steps/parts/grouped_sum.h>
 #include <weft/scheduler/steps/parts/loops.h>
-#include <weft/scheduler/steps/reorder.h>
 #include <weft/scheduler/steps/parts/thread_nests.h>
+#include <weft/scheduler/steps/reorder.h>
 
 #include <algorithm>
 #include <set>

@@ -3,8 +3,8 @@
 #include <weft/scheduler/hardware/instructions.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/steps/parts/grouped_sum.h>
 #include <weft/scheduler/steps/list.h>
+#include <weft/scheduler/steps/parts/grouped_sum.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/register_sum.h>
 

@@ -1,18 +1,18 @@
 // stage: the part of an operand that a loop's body reads is copied first, to shared memory or to registers.
 #include <fmt/format.h>
-#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/ir/whole_runs.h>
+#include <weft/scheduler/program/build_program.h>
+#include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/block_reading.h>
 #include <weft/scheduler/steps/parts/copies_ahead.h>
-#include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/padding.h>
 #include <weft/scheduler/steps/parts/read_guards.h>
 #include <weft/scheduler/steps/parts/staged_region.h>
 #include <weft/scheduler/steps/parts/staging_request.h>
-#include <weft/scheduler/ir/whole_runs.h>
 
 #include <algorithm>
 #include <set>

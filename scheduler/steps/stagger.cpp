@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/steps/parts/annotate.h>
+#include <weft/scheduler/steps/annotate.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/loops.h>
 

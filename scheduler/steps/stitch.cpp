@@ -1,16 +1,16 @@
 // stitch: the rows of the dense operand that a tile of the weights keeps are gathered into a dense tile.
 #include <fmt/format.h>
 #include <weft/formats/kept_slots.h>
+#include <weft/scheduler/hardware/tensor_nest.h>
 #include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/verify.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/coordinates.h>
 #include <weft/scheduler/steps/parts/copies_ahead.h>
-#include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/staging_request.h>
-#include <weft/scheduler/hardware/tensor_nest.h>
 
 #include <algorithm>
 #include <functional>

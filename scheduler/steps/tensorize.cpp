@@ -4,14 +4,14 @@
 #include <weft/formats/suggestion.h>
 #include <weft/scheduler/hardware/fragments.h>
 #include <weft/scheduler/hardware/instructions.h>
+#include <weft/scheduler/hardware/simulated_target.h>
+#include <weft/scheduler/hardware/tensor_nest.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/hardware/simulated_target.h>
-#include <weft/scheduler/steps/parts/block_nest.h>
 #include <weft/scheduler/steps/list.h>
+#include <weft/scheduler/steps/parts/block_nest.h>
 #include <weft/scheduler/steps/parts/loops.h>
-#include <weft/scheduler/hardware/tensor_nest.h>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Whether an output is right, at a cost that large problems can bear.
 #pragma once
 
-#include <weft/backends/runtime/libraries.h>
+#include <weft/backends/runtime/libraries/libraries.h>
 #include <weft/search/measure/workload.h>
 
 #include <optional>

@@ -1,10 +1,10 @@
 // Who computes a workload: weft's recipes and the vendor's libraries.
 #pragma once
 
-#include <weft/backends/runtime/libraries.h>
 #include <weft/backends/runtime/libraries/cudnn.h>
 #include <weft/backends/runtime/libraries/cusparse.h>
 #include <weft/backends/runtime/libraries/cusparselt.h>
+#include <weft/backends/runtime/libraries/libraries.h>
 #include <weft/search/measure/operands.h>
 #include <weft/search/measure/recipes.h>
 

@@ -2,8 +2,8 @@
 // the search ranks points by before anything was measured.
 #pragma once
 
-#include <weft/scheduler/limits/constraint.h>
 #include <weft/scheduler/hardware/target.h>
+#include <weft/scheduler/limits/constraint.h>
 #include <weft/search/model/ceilings.h>
 #include <weft/search/model/problem_summary.h>
 

@@ -1,5 +1,5 @@
-// Kernels of the default schedule on a GPU (scheduler/recipes/rows/default_schedule.h): a warp for each row, whose lanes
-// have the columns, one entry after the other.
+// Kernels of the default schedule on a GPU (scheduler/recipes/rows/default_schedule.h): a warp for each row,
+// whose lanes have the columns, one entry after the other.
 #include <weft/search/model/bound_parts.h>
 
 namespace weft::bounds {

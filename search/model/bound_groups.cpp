@@ -1,4 +1,5 @@
-// Kernels of row groups on tensor cores, dense and sparse ones (scheduler/recipes/grouped/shfl_bw.h, v_n_m.h).
+// Kernels of row groups on tensor cores, dense and sparse ones (scheduler/recipes/grouped/shfl_bw.h,
+// v_n_m.h).
 #include <weft/search/model/bound_parts.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
-// Kernels of unstructured weights (scheduler/recipes/unstructured/sparsert.h): baked into the code, or read from memory.
-#include <weft/scheduler/recipes/unstructured/sparsert.h>
+// Kernels of unstructured weights (scheduler/recipes/unstructured/sparsert.h): baked into the code, or read
+// from memory.
 #include <weft/scheduler/recipes/unstructured/cut.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/search/model/bound_parts.h>
 
 #include <cmath>

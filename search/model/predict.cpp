@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/scheduler/recipes/blocks/hb_ell.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
-#include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/search/model/predict.h>
 
 #include <optional>

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
-#include <weft/search/records/json_fields.h>
 #include <weft/search/model/classes.h>
 #include <weft/search/model/predictor.h>
+#include <weft/search/records/json_fields.h>
 
 #include <algorithm>
 #include <cmath>

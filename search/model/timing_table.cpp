@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/recipes/recipe_knobs.h>
+#include <weft/scheduler/recipes/blocks/hb_ell.h>
+#include <weft/scheduler/recipes/grouped/shfl_bw.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/search/model/timing_table.h>
 
 #include <algorithm>

@@ -3,9 +3,9 @@
 #include <weft/formats/io/read.h>
 #include <weft/formats/random.h>
 #include <weft/scheduler/recipes/blocks/hb_ell_swmma.h>
+#include <weft/search/measure/verify.h>
 #include <weft/search/report/simulated_blocks.h>
 #include <weft/search/spaces/problems.h>
-#include <weft/search/measure/verify.h>
 
 #include <algorithm>
 #include <cmath>

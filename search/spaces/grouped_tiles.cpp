@@ -1,9 +1,9 @@
 // The knobs of Huang et al. (DAC 2022), table 4, and more; those of VENOM (SC 2023) are among them.
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/recipes/recipe_knobs.h>
-#include <weft/scheduler/recipes/recipe_parts.h>
 #include <weft/scheduler/limits/resource_constraints.h>
+#include <weft/scheduler/recipes/grouped/shfl_bw.h>
+#include <weft/scheduler/recipes/parts/product.h>
 #include <weft/search/spaces/conditions.h>
 #include <weft/search/spaces/grouped_tiles.h>
 #include <weft/search/spaces/packed.h>

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
-#include <weft/scheduler/recipes/blocks/hb_ell.h>
-#include <weft/scheduler/recipes/recipe_knobs.h>
-#include <weft/scheduler/recipes/recipe_parts.h>
-#include <weft/scheduler/limits/resource_constraints.h>
 #include <weft/scheduler/hardware/simulated_target.h>
+#include <weft/scheduler/limits/resource_constraints.h>
+#include <weft/scheduler/recipes/blocks/hb_ell.h>
+#include <weft/scheduler/recipes/parts/knob.h>
+#include <weft/scheduler/recipes/parts/product.h>
 #include <weft/search/spaces/conditions.h>
 #include <weft/search/spaces/hb_ell.h>
 #include <weft/search/spaces/packed.h>

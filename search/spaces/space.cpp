@@ -3,8 +3,8 @@
 #include <weft/formats/suggestion.h>
 #include <weft/scheduler/limits/points.h>
 #include <weft/scheduler/limits/resource_constraints.h>
-#include <weft/search/spaces/space.h>
 #include <weft/search/spaces/list.h>
+#include <weft/search/spaces/space.h>
 
 #include <algorithm>
 #include <charconv>

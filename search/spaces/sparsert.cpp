@@ -1,10 +1,10 @@
 // The space of unstructured weights: Wang, SparseRT (PACT 2020), and the forms that read entries from memory.
 #include <fmt/format.h>
-#include <weft/scheduler/recipes/recipe_knobs.h>
-#include <weft/scheduler/recipes/recipe_parts.h>
 #include <weft/scheduler/limits/resource_constraints.h>
+#include <weft/scheduler/recipes/parts/product.h>
 #include <weft/scheduler/recipes/unstructured/convolution.h>
 #include <weft/scheduler/recipes/unstructured/cut.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/search/spaces/conditions.h>
 #include <weft/search/spaces/packed.h>
 #include <weft/search/spaces/sparsert.h>

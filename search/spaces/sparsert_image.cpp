@@ -1,6 +1,6 @@
-#include <weft/scheduler/recipes/recipe_knobs.h>
 #include <weft/scheduler/limits/resource_constraints.h>
 #include <weft/scheduler/recipes/unstructured/image.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/search/spaces/conditions.h>
 #include <weft/search/spaces/packed.h>
 #include <weft/search/spaces/sparsert.h>

@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
+#include <weft/search/tool/table.h>
+#include <weft/search/tool/verbs.h>
 #include <weft/search/trials/record_export.h>
 #include <weft/search/trials/record_query.h>
 #include <weft/search/trials/standing.h>
-#include <weft/search/tool/table.h>
-#include <weft/search/tool/verbs.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include <weft/backends/runtime/driver.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/io/safetensors.h>
-#include <weft/formats/statistics.h>
+#include <weft/formats/statistics/statistics.h>
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/search/tool/measure.h>

@@ -1,7 +1,7 @@
 // weft inspect: the structure of a weight file.
 #include <fmt/format.h>
 #include <weft/formats/io/read.h>
-#include <weft/formats/statistics.h>
+#include <weft/formats/statistics/statistics.h>
 #include <weft/formats/structure.h>
 #include <weft/search/tool/verbs.h>
 

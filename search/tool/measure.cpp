@@ -1,5 +1,5 @@
 #include <fmt/format.h>
-#include <weft/backends/runtime/libraries.h>
+#include <weft/backends/runtime/libraries/libraries.h>
 #include <weft/backends/runtime/memory.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/search/tool/measure.h>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <weft/backends/runtime/timing.h>
+#include <weft/search/measure/verify.h>
 #include <weft/search/records/records.h>
 #include <weft/search/tool/options.h>
-#include <weft/search/measure/verify.h>
 
 #include <optional>
 #include <string>

@@ -5,12 +5,12 @@
 #include <weft/formats/io/file.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/random.h>
-#include <weft/scheduler/limits/advice.h>
 #include <weft/scheduler/hardware/simulated_target.h>
-#include <weft/search/trials/best_file.h>
+#include <weft/scheduler/limits/advice.h>
 #include <weft/search/tool/made_weights.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/recipe.h>
+#include <weft/search/trials/best_file.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

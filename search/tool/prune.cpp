@@ -3,7 +3,7 @@
 #include <unistd.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/io/read.h>
-#include <weft/formats/prune.h>
+#include <weft/formats/prune/prune.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/table.h>

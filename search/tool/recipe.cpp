@@ -2,9 +2,11 @@
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/suggestion.h>
-#include <weft/scheduler/recipes/rows/default_schedule.h>
-#include <weft/scheduler/recipes/recipe_knobs.h>
+#include <weft/scheduler/recipes/blocks/hb_ell.h>
+#include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/search/tool/recipe.h>
 
 #include <algorithm>

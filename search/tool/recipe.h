@@ -22,9 +22,9 @@ struct RecipeChoice {
 };
 
 /// "default", "sparsert", "sparsert:form=baked,rows=32,groups=4", "shfl_bw:tile_n=256,stages=3",
-/// "hb_ell:tile_n=128". The words are those of scheduler/recipes/recipe_knobs.h; numbers are from 1, or 0, to a
-/// million. UserError that lists what there is for a recipe, a knob or a form that there is not, for a number
-/// that cannot be read, and for a knob given twice.
+/// "hb_ell:tile_n=128". The words are those of scheduler/recipes/parts/knob.h; numbers are from 1, or 0, to
+/// a million. UserError that lists what there is for a recipe, a knob or a form that there is not, for a
+/// number that cannot be read, and for a knob given twice.
 RecipeChoice parse_recipe(std::string_view text);
 
 /// The recipe's schedule. UserError where the weights or the target are none of the recipe's, which would be

@@ -1,12 +1,12 @@
 // weft replay: the kernel of a record, made again.
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/search/measure/verify.h>
 #include <weft/search/records/record_file.h>
 #include <weft/search/tool/measure.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/tuning.h>
 #include <weft/search/tool/verbs.h>
-#include <weft/search/measure/verify.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -3,16 +3,16 @@
 #include <signal.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
-#include <weft/search/trials/best_file.h>
 #include <weft/search/measure/worker.h>
 #include <weft/search/model/predictor.h>
-#include <weft/search/trials/plan.h>
-#include <weft/search/trials/plan_runner.h>
-#include <weft/search/trials/register_correction.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/progress.h>
 #include <weft/search/tool/tuning.h>
 #include <weft/search/tool/verbs.h>
+#include <weft/search/trials/best_file.h>
+#include <weft/search/trials/plan.h>
+#include <weft/search/trials/plan_runner.h>
+#include <weft/search/trials/register_correction.h>
 #include <weft/search/trials/tune.h>
 #include <weft/search/trials/verdict.h>
 

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/search/trials/best_file.h>
-#include <weft/search/records/json_fields.h>
 #include <weft/search/measure/trial_problem.h>
+#include <weft/search/records/json_fields.h>
+#include <weft/search/trials/best_file.h>
 #include <weft/search/trials/record_query.h>
 
 #include <algorithm>

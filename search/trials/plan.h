@@ -2,8 +2,8 @@
 // measured comes back in it.
 #pragma once
 
-#include <weft/search/trials/candidates.h>
 #include <weft/search/records/records.h>
+#include <weft/search/trials/candidates.h>
 
 #include <map>
 #include <source_location>

@@ -2,9 +2,9 @@
 // remembered.
 #pragma once
 
-#include <weft/search/trials/candidates.h>
 #include <weft/search/measure/trial.h>
 #include <weft/search/records/record_file.h>
+#include <weft/search/trials/candidates.h>
 
 #include <functional>
 #include <limits>

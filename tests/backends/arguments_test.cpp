@@ -6,8 +6,8 @@
 #include <weft/dsl/assignment.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
-#include <weft/search/spaces/problems.h>
 #include <weft/search/measure/verify.h>
+#include <weft/search/spaces/problems.h>
 
 #include <functional>
 

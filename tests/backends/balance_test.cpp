@@ -6,10 +6,10 @@
 #include <weft/dsl/errors.h>
 #include <weft/dsl/index.h>
 #include <weft/formats/random.h>
-#include <weft/scheduler/limits/balance.h>
 #include <weft/scheduler/ir/print.h>
-#include <weft/search/spaces/problems.h>
+#include <weft/scheduler/limits/balance.h>
 #include <weft/search/measure/verify.h>
+#include <weft/search/spaces/problems.h>
 
 #include <algorithm>
 

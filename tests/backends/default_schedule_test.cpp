@@ -5,8 +5,8 @@
 #include <weft/dsl/assignment.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
-#include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
 
 #include <cstdlib>
 #include <iostream>

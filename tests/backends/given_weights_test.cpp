@@ -10,8 +10,8 @@
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/program/check_weights.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
-#include <weft/search/spaces/problems.h>
 #include <weft/search/measure/verify.h>
+#include <weft/search/spaces/problems.h>
 
 #include <chrono>
 #include <iostream>

@@ -7,11 +7,11 @@
 #include <weft/backends/simulator/device.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
-#include <weft/scheduler/recipes/rows/default_schedule.h>
-#include <weft/scheduler/recipes/blocks/hb_ell.h>
 #include <weft/scheduler/ir/print.h>
-#include <weft/search/spaces/problems.h>
+#include <weft/scheduler/recipes/blocks/hb_ell.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/search/measure/verify.h>
+#include <weft/search/spaces/problems.h>
 
 #include <array>
 #include <map>

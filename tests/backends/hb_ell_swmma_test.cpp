@@ -12,8 +12,8 @@
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/recipes/blocks/hb_ell.h>
 #include <weft/scheduler/recipes/blocks/hb_ell_swmma.h>
-#include <weft/search/spaces/problems.h>
 #include <weft/search/measure/verify.h>
+#include <weft/search/spaces/problems.h>
 
 #include <limits>
 

@@ -6,10 +6,10 @@
 #include <weft/dsl/assignment.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/scheduler/ir/print.h>
-#include <weft/search/spaces/problems.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/search/measure/verify.h>
+#include <weft/search/spaces/problems.h>
 
 #include <cmath>
 

@@ -10,8 +10,8 @@
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
-#include <weft/search/spaces/problems.h>
 #include <weft/search/measure/verify.h>
+#include <weft/search/spaces/problems.h>
 
 #include <regex>
 #include <source_location>

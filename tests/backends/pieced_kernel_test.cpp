@@ -9,8 +9,8 @@
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
-#include <weft/search/spaces/problems.h>
 #include <weft/search/measure/verify.h>
+#include <weft/search/spaces/problems.h>
 
 #include <algorithm>
 

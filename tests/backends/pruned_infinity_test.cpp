@@ -4,11 +4,11 @@
 #include <weft/backends/kernel.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/scheduler/recipes/blocks/hb_ell_swmma.h>
-#include <weft/search/spaces/problems.h>
-#include <weft/search/spaces/list.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/search/measure/verify.h>
+#include <weft/search/spaces/list.h>
+#include <weft/search/spaces/problems.h>
 
 #include <algorithm>
 #include <cmath>

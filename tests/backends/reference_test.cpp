@@ -8,8 +8,8 @@
 #include <weft/dsl/assignment.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
-#include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/scheduler/program/schedule.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/search/measure/verify.h>
 
 #include <cmath>

@@ -7,8 +7,8 @@
 #include <weft/dsl/index.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
-#include <weft/search/spaces/problems.h>
 #include <weft/search/measure/verify.h>
+#include <weft/search/spaces/problems.h>
 
 #include <cmath>
 #include <limits>

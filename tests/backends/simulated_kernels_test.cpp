@@ -8,8 +8,8 @@
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
-#include <weft/search/spaces/problems.h>
 #include <weft/search/measure/verify.h>
+#include <weft/search/spaces/problems.h>
 
 namespace weft {
 namespace {

@@ -11,8 +11,8 @@
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
-#include <weft/search/spaces/problems.h>
 #include <weft/search/measure/verify.h>
+#include <weft/search/spaces/problems.h>
 
 #include <algorithm>
 #include <cmath>

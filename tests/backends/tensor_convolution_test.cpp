@@ -11,8 +11,8 @@
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
-#include <weft/search/spaces/problems.h>
 #include <weft/search/measure/verify.h>
+#include <weft/search/spaces/problems.h>
 
 #include <algorithm>
 #include <map>

@@ -8,8 +8,8 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
-#include <weft/search/spaces/problems.h>
 #include <weft/search/measure/verify.h>
+#include <weft/search/spaces/problems.h>
 
 #include <array>
 #include <cmath>

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/sparse_tensor.h>
-#include <weft/formats/statistics.h>
+#include <weft/formats/statistics/statistics.h>
 #include <weft/formats/synthetic.h>
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 #include <weft/formats/named/hb_ell_blocks.h>
 #include <weft/formats/random.h>
 #include <weft/formats/sparse_tensor.h>
-#include <weft/formats/statistics.h>
+#include <weft/formats/statistics/statistics.h>
 #include <weft/formats/synthetic.h>
 
 #include <chrono>

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <weft/formats/io/read.h>
-#include <weft/formats/prune.h>
+#include <weft/formats/prune/prune.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/dsl/errors.h>
-#include <weft/formats/prune.h>
+#include <weft/formats/prune/prune.h>
 #include <weft/formats/synthetic.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/formats/random.h>
-#include <weft/formats/statistics.h>
+#include <weft/formats/statistics/statistics.h>
 #include <weft/formats/synthetic.h>
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // Structures that are there are found, and those that are not are not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <weft/formats/prune.h>
+#include <weft/formats/prune/prune.h>
 #include <weft/formats/random.h>
 #include <weft/formats/structure.h>
 #include <weft/formats/synthetic.h>

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
-#include <weft/formats/statistics.h>
+#include <weft/formats/statistics/statistics.h>
 #include <weft/formats/synthetic.h>
 
 #include <cmath>

@@ -2,8 +2,8 @@
 #include <weft/backends/kernel.h>
 #include <weft/backends/simulator/device.h>
 #include <weft/formats/random.h>
-#include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/search/measure/verify.h>
 
 #include <algorithm>

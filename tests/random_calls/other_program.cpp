@@ -5,16 +5,16 @@
 #include <weft/formats/io/npy.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/io/safetensors.h>
-#include <weft/formats/prune.h>
+#include <weft/formats/prune/prune.h>
 #include <weft/formats/random.h>
-#include <weft/formats/statistics.h>
+#include <weft/formats/statistics/statistics.h>
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
-#include <weft/search/trials/best_file.h>
 #include <weft/search/spaces/problems.h>
+#include <weft/search/spaces/space.h>
+#include <weft/search/trials/best_file.h>
 #include <weft/search/trials/record_export.h>
 #include <weft/search/trials/record_query.h>
-#include <weft/search/spaces/space.h>
 #include <weft/search/trials/tune.h>
 
 #include <algorithm>

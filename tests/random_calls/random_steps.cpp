@@ -1,11 +1,11 @@
 #include "random_calls/random_steps.h"
 
-#include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/scheduler/recipes/blocks/hb_ell.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
+#include <weft/scheduler/recipes/grouped/v_n_m.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/scheduler/steps/parts/loops.h>
-#include <weft/scheduler/recipes/grouped/v_n_m.h>
 
 namespace weft::test {
 namespace {

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/limits/constraint.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/limits/constraint.h>
 #include <weft/scheduler/limits/resources_problem.h>
 
 #include <limits>

@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 #include <weft/dsl/index.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/program/build_program.h>
-#include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/limits/proofs.h>
 #include <weft/scheduler/limits/resources.h>
+#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/search/spaces/problems.h>
 

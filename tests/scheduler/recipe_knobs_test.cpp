@@ -5,8 +5,11 @@
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/limits/compilable.h>
 #include <weft/scheduler/passes/lower.h>
-#include <weft/scheduler/recipes/recipe_knobs.h>
+#include <weft/scheduler/recipes/blocks/hb_ell.h>
+#include <weft/scheduler/recipes/blocks/hb_ell_swmma.h>
+#include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/search/spaces/problems.h>
 
 namespace weft {

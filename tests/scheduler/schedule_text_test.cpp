@@ -4,14 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/dsl/index.h>
-#include <weft/formats/prune.h>
+#include <weft/formats/prune/prune.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/recipes/blocks/hb_ell.h>
 #include <weft/scheduler/recipes/blocks/hb_ell_swmma.h>
-#include <weft/scheduler/ir/print.h>
-#include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/search/spaces/problems.h>
 
 #include <cstdlib>

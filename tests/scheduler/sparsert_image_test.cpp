@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <weft/dsl/assignment.h>
 #include <weft/dsl/index.h>
-#include <weft/scheduler/recipes/unstructured/image.h>
 #include <weft/scheduler/ir/whole_runs.h>
+#include <weft/scheduler/recipes/unstructured/image.h>
 
 #include <algorithm>
 #include <vector>

@@ -7,11 +7,11 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
-#include <weft/search/trials/best_file.h>
 #include <weft/search/measure/suite.h>
 #include <weft/search/measure/trial_problem.h>
-#include <weft/search/trials/plan.h>
 #include <weft/search/spaces/problems.h>
+#include <weft/search/trials/best_file.h>
+#include <weft/search/trials/plan.h>
 
 #include <filesystem>
 #include <functional>

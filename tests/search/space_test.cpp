@@ -4,17 +4,17 @@
 #include <weft/dsl/errors.h>
 #include <weft/dsl/index.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/recipes/blocks/hb_ell.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/limits/points.h>
 #include <weft/scheduler/limits/resources_problem.h>
+#include <weft/scheduler/recipes/blocks/hb_ell.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
-#include <weft/scheduler/recipes/unstructured/cut.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
+#include <weft/scheduler/recipes/unstructured/cut.h>
 #include <weft/search/measure/structured_weights.h>
 #include <weft/search/spaces/problems.h>
-#include <weft/search/trials/register_correction.h>
 #include <weft/search/spaces/space.h>
+#include <weft/search/trials/register_correction.h>
 
 #include <algorithm>
 #include <array>

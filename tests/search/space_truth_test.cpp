@@ -11,9 +11,9 @@
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/limits/points.h>
 #include <weft/search/measure/structured_weights.h>
+#include <weft/search/measure/verify.h>
 #include <weft/search/spaces/problems.h>
 #include <weft/search/spaces/space.h>
-#include <weft/search/measure/verify.h>
 
 #include <algorithm>
 #include <cstdlib>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <weft/backends/runtime/device.h>
-#include <weft/backends/runtime/libraries.h>
+#include <weft/backends/runtime/libraries/libraries.h>
 #include <weft/backends/runtime/stream.h>
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // The functions of atom, red and their bulk forms.
 #pragma once
 
-#include <weft/backends/simulator/operation.h>
+#include <weft/backends/simulator/machine/operation.h>
 #include <weft/dsl/dtype.h>
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 #include <weft/backends/simulator/execute/bulk_copy.h>
 #include <weft/backends/simulator/execute/memory_barrier.h>
 #include <weft/backends/simulator/execute/tensor_copy.h>
-#include <weft/backends/simulator/machine.h>
-#include <weft/backends/simulator/warp.h>
+#include <weft/backends/simulator/machine/machine.h>
+#include <weft/backends/simulator/machine/warp.h>
 
 namespace weft::simulator {
 

@@ -1,7 +1,7 @@
 // cp.async.bulk and its relatives, each a line of bytes or a box of a tensor map.
 #pragma once
 
-#include <weft/backends/simulator/operation.h>
+#include <weft/backends/simulator/machine/operation.h>
 
 namespace weft::simulator {
 

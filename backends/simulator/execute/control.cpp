@@ -1,9 +1,9 @@
 // Branches, exits, barriers of blocks and clusters, fences.
 #include <fmt/format.h>
-#include <weft/backends/simulator/control_flow.h>
-#include <weft/backends/simulator/machine.h>
-#include <weft/backends/simulator/timer.h>
-#include <weft/backends/simulator/warp.h>
+#include <weft/backends/simulator/machine/control_flow.h>
+#include <weft/backends/simulator/machine/machine.h>
+#include <weft/backends/simulator/machine/timer.h>
+#include <weft/backends/simulator/machine/warp.h>
 
 #include <algorithm>
 

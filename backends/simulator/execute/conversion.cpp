@@ -1,6 +1,6 @@
 // cvt: PTX ISA, chapter 9.7.9.21. Compiled with -frounding-math.
 #include <weft/backends/simulator/execute/numbers.h>
-#include <weft/backends/simulator/machine.h>
+#include <weft/backends/simulator/machine/machine.h>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // Instructions that no hardware has: rows of the instruction table that name a `weft.` opcode run by their
 // meaning. Those that work on a warp's fragments are in sparse_blocks.cpp.
 #include <weft/backends/simulator/execute/extension.h>
-#include <weft/backends/simulator/warp.h>
+#include <weft/backends/simulator/machine/warp.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/instructions.h>
 

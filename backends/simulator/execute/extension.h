@@ -1,7 +1,7 @@
 // Instructions that no hardware has.
 #pragma once
 
-#include <weft/backends/simulator/operation.h>
+#include <weft/backends/simulator/machine/operation.h>
 #include <weft/scheduler/hardware/instructions.h>
 
 #include <optional>

@@ -2,8 +2,8 @@
 // modifiers.
 #pragma once
 
-#include <weft/backends/simulator/operation.h>
-#include <weft/backends/simulator/warp.h>
+#include <weft/backends/simulator/machine/operation.h>
+#include <weft/backends/simulator/machine/warp.h>
 
 #include <algorithm>
 #include <bit>

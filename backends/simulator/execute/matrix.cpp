@@ -1,7 +1,7 @@
 // ldmatrix, stmatrix, movmatrix and the table of the family.
 #include <weft/backends/simulator/execute/matrix_multiply.h>
-#include <weft/backends/simulator/operation.h>
-#include <weft/backends/simulator/warp.h>
+#include <weft/backends/simulator/machine/operation.h>
+#include <weft/backends/simulator/machine/warp.h>
 
 #include <algorithm>
 #include <array>

@@ -8,7 +8,7 @@
 #pragma once
 
 #include <weft/backends/simulator/execute/matrix_numbers.h>
-#include <weft/backends/simulator/warp.h>
+#include <weft/backends/simulator/machine/warp.h>
 
 #include <algorithm>
 #include <array>

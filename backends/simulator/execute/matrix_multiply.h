@@ -1,7 +1,7 @@
 // mma.sync and mma.sp.
 #pragma once
 
-#include <weft/backends/simulator/operation.h>
+#include <weft/backends/simulator/machine/operation.h>
 
 namespace weft::simulator::matrix {
 

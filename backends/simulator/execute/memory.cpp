@@ -1,7 +1,7 @@
 // ld, st, atom, red and their relatives.
 #include <weft/backends/simulator/execute/atomics.h>
-#include <weft/backends/simulator/machine.h>
-#include <weft/backends/simulator/warp.h>
+#include <weft/backends/simulator/machine/machine.h>
+#include <weft/backends/simulator/machine/warp.h>
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // mbarrier: counters in shared memory that warps and copies arrive at. PTX ISA 9.7.13.15.
 #include <fmt/format.h>
 #include <weft/backends/simulator/execute/memory_barrier.h>
-#include <weft/backends/simulator/machine.h>
-#include <weft/backends/simulator/warp.h>
+#include <weft/backends/simulator/machine/machine.h>
+#include <weft/backends/simulator/machine/warp.h>
 
 namespace weft::simulator {
 

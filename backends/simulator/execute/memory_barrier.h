@@ -1,7 +1,7 @@
 // mbarrier objects, for the instructions that arrive at them.
 #pragma once
 
-#include <weft/backends/simulator/machine.h>
+#include <weft/backends/simulator/machine/machine.h>
 
 namespace weft::simulator {
 

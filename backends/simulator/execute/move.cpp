@@ -1,7 +1,7 @@
 // mov, cvta and isspacep: PTX ISA, chapters 9.7.9.3, 9.7.9.19 and 9.7.9.20.
 #include <weft/backends/simulator/execute/lanes.h>
-#include <weft/backends/simulator/machine.h>
-#include <weft/backends/simulator/memory.h>
+#include <weft/backends/simulator/machine/machine.h>
+#include <weft/backends/simulator/machine/memory.h>
 
 #include <array>
 

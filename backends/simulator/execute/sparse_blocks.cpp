@@ -8,7 +8,7 @@
 #include <weft/backends/simulator/execute/extension.h>
 #include <weft/backends/simulator/execute/matrix_multiply.h>
 #include <weft/backends/simulator/execute/matrix_numbers.h>
-#include <weft/backends/simulator/warp.h>
+#include <weft/backends/simulator/machine/warp.h>
 #include <weft/scheduler/hardware/swmma_instructions.h>
 
 #include <algorithm>

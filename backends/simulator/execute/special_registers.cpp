@@ -1,7 +1,7 @@
 // %tid, %ctaid, %laneid and their like: PTX ISA, chapter 10.
-#include <weft/backends/simulator/control_flow.h>
-#include <weft/backends/simulator/machine.h>
-#include <weft/backends/simulator/warp.h>
+#include <weft/backends/simulator/machine/control_flow.h>
+#include <weft/backends/simulator/machine/machine.h>
+#include <weft/backends/simulator/machine/warp.h>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // cp.async.bulk.tensor: boxes of a tensor map.
 #pragma once
 
-#include <weft/backends/simulator/operation.h>
+#include <weft/backends/simulator/machine/operation.h>
 
 #include <cstdint>
 #include <functional>

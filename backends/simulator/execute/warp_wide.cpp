@@ -1,7 +1,7 @@
 // shfl, vote, match, redux, activemask, elect.
 #include <fmt/format.h>
-#include <weft/backends/simulator/machine.h>
-#include <weft/backends/simulator/warp.h>
+#include <weft/backends/simulator/machine/machine.h>
+#include <weft/backends/simulator/machine/warp.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 #include <weft/backends/simulator/execute/warpgroup_operand.h>
-#include <weft/backends/simulator/memory.h>
+#include <weft/backends/simulator/machine/memory.h>
 
 namespace weft::simulator::matrix {
 namespace {

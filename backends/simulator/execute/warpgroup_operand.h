@@ -12,7 +12,7 @@
 #pragma once
 
 #include <weft/backends/simulator/execute/matrix_numbers.h>
-#include <weft/backends/simulator/warp.h>
+#include <weft/backends/simulator/machine/warp.h>
 
 #include <array>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // The order between wgmma and whatever else touches its registers: wgmma.fence, and what is in flight.
 #pragma once
 
-#include <weft/backends/simulator/warp.h>
+#include <weft/backends/simulator/machine/warp.h>
 
 namespace weft::simulator::matrix {
 

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
-#include <weft/backends/simulator/control_flow.h>
 #include <weft/backends/simulator/execute/extension.h>
+#include <weft/backends/simulator/machine/control_flow.h>
 #include <weft/backends/simulator/timing/model.h>
 
 #include <algorithm>

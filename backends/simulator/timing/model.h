@@ -10,8 +10,8 @@
 // docs/simulator.md has the error of the model.
 #pragma once
 
-#include <weft/backends/simulator/machine.h>
-#include <weft/backends/simulator/timer.h>
+#include <weft/backends/simulator/machine/machine.h>
+#include <weft/backends/simulator/machine/timer.h>
 #include <weft/backends/simulator/timing/parameters.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-#include <weft/backends/simulator/control_flow.h>
+#include <weft/backends/simulator/machine/control_flow.h>
 #include <weft/backends/simulator/timing/model.h>
 
 #include <algorithm>

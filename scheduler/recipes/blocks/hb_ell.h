@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/scheduler/program/schedule.h>
+#include <weft/scheduler/recipes/parts/knob.h>
 
 #include <cstdint>
 #include <memory>
@@ -21,6 +22,9 @@ struct HbEllKnobs {
   std::optional<std::int64_t> groups = {};  ///< of thread blocks that share a sum; 1: each makes its own
 };
 
+/// They by name.
+std::span<const RecipeKnob<HbEllKnobs>> hb_ell_knobs();
+
 /// Algorithm 1 of Wu et al., "Generic, Sparse Tensor Core for Neural Networks", section III-B, on the tensor
 /// cores that there are: a thread block has 16 rows of the result and goes through the stored blocks of its
 /// block row; each becomes a dense tile in shared memory, and warps multiply it with their columns of the 16
@@ -38,7 +42,7 @@ struct HbEllKnobs {
 /// `weights` are in hb_ell with blocks of 16, f16 or bf16, and the algorithm is a product C[m, n] of A[m, k]
 /// and B[k, n] with any epilogue, or, of hb_ell:pairs=1, a convolution; UserError for anything else. A CPU,
 /// and bf16 on sm_75, gets its default schedule, as long as no knob is given. UserError for knobs out of
-/// their ranges (recipe_knobs.h) and for those that do not fit, from the step that would follow them.
+/// their ranges (knobs.cpp) and for those that do not fit, from the step that would follow them.
 Schedule hb_ell(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                 const HbEllKnobs& knobs = {}, std::source_location place = std::source_location::current());
 

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/recipes/blocks/hb_ell_swmma.h>
-#include <weft/scheduler/recipes/recipe_knobs.h>
-#include <weft/scheduler/recipes/recipe_parts.h>
 #include <weft/scheduler/hardware/simulated_target.h>
 #include <weft/scheduler/hardware/swmma_instructions.h>
+#include <weft/scheduler/recipes/blocks/hb_ell_swmma.h>
+#include <weft/scheduler/recipes/parts/knob.h>
+#include <weft/scheduler/recipes/parts/product.h>
 
 namespace weft {
 namespace {

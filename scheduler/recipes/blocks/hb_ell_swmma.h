@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/scheduler/program/schedule.h>
+#include <weft/scheduler/recipes/parts/knob.h>
 
 #include <cstdint>
 #include <memory>
@@ -13,6 +14,9 @@ struct HbEllSwmmaKnobs {
   std::int64_t warps_m = 4;  ///< below each other
   std::int64_t warps_n = 4;  ///< beside each other; 16 warps are the 512 threads of the paper
 };
+
+/// They by name.
+std::span<const RecipeKnob<HbEllSwmmaKnobs>> hb_ell_swmma_knobs();
 
 /// Algorithm 1 of Wu et al., "Generic, Sparse Tensor Core for Neural Networks": a warp makes a block of the
 /// output, goes over the blocks of its block row, and multiplies each with the rows of B below it by the

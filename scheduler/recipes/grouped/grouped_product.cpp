@@ -2,7 +2,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/kept_slots.h>
 #include <weft/scheduler/recipes/grouped/grouped_product.h>
-#include <weft/scheduler/recipes/recipe_parts.h>
+#include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
 #include <bit>

@@ -2,8 +2,8 @@
 // keep two of each four of their group's columns.
 #pragma once
 
-#include <weft/scheduler/recipes/recipe_parts.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
+#include <weft/scheduler/recipes/parts/product.h>
 
 #include <cstdint>
 #include <memory>

@@ -1,8 +1,8 @@
 #include <weft/scheduler/recipes/grouped/grouped_product.h>
-#include <weft/scheduler/recipes/recipe_knobs.h>
-#include <weft/scheduler/recipes/recipe_parts.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw_tiles.h>
+#include <weft/scheduler/recipes/parts/knob.h>
+#include <weft/scheduler/recipes/parts/product.h>
 
 namespace weft {
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/scheduler/program/schedule.h>
+#include <weft/scheduler/recipes/parts/knob.h>
 
 #include <cstdint>
 #include <memory>
@@ -38,6 +39,9 @@ struct ShflBwKnobs {
       {};  ///< blocks with neighbouring columns that copy the values for one another (sm_90a); 1: none
 };
 
+/// They by name.
+std::span<const RecipeKnob<ShflBwKnobs>> shfl_bw_knobs();
+
 /// The rows of B that a group of rows keeps are stitched together in shared memory while they are copied, and
 /// tensor cores multiply them with the group's values; what is stored goes to the rows that the format names.
 /// After Huang et al., "Shfl-BW: Accelerating Deep Neural Network Inference with Tensor-Core Aware Weight
@@ -53,7 +57,7 @@ struct ShflBwKnobs {
 /// `weights` are in vector_wise or shfl_bw with groups of 16 rows and more, f16 or bf16; UserError for
 /// others, and for algorithms of another form. A CPU, and bf16 on sm_75, gets its default schedule, as long
 /// as no knob is given. Other tiles than those of `weights` are made by packing them anew. UserError for
-/// knobs out of their ranges (recipe_knobs.h) and for those that do not fit, from the step that would follow
+/// knobs out of their ranges (knobs.cpp) and for those that do not fit, from the step that would follow
 /// them.
 Schedule shfl_bw(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                  const ShflBwKnobs& knobs = {}, std::source_location place = std::source_location::current());

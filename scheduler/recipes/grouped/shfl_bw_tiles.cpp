@@ -1,6 +1,6 @@
 #include <weft/scheduler/recipes/grouped/grouped_product.h>
-#include <weft/scheduler/recipes/recipe_parts.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw_tiles.h>
+#include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
 

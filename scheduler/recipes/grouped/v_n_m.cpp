@@ -1,8 +1,8 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/recipes/grouped/grouped_product.h>
-#include <weft/scheduler/recipes/recipe_knobs.h>
-#include <weft/scheduler/recipes/recipe_parts.h>
+#include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
+#include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/recipes/recipe_parts.h>
+#include <weft/scheduler/recipes/parts/product.h>
 #include <weft/scheduler/recipes/unstructured/convolution.h>
 #include <weft/scheduler/recipes/unstructured/image.h>
 #include <weft/scheduler/recipes/unstructured/order.h>

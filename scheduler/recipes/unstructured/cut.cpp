@@ -1,4 +1,4 @@
-#include <weft/scheduler/recipes/recipe_parts.h>
+#include <weft/scheduler/recipes/parts/product.h>
 #include <weft/scheduler/recipes/unstructured/cut.h>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // How sparsert cuts a product whose weights are in the code: what fits, and about how long it takes.
 #pragma once
 
-#include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/scheduler/hardware/target.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
 
 #include <array>
 #include <cstdint>

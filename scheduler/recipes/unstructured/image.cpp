@@ -1,6 +1,6 @@
+#include <weft/scheduler/ir/whole_runs.h>
 #include <weft/scheduler/recipes/unstructured/cut.h>
 #include <weft/scheduler/recipes/unstructured/image.h>
-#include <weft/scheduler/ir/whole_runs.h>
 
 #include <algorithm>
 #include <cmath>

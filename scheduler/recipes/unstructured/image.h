@@ -4,7 +4,7 @@
 
 #include <weft/dsl/algorithm.h>
 #include <weft/scheduler/ir/node.h>
-#include <weft/scheduler/recipes/recipe_parts.h>
+#include <weft/scheduler/recipes/parts/product.h>
 #include <weft/scheduler/recipes/unstructured/convolution.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // The form of SparseRT's recipe in which warps have equal pieces of rows.
 #pragma once
 
-#include <weft/scheduler/recipes/recipe_parts.h>
+#include <weft/scheduler/recipes/parts/product.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 
 #include <optional>

@@ -1,7 +1,7 @@
 // The streaming form of SparseRT's recipe, where all of B fits into shared memory.
 #pragma once
 
-#include <weft/scheduler/recipes/recipe_parts.h>
+#include <weft/scheduler/recipes/parts/product.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 
 namespace weft {

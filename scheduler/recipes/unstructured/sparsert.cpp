@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/recipes/recipe_knobs.h>
-#include <weft/scheduler/recipes/recipe_parts.h>
-#include <weft/scheduler/recipes/unstructured/sparsert.h>
+#include <weft/scheduler/recipes/parts/knob.h>
+#include <weft/scheduler/recipes/parts/product.h>
 #include <weft/scheduler/recipes/unstructured/convolution.h>
 #include <weft/scheduler/recipes/unstructured/cut.h>
 #include <weft/scheduler/recipes/unstructured/order.h>
 #include <weft/scheduler/recipes/unstructured/pieces.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/scheduler/recipes/unstructured/streaming.h>
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <weft/scheduler/program/schedule.h>
+#include <weft/scheduler/recipes/parts/knob.h>
 
 #include <cstdint>
 #include <memory>
@@ -55,11 +56,14 @@ struct SparseRtKnobs {
   std::int64_t depth = 0;  ///< of chunks: buffers for them
 };
 
+/// They by name.
+std::span<const RecipeKnob<SparseRtKnobs>> sparsert_knobs();
+
 /// Wang, SparseRT: Accelerating Unstructured Sparsity on GPUs for Deep Learning Inference, PACT 2020, section
 /// 3: a block takes some rows and one column a thread; the values and coordinates of its rows are constants
 /// of its code, which groups of threads share by non-zeros. The recipe takes rows, columns and groups of a
 /// block by a sum of what they cost, fitted to measured points: bytes of code and of B, results, and what
-/// groups hand over (sparsert_cut.h), and says how many blocks a processor gets, so that their threads have
+/// groups hand over (cut.h), and says how many blocks a processor gets, so that their threads have
 /// its registers for loads under way. Where there are more than 1,024 columns and 32 million multiply-adds,
 /// and a wide block for nearly every processor, blocks are wide, and B comes through a ring of chunks in
 /// shared memory, which keeps the warps of a block at the same instructions; blocks that read the same
@@ -69,16 +73,16 @@ struct SparseRtKnobs {
 /// columns, or 7,000 where there is little work, blocks are large and their threads read B: of all large
 /// blocks that have room at once, those whose code and part of B are least together, or else 256 columns
 /// (reads_from_threads). Beyond 60,000 entries, those for more columns without wide blocks are read from
-/// memory (sparsert_streaming.h), and those for 33 to 64 columns, which a warp has whole, in equal pieces of
-/// rows where these are expected to be faster than code (sparsert_pieces.h). A convolution has one pixel a
+/// memory (streaming.h), and those for 33 to 64 columns, which a warp has whole, in equal pieces of
+/// rows where these are expected to be faster than code (pieces.h). A convolution has one pixel a
 /// lane (section 4): coordinates of the filter are constants too. The lines of the image that a block needs
 /// lie in shared memory, with zeros around the image, so that a read is one instruction; filters, lines and
-/// groups of a block are those of least cost (sparsert_convolution.cpp), and where no tile fits, or reading
+/// groups of a block are those of least cost (convolution.cpp), and where no tile fits, or reading
 /// one costs more, reads go to the image itself, clamped at its border. Filters may be in groups of channels,
 /// W[g, f, c, r, s], of an image I[…, g, c, …]. For GPUs, weights in csr, and a product with one row and one
 /// column index (SpMM, linear layers) or a convolution of up to 250,000 stored entries, with or without a
 /// batch, channels first or last; other algorithms, and CPUs, get default_schedule as long as no knob is
-/// given. UserError for weights in other formats or of any size, knobs out of their ranges (recipe_knobs.h)
+/// given. UserError for weights in other formats or of any size, knobs out of their ranges (knobs.cpp)
 /// and groups of threads that are no whole warps; InfeasibleError where knobs of a convolution ask for more
 /// warps or shared memory than there are.
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
+#include <weft/scheduler/hardware/swmma_instructions.h>
 #include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/program/launch_sizes.h>
 #include <weft/scheduler/steps/parts/block_nest.h>
-#include <weft/scheduler/hardware/swmma_instructions.h>
 
 #include <algorithm>
 #include <array>
@@ -34,7 +34,7 @@ bool counts(const ir::For& loop, std::int64_t number) {
 
 class BlockNest {
  public:
-  BlockNest(const Chain& chain, const ir::Store& store, const StepContext& context)
+  BlockNest(const ir::Chain& chain, const ir::Store& store, const StepContext& context)
       : chain_(chain), store_(store), context_(context) {}
 
   std::variant<TensorNest, Reason> operator()() {
@@ -179,7 +179,7 @@ class BlockNest {
     return false;
   }
 
-  const Chain& chain_;
+  const ir::Chain& chain_;
   const ir::Store& store_;
   const StepContext& context_;
   TensorNest nest_;
@@ -198,7 +198,7 @@ Stmt loops_of_block(const Stmt& nest) {
   return tile;
 }
 
-std::variant<TensorNest, Reason> block_nest_of(const Chain& chain, const ir::Store& store,
+std::variant<TensorNest, Reason> block_nest_of(const ir::Chain& chain, const ir::Store& store,
                                                const StepContext& context) {
   return BlockNest(chain, store, context)();
 }

@@ -3,8 +3,8 @@
 //     sum[row, column] += values[…] * B[column of the place, column]
 #pragma once
 
-#include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/hardware/tensor_nest.h>
+#include <weft/scheduler/steps/parts/loops.h>
 
 namespace weft::steps {
 

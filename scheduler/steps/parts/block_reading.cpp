@@ -1,8 +1,8 @@
 #include <fmt/format.h>
-#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/steps/parts/block_reading.h>
 #include <weft/scheduler/steps/parts/loops.h>
 

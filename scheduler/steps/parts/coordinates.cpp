@@ -1,6 +1,6 @@
-#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/steps/parts/coordinates.h>
 
 #include <map>

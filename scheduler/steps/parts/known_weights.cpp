@@ -1,5 +1,5 @@
-#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/steps/parts/known_weights.h>
 
 namespace weft::steps {

@@ -38,7 +38,7 @@ bool is_zero_in_padding(const Stmt& stmt, const ir::Load& column) {
 
 }  // namespace
 
-bool may_be_padding(const Expr& index, const InnerLoops& loops) {
+bool may_be_padding(const Expr& index, const ir::InnerLoops& loops) {
   const ir::Linear sum = ir::linear(index);
   return std::any_of(sum.terms.begin(), sum.terms.end(), [&](const ir::Linear::Term& term) {
     return term.coefficient == 1 && is_mark(term.atom) &&

@@ -7,7 +7,7 @@ namespace weft::steps {
 
 /// Whether the index is a stored coordinate of the loops inside, -1 where a place is padding, or that and
 /// something constant inside.
-bool may_be_padding(const ir::Expr& index, const InnerLoops& loops);
+bool may_be_padding(const ir::Expr& index, const ir::InnerLoops& loops);
 
 /// The body without the conditions that keep padding out of a sum: where the column is -1, the tile is zero
 /// and so is the value.

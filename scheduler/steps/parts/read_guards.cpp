@@ -14,7 +14,8 @@ using ir::Stmt;
 
 class ReadGuards {
  public:
-  ReadGuards(const ir::BufferRef& buffer, const InnerLoops& inside, const std::vector<std::string>& available)
+  ReadGuards(const ir::BufferRef& buffer, const ir::InnerLoops& inside,
+             const std::vector<std::string>& available)
       : buffer_(buffer), inside_(inside), available_(available) {}
 
   std::vector<std::vector<Expr>> operator()(const Stmt& body) {
@@ -112,7 +113,7 @@ class ReadGuards {
   }
 
   const ir::BufferRef& buffer_;
-  const InnerLoops& inside_;
+  const ir::InnerLoops& inside_;
   const std::vector<std::string>& available_;
   std::vector<Expr> around_;
   std::vector<std::vector<Expr>> found_;
@@ -121,7 +122,7 @@ class ReadGuards {
 }  // namespace
 
 std::vector<std::vector<Expr>> guards_of_reads(const Stmt& body, const ir::BufferRef& buffer,
-                                               const InnerLoops& inside,
+                                               const ir::InnerLoops& inside,
                                                const std::vector<std::string>& available) {
   return ReadGuards(buffer, inside, available)(body);
 }

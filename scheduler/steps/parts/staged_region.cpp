@@ -9,12 +9,12 @@ namespace {
 
 using ir::Expr;
 
-bool uses_any(const Expr& expr, const InnerLoops& loops) {
+bool uses_any(const Expr& expr, const ir::InnerLoops& loops) {
   return std::any_of(loops.begin(), loops.end(),
                      [&](const auto& entry) { return ir::uses(expr, entry.first); });
 }
 
-bool reads_inner_data(const Expr& expr, const InnerLoops& loops) {
+bool reads_inner_data(const Expr& expr, const ir::InnerLoops& loops) {
   bool found = false;
   ir::visit(expr,
             [&](const Expr& e) { found = found || (e.as<ir::Load>() != nullptr && uses_any(e, loops)); });
@@ -22,7 +22,7 @@ bool reads_inner_data(const Expr& expr, const InnerLoops& loops) {
 }
 
 /// The values of an expression of loops inside and of coordinates, where both ends are known.
-std::optional<ir::Range> inner_range(const Expr& expr, const InnerLoops& loops,
+std::optional<ir::Range> inner_range(const Expr& expr, const ir::InnerLoops& loops,
                                      const Coordinates& coordinates) {
   ir::Ranges ranges;
   const Expr named = coordinates.named(expr, ranges);
@@ -39,7 +39,8 @@ std::optional<ir::Range> inner_range(const Expr& expr, const InnerLoops& loops,
 
 /// The quotient of a sum whose outer part moves in whole steps of the divisor, or whose inner part does not
 /// reach the next one: rows of a block, by the group that they belong to.
-Span reach_of_quotient(const ir::Binary& quotient, const InnerLoops& loops, const Coordinates& coordinates) {
+Span reach_of_quotient(const ir::Binary& quotient, const ir::InnerLoops& loops,
+                       const Coordinates& coordinates) {
   const std::int64_t* divisor = ir::integer_value(quotient.right);
   if (divisor == nullptr || *divisor < 1) return {};
   ir::Linear outer, inner;
@@ -62,7 +63,7 @@ Span reach_of_quotient(const ir::Binary& quotient, const InnerLoops& loops, cons
 }
 
 /// The smallest value of a term, and how much larger the largest is.
-Span reach_of(const ir::Linear::Term& term, const InnerLoops& loops, const Coordinates& coordinates) {
+Span reach_of(const ir::Linear::Term& term, const ir::InnerLoops& loops, const Coordinates& coordinates) {
   if (const auto* remainder = term.atom.as<ir::Binary>();
       remainder != nullptr && remainder->op == ir::BinaryOperator::remainder && term.coefficient > 0) {
     const auto range = inner_range(term.atom, loops, coordinates);
@@ -98,7 +99,8 @@ Span reach_of(const ir::Linear::Term& term, const InnerLoops& loops, const Coord
 
 }  // namespace
 
-Span span_of(const Expr& index, const Expr& whole, const InnerLoops& loops, const Coordinates& coordinates) {
+Span span_of(const Expr& index, const Expr& whole, const ir::InnerLoops& loops,
+             const Coordinates& coordinates) {
   ir::Linear outer;
   Expr extent = ir::integer(1);
   Expr begin = ir::integer(0);

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 #include <weft/backends/runtime/device.h>
 #include <weft/backends/runtime/driver.h>
-#include <weft/backends/runtime/libraries.h>
 #include <weft/backends/runtime/libraries/cudnn.h>
 #include <weft/backends/runtime/libraries/cusparse.h>
+#include <weft/backends/runtime/libraries/libraries.h>
 #include <weft/backends/runtime/memory.h>
 #include <weft/backends/runtime/module.h>
 #include <weft/backends/runtime/timing.h>

@@ -6,7 +6,7 @@
 #include <weft/backends/cuda/compile.h>
 #include <weft/backends/runtime/device.h>
 #include <weft/backends/runtime/driver.h>
-#include <weft/backends/runtime/libraries.h>
+#include <weft/backends/runtime/libraries/libraries.h>
 #include <weft/backends/runtime/memory.h>
 #include <weft/backends/runtime/module.h>
 #include <weft/backends/runtime/timing.h>

@@ -2,7 +2,7 @@
 // expect: entries in columns 0, 1, 2, 3
 // expect: pruned(weights, choose_weights(weights, format, {}))
 // fix: pack(pruned(weights, choose_weights(weights, format, {})), format);
-#include <weft/formats/prune.h>
+#include <weft/formats/prune/prune.h>
 #include <weft/formats/random.h>
 #include <weft/formats/sparse_tensor.h>
 

@@ -3,7 +3,7 @@
 // expect: 0.9 of n_m
 // expect: 0.5, which follows from the pattern, or none
 // fix: choose_weights(weights, formats::n_m(), {.sparsity = 0.5});
-#include <weft/formats/prune.h>
+#include <weft/formats/prune/prune.h>
 #include <weft/formats/random.h>
 
 #include "illegal_program.h"

@@ -3,7 +3,7 @@
 // expect: found:    dense
 // expect: csr
 // fix: choose_weights(weights, formats::csr(), {});
-#include <weft/formats/prune.h>
+#include <weft/formats/prune/prune.h>
 #include <weft/formats/random.h>
 
 #include "illegal_program.h"

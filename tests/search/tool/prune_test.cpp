@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <weft/formats/io/read.h>
-#include <weft/formats/prune.h>
+#include <weft/formats/prune/prune.h>
 #include <weft/formats/random.h>
 #include <weft/formats/sparse_tensor.h>
 

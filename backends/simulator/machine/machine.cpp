@@ -1,7 +1,7 @@
 #include <fmt/format.h>
-#include <weft/backends/simulator/control_flow.h>
-#include <weft/backends/simulator/machine.h>
-#include <weft/backends/simulator/timer.h>
+#include <weft/backends/simulator/machine/control_flow.h>
+#include <weft/backends/simulator/machine/machine.h>
+#include <weft/backends/simulator/machine/timer.h>
 #include <weft/dsl/errors.h>
 
 #include <algorithm>

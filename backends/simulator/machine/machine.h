@@ -1,10 +1,10 @@
 // One launch on the simulated device: blocks, their warps, who runs when, and what is still under way.
 #pragma once
 
-#include <weft/backends/simulator/memory.h>
-#include <weft/backends/simulator/operation.h>
-#include <weft/backends/simulator/report.h>
-#include <weft/backends/simulator/warp.h>
+#include <weft/backends/simulator/machine/memory.h>
+#include <weft/backends/simulator/machine/operation.h>
+#include <weft/backends/simulator/machine/report.h>
+#include <weft/backends/simulator/machine/warp.h>
 
 #include <deque>
 #include <optional>

@@ -1,5 +1,5 @@
 #include <fmt/format.h>
-#include <weft/backends/simulator/report.h>
+#include <weft/backends/simulator/machine/report.h>
 
 namespace weft::simulator {
 namespace {

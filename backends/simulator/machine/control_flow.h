@@ -1,7 +1,7 @@
 // Where the lanes of a branch meet again.
 #pragma once
 
-#include <weft/backends/simulator/operation.h>
+#include <weft/backends/simulator/machine/operation.h>
 
 namespace weft::simulator {
 

@@ -1,7 +1,7 @@
 // When operations would issue and finish: the machine tells it what runs, in the order of each warp.
 #pragma once
 
-#include <weft/backends/simulator/operation.h>
+#include <weft/backends/simulator/machine/operation.h>
 
 namespace weft::simulator {
 

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/steps/parts/annotate.h>
-#include <weft/scheduler/steps/parts/grouped_sum.h>
+#include <weft/scheduler/steps/annotate.h>
 #include <weft/scheduler/steps/list.h>
+#include <weft/scheduler/steps/parts/grouped_sum.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/other_loops.h>
 
@@ -67,7 +67,7 @@ std::optional<Reason> require_no_copy(const ir::Program& program, const std::str
     return Reason{10, fmt::format("sums of groups are handed over inside {}", name),
                   "a loop in which no groups meet, as all are before split_k", name};
   }
-  if (!any(holds_copy)) return std::nullopt;
+  if (!any(ir::holds_copy)) return std::nullopt;
   return Reason{10, fmt::format("a copy into shared memory stands inside {}", name),
                 "a loop around the computation alone: stage at a loop outside " + name, name};
 }

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/formats/prune.h>
 #include <weft/formats/prune/n_m.h>
+#include <weft/formats/prune/prune.h>
 #include <weft/formats/prune/shfl_bw.h>
 #include <weft/formats/suggestion.h>
 

@@ -1,7 +1,7 @@
 // A warp's way to memory, and what is checked there.
 #include <fmt/format.h>
-#include <weft/backends/simulator/machine.h>
-#include <weft/backends/simulator/warp.h>
+#include <weft/backends/simulator/machine/machine.h>
+#include <weft/backends/simulator/machine/warp.h>
 
 #include <algorithm>
 

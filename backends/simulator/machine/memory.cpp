@@ -1,4 +1,4 @@
-#include <weft/backends/simulator/memory.h>
+#include <weft/backends/simulator/machine/memory.h>
 #include <weft/dsl/errors.h>
 
 #include <algorithm>

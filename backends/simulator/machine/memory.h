@@ -2,8 +2,8 @@
 // written in it, and who touched it last.
 #pragma once
 
+#include <weft/backends/simulator/machine/races.h>
 #include <weft/backends/simulator/ptx/module.h>
-#include <weft/backends/simulator/races.h>
 
 #include <cstddef>
 #include <cstdint>

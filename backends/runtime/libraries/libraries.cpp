@@ -1,4 +1,4 @@
-#include <weft/backends/runtime/libraries.h>
+#include <weft/backends/runtime/libraries/libraries.h>
 #include <weft/backends/runtime/libraries/vendor_library.h>
 #include <weft/backends/runtime/memory.h>
 #include <weft/dsl/errors.h>

@@ -1,4 +1,4 @@
-#include <weft/backends/simulator/operand_counts.h>
+#include <weft/backends/simulator/machine/operand_counts.h>
 
 #include <unordered_map>
 

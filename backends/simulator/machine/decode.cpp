@@ -1,9 +1,9 @@
 #include <fmt/format.h>
-#include <weft/backends/simulator/control_flow.h>
-#include <weft/backends/simulator/memory.h>
-#include <weft/backends/simulator/operand_counts.h>
-#include <weft/backends/simulator/operation.h>
-#include <weft/backends/simulator/warp.h>
+#include <weft/backends/simulator/machine/control_flow.h>
+#include <weft/backends/simulator/machine/memory.h>
+#include <weft/backends/simulator/machine/operand_counts.h>
+#include <weft/backends/simulator/machine/operation.h>
+#include <weft/backends/simulator/machine/warp.h>
 #include <weft/dsl/errors.h>
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // What a handler sees: the lanes and registers of one warp, and the machine around it.
 #pragma once
 
-#include <weft/backends/simulator/operation.h>
-#include <weft/backends/simulator/races.h>
-#include <weft/backends/simulator/report.h>
+#include <weft/backends/simulator/machine/operation.h>
+#include <weft/backends/simulator/machine/races.h>
+#include <weft/backends/simulator/machine/report.h>
 
 #include <array>
 #include <bit>

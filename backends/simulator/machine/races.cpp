@@ -1,4 +1,4 @@
-#include <weft/backends/simulator/races.h>
+#include <weft/backends/simulator/machine/races.h>
 
 #include <algorithm>
 #include <bit>

@@ -1,6 +1,6 @@
 // A warp's lanes, knowledge and asynchronous work.
-#include <weft/backends/simulator/machine.h>
-#include <weft/backends/simulator/warp.h>
+#include <weft/backends/simulator/machine/machine.h>
+#include <weft/backends/simulator/machine/warp.h>
 #include <weft/dsl/errors.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/recipes/recipe_parts.h>
+#include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
 #include <bit>

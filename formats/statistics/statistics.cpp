@@ -1,6 +1,6 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/named/hb_ell_blocks.h>
-#include <weft/formats/statistics.h>
+#include <weft/formats/statistics/statistics.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 #include <weft/formats/array.h>
-#include <weft/formats/statistics.h>
+#include <weft/formats/statistics/statistics.h>
 
 #include <iterator>
 #include <nlohmann/json.hpp>

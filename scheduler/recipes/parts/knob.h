@@ -1,0 +1,121 @@
+// The knobs of a recipe by name, with their ranges: what --recipe, --set, spaces and records call them. Each
+// family of recipes has its lists.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace weft {
+
+/// One knob of a recipe.
+template <class Knobs>
+struct RecipeKnob {
+  std::string_view name;
+  void (*set)(Knobs& knobs, std::int64_t value);
+  std::optional<std::int64_t> (*get)(const Knobs& knobs);  ///< nothing where it is left to the recipe
+  std::int64_t most = 1;                                   ///< what the largest GPU has room for
+  std::int64_t least = 1;                                  ///< 0 where there can be none of what it counts
+  std::span<const std::string_view> words = {};            ///< names of the values 1, 2, …; empty: a number
+  std::int64_t multiple = 1;  ///< of which the number is one: instructions are so large
+};
+
+namespace recipe_knobs {
+
+template <auto Member, class Knobs>
+void set(Knobs& knobs, std::int64_t value) {
+  knobs.*Member = static_cast<std::decay_t<decltype(knobs.*Member)>>(value);
+}
+
+/// 0 leaves a plain number, and a word, to the recipe.
+template <auto Member, class Knobs>
+std::optional<std::int64_t> get(const Knobs& knobs) {
+  const auto& value = knobs.*Member;
+  if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::optional<std::int64_t>>) {
+    return value;
+  } else {
+    const auto number = static_cast<std::int64_t>(value);
+    return number == 0 ? std::nullopt : std::optional(number);
+  }
+}
+
+template <class Knobs, class Field>
+Knobs owner_of(Field Knobs::*);
+
+/// The knob of a field, called as the field is.
+template <auto Member>
+constexpr auto knob_of(std::string_view name, std::int64_t most, std::int64_t least = 1,
+                       std::span<const std::string_view> words = {}, std::int64_t multiple = 1) {
+  using Knobs = decltype(owner_of(Member));
+  return RecipeKnob<Knobs>{name, set<Member, Knobs>, get<Member, Knobs>, most, least, words, multiple};
+}
+
+/// Fields of a struct of knobs: how many values it can be made of.
+struct AnyField {
+  template <class Field>
+  operator Field() const;
+};
+template <class Knobs, class... Fields>
+consteval std::size_t fields_of() {
+  if constexpr (requires { Knobs{Fields()..., AnyField()}; }) {
+    return fields_of<Knobs, Fields..., AnyField>();
+  } else {
+    return sizeof...(Fields);
+  }
+}
+
+/// The list of a recipe's knobs, which has to name every field.
+template <class Knobs, class... Rest>
+consteval auto list_of(RecipeKnob<Knobs> first, Rest... rest) {
+  static_assert(fields_of<Knobs>() == 1 + sizeof...(Rest), "a field of the knobs has no name in the list");
+  return std::array{first, rest...};
+}
+
+// What no GPU has more of, and what no kernel gains from more of.
+inline constexpr std::int64_t most_threads = 1024, most_warps = 32, lanes_of_warp = 32, most_buffers = 8;
+inline constexpr std::int64_t most_tile = 1024, most_of_lane = 64, most_registers = 255;
+/// Of the instructions that multiply tiles; runs of results are of as many columns.
+inline constexpr std::int64_t rows_of_instruction = 16, columns_of_instruction = 8;
+inline constexpr std::int64_t most_blocks = 65'535, most_rows = 1 << 20;
+
+}  // namespace recipe_knobs
+
+/// What Space::Parts::words says of the knobs.
+template <class Knobs>
+std::map<std::string, std::vector<std::string>> words_of(std::span<const RecipeKnob<Knobs>> knobs) {
+  std::map<std::string, std::vector<std::string>> words;
+  for (const RecipeKnob<Knobs>& knob : knobs) {
+    if (!knob.words.empty()) words[std::string(knob.name)] = {knob.words.begin(), knob.words.end()};
+  }
+  return words;
+}
+
+/// UserError for a knob out of its range: which, its number, and the numbers that there are.
+void require_in_range(std::string_view recipe, std::string_view knob, std::int64_t value, std::int64_t least,
+                      std::int64_t most, std::int64_t multiple);
+
+/// The same for each of them that was given. Returns those, "tile_n = 64, stages = 2"; nothing where all are
+/// left to the recipe.
+template <class Knobs>
+std::string require_in_range(std::string_view recipe, std::span<const RecipeKnob<Knobs>> known,
+                             const Knobs& knobs) {
+  std::string given;
+  for (const RecipeKnob<Knobs>& knob : known) {
+    const std::optional<std::int64_t> value = knob.get(knobs);
+    if (!value) continue;
+    const auto words = static_cast<std::int64_t>(knob.words.size());
+    require_in_range(recipe, knob.name, *value, knob.least, words > 0 ? words : knob.most, knob.multiple);
+    given +=
+        (given.empty() ? "" : ", ") + std::string(knob.name) + " = " +
+        (words > 0 ? std::string(knob.words[static_cast<std::size_t>(*value - 1)]) : std::to_string(*value));
+  }
+  return given;
+}
+
+}  // namespace weft

@@ -1,0 +1,34 @@
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
+
+#include <string_view>
+
+namespace weft {
+namespace {
+
+using namespace recipe_knobs;
+
+constexpr std::array<std::string_view, 4> forms{"baked", "streaming", "row_per_warp", "pieces"};
+constexpr std::array<std::string_view, 2> images{"staged", "clamped"};
+constexpr std::array<std::string_view, 2> orders{"given", "dealt"};
+
+constexpr auto sparsert_list = list_of(
+    knob_of<&SparseRtKnobs::form>("form", 1, 1, forms), knob_of<&SparseRtKnobs::rows>("rows", most_tile),
+    knob_of<&SparseRtKnobs::threads>("threads", most_threads),
+    knob_of<&SparseRtKnobs::groups>("groups", most_warps),
+    knob_of<&SparseRtKnobs::columns>("columns", most_of_lane),
+    knob_of<&SparseRtKnobs::lanes>("lanes", lanes_of_warp),
+    knob_of<&SparseRtKnobs::places>("places", most_of_lane),
+    knob_of<&SparseRtKnobs::parts>("parts", most_blocks),
+    knob_of<&SparseRtKnobs::panel_rows>("panel_rows", most_rows),
+    knob_of<&SparseRtKnobs::lines>("lines", most_blocks),
+    knob_of<&SparseRtKnobs::image>("image", 1, 1, images),
+    knob_of<&SparseRtKnobs::order>("order", 1, 1, orders), knob_of<&SparseRtKnobs::chunk>("chunk", most_rows),
+    knob_of<&SparseRtKnobs::depth>("depth", most_buffers));
+
+}  // namespace
+
+std::span<const RecipeKnob<SparseRtKnobs>> sparsert_knobs() {
+  return sparsert_list;
+}
+
+}  // namespace weft
