@@ -75,9 +75,10 @@ std::string folder_of(const std::string& file) {
 std::vector<std::string> sources() {
   std::vector<std::string> files;
   for (const char* room : {"dsl", "formats", "scheduler", "backends", "search"}) {
-    for (const auto& entry : fs::recursive_directory_iterator(fs::path(WEFT_SOURCE_DIR) / room)) {
+    for (const auto& entry :
+         fs::recursive_directory_iterator(fs::path(WEFT_TESTS_DIR).parent_path() / room)) {
       if (is_source(entry.path()))
-        files.push_back(fs::relative(entry.path(), fs::path(WEFT_SOURCE_DIR)).string());
+        files.push_back(fs::relative(entry.path(), fs::path(WEFT_TESTS_DIR).parent_path()).string());
     }
   }
   std::ranges::sort(files);
@@ -87,7 +88,7 @@ std::vector<std::string> sources() {
 std::vector<std::string> includes_of(const std::string& file) {
   static const std::regex include("^\\s*#include <weft/([^>]+)>");
   std::vector<std::string> found;
-  std::ifstream in(fs::path(WEFT_SOURCE_DIR) / file);
+  std::ifstream in(fs::path(WEFT_TESTS_DIR).parent_path() / file);
   for (std::string line; std::getline(in, line);) {
     std::smatch match;
     if (std::regex_search(line, match, include)) found.push_back(match[1]);
@@ -120,7 +121,7 @@ TEST(Rooms, NoFileIncludesWhatStandsBehindIt) {
 }
 
 TEST(Rooms, TheSchedulerHasNoFilesOfItsOwn) {
-  for (const auto& entry : fs::directory_iterator(fs::path(WEFT_SOURCE_DIR) / "scheduler"))
+  for (const auto& entry : fs::directory_iterator(fs::path(WEFT_TESTS_DIR).parent_path() / "scheduler"))
     EXPECT_FALSE(is_source(entry.path())) << entry.path();
 }
 

@@ -13,11 +13,12 @@ using U32 = std::uint32_t;
 using S32 = std::int32_t;
 
 template <class F>
-Handler logic(const Instruction& instruction, Operation& operation, F) {
+Handler logic(const Instruction& instruction, Operation& operation, F, std::uint32_t flags = 0) {
   if (!has_sources(instruction) || !has_only(instruction, 1, {})) return nullptr;
   if (operation.type == Type::pred) {
     if (operation.count != 3) return nullptr;
     operation.lane_bytes = {1, 1, 1};
+    operation.flags |= flags;
     return [](Warp& warp, const Operation& current) {
       warp.set_mask(current, 0, F{}(warp.mask(current, 1), warp.mask(current, 2)));
     };
@@ -28,10 +29,10 @@ Handler logic(const Instruction& instruction, Operation& operation, F) {
 }
 
 Handler choose_and(const Instruction& instruction, Operation& operation) {
-  return logic(instruction, operation, [](auto a, auto b) { return a & b; });
+  return logic(instruction, operation, [](auto a, auto b) { return a & b; }, decided_by_false);
 }
 Handler choose_or(const Instruction& instruction, Operation& operation) {
-  return logic(instruction, operation, [](auto a, auto b) { return a | b; });
+  return logic(instruction, operation, [](auto a, auto b) { return a | b; }, decided_by_true);
 }
 Handler choose_xor(const Instruction& instruction, Operation& operation) {
   return logic(instruction, operation, [](auto a, auto b) { return a ^ b; });

@@ -281,6 +281,8 @@ Handler choose_comparison(const Instruction& instruction, Operation& operation) 
   const Combination combination = combination_of(instruction);
   operation.variant = static_cast<std::uint16_t>(combination);
   operation.source_type = type;
+  if (combination == Combination::both) operation.flags |= decided_by_false;
+  if (combination == Combination::either) operation.flags |= decided_by_true;
   if (is_set) {
     operation.type = types.front();
     operation.immediate = is_pair(type) && !is_floating(types.front()) ? 0xFFFF : true_value(types.front());

@@ -323,6 +323,21 @@ void Machine::check_sources(Warp& warp, const Operation& operation) {
                             fmt::format("reads {}, which nobody wrote", code_.register_names[row]));
     }
   }
+  if (warp.carried_unwritten_ != 0) warp.carried_unwritten_ &= ~decided_results(warp, operation);
+}
+
+/// Lanes for which one predicate that somebody wrote says what the result is.
+Mask Machine::decided_results(const Warp& warp, const Operation& operation) const {
+  if ((operation.flags & (decided_by_false | decided_by_true)) == 0) return 0;
+  Mask decided = 0;
+  for (std::size_t i = operation.results; i < operation.count; ++i) {
+    if (operation.lane_bytes[i] != 1) continue;
+    const Row row = code_.operands[operation.first + i];
+    const Mask value = warp.mask(operation, i);
+    decided |= ((operation.flags & decided_by_true) != 0 ? value : ~value) &
+               ((row & constant_row) != 0 ? all_lanes : warp.written_[row]);
+  }
+  return decided;
 }
 
 void Machine::check_results_in_flight(Warp& warp, const Operation& operation) {

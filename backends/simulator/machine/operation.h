@@ -52,6 +52,10 @@ constexpr std::uint32_t selects_source = 1U << 30;
 /// ld: each lane reads memory for registers of its own.
 constexpr std::uint32_t loads_lanes = 1U << 29;
 
+/// and, or: a predicate among the sources that is false, or true, says what the result is, whatever the
+/// others.
+constexpr std::uint32_t decided_by_false = 1U << 28, decided_by_true = 1U << 27;
+
 struct Operation {
   Handler execute = nullptr;
   std::uint32_t first = 0;    ///< into Code::operands

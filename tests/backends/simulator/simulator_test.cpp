@@ -79,6 +79,16 @@ std::vector<Case> accesses() {
        "5;",
        "add.u32 %r3, %r2, 1;\nadd.u32 %r3, %r3, %r3;\nsetp.lt.u32 %p1, %r3, 7;",
        "reads %r2, which nobody wrote", ""},
+      {"UnwrittenCondition", "unwritten register",
+       "setp.lt.u32 %p1, %r1, 90;\nsetp.lt.u32 %p2, %r2, 7;  // here\nand.pred %p1, %p1, %p2;\n@%p1 mov.u32 "
+       "%r4, 5;",
+       "setp.gt.u32 %p1, %r1, 90;\nsetp.lt.u32 %p2, %r2, 7;\nand.pred %p1, %p1, %p2;\n@%p1 mov.u32 %r4, 5;",
+       "reads %r2, which nobody wrote", ""},
+      {"UnwrittenAlternative", "unwritten register",
+       "setp.gt.u32 %p1, %r1, 90;\nsetp.lt.u32 %p2, %r2, 7;  // here\nor.pred %p1, %p1, %p2;\n@%p1 mov.u32 "
+       "%r4, 5;",
+       "setp.lt.u32 %p1, %r1, 90;\nsetp.lt.or.u32 %p2, %r2, 7, %p1;\n@%p2 mov.u32 %r4, 5;",
+       "reads %r2, which nobody wrote", ""},
       {"UnwrittenGuard", "unwritten register", "@%p1 mov.u32 %r2, 5;  // here",
        "setp.eq.u32 %p1, %r1, 3;\n@%p1 mov.u32 %r2, 5;", "its guard %p1 was never written", ""},
       {"PartlyWrittenRegister", "unwritten register",
