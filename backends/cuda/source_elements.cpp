@@ -2,6 +2,7 @@
 #include <weft/backends/cuda/source_expression.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/instructions.h>
+#include <weft/scheduler/ir/children.h>
 
 #include <algorithm>
 #include <functional>
@@ -28,17 +29,7 @@ struct Uses {
 
   void add(const ir::Expr& expr) {
     if (++count[expr.identity()] > 1) return;
-    std::visit(ir::overloaded{
-                   [&](const ir::Unary& e) { add(e.operand); },
-                   [&](const ir::Binary& e) { add(e.left), add(e.right); },
-                   [&](const ir::Select& e) { add(e.condition), add(e.when_true), add(e.when_false); },
-                   [&](const ir::Cast& e) { add(e.operand); },
-                   [&](const ir::Call& e) {
-                     for (const ir::Expr& argument : e.arguments) add(argument);
-                   },
-                   [](const auto&) {},
-               },
-               expr.node().kind());
+    each_child(expr, [&](const ir::Expr& child) { add(child); });
     order.push_back(expr);
   }
 };
@@ -118,22 +109,7 @@ void Expressions::define_function(const std::string& name) {
   std::map<const ir::ExprNode*, ir::Expr> named;
   const std::function<ir::Expr(const ir::Expr&)> shorten = [&](const ir::Expr& expr) -> ir::Expr {
     if (const auto found = named.find(expr.identity()); found != named.end()) return found->second;
-    return std::visit(
-        ir::overloaded{
-            [&](const ir::Unary& e) { return ir::unary(e.op, shorten(e.operand)); },
-            [&](const ir::Binary& e) { return ir::binary(e.op, shorten(e.left), shorten(e.right)); },
-            [&](const ir::Select& e) {
-              return ir::select(shorten(e.condition), shorten(e.when_true), shorten(e.when_false));
-            },
-            [&](const ir::Cast& e) { return ir::cast(e.dtype, shorten(e.operand)); },
-            [&](const ir::Call& e) {
-              std::vector<ir::Expr> arguments;
-              for (const ir::Expr& argument : e.arguments) arguments.push_back(shorten(argument));
-              return ir::call(e.instruction, e.dtype, std::move(arguments));
-            },
-            [&](const auto&) { return expr; },
-        },
-        expr.node().kind());
+    return with_children(expr, shorten);
   };
   for (const ir::Expr& expr : uses.order) {
     const bool leaf = expr.as<ir::Constant>() != nullptr || expr.as<ir::Variable>() != nullptr;

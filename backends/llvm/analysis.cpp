@@ -1,4 +1,6 @@
 #include <weft/backends/llvm/analysis.h>
+#include <weft/scheduler/ir/agreement.h>
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/fold.h>
 #include <weft/scheduler/ir/simplify.h>
 
@@ -9,15 +11,6 @@ namespace weft::llvm_backend {
 namespace {
 
 constexpr std::int64_t largest_size = std::int64_t{1} << 40;
-
-bool uses_any(const ir::Expr& expr, const std::set<std::string>& names) {
-  bool found = false;
-  ir::visit(expr, [&](const ir::Expr& e) {
-    const auto* variable = e.as<ir::Variable>();
-    found = found || (variable != nullptr && names.count(variable->name) != 0);
-  });
-  return found;
-}
 
 /// One use of a buffer in the body of a vectorized loop.
 struct Use {
@@ -39,7 +32,7 @@ class UseCollector {
 
   bool possible() const { return possible_; }
   const std::vector<Use>& uses() const { return uses_; }
-  bool varies(const ir::Expr& expr) const { return uses_any(expr, varying_); }
+  bool varies(const ir::Expr& expr) const { return differs(expr, varying_); }
 
  private:
   bool collect(const ir::Stmt& stmt) {
@@ -143,6 +136,12 @@ bool store_is_safe(const Use& store, const UseCollector& collected, std::int64_t
 
 }  // namespace
 
+bool differs(const ir::Expr& expr, const std::set<std::string>& varying) {
+  return !ir::agree(expr, {.agree_on = [&](const std::string& name) { return varying.count(name) == 0; },
+                           .threads = 1,
+                           .agree_on_reads = true});
+}
+
 std::string first_lane_of(const std::string& variable) {
   return variable + "#first";
 }
@@ -154,7 +153,7 @@ Access classify(const ir::Expr& offset, const VectorLoop& loop) {
   const std::int64_t stride = sum.coefficient_of(loop.variable);
   for (const ir::Linear::Term& term : sum.terms) {
     const auto* v = term.atom.as<ir::Variable>();
-    if ((v == nullptr || v->name != loop.variable) && uses_any(term.atom, varying)) return {};
+    if ((v == nullptr || v->name != loop.variable) && differs(term.atom, varying)) return {};
   }
   if (stride != 0 && stride != 1) return {};
   const ir::Linear first =
@@ -193,16 +192,8 @@ bool is_lazy(const ir::Expr& expr) {
 }
 
 std::int64_t nodes_of(const ir::Expr& expr) {
-  const auto all = [](const std::vector<ir::Expr>& exprs) {
-    std::int64_t count = 1;
-    for (const ir::Expr& each : exprs) count += nodes_of(each);
-    return count;
-  };
-  if (const auto* e = expr.as<ir::Load>()) return all(e->indices);
-  if (const auto* e = expr.as<ir::Binary>()) return 1 + nodes_of(e->left) + nodes_of(e->right);
-  if (const auto* e = expr.as<ir::Call>()) return all(e->arguments);
-  std::int64_t count = 0;
-  ir::visit(expr, [&](const ir::Expr&) { ++count; });
+  std::int64_t count = 1;
+  each_child(expr, [&](const ir::Expr& child) { count += nodes_of(child); });
   return count;
 }
 
@@ -215,18 +206,10 @@ std::int64_t emitted_size(const ir::Stmt& stmt) {
     std::int64_t product = 0;
     if (__builtin_mul_overflow(emitted_size(loop->body), copies, &product)) return largest_size;
     size += product;
-  } else if (const auto* store = stmt.as<ir::Store>()) {
-    size += nodes_of(store->value);
-    for (const ir::Expr& index : store->indices) size += nodes_of(index);
-  } else if (const auto* block = stmt.as<ir::Block>()) {
-    for (const ir::Stmt& child : block->statements) size += emitted_size(child);
-  } else if (const auto* condition = stmt.as<ir::If>()) {
-    size +=
-        nodes_of(condition->condition) + emitted_size(condition->then) + emitted_size(condition->otherwise);
-  } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
-    size += emitted_size(allocation->body);
-  } else if (const auto* let = stmt.as<ir::Let>()) {
-    size += nodes_of(let->value) + emitted_size(let->body);
+  } else if (stmt.as<ir::Execute>() == nullptr && stmt.as<ir::Copy>() == nullptr) {
+    // An instruction with effects is one node, whatever its operands are.
+    each_child(stmt, ir::overloaded{[&](const ir::Expr& child) { size += nodes_of(child); },
+                                    [&](const ir::Stmt& child) { size += emitted_size(child); }});
   }
   return std::min(size, largest_size);
 }

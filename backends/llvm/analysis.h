@@ -12,6 +12,10 @@
 
 namespace weft::llvm_backend {
 
+/// Whether the lanes of a vectorized loop compute different values, where they do of the variables. They run
+/// together: what all read at one place is one value.
+bool differs(const ir::Expr& expr, const std::set<std::string>& varying);
+
 /// How the lanes of a vectorized loop reach one buffer.
 enum class Pattern : std::uint8_t {
   uniform,     ///< all lanes the same element

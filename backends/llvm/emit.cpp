@@ -3,6 +3,7 @@
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <weft/backends/llvm/emit.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/passes/shared_arrays.h>
 
@@ -271,7 +272,7 @@ Emitter::Storage Emitter::local_array(const ir::Buffer& buffer) {
   if (!capabilities_.gpu && bytes > most_stack_bytes_of_array) {
     llvm::Value* pointer = builder_.CreateConstInBoundsGEP1_64(
         builder_.getInt8Ty(), frame_.scratch, static_cast<std::uint64_t>(frame_.scratch_bytes));
-    frame_.scratch_bytes += (bytes + local_alignment - 1) / local_alignment * local_alignment;
+    frame_.scratch_bytes += ceil_divide(bytes, local_alignment) * local_alignment;
     return {pointer, local_alignment};
   }
   // In the entry block, where it is allocated once and can become registers.

@@ -244,9 +244,7 @@ llvm::Value* Emitter::of(const ir::Select& e) {
 }
 
 bool Emitter::differs_between_lanes(const ir::Expr& expr) const {
-  if (!lanes_) return false;
-  return ir::uses(expr, lanes_->variable) ||
-         std::ranges::any_of(lanes_->varying, [&](const std::string& name) { return ir::uses(expr, name); });
+  return lanes_ && (ir::uses(expr, lanes_->variable) || differs(expr, lanes_->varying));
 }
 
 /// The value in the lanes where `taken` holds, zero in a branch that no lane takes.

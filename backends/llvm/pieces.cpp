@@ -2,6 +2,7 @@
 #include <weft/backends/llvm/analysis.h>
 #include <weft/backends/llvm/pieces.h>
 #include <weft/formats/parallel.h>
+#include <weft/scheduler/ir/agreement.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 
@@ -18,23 +19,17 @@ namespace {
 using ir::Expr;
 using ir::Stmt;
 
-/// Whether the threads of a warp agree on the value, given the variables on which they do.
+/// Whether `threads` of a block that follow one another agree on the value (0: all do), given the variables
+/// on which they do. What they read may differ.
+bool is_agreed(const Expr& expr, std::int64_t threads, const std::set<std::string>& agreed) {
+  return ir::agree(expr, {.agree_on = [&](const std::string& name) { return agreed.count(name) != 0; },
+                          .threads = threads,
+                          .agree_on_reads = false});
+}
+
 bool is_of_warp(const Expr& expr, const std::set<std::string>& agreed) {
   constexpr std::int64_t warp = 32;
-  const auto rest = [&](const auto&... operands) { return (is_of_warp(operands, agreed) && ...); };
-  if (expr.as<ir::Constant>() != nullptr) return true;
-  if (const auto* e = expr.as<ir::Variable>()) return agreed.count(e->name) != 0;
-  if (const auto* e = expr.as<ir::Cast>()) return rest(e->operand);
-  if (const auto* e = expr.as<ir::Unary>()) return rest(e->operand);
-  if (const auto* e = expr.as<ir::Call>()) return e->instruction.starts_with("block_");
-  const auto* e = expr.as<ir::Binary>();
-  if (e == nullptr) return false;
-  const auto* call = e->left.as<ir::Call>();
-  const std::int64_t* divisor = ir::integer_value(e->right);
-  const bool is_warp_number = e->op == ir::BinaryOperator::divide && call != nullptr &&
-                              call->instruction == "thread" && divisor != nullptr && *divisor > 0 &&
-                              *divisor % warp == 0;
-  return is_warp_number || rest(e->left, e->right);
+  return is_agreed(expr, warp, agreed);
 }
 
 /// Whether no thread of a warp takes another way through the statement than its neighbours.
@@ -145,18 +140,7 @@ class Cutter {
     }
     return {};
   }
-  /// Whether all threads of a block agree on the value.
-  bool is_of_block(const Expr& expr) const {
-    bool agree = true;
-    ir::visit(expr, [&](const Expr& e) {
-      const auto* variable = e.as<ir::Variable>();
-      const auto* call = e.as<ir::Call>();
-      if (variable != nullptr) agree = agree && of_block_.count(variable->name) != 0;
-      if (call != nullptr) agree = agree && call->instruction.starts_with("block_");
-      agree = agree && e.as<ir::Load>() == nullptr;
-    });
-    return agree;
-  }
+  bool is_of_block(const Expr& expr) const { return is_agreed(expr, 0, of_block_); }
   const ir::If* choice(const Stmt& s) const {
     const auto* condition = s.as<ir::If>();
     const bool both = condition != nullptr && condition->otherwise.defined();

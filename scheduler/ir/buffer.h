@@ -31,14 +31,14 @@ struct Buffer {
   std::vector<Expr> strides;  ///< in elements, one a dimension; row-major when made by make_buffer
   bool non_negative =
       false;  ///< integers: no element is below zero; else none is below -1, the mark of padding
-  /// Of memory in the order that tensor cores read: how many bits of the number of a 128-byte line are mixed
-  /// into the number of a 16-byte chunk inside it, 0 to 3 (see `swizzled`). Not for registers; the bytes are
-  /// a multiple of 128 << swizzle.
+  /// How many bits of the number of a 128-byte line are mixed into the number of a 16-byte chunk inside it, 0
+  /// to 3, which is the order in which tensor cores read memory (see `swizzled`). Not for registers; the
+  /// bytes are a multiple of 128 << swizzle.
   int swizzle = 0;
-  /// Of a workspace: blocks of one launch hand values to one another in it. What they add to it is added
+  /// Whether blocks of one launch hand values to one another in this workspace. What they add to it is added
   /// atomically. It is zero before the first launch, and what has to be zero is zero again after each.
   bool between_blocks = false;
-  /// Of an output: what is stored to it leaves the caches first, before what is read again.
+  /// Whether what is stored to this output leaves the caches first, before what is read again.
   bool streams = false;
 };
 

@@ -1,5 +1,5 @@
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/conjuncts.h>
-#include <weft/scheduler/ir/visit.h>
 
 #include <algorithm>
 
@@ -17,20 +17,16 @@ void collect(const Expr& condition, std::vector<Expr>& parts) {
 }
 
 /// The variables and the loads that an expression is made of, without those inside of loads.
+void collect_atoms(const Expr& expr, std::vector<Expr>& atoms) {
+  if (expr.as<Load>() != nullptr || expr.as<Variable>() != nullptr)
+    atoms.push_back(expr);
+  else
+    each_child(expr, [&](const Expr& child) { collect_atoms(child, atoms); });
+}
+
 std::vector<Expr> atoms_of(const Expr& expr) {
   std::vector<Expr> atoms;
-  std::size_t inside_loads = 0;
-  visit(expr, [&](const Expr& e) {
-    if (inside_loads > 0) {
-      --inside_loads;
-      return;
-    }
-    const auto* load = e.as<Load>();
-    if (load == nullptr && e.as<Variable>() == nullptr) return;
-    atoms.push_back(e);
-    if (load == nullptr) return;
-    for (const Expr& index : load->indices) visit(index, [&](const Expr&) { ++inside_loads; });
-  });
+  collect_atoms(expr, atoms);
   return atoms;
 }
 

@@ -1,4 +1,5 @@
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/fold.h>
 #include <weft/scheduler/ir/node.h>
 #include <weft/scheduler/ir/program.h>
@@ -177,6 +178,38 @@ Stmt execute(Execute execute) {
 }
 Stmt execute(std::string instruction, std::vector<Expr> arguments) {
   return make_stmt(Execute{std::move(instruction), {}, {}, std::move(arguments)});
+}
+
+Expr build(ExprNode node) {
+  return std::visit(overloaded{
+                        [](Load& e) { return load(std::move(e.buffer), std::move(e.indices)); },
+                        [](Unary& e) { return unary(e.op, std::move(e.operand)); },
+                        [](Binary& e) { return binary(e.op, std::move(e.left), std::move(e.right)); },
+                        [](Select& e) {
+                          return select(std::move(e.condition), std::move(e.when_true),
+                                        std::move(e.when_false));
+                        },
+                        [](Cast& e) { return cast(e.dtype, std::move(e.operand)); },
+                        [](auto& e) { return make(std::move(e)); },
+                    },
+                    static_cast<ExprNode::variant&>(node));
+}
+
+Stmt build(StmtNode node) {
+  return std::visit(
+      overloaded{
+          [](For& s) { return for_loop(std::move(s)); },
+          [](Store& s) {
+            return store(std::move(s.buffer), std::move(s.indices), std::move(s.value), s.accumulate);
+          },
+          [](Block& s) { return block(std::move(s.statements)); },
+          [](If& s) { return if_then(std::move(s.condition), std::move(s.then), std::move(s.otherwise)); },
+          [](Allocate& s) { return allocate(std::move(s.buffer), std::move(s.body)); },
+          [](Let& s) { return let(std::move(s.name), std::move(s.value), std::move(s.body)); },
+          [](TensorOperation& s) { return tensor_operation(std::move(s)); },
+          [](auto& s) { return make_stmt(std::move(s)); },
+      },
+      static_cast<StmtNode::variant&>(node));
 }
 
 BufferRef make_buffer(std::string name, DType dtype, Scope scope, Access access, std::vector<Expr> shape,

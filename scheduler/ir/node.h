@@ -65,8 +65,8 @@ struct Unary {
   Expr operand;
 };
 
-/// Of integers, division and remainder round towards minus infinity and the divisor is positive; of floating
-/// types, division is IEEE's, rounded to nearest, and there is no remainder.
+/// Division and remainder of integers round towards minus infinity, and the divisor is positive. Division of
+/// floating types is IEEE's, rounded to nearest; they have no remainder.
 enum class BinaryOperator : std::uint8_t {
   add,
   subtract,
@@ -75,7 +75,7 @@ enum class BinaryOperator : std::uint8_t {
   remainder,
   minimum,
   maximum,
-  exclusive_or,  ///< of integers, bit by bit
+  exclusive_or,  ///< bit by bit, integers alone
   equal,
   not_equal,
   less,
@@ -218,8 +218,8 @@ struct Copy {
   int step = -1;
   bool asynchronous = false;
   Expr inside;  ///< where it does not hold, the run is zero; undefined: it always holds
-  /// Of a copy that gathers, one name for each of `extents`: then destination_begin and source_begin are
-  /// whole indices, and `inside` a condition, in terms of variables of these names.
+  /// A copy that gathers has a name for each of `extents`: then destination_begin and source_begin are whole
+  /// indices, and `inside` a condition, in terms of variables of these names.
   std::vector<std::string> coordinates = {};
   bool of_one_thread = false;  ///< thread level
 };

@@ -17,18 +17,18 @@ struct Knob {
 
 /// Numbers that are part of the program: an i32 buffer in global memory that is only read.
 struct ConstantBuffer {
-  BufferRef buffer;  ///< of one dimension
+  BufferRef buffer;  ///< has one dimension
   std::vector<std::int32_t> numbers;
 };
 
-/// Of a kernel whose warps take roles: some start the copies, the others compute.
+/// The roles that the warps of a kernel take: some start the copies, the others compute.
 struct WarpRoles {
   int producers = 0;           ///< warps, beside those that loops are bound to
-  int producer_registers = 0;  ///< of a thread; 0: as they come
+  int producer_registers = 0;  ///< each thread has so many; 0: as they come
   int consumer_registers = 0;
 };
 
-/// Of a kernel whose thread blocks work in clusters, which copy to one another.
+/// The clusters in which the thread blocks of a kernel work, and copy to one another.
 struct Cluster {
   std::string loop;                 ///< bound to an axis of blocks: those of its iterations are a cluster
   std::int64_t blocks = 1;          ///< its iterations

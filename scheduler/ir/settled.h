@@ -27,7 +27,7 @@ struct Settled {
   Verified verified;  ///< which are right wherever the names are
 };
 
-/// Of fewer statements a block is not worth remembering.
+/// A block of fewer statements is not worth remembering.
 constexpr std::size_t long_block = 32;
 
 /// As without `settled`; it must be of an earlier look at a program like this, of the same ShortLoops.

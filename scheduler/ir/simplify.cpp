@@ -1,3 +1,4 @@
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/fold.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/settled.h>
@@ -66,7 +67,7 @@ Range range_of_extremum(const Range& a, const Range& b, bool smaller) {
   return result;
 }
 
-/// Of numbers that are not negative, bits above the highest of both stay zero.
+/// Where no number is negative, bits above the highest of both stay zero.
 Range range_of_exclusive_or(const Range& a, const Range& b) {
   if (!a.minimum || !b.minimum || *a.minimum < 0 || *b.minimum < 0) return {};
   if (!a.maximum || !b.maximum) return {0, {}};
@@ -224,26 +225,8 @@ class Simplifier {
         known_(settled == nullptr ? Settled::Simple() : std::exchange(settled->simple, {})),
         found_(settled == nullptr ? nullptr : &settled->simple) {}
 
-  /// The commonest kinds are seen to here: of a written-out program there are hundreds of thousands.
   Expr operator()(const Expr& expr) {
-    if (!expr.defined() || expr.as<Constant>() != nullptr || expr.as<Variable>() != nullptr) return expr;
-    if (const auto* e = expr.as<Load>()) {
-      const auto indices = changed(e->indices);
-      return indices ? load(e->buffer, *indices) : expr;
-    }
-    if (const auto* e = expr.as<Call>()) {
-      const auto arguments = changed(e->arguments);
-      return arguments ? call(e->instruction, e->dtype, *arguments) : expr;
-    }
-    if (const auto* e = expr.as<Binary>()) {
-      const Expr left = (*this)(e->left);
-      const Expr right = (*this)(e->right);
-      const bool kept = left.identity() == e->left.identity() && right.identity() == e->right.identity();
-      return decided(kept ? expr : binary(e->op, left, right));
-    }
-    Rewriter rewriter;
-    rewriter.on_expr = [this](const Expr& e) { return decided(e); };
-    return rewriter(expr);
+    return decided(with_children(expr, [this](const Expr& child) { return (*this)(child); }));
   }
 
   Stmt operator()(const Stmt& stmt) {
@@ -257,23 +240,13 @@ class Simplifier {
     return decide(expr, variables_);
   }
 
-  std::vector<Expr> all(const std::vector<Expr>& exprs) {
-    std::vector<Expr> result;
-    for (const Expr& expr : exprs) result.push_back((*this)(expr));
-    return result;
+  // What does not change is shared: programs that are written out are long, and every step and pass comes
+  // here.
+  template <class Kind>
+  Stmt statement(const Kind&, const Stmt& stmt) {
+    return with_children(stmt, overloaded{[this](const Expr& child) { return (*this)(child); },
+                                          [this](const Stmt& child) { return (*this)(child); }});
   }
-
-  /// The simplified expressions, if any differs from what it was.
-  std::optional<std::vector<Expr>> changed(const std::vector<Expr>& exprs) {
-    std::optional<std::vector<Expr>> result;
-    for (std::size_t i = 0; i < exprs.size(); ++i) {
-      Expr simple = (*this)(exprs[i]);
-      if (!result && simple.identity() != exprs[i].identity()) result = exprs;
-      if (result) (*result)[i] = std::move(simple);
-    }
-    return result;
-  }
-
   Stmt statement(const For& s, const Stmt&) {
     For loop = s;
     loop.begin = (*this)(s.begin);
@@ -289,14 +262,6 @@ class Simplifier {
     loop.body = (*this)(s.body);
     variables_.erase(s.name);
     return for_loop(std::move(loop));
-  }
-  // What does not change is shared: programs that are written out are long, and every step and pass comes
-  // here.
-  Stmt statement(const Store& s, const Stmt& stmt) {
-    Expr value = (*this)(s.value);
-    const auto indices = changed(s.indices);
-    const bool kept = !indices && value.identity() == s.value.identity();
-    return kept ? stmt : store(s.buffer, indices ? *indices : s.indices, std::move(value), s.accumulate);
   }
   Stmt statement(const Block& s, const Stmt& stmt) {
     const bool remembers = found_ != nullptr && s.statements.size() >= long_block;
@@ -315,18 +280,6 @@ class Simplifier {
     if (remembers && kept && depending == depending_) found_->emplace(stmt.identity(), stmt);
     return kept ? stmt : block(std::move(statements));
   }
-  Stmt statement(const If& s, const Stmt& stmt) {
-    const Expr condition = (*this)(s.condition);
-    const Stmt then = (*this)(s.then);
-    const Stmt otherwise = (*this)(s.otherwise);
-    const bool kept = condition.identity() == s.condition.identity() &&
-                      then.identity() == s.then.identity() && otherwise.identity() == s.otherwise.identity();
-    return kept ? stmt : if_then(condition, then, otherwise);
-  }
-  Stmt statement(const Allocate& s, const Stmt& stmt) {
-    const Stmt body = (*this)(s.body);
-    return body.identity() == s.body.identity() ? stmt : allocate(s.buffer, body);
-  }
   Stmt statement(const Let& s, const Stmt& stmt) {
     const Expr value = (*this)(s.value);
     if (integer_value(value) != nullptr || value.as<Variable>() != nullptr) {
@@ -339,44 +292,24 @@ class Simplifier {
     const bool kept = value.identity() == s.value.identity() && body.identity() == s.body.identity();
     return kept ? stmt : let(s.name, value, body);
   }
-  Stmt statement(const TensorOperation& s, const Stmt& stmt) {
-    const Stmt meaning = (*this)(s.meaning);
-    return meaning.identity() == s.meaning.identity()
-               ? stmt
-               : tensor_operation({s.instruction, meaning, s.step, s.pending});
-  }
-  Stmt statement(const Execute& s, const Stmt&) {
-    Execute result = s;
-    for (auto* ranges : {&result.results, &result.inputs}) {
-      for (RegisterRange& range : *ranges) range.indices = all(range.indices);
-    }
-    result.arguments = all(s.arguments);
-    return execute(std::move(result));
-  }
-  Stmt statement(const Copy& s, const Stmt&) {
-    Copy result = s;
+  Stmt statement(const Copy& s, const Stmt& stmt) {
     for (std::size_t i = 0; i < s.coordinates.size(); ++i) {
       const std::int64_t* extent = integer_value(s.extents[i]);
       variables_[s.coordinates[i]] = {0, extent != nullptr ? Bound(*extent - 1) : Bound()};
     }
-    result.destination_begin = all(s.destination_begin);
-    result.source_begin = all(s.source_begin);
-    result.extents = all(s.extents);
-    if (s.inside.defined()) {
-      const Expr inside = (*this)(s.inside);
-      const std::int64_t* value = integer_value(inside);
-      result.inside = value != nullptr && *value != 0 ? Expr() : inside;
-    }
+    Stmt simple = with_children(stmt, [this](const Expr& child) { return (*this)(child); });
     for (const std::string& name : s.coordinates) variables_.erase(name);
-    return copy(std::move(result));
+    Copy changed = *simple.as<Copy>();
+    const std::int64_t* inside = integer_value(changed.inside);
+    if (inside == nullptr || *inside == 0) return simple;
+    changed.inside = {};
+    return copy(std::move(changed));
   }
-  Stmt statement(const CopyGroup&, const Stmt& stmt) { return stmt; }
-  Stmt statement(const Barrier&, const Stmt& stmt) { return stmt; }
 
   Ranges variables_;
   bool remove_;
-  Settled::Simple known_;   ///< of the program before
-  Settled::Simple* found_;  ///< of this one; nullptr: nobody asks
+  Settled::Simple known_;   ///< blocks of the program before
+  Settled::Simple* found_;  ///< blocks of this program; nullptr: nobody asks
   std::int64_t depending_ = 0;
 };
 

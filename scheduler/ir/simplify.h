@@ -16,8 +16,8 @@ struct Range {
 };
 using Ranges = std::map<std::string, Range>;
 
-/// The values of an integer expression, by interval arithmetic. Of a load, its buffer says at most that it is
-/// not negative.
+/// The values of an integer expression, by interval arithmetic. All that is known of a load is whether its
+/// buffer holds no negative numbers.
 Range range_of(const Expr& expr, const Ranges& variables);
 
 /// An integer expression as constant + sum of coefficient * atom, where atoms are whatever is not a sum or a

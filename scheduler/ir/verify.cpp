@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/settled.h>
 #include <weft/scheduler/ir/verify.h>
@@ -128,6 +129,11 @@ class Verifier {
     return true;
   }
 
+  template <class Kind>
+  void statement(const Kind& s) {
+    each_child(s, overloaded{[this](const Expr& child) { check(child); },
+                             [this](const Stmt& child) { (*this)(child); }});
+  }
   void statement(const For& s) {
     check(s.begin);
     check(s.extent);
@@ -141,8 +147,7 @@ class Verifier {
     variables_.erase(s.name);
   }
   void statement(const Store& s) {
-    for (const Expr& index : s.indices) check(index);
-    check(s.value);
+    statement<Store>(s);
     access(s.buffer, s.indices);
     const DType expected = is_float(s.buffer->dtype) ? s.buffer->dtype : DType::i64;
     require(s.value.dtype() == expected, "a value of type {} is stored to {}", weft::name_of(s.value.dtype()),
@@ -150,14 +155,9 @@ class Verifier {
     require(s.buffer->scope != Scope::global || s.buffer->access != Access::read, "{} is read only",
             s.buffer->name);
   }
-  void statement(const Block& s) {
-    for (const Stmt& child : s.statements) (*this)(child);
-  }
   void statement(const If& s) {
-    check(s.condition);
     require(s.condition.dtype() == DType::boolean, "a condition is not a boolean");
-    (*this)(s.then);
-    (*this)(s.otherwise);
+    statement<If>(s);
   }
   void statement(const Allocate& s) {
     for (const Expr& extent : s.buffer->shape) check(extent);
@@ -172,27 +172,20 @@ class Verifier {
     (*this)(s.body);
     variables_.erase(s.name);
   }
-  void statement(const TensorOperation& s) { (*this)(s.meaning); }
   void statement(const Execute& s) {
+    statement<Execute>(s);
     for (const auto* ranges : {&s.results, &s.inputs}) {
       for (const RegisterRange& range : *ranges) {
-        for (const Expr& index : range.indices) check(index);
         access(range.buffer, range.indices);
         require(range.buffer->scope == Scope::registers, "{} is given to {} and is no register",
                 range.buffer->name, s.instruction);
       }
     }
-    for (const Expr& argument : s.arguments) check(argument);
   }
   void statement(const Copy& s) {
     for (const std::string& name : s.coordinates) define(name);
-    in_terms_of_coordinates(s);
+    statement<Copy>(s);
     for (const std::string& name : s.coordinates) variables_.erase(name);
-  }
-  void in_terms_of_coordinates(const Copy& s) {
-    for (const auto* list : {&s.destination_begin, &s.source_begin, &s.extents}) {
-      for (const Expr& expr : *list) check(expr);
-    }
     access(s.source, s.source_begin);
     access(s.destination, s.destination_begin);
     // Copies that run ahead go to several buffers in turn.
@@ -202,11 +195,8 @@ class Verifier {
                     : s.extents.size() == s.source_begin.size() &&
                           (numbers == 0 || (s.asynchronous && numbers == 1)),
             "a copy of {} has another rank", s.source->name);
-    if (s.inside.defined()) check(s.inside);
     require(s.source->dtype == s.destination->dtype, "a copy of {} changes the element type", s.source->name);
   }
-  void statement(const CopyGroup&) {}
-  void statement(const Barrier&) {}
 
   const Program& program_;
   std::set<const Buffer*> buffers_;
@@ -214,9 +204,9 @@ class Verifier {
   std::set<std::string> variables_;
   std::set<LoopKind> kinds_;
 
-  Settled::Verified known_;          ///< of the program before
-  Settled::Verified* found_;         ///< of this one; nullptr: nobody asks
-  Settled::Names* noted_ = nullptr;  ///< of the long block that is looked at
+  Settled::Verified known_;          ///< blocks of the program before
+  Settled::Verified* found_;         ///< blocks of this program; nullptr: nobody asks
+  Settled::Names* noted_ = nullptr;  ///< those of the long block that is looked at
 };
 
 }  // namespace

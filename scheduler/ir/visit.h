@@ -31,9 +31,6 @@ struct Rewriter {
 
   Expr operator()(const Expr& expr) const;
   Stmt operator()(const Stmt& stmt) const;
-
- private:
-  std::vector<Expr> all(const std::vector<Expr>& exprs) const;
 };
 
 /// Variables by name become the given expressions. Loops and Lets of those names must not be inside.

@@ -1,3 +1,4 @@
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
@@ -62,12 +63,6 @@ class Collector {
     walk(branch.otherwise);
   }
 
-  void enter(const ir::Block& block) {
-    for (const Stmt& statement : block.statements) walk(statement);
-  }
-  void enter(const ir::Allocate& allocate) { walk(allocate.body); }
-  void enter(const ir::TensorOperation& operation) { walk(operation.meaning); }
-
   void enter(const ir::Store& store) {
     for (const Expr& index : store.indices) read(index);
     read(store.value);
@@ -108,7 +103,9 @@ class Collector {
   }
 
   template <class Other>
-  void enter(const Other&) {}
+  void enter(const Other& other) {
+    each_child(other, [&](const Stmt& child) { walk(child); });
+  }
 
   bool is_global(const ir::BufferRef& buffer) const { return buffer->scope == ir::Scope::global; }
 
@@ -124,19 +121,8 @@ class Collector {
       read(choice->when_false);
       return;
     }
-    if (const auto* load = expr.as<ir::Load>()) {
-      for (const Expr& index : load->indices) read(index);
-      access(*load->buffer, load->indices);
-    } else if (const auto* binary = expr.as<ir::Binary>()) {
-      read(binary->left);
-      read(binary->right);
-    } else if (const auto* unary = expr.as<ir::Unary>()) {
-      read(unary->operand);
-    } else if (const auto* cast = expr.as<ir::Cast>()) {
-      read(cast->operand);
-    } else if (const auto* call = expr.as<ir::Call>()) {
-      for (const Expr& argument : call->arguments) read(argument);
-    }
+    each_child(expr, [&](const Expr& child) { read(child); });
+    if (const auto* load = expr.as<ir::Load>()) access(*load->buffer, load->indices);
   }
 
   void access(const ir::Buffer& buffer, const std::vector<Expr>& indices) {

@@ -1,8 +1,10 @@
+#include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/instructions.h>
+#include <weft/scheduler/ir/agreement.h>
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/passes/children.h>
 #include <weft/scheduler/passes/gather.h>
 #include <weft/scheduler/passes/own_variables.h>
 #include <weft/scheduler/passes/passes.h>
@@ -234,7 +236,7 @@ class CopyLowering {
       planes.slices *= extent;
       planes.runs /= extent;
       planes.at_once = std::max<std::int64_t>(1, threads_ / planes.runs);
-      planes.parts = (planes.runs + threads_ - 1) / threads_;
+      planes.parts = ceil_divide(planes.runs, threads_);
       const double busy =
           static_cast<double>(planes.at_once * planes.runs) / static_cast<double>(planes.parts * threads_);
       if (planes.slices < 2 * planes.at_once || busy <= busiest) continue;
@@ -394,11 +396,11 @@ class UniformBarriers {
   void require(const Stmt& stmt, bool uniform) {
     if (!stmt.defined()) return;
     if (const auto* loop = stmt.as<ir::For>()) {
-      require(loop->body, uniform && !of_thread(loop->begin) && !of_thread(loop->extent));
+      require(loop->body, uniform && is_of_block(loop->begin) && is_of_block(loop->extent));
     } else if (const auto* condition = stmt.as<ir::If>()) {
       if (!uniform && is_last_arrival(condition->condition))
         internal_check(false, "an arrival that only part of a block reaches");
-      const bool together = uniform && !of_thread(condition->condition);
+      const bool together = uniform && is_of_block(condition->condition);
       require(condition->then, together);
       require(condition->otherwise, together);
     } else if (const auto* block = stmt.as<ir::Block>()) {
@@ -406,19 +408,22 @@ class UniformBarriers {
     } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
       require(allocation->body, uniform);
     } else if (const auto* bound = stmt.as<ir::Let>()) {
-      const auto* call = bound->value.as<ir::Call>();
-      const bool thread = (call != nullptr && call->instruction == "thread") || of_thread(bound->value);
-      if (thread) of_thread_.insert(bound->name);
+      const bool differs = !is_of_block(bound->value);
+      if (differs) of_thread_.insert(bound->name);
       require(bound->body, uniform);
-      if (thread) of_thread_.erase(bound->name);
+      if (differs) of_thread_.erase(bound->name);
     } else if (!uniform && stmt.as<ir::Barrier>() != nullptr) {
       internal_check(false, "a barrier that only part of a block reaches");
     }
   }
 
  private:
-  bool of_thread(const Expr& expr) const {
-    return std::ranges::any_of(of_thread_, [&](const std::string& name) { return ir::uses(expr, name); });
+  /// Whether all threads agree on the value. Conditions around barriers read only what all threads read.
+  bool is_of_block(const Expr& expr) const {
+    return ir::agree(expr,
+                     {.agree_on = [this](const std::string& name) { return of_thread_.count(name) == 0; },
+                      .threads = 0,
+                      .agree_on_reads = true});
   }
 
   std::set<std::string> of_thread_;  ///< variables that depend on the thread's number

@@ -1,10 +1,11 @@
 // threads_of, let_one_thread_write, map_threads and serialize_bound_loops.
 #include <fmt/format.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/instructions.h>
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/passes/children.h>
 #include <weft/scheduler/passes/passes.h>
 
 #include <algorithm>
@@ -144,7 +145,7 @@ class Mapping {
     if (ir::is_within_block(loop.kind)) {
       const Team& team = teams.of(loop.kind);
       const Shares shares = shares_of(loop, team);
-      return bound(loop, shares.iteration, (team.count + shares.each - 1) / shares.each, body);
+      return bound(loop, shares.iteration, ceil_divide(team.count, shares.each), body);
     }
     if (ir::is_block(loop.kind))
       return ir::let(loop.name, ir::call(std::string(ir::name_of(loop.kind)), DType::i64, {}) + loop.begin,

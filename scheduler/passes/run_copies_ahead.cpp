@@ -1,6 +1,6 @@
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/passes/children.h>
 #include <weft/scheduler/passes/passes.h>
 #include <weft/scheduler/passes/ring.h>
 

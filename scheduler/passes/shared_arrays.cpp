@@ -1,3 +1,4 @@
+#include <weft/dsl/arithmetic.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/shared_arrays.h>
 
@@ -7,7 +8,7 @@ namespace weft {
 namespace {
 
 std::int64_t rounded_up(std::int64_t bytes, std::int64_t unit) {
-  return (bytes + unit - 1) / unit * unit;
+  return ceil_divide(bytes, unit) * unit;
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/tensor_instructions.h>
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/passes/children.h>
 #include <weft/scheduler/passes/passes.h>
 #include <weft/scheduler/passes/producer_copies.h>
 #include <weft/scheduler/passes/ring.h>

@@ -1,8 +1,8 @@
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/clamped_read.h>
 #include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/passes/children.h>
 #include <weft/scheduler/passes/passes.h>
 
 #include <algorithm>
@@ -112,10 +112,7 @@ class Removal {
       note_results(s->otherwise, conditions);
       return;
     }
-    (void)with_children(stmt, [&](const Stmt& child) {
-      note_results(child, conditions);
-      return child;
-    });
+    each_child(stmt, [&](const Stmt& child) { note_results(child, conditions); });
   }
 
   void note_range(const ir::For& loop) {

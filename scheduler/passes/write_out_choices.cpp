@@ -1,5 +1,5 @@
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/passes/children.h>
 #include <weft/scheduler/passes/passes.h>
 
 namespace weft::passes {
