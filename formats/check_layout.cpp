@@ -4,19 +4,15 @@
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/check_layout.h>
+#include <weft/formats/level_kind.h>
 
 #include <algorithm>
 #include <array>
 #include <ranges>
+#include <tuple>
 
 namespace weft {
 namespace {
-
-std::string_view name_of(LevelKind kind) {
-  constexpr std::array names{"dense", "compressed", "singleton", "n_of_m", "bucketed"};
-  const auto number = static_cast<std::size_t>(kind);
-  return number < names.size() ? names[number] : "unknown";
-}
 
 std::string_view name_of(Dimension dimension) {
   constexpr std::array names{"rows", "columns", "no coordinate"};
@@ -26,16 +22,21 @@ std::string_view name_of(Dimension dimension) {
 
 /// Everything of a level but its extent.
 std::string text_of(const Level& level) {
-  std::string text =
-      fmt::format("{}, of {}, stride {}", name_of(level.kind), name_of(level.dimension), level.stride);
+  std::string text = fmt::format("{}, of {}, stride {}", level_kind(level.kind).name,
+                                 name_of(level.dimension), level.stride);
   for (const auto& [name, value] : {std::pair{"begin", &level.begin}, std::pair{"index", &level.index},
                                     std::pair{"width", &level.width}, std::pair{"loop", &level.loop}}) {
     if (!value->empty()) text += fmt::format(", {} \"{}\"", name, *value);
   }
   if (level.padded) text += ", padded";
-  if (level.parent >= 0) text += fmt::format(", parent {}", level.parent);
-  if (level.across >= 0) text += fmt::format(", across {}", level.across);
-  if (level.kind == LevelKind::bucketed) text += fmt::format(", indices of {} bits", level.index_bits);
+  for (const auto& [name, value, usual] : {std::tuple{"parent", level.parent, -1},
+                                           {"across", level.across, -1},
+                                           {"index bits", level.index_bits, 8},
+                                           {"width step", level.width_step, 1},
+                                           {"one width", int{level.one_width}, 0}}) {
+    if (value != usual) text += fmt::format(", {} {}", name, value);
+  }
+  if (level.fill != 0) text += fmt::format(", fill {}", level.fill);
   return text;
 }
 

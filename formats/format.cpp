@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
-#include <weft/formats/format.h>
+#include <weft/formats/sparse_tensor.h>
 #include <weft/formats/suggestion.h>
 
 #include <algorithm>
@@ -80,9 +80,13 @@ Format parse_format(std::string_view text, std::source_location place) {
 }
 
 bool formats::keeps_two_of_four(const Format& format) {
-  const auto pairs = format.parameters.find("pairs");
-  return format.name == "n_m" || format.name == "v_n_m" || format.name == "column_quads" ||
-         (format.name == "hb_ell" && pairs != format.parameters.end() && pairs->second == 1);
+  const auto named = std::ranges::find(named_formats(), format.name, &NamedFormat::name);
+  if (named == named_formats().end()) return false;
+  const WeightMatrix empty =
+      from_coordinates(0, 0, {}, {}, Array(DType::f16, {0}), "a weight without entries");
+  const SparseTensor packed = named->pack(empty, format);
+  return std::ranges::any_of(packed.levels(),
+                             [](const Level& level) { return level.kind == LevelKind::n_of_m; });
 }
 
 }  // namespace weft

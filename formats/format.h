@@ -120,7 +120,8 @@ Format v_n_m(const PairOptions& options = {});
 /// entries. M has no meaning.
 Format column_quads(const PairOptions& options = {.rows = 128});
 
-/// Whether sparse tensor cores take it: n_m, v_n_m, column_quads and hb_ell:pairs=1.
+/// Whether sparse tensor cores take it, its levels keeping two of four. UserError, as from pack, for parameters
+/// that the format does not have.
 bool keeps_two_of_four(const Format& format);
 
 }  // namespace formats

@@ -35,7 +35,7 @@ class IndexNumbers {
   }
 
   bool empty() const { return numbers().empty(); }
-  std::int32_t operator[](std::size_t at) const { return numbers()[at]; }
+  std::int32_t operator[](std::size_t number) const { return numbers()[number]; }
   std::span<const std::int32_t> numbers() const { return wide_.empty() ? stored_ : std::span(wide_); }
 
  private:

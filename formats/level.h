@@ -8,8 +8,8 @@
 
 namespace weft {
 
-/// How a level finds the children of a position. After Chou, Kjolstad, Amarasinghe, "Format abstraction for
-/// sparse tensor algebra compilers" (OOPSLA 2018).
+/// How a level finds the children of a position; formats/level_kind.h has what each kind means. After Chou,
+/// Kjolstad, Amarasinghe, "Format abstraction for sparse tensor algebra compilers" (OOPSLA 2018).
 enum class LevelKind : std::uint8_t {
   dense,       ///< children 0 .. extent-1, or that of `across`; position = parent * extent + child
   compressed,  ///< children begin[parent] .. begin[parent+1]; position = child; coordinate = index[position],
@@ -17,7 +17,7 @@ enum class LevelKind : std::uint8_t {
   singleton,   ///< exactly one child, at the parent's own position; coordinate = index[position]
   /// 2:4 of sparse tensor cores: a position has 2 * extent slots, of each four of which two are children. The
   /// children are numbered through; child c is slot c / 2 * 4 + its code, where codes lie in the array index
-  /// as formats/kept_slots.h says, by row: that of the dense level that ValueOrder names second. position =
+  /// as formats/kept_slots.h says, by row: the child of the dense level `across`. position =
   /// parent * 2 * extent + slot; coordinate = slot
   n_of_m,
   bucketed,  ///< width[parent] children for each child of the dense level `across`, the block's rows:
@@ -51,9 +51,12 @@ struct Level {
   int parent = -1;
   std::string loop = {};   ///< name of its loop, after the index and a dot, "block"; empty: the index alone
   std::string width = {};  ///< array of a bucketed level: children of each parent, for each child of `across`
-  int across = -1;         ///< of a bucketed level: that dense level; of a dense one: whose child is its own
+  int across = -1;  ///< the dense level whose child this one asks for; of a dense level, has for its own
   /// Of a bucketed level: bits of a coordinate. 4: two in each byte of the index, the first in its low half.
   int index_bits = 8;
+  int width_step = 1;      ///< of a bucketed level: its widths are multiples
+  bool one_width = false;  ///< of a bucketed level: every block is stored, as wide as all others
+  std::int64_t fill = 0;   ///< of a compressed level: children that each block of rows has; 0: no such blocks
 };
 
 /// Where "values" holds the value of a stored place.

@@ -1,8 +1,5 @@
 #include <weft/dsl/errors.h>
-#include <weft/formats/index_numbers.h>
-#include <weft/formats/kept_slots.h>
-#include <weft/formats/sparse_tensor.h>
-#include <weft/formats/value_place.h>
+#include <weft/formats/level_kind.h>
 
 #include <algorithm>
 #include <utility>
@@ -11,116 +8,31 @@ namespace weft {
 namespace {
 
 /// Goes through the levels of a tensor whose arrays are right.
+template <class Visit>
 class Walker {
  public:
-  explicit Walker(const SparseTensor& tensor)
-      : levels_(tensor.levels()),
-        rows_(tensor.rows()),
-        columns_(tensor.columns()),
-        values_(tensor.array("values")),
-        value_place_(levels_, tensor.value_order(), size_of(tensor.dtype())),
-        begin_(levels_.size()),
-        width_(levels_.size()),
-        index_(levels_.size()),
-        position_(levels_.size(), 0),
-        child_(levels_.size(), 0) {
-    for (std::size_t i = 0; i < levels_.size(); ++i) {
-      const Level& level = levels_[i];
-      if (!level.begin.empty()) begin_[i] = tensor.array(level.begin).as<std::int32_t>();
-      if (!level.width.empty()) width_[i] = tensor.array(level.width).as<std::int32_t>();
-      if (level.kind == LevelKind::n_of_m) {
-        kept_ = KeptSlots(tensor.array(level.index));
-      } else if (!level.index.empty()) {
-        index_[i] = IndexNumbers(tensor.array(level.index), level.index_bits);
-      }
-    }
-  }
+  Walker(const SparseTensor& tensor, const Visit& visit) : tensor_(tensor), visit_(visit), cursor_(tensor) {}
 
-  template <class Visit>
-  void each(const Visit& visit) {
-    descend(0, 0, 0, visit);
+  void descend(std::size_t depth, std::int64_t row, std::int64_t column) {
+    if (depth == cursor_.levels().size()) return visit_(row, column, cursor_.value_place());
+    const Level& level = *cursor_.levels()[depth].level;
+    const std::int64_t row_stride = level.dimension == Dimension::row ? level.stride : 0;
+    const std::int64_t column_stride = level.dimension == Dimension::column ? level.stride : 0;
+    const Children children = cursor_.children(depth);
+    for (std::int64_t number = 0; number < children.count; ++number) {
+      const Child child = cursor_.enter(depth, children, number);
+      const std::int64_t at_row = row + child.coordinate * row_stride;
+      const std::int64_t at_column = column + child.coordinate * column_stride;
+      // The rest of a block at the edge is padding, too.
+      const bool inside = at_row < tensor_.rows() && at_column < tensor_.columns();
+      if (!child.padding && inside) descend(depth + 1, at_row, at_column);
+    }
   }
 
  private:
-  template <class Visit>
-  void descend(std::size_t depth, std::int64_t row, std::int64_t column, const Visit& visit) {
-    if (depth == levels_.size()) return visit(row, column, value_place_(position_, child_));
-    const Level& level = levels_[depth];
-    const std::int64_t parent = parent_position(level, depth);
-    if (level.kind == LevelKind::n_of_m) return descend_kept(depth, parent, row, column, visit);
-    if (level.kind == LevelKind::dense && level.across >= 0) {
-      child_[depth] = child_[static_cast<std::size_t>(level.across)];
-      position_[depth] = parent * level.extent + child_[depth];
-      return descend(depth + 1, row, column, visit);
-    }
-    std::int64_t first = level.kind == LevelKind::dense ? parent * level.extent : parent;
-    std::int64_t last = first + (level.kind == LevelKind::dense ? level.extent : 1);
-    if (level.kind == LevelKind::compressed) {
-      first = begin_[depth][static_cast<std::size_t>(parent)];
-      last = begin_[depth][static_cast<std::size_t>(parent) + 1];
-    }
-    bool numbered = level.kind == LevelKind::dense;
-    const bool bucketed = level.kind == LevelKind::bucketed;
-    if (bucketed) {
-      const std::int64_t width = width_[depth][static_cast<std::size_t>(parent)];
-      first = begin_[depth][static_cast<std::size_t>(parent)] +
-              child_[static_cast<std::size_t>(level.across)] * width;
-      last = first + width;
-      numbered = width == level.extent;
-    }
-    const auto& index = index_[depth];
-    for (std::int64_t position = first; position < last; ++position) {
-      if (bucketed && values_.is_zero_bits(position)) continue;
-      position_[depth] = position;
-      child_[depth] = position - first;
-      const std::int64_t coordinate = numbered        ? position - first
-                                      : index.empty() ? 0
-                                                      : index[static_cast<std::size_t>(position)];
-      if (level.padded && coordinate < 0) continue;
-      move(depth, coordinate, row, column, visit);
-    }
-  }
-
-  template <class Visit>
-  void descend_kept(std::size_t depth, std::int64_t parent, std::int64_t row, std::int64_t column,
-                    const Visit& visit) {
-    const std::int64_t extent = levels_[depth].extent;
-    const std::int64_t line = child_[value_place_.level(1)];
-    for (std::int64_t place = 0; place < extent; ++place) {
-      const std::int64_t slot = kept_(parent, line, place);
-      position_[depth] = parent * 2 * extent + slot;
-      child_[depth] = place;
-      move(depth, slot, row, column, visit);
-    }
-  }
-
-  template <class Visit>
-  void move(std::size_t depth, std::int64_t coordinate, std::int64_t row, std::int64_t column,
-            const Visit& visit) {
-    const Level& level = levels_[depth];
-    const std::int64_t at_row = row + (level.dimension == Dimension::row ? coordinate * level.stride : 0);
-    const std::int64_t at_column =
-        column + (level.dimension == Dimension::column ? coordinate * level.stride : 0);
-    // The rest of a block at the edge.
-    if (at_row < rows_ && at_column < columns_) descend(depth + 1, at_row, at_column, visit);
-  }
-
-  std::int64_t parent_position(const Level& level, std::size_t depth) const {
-    if (level.parent >= 0) return position_[static_cast<std::size_t>(level.parent)];
-    return depth == 0 ? 0 : position_[depth - 1];
-  }
-
-  const std::vector<Level>& levels_;
-  std::int64_t rows_;
-  std::int64_t columns_;
-  const Array& values_;
-  ValuePlace value_place_;
-  std::vector<std::span<const std::int32_t>> begin_;
-  std::vector<std::span<const std::int32_t>> width_;
-  std::vector<IndexNumbers> index_;
-  KeptSlots kept_;
-  std::vector<std::int64_t> position_;
-  std::vector<std::int64_t> child_;
+  const SparseTensor& tensor_;
+  const Visit& visit_;
+  LevelCursor cursor_;
 };
 
 /// repack, whose arguments it has.
@@ -204,13 +116,13 @@ std::size_t SparseTensor::row_levels() const {
 }
 
 void SparseTensor::walk(const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& visit) const {
-  Walker(*this).each(visit);
+  Walker(*this, visit).descend(0, 0, 0);
 }
 
 Array SparseTensor::to_dense() const {
   const Array& values = array("values");
   Array dense(values.dtype(), {rows_, columns_});
-  Walker(*this).each([&](std::int64_t row, std::int64_t column, std::int64_t place) {
+  walk([&](std::int64_t row, std::int64_t column, std::int64_t place) {
     dense.copy_element(row * columns_ + column, values, place);
   });
   return dense;

@@ -126,7 +126,7 @@ Array numbers(const Numbers& list) {
   return array;
 }
 
-std::vector<Level> levels_of(const HbEllBlocks& blocks, std::int64_t bits) {
+std::vector<Level> levels_of(const HbEllBlocks& blocks, const HbEllShape& shape) {
   const std::int64_t size = blocks.size;
   const bool every = blocks.every_column > 0;
   return {{.dimension = Dimension::row,
@@ -150,7 +150,9 @@ std::vector<Level> levels_of(const HbEllBlocks& blocks, std::int64_t bits) {
            .loop = "place",
            .width = "bcols",
            .across = 1,
-           .index_bits = static_cast<int>(bits)}};
+           .index_bits = static_cast<int>(shape.offset),
+           .width_step = static_cast<int>(shape.step),
+           .one_width = shape.uniform}};
 }
 
 /// The paper's rules for offsets, and the numbers of blocks that no level needs.
@@ -267,7 +269,7 @@ SparseTensor pack_hb_ell(const WeightMatrix& weights, const Format& format, std:
   arrays.push_back({"bcols", numbers(blocks.width)});
   arrays.push_back({"offset", std::move(offset)});
   arrays.push_back({"values", std::move(values)});
-  return SparseTensor(format, weights.shape, weights.rows, weights.columns, levels_of(blocks, shape.offset),
+  return SparseTensor(format, weights.shape, weights.rows, weights.columns, levels_of(blocks, shape),
                       std::move(arrays));
 }
 

@@ -148,7 +148,8 @@ std::vector<Level> levels_of_listed_slots(const PairShape& shape, std::int64_t g
        .dimension = Dimension::none,
        .extent = shape.slots / 2,
        .index = "metadata",
-       .loop = "place"},
+       .loop = "place",
+       .across = 1},
       {.kind = LevelKind::singleton, .dimension = Dimension::column, .index = "column", .padded = true},
   };
 }

@@ -30,7 +30,8 @@ SparseTensor pack_n_m(const WeightMatrix& weights, const Format& format) {
        .dimension = Dimension::column,
        .extent = shape.slots / 2,
        .index = "metadata",
-       .loop = "place"},
+       .loop = "place",
+       .across = 1},
   };
   return pack_pairs(weights, format, shape, {columns}, slots_of_quad, std::move(levels), {});
 }

@@ -145,7 +145,10 @@ SparseTensor pack_padded_csr(const WeightMatrix& given, const Format& format) {
                       .dimension = Dimension::column,
                       .extent = lists.blocks(),
                       .stride = block});
-  levels.push_back({.kind = LevelKind::compressed, .dimension = Dimension::none, .begin = "begin"});
+  levels.push_back({.kind = LevelKind::compressed,
+                    .dimension = Dimension::none,
+                    .begin = "begin",
+                    .fill = filled ? fill : 0});
   levels.push_back({.kind = LevelKind::dense, .dimension = Dimension::none, .extent = pad});
   levels.push_back(
       {.kind = LevelKind::singleton, .dimension = Dimension::column, .index = "column", .padded = true});

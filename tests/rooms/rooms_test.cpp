@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 const std::vector<std::string> order{
     "dsl",
     "formats",
+    "formats/levels",
     "formats/named",
     "formats/prune",
     "formats/statistics",
@@ -29,6 +30,7 @@ const std::vector<std::string> order{
     "scheduler/ir",
     "scheduler/hardware",
     "scheduler/program",
+    "scheduler/program/levels",
     "scheduler/passes",
     "scheduler/steps/parts",
     "scheduler/steps",
