@@ -26,8 +26,8 @@ Bound of_blocks(const ProblemSummary& problem, const KnobValues& point, const Ta
   const std::int64_t split = knob(point, {"groups"}, 1), stages = knob(point, {"stages"}, 1);
   const bool warpgroups =
       target.name == "sm_90a" && rows_of_warp == 64 && places == 64 && columns_of_warp >= 64 && stages > 1;
-  const std::int64_t turns = pieces(pieces(problem.k, places), split);
-  const std::int64_t blocks = pieces(problem.m, rows) * pieces(problem.n, columns) * split;
+  const std::int64_t turns = ceil_divide(ceil_divide(problem.k, places), split);
+  const std::int64_t blocks = ceil_divide(problem.m, rows) * ceil_divide(problem.n, columns) * split;
   const std::int64_t threads = lanes * (warpgroups ? warps_of_warpgroup : 1) *
                                std::max<std::int64_t>(1, rows / rows_of_warp * (columns / columns_of_warp));
   const auto of_turn = static_cast<double>(rows * places), of_dense = static_cast<double>(places * columns);
@@ -37,7 +37,7 @@ Bound of_blocks(const ProblemSummary& problem, const KnobValues& point, const Ta
   const auto resident = static_cast<double>(std::clamp<std::int64_t>(
       static_cast<std::int64_t>(static_cast<double>(target.shared_bytes_per_multiprocessor) / bytes), 1,
       std::max<std::int64_t>(1, target.threads_per_multiprocessor / threads)));
-  const auto waves = static_cast<double>(pieces(blocks, ceilings.multiprocessors));
+  const auto waves = static_cast<double>(ceil_divide(blocks, ceilings.multiprocessors));
   const double together = std::min(waves, resident);
   const double all_turns = waves * static_cast<double>(turns);
 

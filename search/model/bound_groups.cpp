@@ -1,5 +1,6 @@
 // Kernels of row groups on tensor cores, dense and sparse ones (scheduler/recipes/grouped/shfl_bw.h,
 // v_n_m.h).
+#include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/search/model/bound_parts.h>
 
 #include <algorithm>
@@ -51,13 +52,14 @@ std::int64_t given(const KnobValues& point, const char* name, std::int64_t fallb
 }
 
 Cut cut_of(const ProblemSummary& problem, const KnobValues& point, const Target& target) {
-  constexpr std::int64_t wgmma = 3;  // ShflBwInstruction
+  constexpr std::int64_t wgmma = number_of(ShflBwInstruction::wgmma);
   constexpr std::int64_t rows_without_groups = 128, usual_places = 64;
   const std::int64_t usual_rows = problem.group_rows > 0 ? problem.group_rows : rows_without_groups;
   const bool may = target.name == "sm_90a" && usual_rows >= rows_of_warpgroup;
   Cut cut;
   cut.pairs = problem.kept_of > 0;
-  cut.warpgroups = knob(point, {"instruction"}, may ? wgmma : 1) == wgmma;
+  cut.warpgroups =
+      knob(point, {"instruction"}, may ? wgmma : number_of(ShflBwInstruction::mma_m16n8k8)) == wgmma;
   cut.rows = knob(point, {"tile_m"}, usual_rows);
   if (problem.group_rows > 0) cut.rows = std::min(cut.rows, problem.group_rows);
   const std::int64_t most = cut.warpgroups ? std::max<std::int64_t>(64, 32'768 / cut.rows) : 256;
@@ -89,7 +91,8 @@ constexpr std::int64_t registers_beside_sums = 48;
 constexpr double busy_warps = 4;
 
 std::int64_t warps_of(const Cut& cut) {
-  const std::int64_t sums = pieces(cut.rows, cut.piece_rows) * pieces(cut.columns, cut.piece_columns);
+  const std::int64_t sums =
+      ceil_divide(cut.rows, cut.piece_rows) * ceil_divide(cut.columns, cut.piece_columns);
   return sums * (cut.warpgroups ? warps_of_warpgroup : 1);
 }
 
@@ -112,15 +115,15 @@ Bound of_groups(const ProblemSummary& problem, const KnobValues& point, const Ta
                 const Ceilings& ceilings) {
   const Cut cut = cut_of(problem, point, target);
   const std::int64_t kept = filled_up(std::max<std::int64_t>(1, problem.gathered_columns()), cut.places);
-  const std::int64_t stages_of_tile = pieces(kept / cut.places, cut.split);
+  const std::int64_t stages_of_tile = ceil_divide(kept / cut.places, cut.split);
   const auto depth = static_cast<double>(stages_of_tile * cut.places);
   const auto rows = static_cast<double>(cut.rows), columns = static_cast<double>(cut.columns);
   const std::int64_t group = problem.group_rows > 0 ? problem.group_rows : cut.rows;
-  const std::int64_t rows_of_tiles = pieces(problem.m, group) * pieces(group, cut.rows);
-  const std::int64_t tiles = rows_of_tiles * pieces(problem.n, cut.columns) * cut.split;
+  const std::int64_t rows_of_tiles = ceil_divide(problem.m, group) * ceil_divide(group, cut.rows);
+  const std::int64_t tiles = rows_of_tiles * ceil_divide(problem.n, cut.columns) * cut.split;
   const std::int64_t wanted = cut.persists ? knob(point, {"blocks"}, ceilings.multiprocessors) : tiles;
   const std::int64_t busy = std::clamp<std::int64_t>(wanted, 1, ceilings.multiprocessors);
-  const auto turns = static_cast<double>(pieces(tiles, busy));
+  const auto turns = static_cast<double>(ceil_divide(tiles, busy));
 
   Parts parts(ceilings);
   // Every tile gathers its rows of the dense operand, and reads its values.

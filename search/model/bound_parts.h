@@ -1,6 +1,7 @@
 // What the bounds of the recipes are made of. For bound*.cpp alone.
 #pragma once
 
+#include <weft/dsl/arithmetic.h>
 #include <weft/search/model/bound.h>
 
 #include <algorithm>
@@ -11,12 +12,8 @@ namespace weft::bounds {
 /// A knob by the first of its names that the point has; `fallback` where it has none of them, or 0.
 std::int64_t knob(const KnobValues& point, std::initializer_list<const char*> names, std::int64_t fallback);
 
-inline std::int64_t pieces(std::int64_t whole, std::int64_t part) {
-  return part > 0 ? (whole + part - 1) / part : 0;
-}
-
 inline std::int64_t filled_up(std::int64_t count, std::int64_t to) {
-  return pieces(count, to) * to;
+  return ceil_divide(count, to) * to;
 }
 
 inline std::int64_t power_of_two_from(std::int64_t count) {

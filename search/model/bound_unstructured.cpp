@@ -18,9 +18,10 @@ constexpr double own_rate = 64, near_rate = 6.8, far_rate = 2.7, far_rate_of_man
 constexpr double many_streams = 8;
 /// One round of loads from the L2, which every block waits for before it computes.
 constexpr double load_microseconds = 0.6;
-constexpr std::int64_t entries_in_code = 60'000, most_entries_in_code = 250'000, few_columns = 512;
-constexpr std::int64_t bytes_of_sum = 4;                                                       ///< in f32
-constexpr std::int64_t entries_beside_pieces = 52'000, least_of_warp = 33, most_of_warp = 64;  ///< columns
+constexpr std::int64_t bytes_of_sum = 4;  ///< in f32
+/// The recipe compares times of its cuts, which a bound does not look for: with more entries than these,
+/// pieces of rows came out faster.
+constexpr std::int64_t entries_without_pieces = 52'000;
 
 double rate_of_code(double bytes_on_chip, double streams) {
   if (bytes_on_chip <= own_bytes) return own_rate;
@@ -32,16 +33,12 @@ double rate_of_code(double bytes_on_chip, double streams) {
 SparseRtForm form_of(const ProblemSummary& problem, const KnobValues& point) {
   const auto form = static_cast<SparseRtForm>(knob(point, {"form"}, 0));
   if (form != SparseRtForm::chosen) return form;
-  const bool few = problem.n <= few_columns;
-  if (problem.n >= least_of_warp && problem.n <= most_of_warp && problem.stored > entries_beside_pieces)
-    return SparseRtForm::pieces;
+  if (fit_a_warp(problem.n) && problem.stored > entries_without_pieces) return SparseRtForm::pieces;
   // The recipe's rule was measured there; a bound is not asked for which blocks have room.
   const Target& measured = target_named("sm_90a");
   const bool code_is_faster =
-      few || reads_from_threads({problem.m, problem.k, problem.stored, problem.n, bytes_of_sum}, measured);
-  if (problem.stored <= entries_in_code || (code_is_faster && problem.stored <= most_entries_in_code))
-    return SparseRtForm::baked;
-  return few ? SparseRtForm::row_per_warp : SparseRtForm::streaming;
+      reads_from_threads({problem.m, problem.k, problem.stored, problem.n, bytes_of_sum}, measured);
+  return form_beside_pieces(problem.stored, problem.n, code_is_faster);
 }
 
 /// Stored weights of so many rows.
@@ -55,9 +52,9 @@ Bound of_baked(const ProblemSummary& problem, const KnobValues& point, const Cei
   const std::int64_t rows = knob(point, {"rows"}, std::min<std::int64_t>(64, power_of_two_from(problem.m)));
   const std::int64_t threads = knob(point, {"threads"}, in_chunks ? 256 : 64);
   const auto groups = static_cast<double>(knob(point, {"groups"}, 1));
-  const std::int64_t row_blocks = pieces(problem.m, rows);
-  const auto turns =
-      static_cast<double>(pieces(row_blocks * pieces(problem.n, threads), ceilings.multiprocessors));
+  const std::int64_t row_blocks = ceil_divide(problem.m, rows);
+  const auto turns = static_cast<double>(
+      ceil_divide(row_blocks * ceil_divide(problem.n, threads), ceilings.multiprocessors));
   // A multiply-add for each entry, and a load for each column of the weights with an entry in the block.
   const double entries = entries_of(problem, rows);
   const double loads = static_cast<double>(problem.k) *
@@ -93,12 +90,13 @@ Bound of_lists(const ProblemSummary& problem, const KnobValues& point, SparseRtF
   const std::int64_t threads = knob(point, {"threads"}, panel || in_pieces ? 1024 : 128);
   const std::int64_t groups = knob(point, {"groups"}, 1);
   const std::int64_t together = std::max<std::int64_t>(1, threads / lanes / groups);
-  const std::int64_t usual = panel ? pieces(problem.m, together * 4) : 1;
+  const std::int64_t usual = panel ? ceil_divide(problem.m, together * 4) : 1;
   const std::int64_t wanted = knob(point, {"parts"}, in_pieces ? ceilings.multiprocessors : 0);
-  const std::int64_t rows = wanted > 0 ? pieces(problem.m, wanted) : knob(point, {"rows"}, usual) * together;
-  const std::int64_t row_blocks = pieces(problem.m, rows);
-  const std::int64_t blocks = row_blocks * pieces(problem.n, lanes * columns);
-  const auto turns = static_cast<double>(pieces(blocks, ceilings.multiprocessors));
+  const std::int64_t rows = std::max<std::int64_t>(
+      1, wanted > 0 ? ceil_divide(problem.m, wanted) : knob(point, {"rows"}, usual) * together);
+  const std::int64_t row_blocks = ceil_divide(problem.m, rows);
+  const std::int64_t blocks = row_blocks * ceil_divide(problem.n, lanes * columns);
+  const auto turns = static_cast<double>(ceil_divide(blocks, ceilings.multiprocessors));
   const auto width = static_cast<double>(lanes * columns);
   const auto bytes = static_cast<double>(size_of(problem.dtype));
   const double entries = turns * entries_of(problem, rows);

@@ -1,3 +1,4 @@
+#include <weft/dsl/arithmetic.h>
 #include <weft/search/model/problem_summary.h>
 
 #include <algorithm>
@@ -40,7 +41,7 @@ double ProblemSummary::density() const {
 }
 
 std::int64_t ProblemSummary::kept_columns() const {
-  return std::min(k, m > 0 ? (stored + m - 1) / m : 0);
+  return std::min(k, m > 0 ? ceil_divide(stored, m) : 0);
 }
 
 std::int64_t ProblemSummary::gathered_columns() const {

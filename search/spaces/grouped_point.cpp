@@ -1,5 +1,6 @@
 // The knobs that a schedule of shfl_bw or v_n_m was made with, read from its steps.
 #include <weft/scheduler/recipes/grouped/grouped_product.h>
+#include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/search/spaces/grouped_tiles.h>
 
 #include <algorithm>
@@ -26,10 +27,10 @@ std::int64_t number(const Schedule& schedule, std::string_view step, std::string
   return fallback;
 }
 
-std::int64_t number_of_instruction(const Step& tensorize) {
+ShflBwInstruction instruction_of(const Step& tensorize) {
   const auto& name = std::get<std::string>(tensorize.arguments.front().value);
-  if (name.starts_with("wgmma")) return 3;
-  return name.ends_with("k8") ? 1 : 2;
+  if (name.starts_with("wgmma")) return ShflBwInstruction::wgmma;
+  return name.ends_with("k8") ? ShflBwInstruction::mma_m16n8k8 : ShflBwInstruction::mma_m16n8k16;
 }
 
 }  // namespace
@@ -47,7 +48,7 @@ std::optional<KnobValues> grouped_point(const Schedule& schedule) {
       {"tile_m", tiles.rows},
       {"tile_n", factor(tile->arguments.front())},
       {"tile_k", tiles.places},
-      {"instruction", number_of_instruction(*tensorize)},
+      {"instruction", number_of(instruction_of(*tensorize))},
       {"warp_m", factor(warps->arguments.back())},
       {"warp_n", columns_of_warp},
       {"stages", number(schedule, "stage", "depth", 1)},

@@ -20,7 +20,9 @@ constexpr std::int64_t warp_size = 32, rows_of_warp = 16, run = 8;
 constexpr std::int64_t bytes_of_element = 2;
 constexpr std::int64_t processors = 132;  ///< of an H200
 constexpr std::int64_t tallest = 256;     ///< rows of a tile, where the weights ask for no groups
-constexpr std::int64_t wgmma = 3;         ///< ShflBwInstruction::wgmma
+constexpr std::int64_t mma_k8 = number_of(ShflBwInstruction::mma_m16n8k8);
+constexpr std::int64_t mma_k16 = number_of(ShflBwInstruction::mma_m16n8k16);
+constexpr std::int64_t wgmma = number_of(ShflBwInstruction::wgmma);
 
 Expr v(const char* knob) {
   return ir::variable(knob);
@@ -67,8 +69,8 @@ class Tiles {
     const bool hopper = target_.name == "sm_90a", roles = target_.sm >= 90, ahead = target_.sm >= 80;
     using Values = std::vector<std::int64_t>;
     Values instructions;
-    if (halves_ && !pairs_) instructions.push_back(1);
-    if (ahead) instructions.push_back(2);
+    if (halves_ && !pairs_) instructions.push_back(mma_k8);
+    if (ahead) instructions.push_back(mma_k16);
     if (hopper) instructions.push_back(wgmma);
     return {
         {"tile_m", {16, 32, 64, 128, 256}},
@@ -100,7 +102,7 @@ class Tiles {
     Conditions list;
     const Expr by_warpgroups = ir::equal(v("instruction"), wgmma);
     if (target_.sm >= 80)
-      list.at_most("deep instruction", "the instruction with more places does the same in fewer", {}, 2,
+      list.at_most("deep instruction", "the instruction with more places does the same in fewer", {}, mma_k16,
                    v("instruction"));
     list.at_most("warps", "warps that keep a processor busy", "warps", 4, warps());
     list.at_most("sums", "accumulators of a thread, so that loads are few", "registers",
@@ -160,7 +162,7 @@ class Tiles {
   void instruction(Conditions& list) const {
     const Expr kind = v("instruction");
     list.at_most("instruction", "the architecture that has the instruction, with 1 for sm_90a", {},
-                 ir::select(ir::equal(kind, wgmma), 901, ir::select(ir::equal(kind, 2), 800, 750)),
+                 ir::select(ir::equal(kind, wgmma), 901, ir::select(ir::equal(kind, mma_k16), 800, 750)),
                  target_.sm * 10 + (target_.architecture_specific ? 1 : 0));
     list.divides("rows of an instruction", "rows of a warp that no instruction takes",
                  ir::select(by_warpgroups(), 64, 16), v("warp_m"));

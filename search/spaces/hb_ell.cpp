@@ -48,7 +48,7 @@ class Blocks {
         widest_(widest_of(weights)),
         columns_(extent_of(problem.algorithm, product_loops(problem.algorithm).columns)) {
     const std::int64_t filled_up = std::max<std::int64_t>(1, together_);
-    blocks_beside_ = pieces(pieces(weights.columns(), block), filled_up) * filled_up;
+    blocks_beside_ = ceil_divide(ceil_divide(weights.columns(), block), filled_up) * filled_up;
   }
 
   std::vector<ir::Knob> knobs() const {
@@ -106,7 +106,7 @@ class Blocks {
     list.at_most("columns", "columns of a tile, of which half are there", "columns", v("tile_n"),
                  std::max<std::int64_t>(64, 2 * columns_.value - 1));
     list.at_most("blocks", "blocks, for half of the processors", "blocks",
-                 ir::minimum(half_of_processors, pieces(rows_, block) * pieces(columns_.value, 64)),
+                 ir::minimum(half_of_processors, ceil_divide(rows_, block) * ceil_divide(columns_.value, 64)),
                  tiles * v("groups"));
     list.at_most("shared sums", "tiles that leave processors without one", "tiles", (v("groups") - 1) * tiles,
                  shared_sums);

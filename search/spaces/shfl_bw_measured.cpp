@@ -1,3 +1,4 @@
+#include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/search/spaces/shfl_bw_measured.h>
 
 namespace weft {
@@ -6,7 +7,7 @@ namespace {
 using ir::Expr;
 
 constexpr std::int64_t rows_of_warpgroup = 64;
-constexpr std::int64_t wgmma = 3;  ///< ShflBwInstruction::wgmma
+constexpr std::int64_t wgmma = number_of(ShflBwInstruction::wgmma);
 /// Elements of tiles of which a multiprocessor holds several, one or two, and one.
 constexpr std::int64_t small_tile = 4096, middle_tile = 8192, large_tile = 16'384;
 

@@ -19,14 +19,14 @@ namespace {
 using ir::Expr;
 
 constexpr std::int64_t warp_size = 32;
-constexpr std::int64_t baked = 1, streaming = 2, row_per_warp = 3, in_pieces = 4;  ///< of SparseRtForm
-constexpr std::int64_t given = 1, dealt = 2;                                       ///< of SparseRtOrder
+constexpr std::int64_t baked = number_of(SparseRtForm::baked);
+constexpr std::int64_t given = number_of(SparseRtOrder::given), dealt = number_of(SparseRtOrder::dealt);
 
 Expr v(const char* knob) {
   return ir::variable(knob);
 }
-Expr is(std::int64_t form) {
-  return ir::equal(v("form"), form);
+Expr is(SparseRtForm form) {
+  return ir::equal(v("form"), number_of(form));
 }
 
 /// Both, in order.
@@ -51,7 +51,9 @@ class Product {
   std::vector<ir::Knob> knobs() const {
     std::vector<std::int64_t> buffers{0, 1};
     if (target_.sm >= 80) buffers = {0, 1, 2, 3, 4};
-    return {{"form", {baked, streaming, row_per_warp, in_pieces}},
+    return {{"form",
+             {baked, number_of(SparseRtForm::streaming), number_of(SparseRtForm::row_per_warp),
+              number_of(SparseRtForm::pieces)}},
             {"chunk", {0, 16, 32, 64}},
             {"depth", buffers},
             {"parts", {0, 1, 2, 4, 132, 264}},
@@ -98,12 +100,13 @@ class Product {
   static inline const std::vector<std::int64_t> row_values =
       with({0, 1, 2, 4, 8, 16, 32, 64, 128}, rows_of_large_blocks);
 
-  Expr code() const { return is(baked); }
+  Expr code() const { return is(SparseRtForm::baked); }
   Expr chunked() const { return code() && ir::integer(0) < v("chunk"); }
   Expr unchunked() const { return code() && ir::equal(v("chunk"), 0); }
   /// Blocks are so many that share the rows, in place of so many rows.
   static Expr shares_rows() {
-    return ir::integer(baked) < v("form") && unary(ir::UnaryOperator::logical_not, is(row_per_warp));
+    return ir::integer(baked) < v("form") &&
+           unary(ir::UnaryOperator::logical_not, is(SparseRtForm::row_per_warp));
   }
   /// Rows of a warp. Lanes beyond a warp, which nobody has, are no reason to divide by none.
   Expr together() const { return ir::maximum(ir::integer(warp_size) / ir::maximum(v("lanes"), 1), 1); }
@@ -131,7 +134,7 @@ class Product {
     list.everywhere();
     const Expr from_memory = ir::integer(baked) < v("form");
     only("places", from_memory, "entries read at a time, where they are read");
-    only("lanes", from_memory && v("form") < ir::integer(in_pieces),
+    only("lanes", from_memory && v("form") < ir::integer(number_of(SparseRtForm::pieces)),
          "lanes of a row, where entries are read and pieces have no whole warps");
     only("columns", from_memory, "columns of a lane, of which baked code has one");
     only("rows", unary(ir::UnaryOperator::logical_not, shares_rows()),
@@ -149,13 +152,13 @@ class Product {
                  v("depth"), target_.sm >= 80 ? 8 : 1);
     list.at_most("groups beside chunks", "groups of threads that share a sum, where B comes in chunks",
                  "groups", groups, 1);
-    list.where(is(streaming));
+    list.where(is(SparseRtForm::streaming));
     list.at_most("groups of streams", "groups that share a sum, where B takes the shared memory", "groups",
                  groups, 1);
-    list.where(is(in_pieces));
+    list.where(is(SparseRtForm::pieces));
     list.at_most("groups of pieces", "groups that share a sum, where rows are in pieces already", "groups",
                  groups, 1);
-    list.where(is(row_per_warp));
+    list.where(is(SparseRtForm::row_per_warp));
     list.at_most("warps of groups", "threads of the groups that share a row", "threads",
                  several * groups * warp_size, v("threads"));
     list.at_most("shared sums of rows", "bytes that groups hand over", "B",
@@ -171,7 +174,7 @@ class Product {
     list.where(chunked());
     list.at_most("shared memory of chunks", "bytes of the chunks of B", "B",
                  v("chunk") * v("threads") * bytes_ * v("depth"), target_.shared_bytes_per_block);
-    list.where(is(in_pieces));
+    list.where(is(SparseRtForm::pieces));
     list.at_most("shared sums of pieces", "bytes of the sums of a block's pieces, at least", "B",
                  ir::ceil_divide(stored(), ir::maximum(v("places") * v("parts"), 1)) * warp_size *
                      v("columns") * bytes_of_sum_,
@@ -188,7 +191,8 @@ class Product {
     const Expr turns = ir::ceil_divide(weights_.rows, warps * together() * ir::maximum(v("parts"), 1));
     // Where B comes to shared memory in pieces, the sums of all rows wait for the next one.
     const Expr streamed = ir::select(fitting < ir::integer(weights_.columns), turns, ir::integer(1));
-    return ir::select(code(), v("rows"), ir::select(is(streaming), streamed, ir::integer(1)) * v("columns"));
+    return ir::select(code(), v("rows"),
+                      ir::select(is(SparseRtForm::streaming), streamed, ir::integer(1)) * v("columns"));
   }
 
   Parts registers(std::int64_t more) const {
@@ -306,7 +310,7 @@ class Product {
 
   void from_memory(Conditions& list) const {
     const Expr columns_of_block = v("lanes") * v("columns");
-    list.where(is(streaming));
+    list.where(is(SparseRtForm::streaming));
     list.at_most("columns to stream for", "columns of B", "columns", 512, columns());
     list.at_most("a row for every lane", "rows that lanes of all parts have at a time", "rows",
                  v("threads") / ir::maximum(v("lanes"), 1) * v("parts"), weights_.rows);
@@ -315,14 +319,14 @@ class Product {
     list.at_most("panel (2)", "columns of a block", "columns", columns_of_block, 128);
     list.at_most("panel (3)", "columns of a lane, which are read at a time", "columns", 4, v("columns"));
     list.at_most("places", "entries read at a time", "entries", v("places"), 8);
-    list.where(is(in_pieces));
+    list.where(is(SparseRtForm::pieces));
     list.at_most("columns of pieces", "columns of B, which blocks have few of", "columns", columns(), 512);
     list.at_most("idle lanes of pieces", "columns of a block", "columns", warp_size * v("columns"),
                  std::max<std::int64_t>(64, 2 * columns() - 1));
     list.at_most("columns of a lane in pieces", "columns", "columns", v("columns"), 4);
     list.at_most("pieces for every processor", "blocks that share the rows", "blocks", 132, v("parts"));
     list.at_most("threads of pieces", "threads of a block", "threads", 512, v("threads"));
-    list.where(is(row_per_warp));
+    list.where(is(SparseRtForm::row_per_warp));
     list.at_most("idle lanes", "columns of a warp", "columns", columns_of_block,
                  std::max<std::int64_t>(64, 2 * columns() - 1));
     list.at_most("whole warps", "lanes of a row", "lanes", 32, v("lanes"));

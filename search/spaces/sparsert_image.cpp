@@ -14,8 +14,8 @@ namespace {
 
 using ir::Expr;
 
-constexpr std::int64_t staged = 1, clamped = 2;  ///< of SparseRtImage
-constexpr std::int64_t given = 1, dealt = 2;     ///< of SparseRtOrder
+constexpr std::int64_t staged = number_of(SparseRtImage::staged), clamped = number_of(SparseRtImage::clamped);
+constexpr std::int64_t given = number_of(SparseRtOrder::given), dealt = number_of(SparseRtOrder::dealt);
 const std::vector<std::int64_t> row_values{2, 4, 8, 16, 32, 64};
 
 Expr v(const char* knob) {
@@ -23,7 +23,7 @@ Expr v(const char* knob) {
 }
 
 ImageCut<Expr> cut_of_knobs() {
-  return {v("rows"), v("lines"), v("groups"), ir::integer(2) - v("image")};
+  return {v("rows"), v("lines"), v("groups"), ir::integer(clamped) - v("image")};
 }
 
 void fitting_registers(Conditions& list, const char* name, const char* text, const SparseRtConvolution& image,
@@ -71,8 +71,8 @@ std::vector<Constraint> preferences_of(const SparseRtConvolution& image, const W
   list.at_most("code of a group", "entries of a group", "entries", entries, 900);
   list.at_most("share of a group", "entries of a group, where there are several", "entries",
                ir::minimum(v("groups") - 1, 1) * 24, entries);
-  list.at_most("rows of a clamped image", "filters that share a read of it", "rows", (v("image") - 1) * 8,
-               v("rows"));
+  list.at_most("rows of a clamped image", "filters that share a read of it", "rows",
+               (v("image") - staged) * 8, v("rows"));
   if (!image.has_groups()) {
     const Expr order = expected_order(weights, row_values);
     list.at_most("order", "filters dealt where blocks are uneven", {}, order, v("order"));

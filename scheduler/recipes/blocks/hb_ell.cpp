@@ -126,7 +126,7 @@ class Tiles {
   /// sum, where there is not; and tiles of few rows where that would take too many groups.
   SharedTile measured_tile() const {
     if (4 * blocks_of(of_warpgroup) >= 3 * processors) return of_warpgroup;
-    const std::int64_t groups = pieces(shared_blocks, blocks_of(of_warps));
+    const std::int64_t groups = ceil_divide(shared_blocks, blocks_of(of_warps));
     return groups <= most_groups && iterations(of_warps.depth) >= groups * least_iterations ? of_warps
                                                                                             : of_few_rows;
   }
@@ -143,14 +143,14 @@ class Tiles {
   }
 
   std::int64_t blocks_of(const SharedTile& tile) const {
-    return pieces(schedule_.weights()->rows(), tile.rows) * pieces(extent_.value, tile.columns);
+    return ceil_divide(schedule_.weights()->rows(), tile.rows) * ceil_divide(extent_.value, tile.columns);
   }
 
   /// Of a tile: the blocks of a block row, in the mean, some at a time.
   std::int64_t iterations(std::int64_t depth) const {
-    if (every_ > 0) return pieces(schedule_.weights()->columns(), depth);
+    if (every_ > 0) return ceil_divide(schedule_.weights()->columns(), depth);
     return schedule_.weights()->array("bcidx").size() /
-           std::max<std::int64_t>(1, pieces(schedule_.weights()->rows(), block));
+           std::max<std::int64_t>(1, ceil_divide(schedule_.weights()->rows(), block));
   }
 
   /// Thread blocks that share a sum, where there are few of them otherwise.
@@ -193,7 +193,7 @@ class Tiles {
 
   /// Warpgroups have 128 threads.
   std::int64_t threads_of_row() const {
-    const std::int64_t threads = 128 * (rows_ / rows_of_warp_) * pieces(columns_, columns_of_warp_);
+    const std::int64_t threads = 128 * (rows_ / rows_of_warp_) * ceil_divide(columns_, columns_of_warp_);
     return std::clamp<std::int64_t>(threads / rows_, 1, 8);
   }
 
@@ -202,7 +202,7 @@ class Tiles {
   std::int64_t shared_bytes() const {
     constexpr std::int64_t element = 2;
     const std::int64_t line = std::min(columns_beside(), columns_of_warp) + 8;
-    const std::int64_t lines = pieces(columns_, columns_beside()) * line;
+    const std::int64_t lines = ceil_divide(columns_, columns_beside()) * line;
     return stages_ * depth_ * (columns_ * element + rows_ * (element + 1)) +
            rows_ * (depth_ + lines) * element;
   }
@@ -220,26 +220,23 @@ class Tiles {
   }
 
   std::int64_t thread_blocks() const {
-    return pieces(schedule_.weights()->rows(), rows_) * pieces(extent_.value, columns_);
+    return ceil_divide(schedule_.weights()->rows(), rows_) * ceil_divide(extent_.value, columns_);
   }
 
   /// `beside`: the loop over several blocks of a block row.
   void copy_ahead(const LoopName& blocks, const LoopName* beside = nullptr, const LoopName* below = nullptr) {
     const std::string weights = schedule_.algorithm().sparse_operand()->name;
-    if (has_warpgroups()) {
-      schedule_.decode(weights, shared, at = blocks, depth = stages_, parts = threads_of_row());
-    } else if (stages_ > 1) {
-      schedule_.decode(weights, shared, at = blocks, depth = stages_);
-    } else {
-      schedule_.decode(weights, shared, at = blocks);
-    }
-    if (beside != nullptr) schedule_.fuse(*beside, LoopName(loops_.sum + ".place"));
-    if (below != nullptr) schedule_.fuse(*below, LoopName(loops_.rows + ".row"));
-    if (stages_ > 1) {
-      schedule_.stitch(loops_.dense, shared, at = blocks, depth = stages_);
-    } else {
-      schedule_.stitch(loops_.dense, shared, at = blocks);
-    }
+    const auto copy = [&](const auto&... buffers) {
+      if (has_warpgroups())
+        schedule_.decode(weights, shared, at = blocks, buffers..., parts = threads_of_row());
+      else
+        schedule_.decode(weights, shared, at = blocks, buffers...);
+      if (beside != nullptr) schedule_.fuse(*beside, LoopName(loops_.sum + ".place"));
+      if (below != nullptr) schedule_.fuse(*below, LoopName(loops_.rows + ".row"));
+      schedule_.stitch(loops_.dense, shared, at = blocks, buffers...);
+    };
+    // One buffer is what these steps take when nothing is said.
+    stages_ > 1 ? copy(depth = stages_) : copy();
   }
 
   Schedule finished(const LoopName& blocks) {

@@ -179,7 +179,7 @@ class Grouped {
         schedule_.algorithm().takes_any_weights() || !extent_.is_static() || loops_.columns.size() != 1)
       return 1;
     const std::int64_t width = cut.columns * blocks_of_cluster();
-    const std::int64_t tiles = pieces(extent_.value, width);
+    const std::int64_t tiles = ceil_divide(extent_.value, width);
     std::int64_t side = 1;
     while (tiles % (2 * side) == 0 && group_ * little > side * (group_ + width) &&
            2 * side * 2 * width * weights.columns() <= kept_of_dense)
@@ -255,9 +255,9 @@ class Grouped {
   double clocks_with(std::int64_t width) const {
     constexpr double copied_a_clock = 40, stored_a_clock = 20, until_first = 1500;  // bytes; clocks
     const Array& values = schedule_.weights()->array("values");
-    const auto groups = std::max<std::int64_t>(1, pieces(schedule_.weights()->rows(), group_));
-    const std::int64_t tiles = groups * pieces(extent_.value, width * blocks_of_cluster());
-    const std::int64_t turns = pieces(tiles, blocks_through_tiles());
+    const auto groups = std::max<std::int64_t>(1, ceil_divide(schedule_.weights()->rows(), group_));
+    const std::int64_t tiles = groups * ceil_divide(extent_.value, width * blocks_of_cluster());
+    const std::int64_t turns = ceil_divide(tiles, blocks_through_tiles());
     const double kept = static_cast<double>(values.size()) / static_cast<double>(group_ * groups);
     const double of_weights = static_cast<double>(bytes_of_weights()) / static_cast<double>(tiles_.kept());
     const double of_dense =
@@ -341,20 +341,14 @@ class Grouped {
   }
 
   void copy_ahead(const LoopName& blocks, std::int64_t stages) {
-    const std::string values = schedule_.algorithm().sparse_operand()->name + ".values";
-    if (stages > 1) {
-      schedule_.stage(values, shared, at = blocks, depth = stages)
-          .stitch(loops_.dense, shared, at = blocks, depth = stages);
-    } else {
-      schedule_.stage(values, shared, at = blocks).stitch(loops_.dense, shared, at = blocks);
-    }
-    if (!tiles_.two_of_four) return;
-    const std::string codes = schedule_.algorithm().sparse_operand()->name + ".metadata";
-    if (stages > 1) {
-      schedule_.stage(codes, shared, at = blocks, depth = stages);
-    } else {
-      schedule_.stage(codes, shared, at = blocks);
-    }
+    const std::string weights = schedule_.algorithm().sparse_operand()->name;
+    const auto copy = [&](const auto&... buffers) {
+      schedule_.stage(weights + ".values", shared, at = blocks, buffers...)
+          .stitch(loops_.dense, shared, at = blocks, buffers...);
+      if (tiles_.two_of_four) schedule_.stage(weights + ".metadata", shared, at = blocks, buffers...);
+    };
+    // One buffer is what these steps take when nothing is said.
+    stages > 1 ? copy(depth = stages) : copy();
   }
 
   GatheredProduct loops_;

@@ -38,7 +38,7 @@ double kept_columns(const SparseTensor& weights) {
   const Array& column = weights.array("column");
   std::int64_t kept = 0;
   for (std::int64_t i = 0; i < column.size(); ++i) kept += column.get_integer(i) >= 0 ? 1 : 0;
-  const std::int64_t groups = pieces(weights.rows(), weights.format().parameters.at("V"));
+  const std::int64_t groups = ceil_divide(weights.rows(), weights.format().parameters.at("V"));
   return static_cast<double>(kept) / static_cast<double>(std::max<std::int64_t>(1, groups));
 }
 
@@ -71,7 +71,7 @@ class Tiles {
         columns_(columns),
         group_(weights.format().parameters.at("V")),
         places_(static_cast<double>(weights.array("values").size()) /
-                static_cast<double>(group_ * std::max<std::int64_t>(1, pieces(rows_, group_)))) {}
+                static_cast<double>(group_ * std::max<std::int64_t>(1, ceil_divide(rows_, group_)))) {}
 
   /// Of those that take about the same time, the largest.
   Tile cheapest() const {
@@ -89,11 +89,11 @@ class Tiles {
   }
 
   std::int64_t count(const Tile& tile) const {
-    return pieces(rows_, tile.rows) * pieces(columns_, tile.columns);
+    return ceil_divide(rows_, tile.rows) * ceil_divide(columns_, tile.columns);
   }
 
  private:
-  std::int64_t turns(const Tile& tile) const { return pieces(count(tile), processors); }
+  std::int64_t turns(const Tile& tile) const { return ceil_divide(count(tile), processors); }
 
   /// Of the processor with the most tiles: it copies for all of them, and waits for the first copies and for
   /// the results of those that are not there at the same time.
@@ -102,7 +102,7 @@ class Tiles {
     const double copied = 2 * places_ * static_cast<double>(tile.rows + tile.columns) / copied_a_clock;
     const double stored = 2 * static_cast<double>(tile.rows * tile.columns) / stored_a_clock;
     return static_cast<double>(turns(tile)) * copied +
-           static_cast<double>(pieces(turns(tile), tile.resident())) * (stored + until_first);
+           static_cast<double>(ceil_divide(turns(tile), tile.resident())) * (stored + until_first);
   }
 
   std::int64_t rows_, columns_, group_;

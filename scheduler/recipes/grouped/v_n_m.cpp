@@ -21,12 +21,12 @@ constexpr std::int64_t processors = 132;
 double clocks_of(const SparseTensor& weights, std::int64_t rows, std::int64_t columns, std::int64_t width) {
   constexpr double copied_a_clock = 40, stored_a_clock = 20, until_first = 1500;  // bytes; clocks
   constexpr double element = 2, code_of_slot = 0.125, value_of_slot = 1;          // bytes of a row
-  const std::int64_t groups = std::max<std::int64_t>(1, pieces(weights.rows(), rows));
+  const std::int64_t groups = std::max<std::int64_t>(1, ceil_divide(weights.rows(), rows));
   const auto slots = static_cast<double>(weights.array("column").size()) / static_cast<double>(groups);
   const double of_slot =
       static_cast<double>(rows) * (value_of_slot + code_of_slot) + element * static_cast<double>(width);
   const double stored = element * static_cast<double>(rows * width) / stored_a_clock;
-  return static_cast<double>(pieces(groups * pieces(columns, width), processors)) *
+  return static_cast<double>(ceil_divide(groups * ceil_divide(columns, width), processors)) *
          (slots * of_slot / copied_a_clock + stored + until_first);
 }
 
@@ -42,7 +42,7 @@ ShflBwKnobs with_rows_of_quads(const Algorithm& algorithm, const SparseTensor& w
   double best = 0;
   for (const PairTiles& tile : {PairTiles{64, 64}, usual, tall}) {
     const auto [rows, places] = tile;
-    const std::int64_t tiles = pieces(weights.rows(), rows) * pieces(columns.value, sums / rows);
+    const std::int64_t tiles = ceil_divide(weights.rows(), rows) * ceil_divide(columns.value, sums / rows);
     if (rows == tall.rows && tiles < tall_tiles) continue;
     const SparseTensor packed = repack(weights, formats::column_quads({.rows = rows, .places = places}));
     for (std::int64_t width = fewest_columns; width <= std::min(widest, sums / rows); width *= 2) {

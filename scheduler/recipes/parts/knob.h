@@ -26,6 +26,13 @@ struct RecipeKnob {
   std::int64_t multiple = 1;  ///< of which the number is one: instructions are so large
 };
 
+/// The value of a knob that is a word.
+template <class Word>
+  requires std::is_enum_v<Word>
+constexpr std::int64_t number_of(Word word) {
+  return static_cast<std::int64_t>(word);
+}
+
 namespace recipe_knobs {
 
 template <auto Member, class Knobs>

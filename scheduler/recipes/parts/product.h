@@ -1,6 +1,7 @@
-// What recipes ask of an algorithm, and the arithmetic that they cut it with.
+// What recipes ask of an algorithm.
 #pragma once
 
+#include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
 
@@ -43,11 +44,6 @@ Extent extent_of(const Algorithm& algorithm, const std::string& name);
 
 /// The factor that the weights are multiplied with: its place among the operands.
 std::size_t dense_operand(const Algorithm& algorithm);
-
-/// How many parts of that size hold the whole; the last may be smaller.
-constexpr std::int64_t pieces(std::int64_t whole, std::int64_t part) {
-  return (whole + part - 1) / part;
-}
 
 /// The report, with the recipe and its knobs where it says of where.
 UserError::Report in_recipe(UserError::Report report, std::string_view recipe, std::string_view given);

@@ -30,7 +30,7 @@ std::optional<Cut> possible_cut(const SparseRtConvolution& image, const Target& 
   };
   const auto allowed = [](std::int64_t knob, std::int64_t value) { return knob == 0 || knob == value; };
   std::vector<std::int64_t> lines;
-  const std::int64_t all = pieces(image.lines(), image.lines_of_warp()) * image.lines_of_warp();
+  const std::int64_t all = ceil_divide(image.lines(), image.lines_of_warp()) * image.lines_of_warp();
   for (std::int64_t each = image.lines_of_warp(); each <= all; each += image.lines_of_warp())
     lines.push_back(each);
   if (knobs.lines > 0) lines = {knobs.lines};

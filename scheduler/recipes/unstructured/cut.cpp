@@ -76,7 +76,7 @@ std::int64_t rows_of_few(std::int64_t rows) {
 /// Warps whose registers so many threads take: each of the four parts of a multiprocessor has a quarter of
 /// the registers, and whole warps.
 std::int64_t whole_warps(std::int64_t threads) {
-  return pieces(threads, lanes_of_warp * parts_of_multiprocessor) * parts_of_multiprocessor;
+  return ceil_divide(threads, lanes_of_warp * parts_of_multiprocessor) * parts_of_multiprocessor;
 }
 
 template <std::size_t Count>
@@ -88,7 +88,7 @@ std::vector<std::int64_t> values(std::int64_t knob, const std::array<std::int64_
 }  // namespace
 
 bool fill_wide_blocks(std::int64_t rows, std::int64_t dense_columns) {
-  return pieces(rows, rows_of_chunks) * pieces(dense_columns, wide_threads) >= enough_blocks;
+  return ceil_divide(rows, rows_of_chunks) * ceil_divide(dense_columns, wide_threads) >= enough_blocks;
 }
 
 bool reads_from_threads(const BakedSize& size, const Target& target) {
@@ -99,7 +99,7 @@ bool reads_from_threads(const BakedSize& size, const Target& target) {
 
 ChunkedCut chunked_cut(const BakedSize& size, const Target& target, const SparseRtKnobs& knobs) {
   const bool little = size.stored <= little_code, wide = fill_wide_blocks(size.rows, size.columns);
-  const std::int64_t words = pieces(size.bytes_of_sum, 4);
+  const std::int64_t words = ceil_divide(size.bytes_of_sum, 4);
   ChunkedCut cut{};
   cut.rows = knobs.rows > 0
                  ? knobs.rows
@@ -115,20 +115,20 @@ ChunkedCut chunked_cut(const BakedSize& size, const Target& target, const Sparse
   cut.depth = knobs.depth > 0 ? knobs.depth : target.sm < 80 ? 1 : little || cut.chunk <= short_chunk ? 4 : 3;
   while (knobs.depth == 0 && cut.depth > 2 && !fits()) --cut.depth;
   while (knobs.threads == 0 && cut.threads > 64 && !fits()) cut.threads /= 2;
-  const std::int64_t columns_of_blocks = pieces(size.columns, cut.threads);
-  const bool enough = pieces(size.rows, cut.rows) * columns_of_blocks >= enough_blocks;
+  const std::int64_t columns_of_blocks = ceil_divide(size.columns, cut.threads);
+  const bool enough = ceil_divide(size.rows, cut.rows) * columns_of_blocks >= enough_blocks;
   cut.keeps_busy = enough && !reads_from_threads(size, target);
   cut.rows_first = columns_of_blocks <= most_blocks_along_y && enough;
   return cut;
 }
 
 std::optional<HeldCut> held_cut(const BakedSize& size, const Target& target) {
-  const std::int64_t words = size.inner * pieces(size.bytes_of_sum, 4);
-  const std::int64_t all = pieces(size.columns, threads_of_held);
+  const std::int64_t words = size.inner * ceil_divide(size.bytes_of_sum, 4);
+  const std::int64_t all = ceil_divide(size.columns, threads_of_held);
   const bool worth_it = least_held <= words && words <= most_held && size.rows >= 2 * size.inner &&
                         size.rows <= most_rows_in_turn && size.stored <= most_code_in_turn;
   const std::int64_t of_processor =
-      pieces(all, processors) * threads_of_held * (words + registers_of_addresses);
+      ceil_divide(all, processors) * threads_of_held * (words + registers_of_addresses);
   if (!worth_it || all < 2 * processors || of_processor > target.registers_per_multiprocessor)
     return std::nullopt;
   return HeldCut{rows_in_turn, threads_of_held};
@@ -138,10 +138,10 @@ std::int64_t resident_blocks(std::int64_t all, const BlockNeeds& each, const Tar
   const std::int64_t bytes = std::max<std::int64_t>(1, each.shared_bytes + target.shared_bytes_reserved);
   const std::int64_t fitting = target.registers_per_multiprocessor / (lanes_of_warp * each.registers);
   const std::int64_t warps = fitting / parts_of_multiprocessor * parts_of_multiprocessor;
-  const std::int64_t most =
-      std::min({warps / pieces(each.threads, lanes_of_warp), target.threads_per_multiprocessor / each.threads,
-                target.blocks_per_multiprocessor, target.shared_bytes_per_multiprocessor / bytes});
-  return std::clamp<std::int64_t>(pieces(all, processors), 1, std::max<std::int64_t>(1, most));
+  const std::int64_t most = std::min(
+      {warps / ceil_divide(each.threads, lanes_of_warp), target.threads_per_multiprocessor / each.threads,
+       target.blocks_per_multiprocessor, target.shared_bytes_per_multiprocessor / bytes});
+  return std::clamp<std::int64_t>(ceil_divide(all, processors), 1, std::max<std::int64_t>(1, most));
 }
 
 std::int64_t registers_of_code(std::int64_t sums) {
@@ -149,11 +149,11 @@ std::int64_t registers_of_code(std::int64_t sums) {
 }
 
 std::int64_t BakedProduct::blocks(const BakedCut& cut) const {
-  return pieces(size_.rows, cut.rows) * pieces(size_.columns, cut.threads);
+  return ceil_divide(size_.rows, cut.rows) * ceil_divide(size_.columns, cut.threads);
 }
 
 std::int64_t BakedProduct::threads_of_block(const BakedCut& cut) const {
-  return pieces(cut.threads * cut.groups, 32) * 32;
+  return ceil_divide(cut.threads * cut.groups, 32) * 32;
 }
 
 std::int64_t BakedProduct::shared_bytes(const BakedCut& cut) const {
@@ -161,7 +161,7 @@ std::int64_t BakedProduct::shared_bytes(const BakedCut& cut) const {
 }
 
 std::int64_t BakedProduct::registers_of_sums(const BakedCut& cut) const {
-  return cut.rows * pieces(size_.bytes_of_sum, 4);
+  return cut.rows * ceil_divide(size_.bytes_of_sum, 4);
 }
 
 double BakedProduct::loads(const BakedCut& cut) const {
@@ -183,9 +183,9 @@ std::int64_t BakedProduct::resident(const BakedCut& cut) const {
 }
 
 double BakedProduct::microseconds(const BakedCut& cut) const {
-  const auto row_blocks = static_cast<double>(pieces(size_.rows, cut.rows));
+  const auto row_blocks = static_cast<double>(ceil_divide(size_.rows, cut.rows));
   const auto all = static_cast<double>(blocks(cut)), rows = static_cast<double>(cut.rows);
-  const auto each = static_cast<double>(pieces(blocks(cut), processors));
+  const auto each = static_cast<double>(ceil_divide(blocks(cut), processors));
   const auto threads = static_cast<double>(cut.threads), share = static_cast<double>(cut.groups);
   const double instructions = loads(cut) + static_cast<double>(size_.stored) / row_blocks;
   const double code = bytes_of_instruction * instructions, warps = each * threads * share / 32;
@@ -210,7 +210,7 @@ std::int64_t BakedProduct::groups_of_large(const BakedCut& cut) const {
   const double dense = bytes_of_element * static_cast<double>(size_.inner * size_.columns);
   if (code > code_of_two_groups) return 4;
   if (code > code_of_one_group - code_for_bytes_of_dense * dense) return 2;
-  const std::int64_t warps = resident(cut) * pieces(cut.threads, lanes_of_warp);
+  const std::int64_t warps = resident(cut) * ceil_divide(cut.threads, lanes_of_warp);
   return code > code_at_hand && warps <= few_warps ? 2 : 1;
 }
 
@@ -224,7 +224,7 @@ std::optional<double> BakedProduct::cost_of_one_wave(const BakedCut& cut) const 
   const bool far = code > code_at_hand * static_cast<double>(cut.groups);
   if (of_loads < (far ? registers_of_far_loads : registers_of_loads)) return std::nullopt;
   const double dense = bytes_of_element * static_cast<double>(size_.inner * cut.threads);
-  return static_cast<double>(pieces(all, processors)) *
+  return static_cast<double>(ceil_divide(all, processors)) *
          (cost_of_code * code + cost_of_far_code * std::max(0.0, code - code_at_hand) +
           cost_of_dense * dense);
 }
@@ -272,7 +272,7 @@ BakedCut BakedProduct::cheapest(const SparseRtKnobs& knobs) const {
       for (const std::int64_t share : values(knobs.groups, groups_tried)) {
         const BakedCut cut{rows, threads, share};
         const double of_group =
-            static_cast<double>(size_.stored) / static_cast<double>(pieces(size_.rows, rows) * share);
+            static_cast<double>(size_.stored) / static_cast<double>(ceil_divide(size_.rows, rows) * share);
         if (knobs.groups == 0 && share > 1 && (of_group < least_of_group || threads % 32 != 0)) continue;
         if (!is_possible(cut) || microseconds(cut) >= least) continue;
         least = microseconds(cut);

@@ -42,8 +42,8 @@ SparseRtConvolution::SparseRtConvolution(const Algorithm& algorithm, std::int64_
       filters_(rows),
       sums_(columns),
       stored_(stored),
-      column_warps_(pieces(pixels_, lanes_of_warp)),
-      columns_(pieces(pixels_, column_warps_)) {
+      column_warps_(ceil_divide(pixels_, lanes_of_warp)),
+      columns_(ceil_divide(pixels_, column_warps_)) {
   for (const TensorAccess& factor : algorithm.factors) {
     const Operand& operand = algorithm.operands[factor.operand];
     if (operand.storage == Storage::sparse) {
@@ -100,7 +100,7 @@ bool SparseRtConvolution::is_possible(const ImageCut<std::int64_t>& cut,
 
 std::int64_t SparseRtConvolution::resident(const ImageCut<std::int64_t>& cut, const Target& target) const {
   const BlockNeeds each{warps(cut) * cut.groups * lanes_of_warp,
-                        registers_of_code(cut.rows * pieces(bytes_of_sum_, 4)), shared_bytes(cut)};
+                        registers_of_code(cut.rows * ceil_divide(bytes_of_sum_, 4)), shared_bytes(cut)};
   return resident_blocks(blocks(cut), each, target);
 }
 
@@ -109,17 +109,18 @@ SparseRtOrder SparseRtConvolution::order(SparseRtOrder knob) const {
 }
 
 std::int64_t SparseRtConvolution::blocks(const ImageCut<std::int64_t>& cut) const {
-  return pieces(filters_, cut.rows) * pieces(lines_, cut.lines) * images_;
+  return ceil_divide(filters_, cut.rows) * ceil_divide(lines_, cut.lines) * images_;
 }
 
 double SparseRtConvolution::cost(const ImageCut<std::int64_t>& cut) const {
   const bool staged = cut.staged != 0;
-  const double row_blocks = real(pieces(filters_, cut.rows)), line_blocks = real(pieces(lines_, cut.lines));
+  const double row_blocks = real(ceil_divide(filters_, cut.rows)),
+               line_blocks = real(ceil_divide(lines_, cut.lines));
   const double density = real(stored_) / std::max(1.0, real(filters_ * sums_));
   const double reads = real(sums_) * (1 - std::pow(1 - density, real(cut.rows)));
   const double written = real(stored_) / row_blocks + reads * (staged ? 1 : instructions_of_clamped_read);
   const double code = written * bytes_of_instruction, all_code = row_blocks * code;
-  const double each = real(pieces(blocks(cut), processors)), share = real(cut.groups);
+  const double each = real(ceil_divide(blocks(cut), processors)), share = real(cut.groups);
   const double tile = real(bytes_of_tile(cut)), copies = tile / real(bytes_of_element_ * run_);
   const double staging = std::max(of_tile * tile, of_copy * copies);
   const double waiting = reads / share / loads_under_way * of_load;

@@ -12,7 +12,7 @@ constexpr double worth_dealing = 1.15;  ///< entries of the fullest block over t
 }  // namespace
 
 bool rows_are_uneven(std::span<const std::int64_t> begin, std::int64_t rows) {
-  const std::int64_t count = std::ssize(begin) - 1, all = pieces(count, rows);
+  const std::int64_t count = std::ssize(begin) - 1, all = ceil_divide(count, rows);
   std::int64_t most = 0;
   for (std::int64_t block = 0; block < all; ++block) {
     const auto first = static_cast<std::size_t>(block * rows);

@@ -24,7 +24,7 @@ std::vector<std::int64_t> pieces_of_rows(const SparseTensor& weights, std::int64
   std::vector<std::int64_t> result(static_cast<std::size_t>(weights.rows()), 0);
   weights.walk(
       [&](std::int64_t row, std::int64_t, std::int64_t) { ++result[static_cast<std::size_t>(row)]; });
-  for (std::int64_t& entries : result) entries = pieces(entries, places);
+  for (std::int64_t& entries : result) entries = ceil_divide(entries, places);
   return result;
 }
 
@@ -43,9 +43,9 @@ std::int64_t turns_together(std::int64_t loads_of_piece) {
 /// At least `room` pieces: whole turns, and not more warps than there are.
 PiecesCut cut_of(std::int64_t room, std::int64_t places, std::int64_t loads, std::int64_t warps_there) {
   const std::int64_t together = turns_together(places * loads);
-  std::int64_t turns = pieces(room, warps_there);
-  if (turns > together) turns = pieces(turns, together) * together;
-  return {places, pieces(room, turns), turns};
+  std::int64_t turns = ceil_divide(room, warps_there);
+  if (turns > together) turns = ceil_divide(turns, together) * together;
+  return {places, ceil_divide(room, turns), turns};
 }
 
 }  // namespace
@@ -70,12 +70,12 @@ std::optional<PiecesCut> pieces_cut(const SparseTensor& weights, const Target& t
   if (longest > most) return std::nullopt;
   // More blocks than processors only where they would be too large.
   std::int64_t wanted = knobs.parts > 0 ? knobs.parts : std::max<std::int64_t>(1, processors / tile.tiles);
-  for (std::int64_t room = std::max(longest, pieces(all, wanted));; ++room) {
+  for (std::int64_t room = std::max(longest, ceil_divide(all, wanted));; ++room) {
     const PiecesCut cut = cut_of(room, places, tile.loads, warps);
     if (cut.pieces() > most) {
       if (knobs.parts > 0) return std::nullopt;
       wanted *= 2;
-      room = std::max(longest, pieces(all, wanted)) - 1;
+      room = std::max(longest, ceil_divide(all, wanted)) - 1;
       continue;
     }
     if (std::ssize(filled_blocks(needs, cut.pieces())) <= wanted) return cut;
@@ -89,7 +89,7 @@ Schedule sparsert_pieces(Algorithm algorithm, const SparseTensor& weights, const
   const bool vectors_fit = extent.is_static() && extent.value % of_lane == 0 && of_lane <= most_columns;
   const std::int64_t vector = vectors_fit ? of_lane : 1;
   const std::int64_t tile = lanes_of_warp * of_lane;
-  const PiecesTile tiles{tile, extent.is_static() ? pieces(extent.value, tile) : processors,
+  const PiecesTile tiles{tile, extent.is_static() ? ceil_divide(extent.value, tile) : processors,
                          of_lane / vector};
   const auto cut = pieces_cut(weights, target, tiles, knobs);
   if (!cut)

@@ -78,7 +78,7 @@ class SliceCuts {
       for (std::int64_t parts = 1; parts <= most_parts; ++parts) {
         const std::int64_t warps = cut.warps * (knobs.parts > 0 ? knobs.parts : parts);
         cut.turns =
-            knobs.rows > 0 ? knobs.rows : std::max<std::int64_t>(1, pieces(std::ssize(entries_), warps));
+            knobs.rows > 0 ? knobs.rows : std::max<std::int64_t>(1, ceil_divide(std::ssize(entries_), warps));
         const double all = duration(cut);
         if (all >= least) continue;
         least = all;
@@ -162,7 +162,7 @@ class Slicing {
 
  private:
   std::int64_t panels_of(const Extent& extent) const {
-    return extent.is_static() ? pieces(extent.value, panel_.width()) : processors;
+    return extent.is_static() ? ceil_divide(extent.value, panel_.width()) : processors;
   }
 
   std::shared_ptr<const SparseTensor> packed(const SparseTensor& weights, const SparseRtKnobs& knobs) const {

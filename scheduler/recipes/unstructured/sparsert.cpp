@@ -14,10 +14,7 @@
 namespace weft {
 namespace {
 
-// Of code: measured on an H200 (docs/measurements.md).
-// Beyond, code that is read for many columns is slower than data.
-constexpr std::int64_t entries_in_caches = 60'000;
-constexpr std::int64_t few_columns = 512;  ///< read so seldom that it does not matter
+// Measured on an H200 (docs/measurements.md).
 constexpr std::int64_t lanes_of_warp = 32, columns_of_lane = 2;
 constexpr std::int64_t many_columns = 100'000;  ///< a number that a launch gives is taken for that
 constexpr std::int64_t bytes_of_many_results = 12'000'000;            ///< a quarter of the second cache
@@ -105,7 +102,7 @@ class Baking {
       throw UserError({"groups of sparsert share whole warps", schedule_.algorithm().name,
                        fmt::format("threads = {} with groups = {}", threads, share),
                        fmt::format("threads = {}, or another multiple of 32",
-                                   pieces(threads, lanes_of_warp) * lanes_of_warp)});
+                                   ceil_divide(threads, lanes_of_warp) * lanes_of_warp)});
     share_out(rows);
     if (columns_.is_static()) schedule_.resident(blocks = product.resident(cut));
     const LoopName row_blocks(loops_.rows + ".outer"), row(loops_.rows + ".inner");
@@ -138,12 +135,7 @@ class Baking {
   Schedule schedule_;
 };
 
-/// A warp has all columns of a row, and little is idle: entries are then read faster than their code is.
-bool fit_a_warp(std::int64_t columns) {
-  return lanes_of_warp < columns && columns <= lanes_of_warp * columns_of_lane;
-}
-
-/// Of few columns: whether warps that read equal pieces of rows are expected to be faster than code.
+/// Whether warps that read equal pieces of rows are expected to be faster than code.
 bool pieces_are_faster(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
                        std::int64_t columns) {
   if (!fit_a_warp(columns)) return false;
@@ -159,17 +151,14 @@ bool pieces_are_faster(const Algorithm& algorithm, const SparseTensor& weights, 
 SparseRtForm chosen_form(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
                          const ProductLoops& loops) {
   const Extent columns = extent_of(algorithm, loops.columns);
-  const bool few = columns.is_static() && columns.value <= few_columns;
+  const std::int64_t count = columns.is_static() ? columns.value : many_columns;
   const std::int64_t stored = weights.array("values").size();
-  if (few && pieces_are_faster(algorithm, weights, target, columns.value)) return SparseRtForm::pieces;
-  const BakedSize size{weights.rows(), weights.columns(), stored,
-                       columns.is_static() ? columns.value : many_columns,
+  if (pieces_are_faster(algorithm, weights, target, count)) return SparseRtForm::pieces;
+  const BakedSize size{weights.rows(), weights.columns(), stored, count,
                        static_cast<std::int64_t>(size_of(algorithm.accumulator))};
-  const bool baked_faster = few || reads_from_threads(size, target) ||
-                            (columns.is_static() && fill_wide_blocks(weights.rows(), columns.value));
-  if (stored <= entries_in_caches || (baked_faster && stored <= most_baked_entries))
-    return SparseRtForm::baked;
-  return few ? SparseRtForm::row_per_warp : SparseRtForm::streaming;
+  const bool code_is_faster = reads_from_threads(size, target) ||
+                              (columns.is_static() && fill_wide_blocks(weights.rows(), columns.value));
+  return form_beside_pieces(stored, count, code_is_faster);
 }
 
 /// Throws where a knob was given that the form does not have.
@@ -227,6 +216,17 @@ std::int64_t bytes_of(const Operand& operand) {
 }
 
 }  // namespace
+
+bool fit_a_warp(std::int64_t dense_columns) {
+  return lanes_of_warp < dense_columns && dense_columns <= lanes_of_warp * columns_of_lane;
+}
+
+SparseRtForm form_beside_pieces(std::int64_t stored, std::int64_t dense_columns, bool code_is_faster) {
+  const bool few = dense_columns <= few_columns;
+  if (stored <= entries_in_caches || ((few || code_is_faster) && stored <= most_baked_entries))
+    return SparseRtForm::baked;
+  return few ? SparseRtForm::row_per_warp : SparseRtForm::streaming;
+}
 
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                   const SparseRtKnobs& knobs, std::source_location place) {

@@ -93,7 +93,19 @@ Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weigh
 /// `begin`: the first entry of each row, and the end of the last.
 bool rows_are_uneven(std::span<const std::int64_t> begin, std::int64_t rows);
 
+// Measured on an H200 (docs/measurements.md).
 /// The largest number of stored entries that sparsert makes code of without being asked.
 inline constexpr std::int64_t most_baked_entries = 250'000;
+/// Beyond, code that is read for many columns is slower than data.
+inline constexpr std::int64_t entries_in_caches = 60'000;
+/// Code is read so seldom for these that its length does not matter.
+inline constexpr std::int64_t few_columns = 512;
+
+/// Whether a warp has all columns of a row, and little of it is idle: entries in equal pieces of rows may
+/// then be read faster than their code is.
+bool fit_a_warp(std::int64_t dense_columns);
+/// The form for so many stored entries where pieces are not asked for. `code_is_faster` than data, however
+/// many `few_columns` read it.
+SparseRtForm form_beside_pieces(std::int64_t stored, std::int64_t dense_columns, bool code_is_faster);
 
 }  // namespace weft

@@ -48,8 +48,9 @@ class Streaming {
  private:
   /// Fewer where not every processor would have a block otherwise.
   std::int64_t panel_columns_of(const Extent& extent) const {
-    const bool few = extent.is_static() && pieces(extent.value, lanes_ * panel_columns) * most_row_blocks <
-                                               wanted_blocks / most_row_blocks;
+    const bool few =
+        extent.is_static() &&
+        ceil_divide(extent.value, lanes_ * panel_columns) * most_row_blocks < wanted_blocks / most_row_blocks;
     return few ? vector_columns : panel_columns;
   }
 
@@ -64,7 +65,7 @@ class Streaming {
     const std::int64_t fitting =
         std::max<std::int64_t>(1, target.shared_bytes_per_block / (lanes_ * columns_ * bytes) - 1);
     const std::int64_t wanted = knobs_.panel_rows > 0 ? std::min(knobs_.panel_rows, fitting) : fitting;
-    return whole <= wanted ? 0 : pieces(whole, pieces(whole, wanted));
+    return whole <= wanted ? 0 : ceil_divide(whole, ceil_divide(whole, wanted));
   }
 
   std::int64_t vector_of(const Algorithm& algorithm) const {
@@ -87,7 +88,7 @@ class Streaming {
     if (knobs_.parts > 0) return knobs_.parts;
     const Extent extent = extent_of(schedule_.algorithm(), loops_.columns);
     if (!extent.is_static()) return 1;
-    return std::clamp<std::int64_t>(wanted_blocks / pieces(extent.value, lanes_ * columns_), 1,
+    return std::clamp<std::int64_t>(wanted_blocks / ceil_divide(extent.value, lanes_ * columns_), 1,
                                     most_row_blocks);
   }
 
@@ -96,7 +97,7 @@ class Streaming {
     const std::int64_t threads = knobs_.threads > 0 ? knobs_.threads : usual;
     const std::int64_t warps = std::max<std::int64_t>(1, threads / lanes_of_warp / groups);
     const std::int64_t wanted = knobs_.rows > 0 ? knobs_.rows
-                                : panel_        ? pieces(rows_, warps * together() * row_blocks_wanted())
+                                : panel_        ? ceil_divide(rows_, warps * together() * row_blocks_wanted())
                                                 : 1;
     // More rows than there are would be a loop that split refuses.
     const std::int64_t most = std::max<std::int64_t>(
