@@ -1,5 +1,5 @@
-# What makes a fresh build quick on few cores. Behind a compiler cache, as developers have it, every file is compiled by
-# itself: the cache keeps whole objects, and files that forget a header are found there.
+# What makes a fresh build quick on few cores. Behind a compiler cache (WEFT_CCACHE) every file is compiled by itself: the
+# cache keeps whole objects, and files that forget a header are found there.
 if(CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()

@@ -15,15 +15,16 @@ endforeach()
 add_executable(export_packages ${CMAKE_CURRENT_LIST_DIR}/export_packages.cpp)
 target_link_libraries(export_packages PRIVATE weft::weft)
 weft_warnings(export_packages)
-add_library(simulated_driver SHARED ${CMAKE_CURRENT_LIST_DIR}/simulated_driver.cpp)
-target_link_libraries(simulated_driver PRIVATE weft::simulator)
-set_target_properties(simulated_driver PROPERTIES OUTPUT_NAME cuda SOVERSION 1 CXX_VISIBILITY_PRESET hidden
-                      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/simulated_driver)
-weft_warnings(simulated_driver)
-
 set(ways write gcc clang nvcc)
-if(NOT WEFT_SANITIZE)  # with one, the driver would bring it into programs that lack it
-  list(APPEND ways simulated)
+if(WEFT_SIMULATOR)
+  add_library(simulated_driver SHARED ${CMAKE_CURRENT_LIST_DIR}/simulated_driver.cpp)
+  target_link_libraries(simulated_driver PRIVATE weft::simulator)
+  set_target_properties(simulated_driver PROPERTIES OUTPUT_NAME cuda SOVERSION 1 CXX_VISIBILITY_PRESET hidden
+                        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/simulated_driver)
+  weft_warnings(simulated_driver)
+  if(NOT WEFT_SANITIZE)  # with one, the driver would bring it into programs that lack it
+    list(APPEND ways simulated)
+  endif()
 endif()
 foreach(way IN LISTS ways)
   add_test(NAME export_${way}
