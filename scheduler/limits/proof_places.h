@@ -4,6 +4,7 @@
 #include <weft/formats/sparse_tensor.h>
 #include <weft/scheduler/ir/program.h>
 #include <weft/scheduler/limits/proofs.h>
+#include <weft/scheduler/program/level_facts.h>
 
 #include <map>
 #include <optional>
@@ -44,29 +45,7 @@ struct Places {
 /// are; of a gather, the numbers that choose rows are claims.
 Places places_of(const ir::Program& program);
 
-/// Of the array that says where the places of each block begin: element i + rows * width[i] is within the
-/// places, and within those that have a number of their own where the width is not `extent`.
-struct BucketFact {
-  std::string width;  ///< a buffer
-  ir::Expr blocks;
-  ir::Expr rows, extent, numbered;
-};
-
-/// What the format promises of one of its arrays, about the element `index`.
-struct ArrayFact {
-  ir::Expr count;                 ///< its elements
-  ir::Expr least, most;           ///< of every element
-  bool increases = false;         ///< element i + 1 is not below element i
-  bool is_permutation = false;    ///< no two elements that are not negative are equal …
-  std::optional<ir::Expr> whole;  ///< … and every number below this one is among them
-  std::optional<BucketFact> buckets;
-};
-
-/// What is known of the weights: facts by the name of a buffer, and conditions about sizes.
-struct WeightFacts {
-  std::map<std::string, ArrayFact> arrays;
-  std::vector<ir::Expr> conditions;
-};
+/// What is known of the weights, and that sizes are there.
 WeightFacts facts_of(const Algorithm& algorithm, const SparseTensor* weights, const ir::Program& program);
 
 /// The name of the function that says where in a permutation a number stands.

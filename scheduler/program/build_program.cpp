@@ -1,4 +1,5 @@
 #include <weft/dsl/errors.h>
+#include <weft/formats/level_kind.h>
 #include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/program/check_weights.h>
 #include <weft/scheduler/program/own_names.h>
@@ -107,11 +108,11 @@ class Builder {
 
   void make_sparse_arguments(const Operand& operand) {
     // Coordinates and positions are not below zero, save the mark of padding; a tensor's check has made sure.
-    // Codes fill their words.
+    // What is no list of coordinates fills its words.
     const auto& levels = weights_->levels();
     for (const auto& [name, array] : weights_->arrays()) {
       const bool below_zero = std::any_of(levels.begin(), levels.end(), [&](const Level& level) {
-        return (level.padded || any_weights_ || level.kind == LevelKind::n_of_m) && level.index == name;
+        return (level.padded || any_weights_ || !level_kind(level.kind).listed) && level.index == name;
       });
       std::vector<Expr> shape;
       for (const std::int64_t extent : array.shape()) shape.emplace_back(extent);
@@ -127,7 +128,7 @@ class Builder {
       arrays_[name] = buffer;
       program_.buffers.push_back(buffer);
     }
-    if (any_weights_ && levels.front().kind == LevelKind::dense)
+    if (any_weights_ && level_kind(levels.front().kind).counted)
       program_.extents.push_back({outermost_variable(operand.name), DType::i64});
     if (any_weights_) extents_of(operand);
   }

@@ -1,5 +1,5 @@
 // Loops over the levels of a sparse operand's format: which row and column the entry at each stored position
-// has, and under which conditions a place holds one. A new kind of level is one more case here.
+// has, and under which conditions a place holds one. What each kind of level adds stands in program/levels/.
 #pragma once
 
 #include <weft/dsl/algorithm.h>
@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,17 @@ namespace weft {
 /// Where a walk over the levels stands.
 struct LevelPlace {
   std::vector<ir::Expr> position;  ///< of each level so far
-  std::vector<ir::Expr> child;     ///< its number among the children of a parent, of dense levels
+  std::vector<ir::Expr> child;     ///< its number among the children of a parent, of counted levels
   ir::Expr row = ir::integer(0);
   ir::Expr column = ir::integer(0);
   std::vector<ir::Expr> of_row;      ///< conditions for a row to exist
   std::vector<ir::Expr> conditions;  ///< for a place to hold an entry
+
+  /// Goes to a child of the level before.
+  void enter(ir::Expr at, ir::Expr number = {}) {
+    position.push_back(std::move(at));
+    child.push_back(std::move(number));
+  }
 };
 
 class LevelWalk {
@@ -42,15 +49,25 @@ class LevelWalk {
   /// The indices of the value in "values", at a place below all levels.
   std::vector<ir::Expr> value_place(const LevelPlace& place) const;
 
- private:
-  std::string loop_name(std::size_t number, bool stored);
-  void meet(std::size_t number, const ir::Expr& coordinate, LevelPlace& place) const;
-  ir::Stmt buckets(std::size_t number, LevelPlace place, const Body& body);
-  ir::Expr kept_slot_of(const Level& level, const LevelPlace& place, const ir::Expr& block,
-                        const ir::Expr& slot) const;
-  ir::Expr stored_number(const Level& level, const ir::Expr& position) const;
+  // ---- for the kinds of levels ----
+
+  const Operand& operand() const { return operand_; }
+  const Level& level(std::size_t number) const { return operand_.weights.levels()[number]; }
+  /// An element of an array of the weights.
+  ir::Expr load(const std::string& array, std::vector<ir::Expr> indices) const;
+  /// The position whose children the level has.
+  ir::Expr parent(std::size_t number, const LevelPlace& place) const;
+  /// Children of a position of a counted level.
+  ir::Expr extent(std::size_t number) const;
   ir::Expr extent_of(Dimension dimension) const;
-  bool reaches_beyond(Dimension dimension, std::int64_t length) const;
+  /// The loop of a level, without bounds. `stored`: over what is stored, which is not every row.
+  ir::For loop(std::size_t number, bool stored);
+  /// What a coordinate of a level adds to the row or column, and the conditions that come with it.
+  void meet(std::size_t number, const ir::Expr& coordinate, LevelPlace& place) const;
+  /// Whether blocks of that length, of which there may be more than the matrix asks for, may reach beyond it.
+  bool may_reach_beyond(Dimension dimension, std::int64_t length) const;
+
+ private:
   bool ends_blocks(std::size_t number) const;
 
   Operand operand_;
@@ -58,5 +75,17 @@ class LevelWalk {
   std::size_t row_levels_;  ///< 0 where the weight is not stored row by row
   std::map<std::string, int> used_names_;
 };
+
+class LevelFacts;
+
+/// What a kind of level is in a program: one row a kind, filled by the file of its name in program/levels/.
+struct LevelProgram {
+  LevelKind kind;
+  /// Goes to a child of the place. The loop over all children, without its body; nothing where there is one.
+  std::optional<ir::For> (*enter)(LevelWalk& walk, std::size_t number, LevelPlace& place);
+  /// What a right tensor's arrays hold, of a level with so many parents; answers with its positions.
+  ir::Expr (*facts)(LevelFacts& facts, std::size_t number, const ir::Expr& parents);
+};
+const LevelProgram& level_program(LevelKind kind);
 
 }  // namespace weft

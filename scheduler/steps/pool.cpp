@@ -277,9 +277,8 @@ class Pooling {
 /// Groups of places of each block of known weights, where they are in such blocks.
 std::optional<std::int64_t> fill_of(const StepContext& context) {
   if (context.weights == nullptr || context.algorithm.takes_any_weights()) return std::nullopt;
-  const auto& parameters = context.weights->format().parameters;
-  const auto found = parameters.find("fill");
-  return found == parameters.end() ? std::nullopt : std::optional(found->second);
+  const auto filled = std::ranges::find_if(context.weights->levels(), [](const Level& level) { return level.fill > 0; });
+  return filled == context.weights->levels().end() ? std::nullopt : std::optional(filled->fill);
 }
 
 /// pool(m, k, workers = 27): the rows of a block pool their groups of places, so that workers get equal

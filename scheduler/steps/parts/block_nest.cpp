@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iterator>
 #include <map>
 
 namespace weft::steps {
@@ -57,19 +58,16 @@ class BlockNest {
 
   std::optional<Reason> check_format() const {
     const SparseTensor* weights = context_.weights;
-    const std::string found = weights == nullptr ? "no weights" : "weights in " + weights->format().text();
-    const char* accepted =
-        "weights in hb_ell:step=4, blocks of 16 x 16, without every: "
-        "pack(weights, parse_format(\"hb_ell:step=4\"))";
-    if (weights == nullptr || weights->format().name != "hb_ell") return refused(found, accepted);
-    const auto& parameters = weights->format().parameters;
-    const auto is = [&](const char* name, std::int64_t usual, std::int64_t wanted) {
-      const auto place = parameters.find(name);
-      return (place == parameters.end() ? usual : place->second) == wanted;
-    };
-    // Empty blocks, which "every" stores, have no width that an instruction has.
-    if (is("b", swmma_block, swmma_block) && is("step", 1, 4) && is("every", 0, 0)) return std::nullopt;
-    return refused(found, accepted);
+    if (weights != nullptr && weights->levels().back().kind == LevelKind::bucketed) {
+      const Level& places = weights->levels().back();
+      const Level& blocks = *std::prev(weights->levels().end(), 2);
+      // Empty blocks, which a dense level of blocks stores, have no width that an instruction has.
+      if (places.extent == swmma_block && places.width_step == 4 && blocks.kind == LevelKind::compressed)
+        return std::nullopt;
+    }
+    return refused(weights == nullptr ? "no weights" : "weights in " + weights->format().text(),
+                   "weights in hb_ell:step=4, blocks of 16 x 16, without every: "
+                   "pack(weights, parse_format(\"hb_ell:step=4\"))");
   }
 
   std::optional<Reason> take_factors() {
@@ -205,23 +203,20 @@ std::variant<TensorNest, Reason> block_nest_of(const ir::Chain& chain, const ir:
 
 Stmt with_uniform_numbers(const Stmt& stmt, const StepContext& context) {
   const SparseTensor& weights = *context.weights;
-  const auto& parameters = weights.format().parameters;
-  const auto uniform = parameters.find("uniform");
-  const auto bits = parameters.find("offset");
-  const auto widths = weights.array("bcols").as<std::int32_t>();
+  const Level& places = weights.levels().back();
+  const Level& blocks = *std::prev(weights.levels().end(), 2);
+  const auto widths = weights.array(places.width).as<std::int32_t>();
   // Offsets of four bits stay behind the question for the width.
-  if (uniform == parameters.end() || uniform->second == 0 || widths.empty() ||
-      (bits != parameters.end() && bits->second == 4))
-    return stmt;
+  if (!places.one_width || widths.empty() || places.index_bits == 4) return stmt;
   const std::int64_t rows = weights.levels().front().extent;
   const std::int64_t in_row = std::ssize(widths) / rows;
   const std::int64_t pieces = in_row / ((weights.columns() + swmma_block - 1) / swmma_block);
   const std::string& operand = context.algorithm.sparse_operand()->name;
   const std::map<std::string, std::function<Expr(const Expr&)>> numbers{
-      {"brow_ptr", [=](const Expr& row) { return row * ir::integer(in_row); }},
-      {"bcidx", [=](const Expr& block) { return block % ir::integer(in_row) / ir::integer(pieces); }},
-      {"bcols", [=](const Expr&) { return ir::integer(widths.front()); }},
-      {"brow_valptr", [=](const Expr& block) { return block * ir::integer(swmma_block * widths.front()); }}};
+      {blocks.begin, [=](const Expr& row) { return row * ir::integer(in_row); }},
+      {blocks.index, [=](const Expr& block) { return block % ir::integer(in_row) / ir::integer(pieces); }},
+      {places.width, [=](const Expr&) { return ir::integer(widths.front()); }},
+      {places.begin, [=](const Expr& block) { return block * ir::integer(swmma_block * widths.front()); }}};
   ir::Rewriter rewriter;
   rewriter.on_expr = [&](const Expr& e) {
     const auto* load = e.as<ir::Load>();

@@ -1,3 +1,4 @@
+#include <weft/formats/level_kind.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/program/build_program.h>
@@ -17,7 +18,7 @@ Coordinates::Coordinates(const StepContext& context) {
     if (level.dimension == Dimension::none) continue;
     // Coordinates inside a block end with it.
     const std::int64_t extent = std::exchange(extents.at(level.dimension), level.stride);
-    if (level.index.empty() || level.kind == LevelKind::n_of_m || extent < 1) continue;
+    if (level.index.empty() || !level_kind(level.kind).listed || extent < 1) continue;
     by_buffer_[array_buffer_name(sparse->name, level.index)] = {level.padded ? -1 : 0,
                                                                 (extent - 1) / level.stride};
   }

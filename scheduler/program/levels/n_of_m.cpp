@@ -1,0 +1,37 @@
+#include <weft/formats/kept_slots.h>
+#include <weft/scheduler/hardware/instructions.h>
+#include <weft/scheduler/program/levels/kinds.h>
+
+namespace weft::level_programs {
+namespace {
+
+using ir::Expr;
+
+std::optional<ir::For> enter(LevelWalk& walk, std::size_t number, LevelPlace& place) {
+  const Level& level = walk.level(number);
+  const Expr block = walk.parent(number, place);
+  ir::For loop = walk.loop(number, true);
+  const Expr kept = ir::variable(loop.name);
+  loop.begin = ir::integer(0);
+  loop.extent = ir::integer(level.extent);
+  const Expr& row = place.child.at(static_cast<std::size_t>(level.across));
+  const CodePlace<Expr> at = code_place(row, kept);
+  const Expr slot = ir::call(std::string(kept_slot), DType::i64,
+                             {walk.load(level.index, {block, at.tile, at.step, at.lane}), row, kept});
+  place.enter(block * ir::integer(2 * level.extent) + slot, kept);
+  walk.meet(number, slot, place);
+  return loop;
+}
+
+Expr facts(LevelFacts& facts, std::size_t number, const Expr& parents) {
+  facts.require_entries(facts.level(number).index, parents);
+  return parents * ir::integer(2 * facts.level(number).extent);
+}
+
+}  // namespace
+
+LevelProgram n_of_m() {
+  return {LevelKind::n_of_m, enter, facts};
+}
+
+}  // namespace weft::level_programs
