@@ -1,5 +1,6 @@
 #include <weft/backends/llvm/nvptx.h>
 #include <weft/backends/pieced_kernel.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/formats/parallel.h>
 
 #include <algorithm>
@@ -69,7 +70,7 @@ int most_registers(const ThreadProgram& program, const Target& target) {
   // Each of the four parts of a multiprocessor has a quarter of the registers and whole warps.
   constexpr std::int64_t four_warps = 128;
   const std::int64_t blocks = std::max<std::int64_t>(program.program.resident_blocks, 1);
-  const std::int64_t threads = (blocks * program.launch.threads + four_warps - 1) / four_warps * four_warps;
+  const std::int64_t threads = ceil_divide(blocks * program.launch.threads, four_warps) * four_warps;
   std::int64_t most = target.registers_per_multiprocessor / threads / granularity * granularity;
   if (program.program.resident_blocks == 0) most = std::min(most, without_schedule);
   return static_cast<int>(std::min(most, target.registers_per_thread));

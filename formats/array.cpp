@@ -1,3 +1,4 @@
+#include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/array.h>
 
@@ -100,7 +101,7 @@ Array::Array(DType dtype, std::vector<std::int64_t> shape, std::source_location 
                    std::to_string(size_) + " elements of " + std::string(name_of(dtype)),
                    "at most " + std::to_string(limit) + " elements, which are fewer than 2^63 bytes"});
   }
-  const std::size_t rounded = (bytes() + alignment - 1) / alignment * alignment;
+  const std::size_t rounded = ceil_divide(bytes(), alignment) * alignment;
   if (rounded == 0) return;
   data_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, rounded)));
   if (!data_) {

@@ -1,3 +1,4 @@
+#include <weft/dsl/arithmetic.h>
 #include <weft/formats/filled_blocks.h>
 
 #include <algorithm>
@@ -44,7 +45,7 @@ Blocks filled_blocks(std::span<const std::int64_t> needs, std::int64_t room) {
   const auto need_of = [&](std::int32_t row) { return needs[static_cast<std::size_t>(row)]; };
   std::ranges::stable_sort(order, [&](auto a, auto b) { return need_of(a) > need_of(b); });
   const std::int64_t all = std::accumulate(needs.begin(), needs.end(), std::int64_t{0});
-  std::int64_t count = std::max<std::int64_t>(1, (all + room - 1) / room);
+  std::int64_t count = std::max<std::int64_t>(1, ceil_divide(all, room));
   Blocks blocks = fill(needs, order, room, count);
   while (blocks.empty()) blocks = fill(needs, order, room, ++count);
   for (std::vector<std::int32_t>& block : blocks)

@@ -1,3 +1,4 @@
+#include <weft/dsl/arithmetic.h>
 #include <weft/formats/chosen_entries.h>
 #include <weft/formats/row_order.h>
 
@@ -42,7 +43,7 @@ std::vector<std::int32_t> by_length(const WeightMatrix& weights) {
 /// The longest row that is left goes to the block with the fewest entries that has room.
 std::vector<std::int32_t> dealt(const WeightMatrix& weights, std::int64_t rows) {
   using Block = std::pair<std::int64_t, std::size_t>;  // entries, number
-  const auto count = static_cast<std::size_t>((weights.rows + rows - 1) / rows);
+  const auto count = static_cast<std::size_t>(ceil_divide(weights.rows, rows));
   std::vector<std::vector<std::int32_t>> blocks(count);
   std::priority_queue<Block, std::vector<Block>, std::greater<>> open;
   for (std::size_t i = 0; i < count; ++i) open.emplace(0, i);

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/formats/row_groups.h>
 #include <weft/formats/structure.h>
 
@@ -34,8 +35,8 @@ std::span<const std::int32_t> columns_of(const WeightMatrix& weights, std::int32
 std::optional<FoundStructure> structure_of(const WeightMatrix& weights, Format format,
                                            const std::vector<std::int32_t>& order, std::int64_t height,
                                            std::int64_t width) {
-  const std::int64_t across = (weights.columns + width - 1) / width;
-  const std::int64_t down = (weights.rows + height - 1) / height;
+  const std::int64_t across = ceil_divide(weights.columns, width);
+  const std::int64_t down = ceil_divide(weights.rows, height);
   std::vector<std::int64_t> last_group(static_cast<std::size_t>(across), -1);
   FoundStructure found{std::move(format), 0, 0, 0, {}, {}};
   std::int64_t places = 0;

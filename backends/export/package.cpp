@@ -2,6 +2,7 @@
 #include <weft/backends/export/c_text.h>
 #include <weft/backends/export/check.h>
 #include <weft/backends/export/package.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/program/build_program.h>
@@ -149,7 +150,7 @@ Range range_of(const PackageKernel& kernel, const Extent& extent, const std::str
            fmt::format("at most {}", low * multiple));
   if (unlimited) range.most = low * multiple;
   range.most = range.most / multiple * multiple;
-  range.least = (std::max<std::int64_t>(1, range.least) + multiple - 1) / multiple * multiple;
+  range.least = ceil_divide(std::max<std::int64_t>(1, range.least), multiple) * multiple;
   if (range.least > range.most)
     refuse("a kernel is for no size", where, fmt::format("{} to {}", kernel.least, kernel.most),
            multiple == 1 ? std::string("a range from 1 on whose end is not before its beginning")

@@ -1,3 +1,4 @@
+#include <weft/dsl/arithmetic.h>
 #include <weft/formats/named/blocks.h>
 
 #include <algorithm>
@@ -14,8 +15,8 @@ constexpr std::int64_t usual = 16;
 Blocks::Blocks(const WeightMatrix& weights, const Format& format)
     : weights_(weights), size_(power_of_two(format, "b", usual, smallest, largest)) {
   check_parameters(format, {"b"});
-  columns_.resize(static_cast<std::size_t>((weights.rows + size_ - 1) / size_));
-  std::vector<std::int64_t> last(static_cast<std::size_t>((weights.columns + size_ - 1) / size_), -1);
+  columns_.resize(static_cast<std::size_t>(ceil_divide(weights.rows, size_)));
+  std::vector<std::int64_t> last(static_cast<std::size_t>(ceil_divide(weights.columns, size_)), -1);
   for (std::int64_t row = 0; row < weights.rows; ++row) {
     const std::int64_t block_row = row / size_;
     const auto at = static_cast<std::size_t>(row);
@@ -41,7 +42,7 @@ Level Blocks::column_level() const {
 
 Array Blocks::values(std::int64_t count, const std::function<std::int64_t(std::int64_t)>& first_of) const {
   Array values(weights_.values.dtype(), {count, size_, size_});
-  std::vector<std::int64_t> block_of(static_cast<std::size_t>((weights_.columns + size_ - 1) / size_));
+  std::vector<std::int64_t> block_of(static_cast<std::size_t>(ceil_divide(weights_.columns, size_)));
   for (std::int64_t row = 0; row < weights_.rows; ++row) {
     if (row % size_ == 0) {
       std::int64_t block = first_of(row / size_);

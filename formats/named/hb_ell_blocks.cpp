@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/named/common.h>
 #include <weft/formats/named/hb_ell_blocks.h>
@@ -61,13 +62,13 @@ class BlockRow {
 };
 
 std::int64_t blocks_in(std::int64_t extent, std::int64_t size) {
-  return (extent + size - 1) / size;
+  return ceil_divide(extent, size);
 }
 
 /// The width that a block of that content gets.
 std::int32_t width_of(const Content& content, const HbEllShape& shape) {
   const std::int64_t widest = shape.step == 1 ? shape.size - 1 : shape.size / 2;
-  const std::int64_t filled = (content.longest + shape.step - 1) / shape.step * shape.step;
+  const std::int64_t filled = ceil_divide(content.longest, shape.step) * shape.step;
   const bool dense = filled > widest || 4 * content.entries > 3 * shape.size * shape.size;
   return static_cast<std::int32_t>(dense ? shape.size : filled);
 }
@@ -90,7 +91,7 @@ void make_uniform(std::vector<std::vector<Content>>& rows, std::int64_t columns,
   for (const auto& row : rows) {
     for (const Content& content : row) longest = std::max(longest, content.longest);
   }
-  const std::int64_t pieces = step == 1 ? 1 : std::max<std::int64_t>(1, (longest + step - 1) / step);
+  const std::int64_t pieces = step == 1 ? 1 : std::max<std::int64_t>(1, ceil_divide(longest, step));
   const std::int32_t width = step == 1 ? longest : static_cast<std::int32_t>(step);
   for (auto& row : rows) {
     row.clear();

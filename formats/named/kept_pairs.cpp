@@ -3,6 +3,7 @@
 // stored in that order. Where a row has fewer than two entries among four slots, the last slots that are free
 // are kept with the value +0.
 #include <fmt/format.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/kept_slots.h>
 #include <weft/formats/named/kept_pairs.h>
@@ -122,11 +123,11 @@ class Packer {
 }  // namespace
 
 std::int64_t PairShape::groups_of(std::int64_t all_rows) const {
-  return (all_rows + rows - 1) / rows;
+  return ceil_divide(all_rows, rows);
 }
 
 std::int64_t PairShape::blocks_of(std::int64_t quads) const {
-  return (quads * slots_of_quad + slots - 1) / slots;
+  return ceil_divide(quads * slots_of_quad, slots);
 }
 
 PairShape pair_shape(const Format& format, std::int64_t rows) {
@@ -163,7 +164,7 @@ SparseTensor pack_pairs(const WeightMatrix& weights, const Format& format, const
   for (std::int64_t group = 0; group < groups; ++group) {
     const std::int64_t slots =
         std::ssize(columns.size() > 1 ? columns[static_cast<std::size_t>(group)] : columns.front());
-    begins.push_back(begins.back() + (slots + shape.slots - 1) / shape.slots);
+    begins.push_back(begins.back() + ceil_divide(slots, shape.slots));
   }
   check_positions(weights, format, begins.back() * shape.slots * shape.rows,
                   "slots, all rows of a group having them");

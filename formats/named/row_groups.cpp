@@ -3,6 +3,7 @@
 // The values of a block are V rows of k, with the rows that fill up the last group zero: as wide as a
 // swizzled row of shared memory, 32, 64 or 128 bytes, they are stored in that order, so that a block is what
 // a tensor core reads.
+#include <weft/dsl/arithmetic.h>
 #include <weft/formats/named/row_groups.h>
 #include <weft/formats/value_place.h>
 
@@ -79,7 +80,7 @@ class Packer {
     return order_.subspan(group * rows(), rows());
   }
   std::int64_t blocks_of(std::size_t group) const {
-    return (std::ssize(lists_[group]) + shape_.places - 1) / shape_.places;
+    return ceil_divide(std::ssize(lists_[group]), shape_.places);
   }
 
   template <class Visit>
@@ -108,7 +109,7 @@ GroupShape group_shape(const Format& format, const WeightMatrix& weights) {
 }
 
 std::int64_t groups_of(std::int64_t rows, const GroupShape& shape) {
-  return (rows + shape.rows - 1) / shape.rows;
+  return ceil_divide(rows, shape.rows);
 }
 
 SparseTensor pack_groups(const WeightMatrix& weights, const Format& format, const GroupShape& shape,

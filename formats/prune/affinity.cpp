@@ -1,3 +1,4 @@
+#include <weft/dsl/arithmetic.h>
 #include <weft/formats/parallel.h>
 #include <weft/formats/prune/affinity.h>
 
@@ -159,13 +160,13 @@ std::int32_t best_partner(const Affinity& affinity, const Members& members, Best
 Centroids::Centroids(std::int64_t groups, std::int64_t columns)
     : groups_(groups),
       columns_(columns),
-      values_(static_cast<std::size_t>((groups + lanes - 1) / lanes * lanes * columns)) {}
+      values_(static_cast<std::size_t>(ceil_divide(groups, lanes) * lanes * columns)) {}
 
 Affinity::Affinity(const Scores& scores, const Centroids& centroids)
     : groups_(centroids.groups()), rows_(scores.rows), values_(static_cast<std::size_t>(groups_ * rows_)) {
   constexpr std::int64_t lanes = Centroids::lanes;
-  const std::int64_t bundles = (groups_ + lanes - 1) / lanes;
-  const std::int64_t parts = (rows_ + rows_at_once - 1) / rows_at_once;
+  const std::int64_t bundles = ceil_divide(groups_, lanes);
+  const std::int64_t parts = ceil_divide(rows_, rows_at_once);
   const auto add_up = [&](std::int64_t row, std::int64_t bundle) {
     const float* numbers = centroids.bundle(bundle);
     Lanes sum{};

@@ -1,3 +1,4 @@
+#include <weft/dsl/arithmetic.h>
 #include <weft/formats/prune/affinity.h>
 #include <weft/formats/prune/k_means.h>
 
@@ -122,7 +123,7 @@ double tightness(const Grouping& grouping, const Centroids& means_of_groups, std
 
 Grouping balanced_k_means(const Scores& mask, std::int64_t height, Random& random,
                           const std::function<void(std::int64_t)>& round) {
-  const std::int64_t groups = (mask.rows + height - 1) / height;
+  const std::int64_t groups = ceil_divide(mask.rows, height);
   round(1);
   Affinity near = nearness(mask, rows_as_centroids(mask, seeds(mask, groups, random)));
   Grouping grouping = first_grouping(near, height);

@@ -1,3 +1,4 @@
+#include <weft/dsl/arithmetic.h>
 #include <weft/formats/parallel.h>
 #include <weft/formats/prune/n_m.h>
 
@@ -27,7 +28,7 @@ class Tile {
  public:
   /// `rows` of `columns`, which ascend; all 0.
   void start(std::size_t rows, const std::vector<std::int32_t>& columns) {
-    height_ = (rows + lanes - 1) / lanes;
+    height_ = ceil_divide(rows, lanes);
     columns_ = columns;
     values_.assign(columns.size() * height_, Rows{});
   }
@@ -272,7 +273,7 @@ std::vector<char> best_two_of_four(const Scores& scores, FourOfBlock block) {
   std::vector<char> kept(scores.value.size());
   // Groups of 2:4 are single rows as far as choosing goes; a task is to be some rows nevertheless.
   if (block.width == static_cast<std::int64_t>(kept_columns)) block.height = 64;
-  const std::int64_t groups = (scores.rows + block.height - 1) / block.height;
+  const std::int64_t groups = ceil_divide(scores.rows, block.height);
   parallel_for(groups, std::ssize(scores.value) * block.width,
                [&](std::int64_t group) { GroupOfRows(scores, block, group, kept).prune(); });
   return kept;

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/prune/n_m.h>
 #include <weft/formats/prune/prune.h>
@@ -109,16 +110,12 @@ void check_units(std::int64_t down, std::int64_t across) {
   }
 }
 
-std::int64_t parts(std::int64_t extent, std::int64_t size) {
-  return (extent + size - 1) / size;
-}
-
 /// What the search for a shuffle takes, in memory and time.
 void check_shuffle(std::int64_t rows, std::int64_t height) {
-  const std::int64_t groups = parts(rows, height);
+  const std::int64_t groups = ceil_divide(rows, height);
   if (groups < 2 || groups <= most_affinities / rows) return;
   std::int64_t enough = height;
-  while (parts(rows, enough) > most_affinities / rows) enough *= 2;
+  while (ceil_divide(rows, enough) > most_affinities / rows) enough *= 2;
   refuse("the size",
          fmt::format("{} rows in {} groups of {}: {:.0f} GB that say how well each row fits each group", rows,
                      groups, height, 4e-9 * static_cast<double>(rows) * static_cast<double>(groups)),
@@ -142,7 +139,7 @@ void keep_entries(const Scores& scores, const Flags& kept, Pruning& result) {
 /// the rows of the group.
 void keep_units(const Scores& scores, const Grouping& grouping, const Chosen& chosen, std::int64_t width,
                 Pruning& result) {
-  const std::int64_t across = parts(scores.columns, width);
+  const std::int64_t across = ceil_divide(scores.columns, width);
   std::vector<std::vector<std::int32_t>> columns(static_cast<std::size_t>(grouping.groups()));
   for (std::int64_t unit = 0; unit < std::ssize(chosen.kept); ++unit) {
     if (!chosen.kept[static_cast<std::size_t>(unit)]) continue;
@@ -167,7 +164,7 @@ void keep(const Scores& scores, Structure structure, std::int64_t size, std::int
     return keep_entries(scores, pruning::best_two_of_four(scores, {size, width_of_block(result.format)}),
                         result);
   const std::int64_t width = structure == Structure::blocks ? size : 1;
-  check_units(parts(scores.rows, size), parts(scores.columns, width));
+  check_units(ceil_divide(scores.rows, size), ceil_divide(scores.columns, width));
   if (structure == Structure::shuffled_vectors) {
     check_shuffle(scores.rows, size);
     const auto found = pruning::search_shfl_bw(scores, size, budget, options);

@@ -1,3 +1,4 @@
+#include <weft/dsl/arithmetic.h>
 #include <weft/formats/parallel.h>
 #include <weft/formats/prune/units.h>
 
@@ -85,8 +86,8 @@ Chosen best_vectors(const Scores& scores, const Grouping& grouping, std::int64_t
 }
 
 Chosen best_blocks(const Scores& scores, std::int64_t size, std::int64_t budget) {
-  const std::int64_t across = (scores.columns + size - 1) / size;
-  const std::int64_t down = (scores.rows + size - 1) / size;
+  const std::int64_t across = ceil_divide(scores.columns, size);
+  const std::int64_t down = ceil_divide(scores.rows, size);
   std::vector<double> sum(static_cast<std::size_t>(across * down));
   for (std::int64_t row = 0; row < scores.rows; ++row) {
     for (std::size_t entry = scores.first(row); entry < scores.last(row); ++entry) {

@@ -1,6 +1,7 @@
 // Blocks and columns of groups of rows: what a structured format keeps or drops as a whole.
 #pragma once
 
+#include <weft/dsl/arithmetic.h>
 #include <weft/formats/prune/scores.h>
 
 #include <cstdint>
@@ -15,7 +16,7 @@ struct Grouping {
   std::vector<std::int32_t> group_of_row;
 
   std::int64_t rows() const { return std::ssize(group_of_row); }
-  std::int64_t groups() const { return (rows() + height - 1) / height; }
+  std::int64_t groups() const { return ceil_divide(rows(), height); }
   std::int64_t rows_in(std::int64_t group) const { return std::min(height, rows() - group * height); }
   /// The rows group by group, ascending inside each: a permutation.
   std::vector<std::int32_t> row_order() const;

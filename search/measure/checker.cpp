@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/row_order.h>
 #include <weft/formats/sparse_tensor.h>
@@ -75,7 +76,7 @@ double relative_of(std::span<const T> a, std::span<const T> b) {
   constexpr std::size_t of_a_core = 1 << 18;
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   const std::size_t parts = std::clamp<std::size_t>(a.size() / of_a_core, 1, cores);
-  const std::size_t size = (a.size() + parts - 1) / parts;
+  const std::size_t size = ceil_divide(a.size(), parts);
   std::vector<std::future<Squares>> sums;
   for (std::size_t i = 0; i < parts; ++i) {
     const std::size_t begin = std::min(a.size(), i * size);

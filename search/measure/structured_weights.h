@@ -2,6 +2,7 @@
 // and of the vendors' formats run on.
 #pragma once
 
+#include <weft/dsl/arithmetic.h>
 #include <weft/formats/weight_matrix.h>
 #include <weft/search/measure/pair_pattern.h>
 
@@ -17,7 +18,7 @@ struct RowGroups {
   std::int64_t kept = 0;  ///< columns of each group
   std::vector<std::int32_t> order;
 
-  std::int64_t count() const { return (static_cast<std::int64_t>(order.size()) + rows - 1) / rows; }
+  std::int64_t count() const { return ceil_divide(static_cast<std::int64_t>(order.size()), rows); }
 };
 
 struct ShflBwOptions {

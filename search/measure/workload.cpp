@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/io/read.h>
 #include <weft/formats/random.h>
@@ -80,7 +81,7 @@ void draw(Workload& workload, double sparsity, std::uint64_t seed) {
 }
 
 double filled_up(std::int64_t count, std::int64_t to) {
-  return static_cast<double>((count + to - 1) / to * to);
+  return static_cast<double>(ceil_divide(count, to) * to);
 }
 
 GroupLimits pair_limits(const Workload& workload, const Ceilings& ceilings) {
@@ -94,7 +95,7 @@ GroupLimits pair_limits(const Workload& workload, const Ceilings& ceilings) {
   limits.tensor = 1e6 * multiplied / ceilings.tensor_operations_a_second;
   if (rows == 0) return limits;
   const auto width = static_cast<double>(size_of(workload.dtype));
-  const auto groups = static_cast<double>((m + rows - 1) / rows);
+  const auto groups = static_cast<double>(ceil_divide(m, rows));
   const double gathered = groups * static_cast<double>(kept) * static_cast<double>(n) * width;
   const double values = static_cast<double>(workload.matrix.stored()) * (width + 0.25);
   limits.l2 = 1e6 * (gathered + values) / ceilings.l2_bytes_a_second;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <weft/backends/runtime/timing.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/search/measure/trial_problem.h>
 
 #include <algorithm>
@@ -146,7 +147,7 @@ std::int64_t ProductTrials::differing() const {
   float least = least_;
   std::vector<void*> arguments{&output, &trusted, &count, &all, &least};
   LaunchShape shape;
-  shape.grid[0] = static_cast<unsigned>((pairs + threads_of_compare - 1) / threads_of_compare);
+  shape.grid[0] = static_cast<unsigned>(ceil_divide(pairs, threads_of_compare));
   shape.block[0] = threads_of_compare;
   compare_.launch(shape, arguments, nullptr);
   return count_.to_vector<std::uint32_t>().front();

@@ -4,6 +4,7 @@
 #include <weft/backends/simulator/machine/operand_counts.h>
 #include <weft/backends/simulator/machine/operation.h>
 #include <weft/backends/simulator/machine/warp.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 
 #include <algorithm>
@@ -33,7 +34,7 @@ const std::unordered_multimap<std::string_view, const Opcode*>& opcodes() {
 }
 
 std::size_t round_up(std::size_t value, std::size_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
+  return ceil_divide(value, multiple) * multiple;
 }
 
 /// One function being expanded: its registers' rows, its variables' addresses.

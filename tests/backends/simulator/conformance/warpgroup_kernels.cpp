@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/dsl/arithmetic.h>
 
 #include <algorithm>
 #include <array>
@@ -53,7 +54,7 @@ class Image {
                                 : layout_.width == 16 ? row_bytes()
                                                       : layout_.width);
     const int atom = layout_.is_mn_major ? layout_.width / 2 : 8;
-    return layout_.is_mn_major ? (count_ + atom - 1) / atom * atom * row_bytes() : dense;
+    return layout_.is_mn_major ? ceil_divide(count_, atom) * atom * row_bytes() : dense;
   }
   /// Where the element of row (of B: column) `row` at `k` stands.
   int place(int row, int k) const {
@@ -140,7 +141,7 @@ Prepared prepare(const Case& test, std::uint32_t seed) {
   Prepared result;
   result.a = image_a.descriptor();
   result.b = image_b.descriptor();
-  result.shared_bytes = (start_b + image_b.bytes() + copied_at_once - 1) / copied_at_once * copied_at_once;
+  result.shared_bytes = ceil_divide(start_b + image_b.bytes(), copied_at_once) * copied_at_once;
   result.words_c = rows * test.columns / threads * bytes_of(test.d) / 4;
   result.words_a = test.a_in_registers ? 4 : 0;
   result.words = result.words_c + result.words_a + 1;
