@@ -22,11 +22,11 @@ class Helpers {
     copy_group,    ///< ends and waits of its groups
     floor_divide,  ///< integers, rounded towards minus infinity
     floor_remainder,
-    minimum_f32,  ///< of floating types: NaN if either operand is
+    minimum_f32,  ///< floating types: NaN if either operand is
     minimum_f64,
     maximum_f32,
     maximum_f64,
-    last_arrival,  ///< of blocks
+    last_arrival,  ///< the last of the blocks that arrive
   };
 
   explicit Helpers(int index_bits) : index_bits_(index_bits) {}

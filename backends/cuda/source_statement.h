@@ -15,7 +15,7 @@ namespace weft::cuda {
 /// Where shared buffers lie: declared one by one, or all in one dynamic array.
 struct SharedLayout {
   bool is_dynamic = false;
-  std::int64_t alignment = 16;                        ///< of the dynamic array
+  std::int64_t alignment = 16;                        ///< alignment of the dynamic array
   std::map<const ir::Buffer*, std::int64_t> offsets;  ///< bytes from the begin of the dynamic array
 };
 SharedLayout shared_layout(const ThreadProgram& program);

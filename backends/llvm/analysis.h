@@ -25,7 +25,7 @@ enum class Pattern : std::uint8_t {
 
 /// What an offset can be compared by.
 struct VectorLoop {
-  std::string variable;           ///< of the loop
+  std::string variable;           ///< the variable of the loop
   ir::Expr first;                 ///< its value in lane 0
   ir::Substitution known;         ///< variables whose value is an expression without loads
   std::set<std::string> varying;  ///< variables that differ between lanes, besides the loop's own
@@ -36,7 +36,7 @@ struct Access {
   std::int64_t alignment = 1;  ///< elements that divide the offset of lane 0, whatever the variables are
 };
 
-/// Of an offset as ir::offset_of gives it.
+/// How an offset as ir::offset_of gives it is reached.
 Access classify(const ir::Expr& offset, const VectorLoop& loop);
 
 /// Whether running all iterations statement by statement gives what running them one after the other gives:

@@ -63,7 +63,7 @@ llvm::Value* Emitter::pointer_of_run(const ir::Buffer& buffer, const ir::Expr& l
       add(term.atom, term.coefficient);
     }
   }
-  // Of several terms the sum is made with the bits of an index, once for each row.
+  // Where there are several terms, the sum is made with the bits of an index, once for each row.
   if (data.terms.size() == 1) {
     add(data.terms.front().atom, data.terms.front().coefficient);
   } else if (!data.terms.empty()) {

@@ -140,7 +140,7 @@ void Emitter::write_element(const ir::Buffer& buffer, std::uint64_t place, llvm:
   known = {builder_.GetInsertBlock(), stored, store};
 }
 
-/// Of what a kernel only reads LLVM knows by the kernel's arguments, but has to be told in other functions.
+/// LLVM knows by the kernel's arguments what a kernel only reads, but has to be told in other functions.
 llvm::Value* Emitter::load(llvm::Type* type, llvm::Value* pointer, const ir::Buffer& buffer,
                            std::int64_t elements) {
   llvm::LoadInst* loaded = builder_.CreateAlignedLoad(type, pointer, alignment_of(buffer, elements));

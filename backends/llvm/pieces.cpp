@@ -127,7 +127,7 @@ class Cutter {
   }
 
   std::vector<Piece> pieces;
-  std::vector<Stmt> statements;  ///< of the pieces
+  std::vector<Stmt> statements;  ///< the statement that each piece is
 
  private:
   /// The blocks that there are along the dimension whose number the expression is; not known: nothing.
@@ -288,7 +288,7 @@ class Cutter {
   const PieceLimits& limits_;
   std::set<std::string> of_block_, of_warp_;  ///< variables that are the same in all its threads
   std::vector<ir::Let> around_;
-  ir::Ranges values_;                         ///< of variables, where the walk is
+  ir::Ranges values_;                         ///< values of variables, where the walk is
   std::vector<std::set<std::string>> warps_;  ///< of_warp_ where each piece stands
   std::vector<ir::Substitution> known_;       ///< variables that have one value there
   std::map<const ir::StmtNode*, std::int64_t> sizes_;

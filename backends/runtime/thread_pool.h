@@ -42,7 +42,7 @@ class ThreadPool {
   int grow(int wanted);
 
   std::mutex callers_;  ///< held while a loop runs
-  std::mutex mutex_;    ///< of everything below
+  std::mutex mutex_;    ///< guards everything below
   std::condition_variable wake_;
   std::condition_variable done_;
   std::vector<std::thread> threads_;

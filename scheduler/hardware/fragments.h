@@ -23,7 +23,7 @@ struct Fragments {
 
   static constexpr std::size_t dimensions = 8;
   std::vector<ir::Expr> shape() const;
-  /// Of the element (row, column), for any expressions.
+  /// The indices of the element (row, column), for any expressions.
   std::vector<ir::Expr> place_of(const ir::Expr& row, const ir::Expr& column) const;
   /// The same inside the loops of `over_rows` and `over_columns`.
   std::vector<ir::Expr> place_in_loops() const;

@@ -7,12 +7,12 @@
 namespace weft {
 namespace {
 
-// Of Volta. Eight tensor cores of a multiprocessor multiply 4x4x4 a clock each, so 16x16x16 takes 8 clocks of
-// all of them; the two of one scheduler are busy for four times that. The dense instruction ends 54 clocks
-// after its issue (Raihan, Goli, Aamodt, ISPASS 2019, for f16 with f32 sums): 22 beside those that it issues
-// for. A sparse one does PW of the 16 steps in k. Any row of B may be the first that is selected, so its four
-// registers are read before the first step begins, two a clock (a register file has two banks), where the
-// dense one reads each when its step comes.
+// What Volta does: eight tensor cores of a multiprocessor multiply 4x4x4 a clock each, so 16x16x16 takes 8
+// clocks of all of them; the two of one scheduler are busy for four times that. The dense instruction ends 54
+// clocks after its issue (Raihan, Goli, Aamodt, ISPASS 2019, for f16 with f32 sums): 22 beside those that it
+// issues for. A sparse one does PW of the 16 steps in k. Any row of B may be the first that is selected, so
+// its four registers are read before the first step begins, two a clock (a register file has two banks),
+// where the dense one reads each when its step comes.
 constexpr double dense_clocks = 8;
 constexpr double schedulers = 4;
 constexpr double fill_latency = 22;

@@ -33,7 +33,7 @@ constexpr int swmma_accumulators = 8;
 
 /// Names of the rows: "swmma_load_a_4", "swmma_load_offset_4", "swmma_load_b", "swmma_mma_4".
 std::string swmma_load_a(int width);
-std::string swmma_load_offset(int width, int bits = 8);  ///< of an offset in memory, 8 or 4
+std::string swmma_load_offset(int width, int bits = 8);  ///< loads of an offset in memory, 8 or 4
 std::string swmma_mma(int width);
 inline constexpr std::string_view swmma_load_b = "swmma_load_b";
 

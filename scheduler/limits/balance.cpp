@@ -15,7 +15,7 @@ namespace {
 using ir::Expr;
 using ir::Stmt;
 
-constexpr std::int64_t most_visits = 4'000'000;  ///< of statements: less than two seconds
+constexpr std::int64_t most_visits = 4'000'000;  ///< visits of statements: less than two seconds
 
 /// Runs the loops that choose entries, and counts additions by block and by group of threads.
 class Counting {
@@ -50,7 +50,7 @@ class Counting {
   }
 
  private:
-  /// Of rows or groups: not of columns, which all have the same entries.
+  /// Whether it is a loop over rows or groups: not over columns, which all have the same entries.
   bool may_share(const std::string& name) const {
     return name.substr(0, name.find('.')) == rows_ || steps::is_group_loop(name);
   }

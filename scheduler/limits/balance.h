@@ -13,13 +13,13 @@ struct Balance {
   std::int64_t blocks = 1;  ///< thread blocks that have entries of their own
   double of_blocks = 1;     ///< entries of the fullest block over the mean
   std::int64_t groups =
-      1;                 ///< of threads of a block, likewise: groups of split_k, warps with rows of their own
+      1;  ///< groups of threads of a block, likewise: those of split_k, warps with rows of their own
   double of_groups = 1;  ///< entries of the fullest group of a block over the block's mean, blocks weighted
                          ///< by their entries
 };
 
-/// Of the schedule's program as it is. Nothing where no operand is sparse, where no loop that shares out
-/// entries is bound, or where it takes too long to count.
+/// The balance of the schedule's program as it is. Nothing where no operand is sparse, where no loop that
+/// shares out entries is bound, or where it takes too long to count.
 std::optional<Balance> balance_of(const Schedule& schedule);
 
 }  // namespace weft

@@ -76,8 +76,8 @@ class CompiledConstraints {
                    std::int64_t* top) const;
 
   std::vector<Instruction> code_;
-  std::vector<std::size_t> ends_;  ///< of each constraint, in `code_`
-  std::size_t depth_ = 0;          ///< of the deepest stack
+  std::vector<std::size_t> ends_;  ///< where each constraint ends in `code_`
+  std::size_t depth_ = 0;          ///< values on the deepest stack
   std::size_t knobs_ = 0;
 };
 

@@ -31,7 +31,7 @@ struct Proof {
   Claim claim = Claim::inside;
   std::string place;  ///< the access, as the program prints it
   ProofOutcome outcome = ProofOutcome::unknown;
-  /// Of a refuted claim: sizes and loop variables at which it fails.
+  /// The sizes and loop variables at which a refuted claim fails.
   std::map<std::string, std::int64_t> witness = {};
 };
 

@@ -20,7 +20,7 @@ namespace {
 
 using ir::Expr;
 
-constexpr unsigned effort = 300'000;  ///< of Z3's own steps: some tenths of a second
+constexpr unsigned effort = 300'000;  ///< steps of Z3's own: some tenths of a second
 /// Products of several sizes can keep Z3 for minutes within one step of its own.
 constexpr unsigned longest_milliseconds = 5'000;
 
@@ -176,7 +176,7 @@ class Question {
     return result;
   }
 
-  /// Of an instruction in a condition.
+  /// What an instruction in a condition answers.
   struct Answer {
     std::string instruction;
     std::vector<z3::expr> place;  ///< in memory
@@ -188,7 +188,7 @@ class Question {
   z3::context context_;
   z3::solver solver_;
   std::map<std::string, z3::expr> variables_;
-  std::map<std::string, std::vector<std::pair<z3::expr, z3::expr>>> met_;  ///< of permutations
+  std::map<std::string, std::vector<std::pair<z3::expr, z3::expr>>> met_;  ///< what was met of permutations
   std::vector<Answer> answers_;
   int unknown_ = 0;
 };

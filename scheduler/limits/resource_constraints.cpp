@@ -356,7 +356,7 @@ class Constraints {
   const ir::Program& program_;
   const Target& target_;
   std::int64_t resident_blocks_;
-  std::map<std::string, Expr> thread_extents_;  ///< of loops that warps, lanes or threads share
+  std::map<std::string, Expr> thread_extents_;  ///< extents of loops that warps, lanes or threads share
   std::vector<Constraint> list_;
   Expr threads_;
 };

@@ -96,7 +96,7 @@ std::vector<std::int64_t> Problem::alternatives(const std::string& knob) const {
   }
   values.erase(value);
   std::vector<std::int64_t> result(values.begin(), values.end());
-  // Of two as far away, the smaller: it asks for less.
+  // The smaller of two that are as far away comes first: it asks for less.
   std::stable_sort(result.begin(), result.end(), [&](std::int64_t a, std::int64_t b) {
     return std::llabs(a - value) < std::llabs(b - value);
   });

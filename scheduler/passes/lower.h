@@ -15,7 +15,7 @@ namespace weft {
 struct Launch {
   std::array<ir::Expr, 3> grid{ir::Expr(1), ir::Expr(1), ir::Expr(1)};  ///< blocks along x, y, z
   std::array<std::int64_t, 3> cluster{1, 1, 1};  ///< blocks of a cluster along x, y, z, which divide the grid
-  std::int64_t threads = 1;                      ///< of a block, one-dimensional
+  std::int64_t threads = 1;                      ///< threads of a block, one-dimensional
   std::int64_t shared_bytes = 0;                 ///< all shared buffers together, static sizes
 };
 

@@ -43,7 +43,7 @@ constexpr std::int64_t bytes_past_first_cache = 16;
 /// A copy in runs of elements of the last dimension that are moved together.
 struct Runs {
   std::int64_t length = 1;
-  std::vector<Expr> extents;  ///< of the copy, the last one in runs
+  std::vector<Expr> extents;  ///< those of the copy, the last one in runs
   std::string element;        ///< the name of the loop over a run
   bool started = false;       ///< by asynchronous copies
 
@@ -79,7 +79,7 @@ class CopyLowering {
   }
 
  private:
-  static constexpr std::int64_t most_loads = 16;  ///< of a thread, under way together in registers
+  static constexpr std::int64_t most_loads = 16;  ///< loads of a thread, under way together in registers
 
   /// Whether the region cannot leave the source in this dimension.
   bool is_inside(const ir::Copy& copy, std::size_t dimension) const {
@@ -373,7 +373,7 @@ class CopyLowering {
   ir::Ranges ranges_;
 };
 
-/// Of barriers that follow one another only one is needed.
+/// Drops all but one of barriers that follow one another.
 Stmt without_doubled_barriers(const Stmt& stmt) {
   ir::Rewriter rewriter;
   rewriter.on_stmt = [](const Stmt& s) {

@@ -26,7 +26,7 @@ class ProducerCopies {
   ProducerCopies(const ir::Program& program, const Ring& ring, const ir::For& loop, ir::Expr thread,
                  std::int64_t threads, ir::BufferRef full);
 
-  static constexpr std::int64_t turns = 4;  ///< of the loop, written out
+  static constexpr std::int64_t turns = 4;  ///< turns of the loop, written out
 
   ir::Stmt before_first_iteration() const;
   /// The same for a loop that comes later, with another begin and extent: `at` says what an expression is
@@ -46,10 +46,10 @@ class ProducerCopies {
     ir::Copy copy;
     std::int64_t length = 1;  ///< elements of a run
     std::int64_t runs = 1;    ///< in a row of the tile
-    std::int64_t rows = 1;    ///< of a thread
+    std::int64_t rows = 1;    ///< rows of the tile that a thread copies
     ir::Expr data;            ///< the number from the weights that chooses the row, in terms of coordinates
     ir::BufferRef loaded;     ///< the number that a lane has loaded, for each turn
-    ir::BufferRef coming;     ///< of the first turns of the loop that comes next
+    ir::BufferRef coming;     ///< the numbers of the first turns of the loop that comes next
     ir::BufferRef whole;      ///< whether none of the warp's numbers is the mark of padding
     ir::BufferRef chosen;     ///< the numbers of all rows of the thread
   };

@@ -13,8 +13,8 @@ struct Ring {
   std::vector<ir::BufferRef> tiles;
   std::vector<ir::Copy> copies;
   std::vector<ir::Expr> conditions;                  ///< around the rest, while it is looked for
-  std::vector<std::vector<ir::Expr>> conditions_of;  ///< of each copy
-  std::int64_t buffers = 0;                          ///< of each tile
+  std::vector<std::vector<ir::Expr>> conditions_of;  ///< conditions around each copy
+  std::int64_t buffers = 0;                          ///< buffers of each tile
 };
 
 /// Whether copies run ahead somewhere inside. Undefined statements have none.

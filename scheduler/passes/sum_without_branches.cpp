@@ -245,7 +245,7 @@ class Removal {
                    ir::let(name + ".left", left, ir::let(name + ".right", right, sum)));
   }
 
-  ir::Ranges loops_;  ///< of constant begin and extent
+  ir::Ranges loops_;  ///< loops of constant begin and extent
   /// The conditions around each read of a sum's result, and around each store to registers.
   std::map<const ir::Buffer*, std::vector<std::vector<Expr>>> results_, writes_;
 };

@@ -39,7 +39,7 @@ struct Entry {
 struct CaseResult {
   SuiteCase chosen;
   DType dtype = DType::f32;
-  std::string source;  ///< of the weights
+  std::string source;  ///< where the weights are from
   std::int64_t stored = 0;
   double sparsity = 0;  ///< as found
   double limit = 0;     ///< microseconds below which nobody can be on an H200; 0 on the CPU

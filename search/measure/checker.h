@@ -46,9 +46,9 @@ class Checker {
   std::int64_t outer_ = 1;  ///< the output is [outer, rows, inner]
   std::int64_t inner_ = 1;
   bool complete_ = false;
-  std::vector<std::int64_t> images_;  ///< of `outer_`
+  std::vector<std::int64_t> images_;  ///< which of `outer_` are looked at
   std::vector<std::int64_t> rows_;
-  std::vector<std::int64_t> columns_;  ///< of `inner_`
+  std::vector<std::int64_t> columns_;  ///< which of `inner_` are looked at
   Reference expected_;
   double strict_tolerance_ = 0;
   std::optional<Array> trusted_;

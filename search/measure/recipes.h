@@ -21,7 +21,8 @@ struct Recipe {
   std::string name;       ///< "default"; also that of its space
   MakeSchedule schedule;  ///< with the knobs that it chooses itself
   RecipeWeights weights = RecipeWeights::any;
-  /// Of the images and results of its schedules, of a convolution; those of the workload are turned.
+  /// The layout of the images and results of its schedules, of a convolution; those of the workload are
+  /// turned.
   ImageLayout layout = ImageLayout::nchw;
   bool on_tensor_cores = false;  ///< takes f16 and bf16 alone
 

@@ -50,7 +50,7 @@ std::string pattern_of(const SuiteCase& chosen) {
   return chosen.pattern ? chosen.pattern->text() : std::string();
 }
 
-/// Of a group.
+/// Rows of a group.
 std::int64_t rows_of(const SuiteCase& chosen) {
   return chosen.pattern ? chosen.pattern->rows : chosen.group_rows;
 }

@@ -100,7 +100,7 @@ std::vector<std::int32_t> kept_blocks(const WeightMatrix& weights, std::int64_t 
   return blocks;
 }
 
-/// Of the entries `begin` … `end - 1`, the two of largest magnitude, in their order.
+/// Appends the two of largest magnitude of the entries `begin` … `end - 1`, in their order.
 void append_largest_two(const std::vector<float>& magnitude, std::int64_t begin, std::int64_t end,
                         std::vector<std::int64_t>& chosen) {
   std::int64_t first = -1;

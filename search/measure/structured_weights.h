@@ -61,14 +61,14 @@ WeightMatrix dense_weights(std::int64_t rows, std::int64_t columns, DType dtype,
 WeightMatrix block_weights(std::int64_t rows, std::int64_t columns, std::int64_t block, double sparsity,
                            DType dtype, std::uint64_t seed);
 
-/// Of every four neighbouring columns of a row, the two entries of largest magnitude; of equal ones the
-/// first. Of fewer than four at the end of a row, two likewise.
+/// Keeps the two entries of largest magnitude of every four neighbouring columns of a row; of equal ones the
+/// first. Where fewer than four are left at the end of a row, two of them likewise.
 WeightMatrix two_of_four(const WeightMatrix& weights);
 
 /// What cuSPARSE calls Blocked-ELL: rows of blocks that all keep the same number.
 struct BlockedEll {
   std::int64_t block = 0;
-  std::int64_t columns = 0;  ///< of `values`
+  std::int64_t columns = 0;  ///< columns of `values`
   Array block_column;        ///< [rows / block, columns / block], i32, -1 where a row of blocks has fewer
   Array values;              ///< [rows, columns]: kept blocks side by side, row-major as a whole
 };

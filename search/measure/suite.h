@@ -32,7 +32,7 @@ struct Suite {
   std::vector<std::int64_t> batch{1};  ///< "n_scale" of products, "batch" of convolutions
   /// "V": sizes of groups of rows that keep the same columns; 0 alone where weights are unstructured.
   std::vector<std::int64_t> group_rows{0};
-  std::vector<PairPattern> patterns;   ///< of weights that keep two of four, in place of sparsities and "V"
+  std::vector<PairPattern> patterns;   ///< weights that keep two of four, in place of sparsities and "V"
   std::vector<SuiteProblem> problems;  ///< at batch 1
   /// "density" in place of "sparsity": for the simulated sparse tensor core (simulated_blocks.h).
   bool simulated = false;
@@ -47,7 +47,7 @@ struct SuiteCase {
   SuiteProblem problem;
   double sparsity = 0;
   std::int64_t batch = 1;
-  std::int64_t group_rows = 0;  ///< of Shfl-BW weights; 0: others
+  std::int64_t group_rows = 0;  ///< rows of a group of Shfl-BW weights; 0: others
   std::optional<PairPattern> pattern = {};
 
   /// Whether its weights have a structure that they are made with.

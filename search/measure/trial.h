@@ -32,9 +32,9 @@ struct MeasureOptions {
   double build_seconds = 120;                             ///< limit of a build
   double run_seconds = 30;                                ///< limit of verifying and timing
   std::uint64_t memory_bytes = std::uint64_t{16} << 30U;  ///< limit of a worker, and of each compiler
-  std::int64_t most_spill_bytes = most_expected_spill;  ///< of a thread, loads and stores; more is infeasible
+  std::int64_t most_spill_bytes = most_expected_spill;  ///< by a thread, loads and stores; more is infeasible
   int rounds = 15;                                      ///< samples of a time
-  int copies = 1;       ///< of all operands, that take turns: more than the L2 holds make it cold
+  int copies = 1;       ///< so many sets of all operands take turns: more than the L2 holds make it cold
   double give_up = 2;   ///< after a first sample so many times slower than the best
   double budget = 3e7;  ///< products of the reference; larger plain products are sampled (checker.h)
 };

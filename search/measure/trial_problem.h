@@ -19,9 +19,9 @@ namespace weft {
 struct TrialProblem {
   std::string kernel = "spmm";  ///< the operation's name, for records
   SpaceProblem what;
-  std::map<std::string, Array> tensors;  ///< of every dense operand, the output too
+  std::map<std::string, Array> tensors;  ///< those of every dense operand, the output too
   std::map<std::string, double> scalars;
-  std::int64_t columns = 0;                   ///< of the equivalent dense product
+  std::int64_t columns = 0;                   ///< columns of the equivalent dense product
   std::map<std::string, std::string> source;  ///< the flags that make it again
 
   /// Borrows `tensors`.
@@ -37,7 +37,7 @@ Record record_for(const TrialProblem& problem, const Target& target, const std::
 
 /// "xxh3:0123456789abcdef" of bytes.
 std::string hash_of(std::string_view bytes);
-/// Of where entries stand, not of their values.
+/// The hash of where entries stand, not of their values.
 std::string hash_of_pattern(const WeightMatrix& matrix);
 
 /// Compares outputs of one problem with the f64 reference: of plain products that are large a sample of rows,

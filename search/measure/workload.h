@@ -20,11 +20,11 @@ struct Workload {
   Algorithm algorithm;  ///< C = A B, or the convolution with NCHW images; no epilogue
   DType dtype = DType::f32;
   WeightMatrix matrix;
-  std::optional<RowGroups> groups;     ///< of Shfl-BW weights
-  std::optional<PairPattern> pattern;  ///< of weights that keep two of four
+  std::optional<RowGroups> groups;     ///< the groups of Shfl-BW weights
+  std::optional<PairPattern> pattern;  ///< pattern of weights that keep two of four
   std::int64_t block = 0;              ///< size of weights in blocks
   std::string source;                  ///< the file of the weights, or "synthetic, seed 12"
-  std::uint64_t seed = 0;              ///< of what was drawn
+  std::uint64_t seed = 0;              ///< seed of what was drawn
   std::shared_ptr<const Array> b;
 
   /// An output of the right shape, zeros.

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t block = 16, lanes = 32, warps_of_warpgroup = 4;
 constexpr double bytes_of_element = 2, bytes_of_entry = 3;  ///< an entry has an offset
-constexpr double share_of_mma = 0.62;                       ///< of the rate of wgmma, on the same device
+constexpr double share_of_mma = 0.62;  ///< the rate of mma, of that of wgmma on the same device
 /// Copies, decoding and products of a turn follow one another: what a turn takes that nothing hides, as far
 /// as measured kernels with two blocks on a processor show (docs/measurements.md). A warpgroup's turn waits
 /// for its products too before it decodes the next.

@@ -13,9 +13,9 @@ constexpr double bytes_of_element = 2;
 /// From a copy's start to its data, at the least: of 48 KB a stage, two stages were a quarter slower than
 /// three, and four no faster (docs/measurements.md).
 constexpr double copy_microseconds = 0.9;
-/// Of a tile, before its first product and after its last one, unless others compute meanwhile.
+/// What a tile takes before its first product and after its last one, unless others compute meanwhile.
 constexpr double fill_microseconds = 1;
-constexpr double share_of_mma = 0.62;  ///< of the rate of wgmma, on the same device
+constexpr double share_of_mma = 0.62;  ///< the rate of mma, of that of wgmma on the same device
 /// What sparse wgmma reads of shared memory takes less than dense wgmma's reads do; and rows of the dense
 /// operand that follow one another, which all tiles of 2:4 read alike, come faster than gathered ones. Fitted
 /// to twenty kernels of 5120 x 5120 x 4096 and 13824 x 5120 x 2048 on an H200.
@@ -26,18 +26,18 @@ constexpr double share_of_no_producer = 0.52, share_of_producer = 0.12;
 /// How a point cuts the product.
 struct Cut {
   bool warpgroups = false;   ///< wgmma
-  std::int64_t rows = 0;     ///< of a tile
-  std::int64_t columns = 0;  ///< of a tile
+  std::int64_t rows = 0;     ///< rows of a tile
+  std::int64_t columns = 0;  ///< columns of a tile
   std::int64_t places = 0;   ///< kept columns of a stage
   std::int64_t stages = 0;   ///< under way
   std::int64_t split = 1;    ///< blocks that share the sum of a tile
   std::int64_t producers = 0;
   bool persists = false;  ///< a block goes through several tiles
   bool pairs = false;     ///< two of four are kept
-  std::int64_t piece_rows = 0,
-               piece_columns = 0;  ///< of a warp or warpgroup: what a read of an operand serves
+  /// Accumulators of a warp or warpgroup: what a read of an operand serves.
+  std::int64_t piece_rows = 0, piece_columns = 0;
 
-  /// Of the weights, for each place: half of the places of pairs have a value and two bits.
+  /// What the weights have for each place: half of the places of pairs have a value and two bits.
   double bytes_of_place() const { return pairs ? (bytes_of_element + 0.25) / 2 : bytes_of_element; }
   double bytes_of_stage() const {
     return static_cast<double>(places) *

@@ -24,7 +24,7 @@ constexpr DataSheet data_sheets[] = {
     {89, "NVIDIA L4", 58, 2.04e9, 300e9, 30.3e12, 121e12, 48'000'000},
 };
 
-constexpr double l2_bytes_a_cycle = 38, shared_bytes_a_cycle = 128;  ///< of a multiprocessor
+constexpr double l2_bytes_a_cycle = 38, shared_bytes_a_cycle = 128;  ///< what a multiprocessor moves
 
 bool is_half(DType dtype) {
   return dtype == DType::f16 || dtype == DType::bf16;

@@ -11,13 +11,13 @@ namespace weft {
 
 /// Rates of a device. The numbers below are an H200's, measured (docs/measurements.md).
 struct Ceilings {
-  double bytes_a_second = 4.3e12;              ///< of its memory, measured by a copy
-  double operations_a_second = 66.9e12;        ///< of its f32 units
+  double bytes_a_second = 4.3e12;              ///< what its memory moves, measured by a copy
+  double operations_a_second = 66.9e12;        ///< what its f32 units do
   double tensor_operations_a_second = 880e12;  ///< f16 wgmma without loads, measured: the clock falls
   double l2_bytes_a_second = 9.8e12;           ///< rows of 512 bytes gathered from the L2, measured
   double shared_bytes_a_second = 29.6e12;      ///< 128 bytes a cycle and multiprocessor
   double store_bytes_a_second = 4.5e12;        ///< results that leave tiles; nothing was seen to hide them
-  double cycles_a_second = 1.98e9;             ///< of multiprocessors whose tensor cores rest
+  double cycles_a_second = 1.98e9;             ///< the clock of multiprocessors whose tensor cores rest
   double launch_microseconds = 1;              ///< an empty kernel of a block a multiprocessor, in a graph
   std::int64_t multiprocessors = 132;
   std::int64_t l2_bytes = 50'000'000;  ///< what of the operands stays there between launches

@@ -62,7 +62,7 @@ class DecisionTree {
     double threshold = 0;  ///< feature <= threshold: to the left
     int left = -1, right = -1;
     std::size_t samples = 0;
-    double decrease = 0;      ///< of what splits are chosen by, weighted by samples
+    double decrease = 0;      ///< how much less there is of what splits are chosen by, weighted by samples
     double slow_down = 0;     ///< mean of the node's best class, over the samples that tried it; 0: none did
     std::size_t untried = 0;  ///< samples that did not
     /// Classes by their total slow-down over the samples, the best first; at most eight. Leaves only.

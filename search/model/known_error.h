@@ -16,14 +16,14 @@ struct KnownError {
   double most = 1;
 };
 
-/// Of bound_of(). Nothing for a recipe, format or device whose kernels were never compared with it
+/// The error of bound_of(). Nothing for a recipe, format or device whose kernels were never compared with it
 /// (docs/measurements/search.md; bound_test holds the bound to these numbers).
 std::optional<KnownError> error_of_bound(const ProblemSummary& problem, const Format& format,
                                          std::string_view recipe, const Target& target);
-/// Of dense_bound(), beside cuBLAS.
+/// The error of dense_bound(), beside cuBLAS.
 std::optional<KnownError> error_of_dense_bound(const Target& target);
-/// Of the simulator's time model. Nothing for kernels on tensor cores and for other devices than the one that
-/// it was compared with (docs/simulator.md).
+/// The error of the simulator's time model. Nothing for kernels on tensor cores and for other devices than
+/// the one that it was compared with (docs/simulator.md).
 std::optional<KnownError> error_of_simulator(std::string_view recipe, const Target& target);
 
 }  // namespace weft

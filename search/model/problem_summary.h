@@ -17,7 +17,7 @@ struct ProblemSummary {
   DType dtype = DType::f32;
   bool convolution = false;
   std::int64_t stored = 0;          ///< weights that are not pruned
-  std::int64_t dense_elements = 0;  ///< of the dense operand: k * n, or the pixels of the images
+  std::int64_t dense_elements = 0;  ///< elements of the dense operand: k * n, or the pixels of the images
   // What the format asks for; 0 where it has no such number.
   std::int64_t group_rows = 0;  ///< V of shfl_bw, vector_wise and v_n_m; of n_m, if it is given
   std::int64_t block = 0;       ///< b of bcsr and blocked_ell

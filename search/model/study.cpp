@@ -22,8 +22,8 @@ double impact_of(const TimingTable& table, const Score& score) {
   return worst.empty() ? 0 : sum / static_cast<double>(worst.size());
 }
 
-/// Of one call, in the fastest of the passes over all problems that a few milliseconds allow: other work on
-/// the machine is not what is asked.
+/// The time of one call, in the fastest of the passes over all problems that a few milliseconds allow: other
+/// work on the machine is not what is asked.
 template <class Decide>
 double nanoseconds_of(const TimingTable& table, Decide&& decide) {
   using Clock = std::chrono::steady_clock;

@@ -18,7 +18,7 @@ struct StudyLine {
   bool learns = true;
   bool normalised = true;   ///< whether the classes that it learns are
   std::size_t classes = 0;  ///< labels that occur
-  TreeOptions tree = {};    ///< of the decision tree
+  TreeOptions tree = {};    ///< options of the decision tree
   Score score;
   /// The paper's "highest impact of misclassification": the worst performance among the problems of each M,
   /// averaged over M.
@@ -30,7 +30,7 @@ struct StudyOptions {
   /// Given heights and leaves; where both are empty the grid of validate_grid().
   std::vector<int> heights = {};
   std::vector<double> leaves = {};
-  int trees = 100;  ///< of the forest
+  int trees = 100;  ///< trees of the forest
   std::size_t folds_of_forest = 25;
 };
 
@@ -40,9 +40,9 @@ struct Study {
   TreeOptions chosen = {};
   std::vector<double> importance_of_tree, importance_of_forest;  ///< in the order of features()
   std::vector<LearningPoint> curve;
-  double tree_nanoseconds = 0;  ///< of a decision, features included
+  double tree_nanoseconds = 0;  ///< what a decision takes, features included
   double forest_nanoseconds = 0;
-  double bound_nanoseconds = 0;  ///< of the bound of one configuration
+  double bound_nanoseconds = 0;  ///< what the bound of one configuration takes
 };
 
 /// `progress`, where given, hears what is being done. UserError for fewer than two matrices.

@@ -36,7 +36,7 @@ struct TimingTable {
     bool measured(int configuration) const {
       return time(configuration) < std::numeric_limits<double>::infinity();
     }
-    /// Of the fastest one.
+    /// The time of the fastest one.
     double best() const;
     /// 0 … 1: the time of the fastest one over that of this one; 0 where it was not measured.
     double performance(int configuration) const;

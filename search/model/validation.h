@@ -14,7 +14,7 @@ namespace weft {
 /// Where the classes come from.
 struct Labelling {
   bool normalised = true;   ///< Algorithm 1; else every fastest configuration is a class
-  double threshold = 0.98;  ///< of Algorithm 1, and of `Score::close`
+  double threshold = 0.98;  ///< Algorithm 1's, and `Score::close`'s
 
   /// A label for each problem of the table.
   std::vector<int> operator()(const TimingTable& table) const;
@@ -28,11 +28,12 @@ struct Score {
   double worst = 0;
   std::string worst_problem;
   std::size_t untried = 0;  ///< problems that were not measured with the prediction: 0 in mean and worst
-  std::vector<double> performance;  ///< of each problem of the table
+  std::vector<double> performance;  ///< that of each problem of the table
   std::vector<int> predicted;       ///< configuration of each problem of the table
 };
 
-/// Of predictions for all problems. A configuration that a problem was not measured with has performance 0.
+/// The score of predictions for all problems. A configuration that a problem was not measured with has
+/// performance 0.
 Score score_of(const TimingTable& table, const std::vector<int>& predicted, const std::vector<int>& labels,
                double threshold);
 
@@ -41,7 +42,7 @@ struct ValidationOptions {
   /// Into how many parts the matrices are dealt, each judged by what the others taught, so that one is none;
   /// 0, or more than there are matrices: every matrix by all others.
   std::size_t folds = 0;
-  std::uint64_t seed = 1;  ///< of dealing them, where there are fewer parts than matrices
+  std::uint64_t seed = 1;  ///< chooses how they are dealt, where there are fewer parts than matrices
 };
 
 /// Labels are made once, from all problems, as in the paper; the slow-downs and splits that a model learns
@@ -75,7 +76,7 @@ const GridPoint& smallest_good(const std::vector<GridPoint>& grid);
 struct LearningPoint {
   std::size_t problems = 0;  ///< learnt from
   double training_accuracy = 0;
-  double accuracy = 0;  ///< of matrices that were not learnt from
+  double accuracy = 0;  ///< on matrices that were not learnt from
   double mean = 0;      ///< performance on them
 };
 /// With 10, 20, 40, 60 and 80 % of the matrices, judged by the rest.

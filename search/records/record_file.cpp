@@ -52,7 +52,7 @@ std::size_t size_of_file(int descriptor, const std::string& path) {
 
 /// "t.jsonl:17, us.median"
 std::string place_of_line(const std::string& path, std::size_t line, std::string field) {
-  constexpr std::string_view in_the_line = "line 1, ";  // of a text of one line
+  constexpr std::string_view in_the_line = "line 1, ";  // the place in a text of one line
   if (field.starts_with(in_the_line)) field.erase(0, in_the_line.size());
   return fmt::format("{}:{}{}{}", path, line, field.empty() ? "" : ", ", field);
 }

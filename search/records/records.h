@@ -28,7 +28,7 @@ enum class TrialStatus : std::uint8_t {
 std::string_view name_of(TrialStatus status);
 std::optional<TrialStatus> trial_status_named(std::string_view name);
 
-/// Of one launch, over `count` samples.
+/// The time of one launch, over `count` samples.
 struct TrialTime {
   double median = 0;
   double minimum = 0;
@@ -69,7 +69,7 @@ struct Record {
   std::string kernel;  ///< the operation: "spmm", "conv2d"
   std::string recipe;  ///< whose knobs `config` are
   KnobValues config;
-  std::string kernel_hash;  ///< of the schedule's steps; empty where no schedule was made
+  std::string kernel_hash;  ///< hash of the schedule's steps; empty where no schedule was made
 
   struct Problem {
     std::map<std::string, std::int64_t> sizes;  ///< "M", "K", "N"; of a convolution its own
@@ -80,7 +80,7 @@ struct Record {
     std::string kind;        ///< the format they are packed in: "csr", "shfl_bw:V=64"; a part of the key
     std::int64_t group = 0;  ///< rows that share their columns; 0 where that is not known
     std::int64_t stored = 0;
-    std::string hash;  ///< of the positions, not of the values
+    std::string hash;  ///< hash of the positions, not of the values
     double row_mean = 0;
     double row_variation = 0;  ///< standard deviation / mean
   } pattern;
@@ -89,14 +89,14 @@ struct Record {
     std::string gpu;   ///< the device that measured it; empty for a model
     int multiprocessors = 0;
     std::int64_t shared_bytes = 0;  ///< that a block can have
-    int threads = 0;  ///< of a CPU; 0 where the record does not say, which is a machine of its own
+    int threads = 0;  ///< threads of a CPU; 0 where the record does not say, which is a machine of its own
   } target;
   std::map<std::string, std::string> toolchain;  ///< "weft", "llvm", "ptxas", "driver": versions
   /// The flags that name the problem to `weft`, so that it can be made again: "weights" is a path.
   std::map<std::string, std::string> source;
 
   TrialStatus status = TrialStatus::correct;
-  std::string message;  ///< of a failure
+  std::string message;  ///< what a failure said
   std::string measure;  ///< "gpu", "sim", "model", "cpu"
   std::optional<TrialTime> microseconds;
   std::optional<TrialCheck> verified;

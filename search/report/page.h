@@ -13,7 +13,7 @@ struct ChosenKernel {
   std::string schedule;  ///< steps as C++
   std::string program;
   std::string source;
-  std::string language = "CUDA";  ///< of `source`
+  std::string language = "CUDA";  ///< language of `source`
   std::string note;               ///< why something is missing
 };
 
@@ -21,7 +21,7 @@ struct PageInput {
   std::vector<StoredRecord> records;
   std::vector<std::string> files;  ///< where they come from
   std::string verdict;             ///< a few lines; empty: made of the records
-  ChosenKernel kernel;             ///< of the fastest record of the problem with the most trials
+  ChosenKernel kernel;             ///< that of the fastest record of the problem with the most trials
   /// What the page may have: texts and lists of trials are cut for it. The charts take up to 800 KB of it.
   std::size_t most_bytes = 2'000'000;
 };

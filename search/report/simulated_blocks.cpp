@@ -75,7 +75,7 @@ SimulatedTime time_of(const SuiteProblem& problem, const WeightMatrix& weights, 
   return time;
 }
 
-/// Of densities that files write with a digit or two.
+/// Densities of which files write a digit or two.
 double rounded(double density) {
   return std::round(1e6 * density) / 1e6;
 }

@@ -19,14 +19,14 @@ inline constexpr const char* device_of_simulated_suites = "sim:sm_70_swmma";
 struct SimulatedTime {
   double clocks = 0;        ///< without the launch; the median over the orders of the warps
   std::string bound;        ///< what takes the time
-  std::int64_t blocks = 0;  ///< of 16 x 16, or pieces of them, that are stored
+  std::int64_t blocks = 0;  ///< blocks of 16 x 16, or pieces of them, that are stored
   std::string wrong;        ///< how the result differs from the reference; empty: it does not
 };
 
 /// One problem at one density.
 struct SimulatedBlocks {
   SuiteCase chosen;
-  std::string source;     ///< of the weights: their file, or "made"
+  std::string source;     ///< where the weights are from: their file, or "made"
   double density = 0;     ///< as found
   SimulatedTime uniform;  ///< one ELL width for the whole matrix, in pieces of PW = 4, as Zhu et al. have it
   SimulatedTime hybrid;   ///< HB-ELL

@@ -19,8 +19,8 @@ struct ProblemTrials {
   std::vector<const StoredRecord*> trials;
   const StoredRecord* best = nullptr;  ///< the fastest right one
   std::optional<Baseline> dense;       ///< what the best one's time may be compared with
-  std::optional<Standing> standing;    ///< of the best one against it
-  std::optional<Bound> bound;          ///< of the best one, on its target
+  std::optional<Standing> standing;    ///< how the best one stands against it
+  std::optional<Bound> bound;          ///< the bound of the best one, on its target
 
   std::optional<double> best_time() const;
   /// Dense over best; nothing where one is missing.

@@ -15,7 +15,7 @@ const Step* find(const Schedule& schedule, std::string_view name, int occurrence
   return nullptr;
 }
 
-/// Of a step's argument; the fallback where there is no such step or argument.
+/// The value of a step's argument; the fallback where there is no such step or argument.
 std::int64_t number(const Schedule& schedule, std::string_view step, std::string_view argument,
                     std::int64_t fallback) {
   const Step* found = find(schedule, step);

@@ -18,7 +18,7 @@ using ir::Expr;
 
 constexpr std::int64_t warp_size = 32, rows_of_warp = 16, run = 8;
 constexpr std::int64_t bytes_of_element = 2;
-constexpr std::int64_t processors = 132;  ///< of an H200
+constexpr std::int64_t processors = 132;  ///< multiprocessors of an H200
 constexpr std::int64_t tallest = 256;     ///< rows of a tile, where the weights ask for no groups
 constexpr std::int64_t mma_k8 = number_of(ShflBwInstruction::mma_m16n8k8);
 constexpr std::int64_t mma_k16 = number_of(ShflBwInstruction::mma_m16n8k16);
@@ -189,8 +189,8 @@ class Tiles {
     registers_of_roles(list);
   }
 
-  /// Of what a block with so many consumers begins with, a number for each count of their warpgroups: Z3 has
-  /// no patience with quotients of knobs.
+  /// A choice of what a block with so many consumers begins with, by a number for each count of their
+  /// warpgroups: Z3 has no patience with quotients of knobs.
   template <class Number>
   Expr with_consumers(Number&& of_threads) const {
     constexpr std::int64_t group = 4 * warp_size;

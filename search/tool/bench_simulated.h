@@ -11,7 +11,7 @@ namespace weft::tool {
 struct SimulatedBench {
   std::string data;  ///< a folder of weights; empty: made ones
   std::string plot;  ///< an SVG file to write; empty: none
-  int orders = 5;    ///< of the simulated warps
+  int orders = 5;    ///< orders of the simulated warps
   std::function<void(const std::string& line)> log;
 };
 

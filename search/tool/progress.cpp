@@ -23,7 +23,7 @@ std::string bar(double share) {
   return "[" + text + "]";
 }
 
-/// Of the terminal, less the last column, where some of them begin a new line.
+/// The columns of the terminal, less the last one, where some of them begin a new line.
 std::size_t columns_of_terminal() {
   constexpr std::size_t usual = 79;
   winsize size{};

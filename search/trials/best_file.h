@@ -17,8 +17,8 @@ namespace weft {
 /// What the file says.
 struct BestKernel {
   Record record;
-  std::string format;       ///< of the weights that the steps apply to: "csr", "shfl_bw:V=64,k=32"
-  std::vector<Step> steps;  ///< of the schedule
+  std::string format;       ///< that of the weights that the steps apply to: "csr", "shfl_bw:V=64,k=32"
+  std::vector<Step> steps;  ///< steps of the schedule
 };
 
 /// One JSON document, an item a line, the same for the same kernel.
@@ -38,7 +38,7 @@ struct BestUse {
   const Algorithm& algorithm;  ///< what it leaves open is not compared
   const WeightMatrix& matrix;
   const Format& format;
-  std::int64_t columns = 0;  ///< of the equivalent dense product
+  std::int64_t columns = 0;  ///< columns of the equivalent dense product
   const Target& target;
 };
 /// UserError that says what `best`, of the file `origin`, was tuned for, where that is another operation,

@@ -90,10 +90,10 @@ class Candidates {
   Random random_;
   std::vector<Candidate> candidates_;
   std::map<std::string, std::size_t> trait_numbers_;
-  std::map<std::string, std::pair<std::int64_t, std::int64_t>> ranges_;  ///< of knobs with their recipe
-  std::vector<std::vector<Trait>> traits_;                               ///< of each candidate
+  std::map<std::string, std::pair<std::int64_t, std::int64_t>> ranges_;  ///< by recipe and knob
+  std::vector<std::vector<Trait>> traits_;                               ///< those of each candidate
   std::map<std::string, std::size_t> by_name_;
-  std::vector<double> weights_;  ///< of each trait
+  std::vector<double> weights_;  ///< that of each trait
   std::vector<bool> begun_;
   std::vector<std::pair<std::size_t, std::string>> first_;
   std::map<std::size_t, double> measured_;  ///< log of measured over predicted

@@ -195,7 +195,7 @@ class Writing {
     return text.substr(1, text.size() - 2);
   }
 
-  /// Of a record's line, what the runner does not find out itself.
+  /// What the runner does not find out itself of a record's line.
   static std::string middle_of(const Record& record) {
     Json json = Json::parse(json_of(record));
     for (const char* found : {"id", "t", "target", "toolchain", "measure", "status"}) json.erase(found);

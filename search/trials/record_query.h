@@ -17,7 +17,7 @@ struct RecordFilter {
   std::string target = {};  ///< a target or its architecture: "sm_90" takes those of sm_90a, too
   std::string measure = {};
   std::string recipe = {};
-  std::string format = {};  ///< of the weights: "csr", "shfl_bw:V=64"
+  std::string format = {};  ///< format of the weights: "csr", "shfl_bw:V=64"
   std::string status = {};
   std::map<std::string, std::int64_t> sizes = {};  ///< "M", "K", "N"
 
@@ -40,12 +40,12 @@ std::string name_of_problem(const Record& record);
 /// How near a search came to the best that an exhaustive one found.
 struct Regret {
   std::string problem;
-  std::size_t points = 0;  ///< of the oracle that are right
+  std::size_t points = 0;  ///< points of the oracle that are right
   double oracle = 0;       ///< microseconds of its best
-  std::size_t trials = 0;  ///< of the search
+  std::size_t trials = 0;  ///< trials of the search
   std::string chosen;      ///< recipe and configuration
-  double measured = 0;     ///< of the chosen one, by the search
-  double by_oracle = 0;    ///< of the chosen one, by the oracle
+  double measured = 0;     ///< the time of the chosen one, by the search
+  double by_oracle = 0;    ///< the time of the chosen one, by the oracle
   double ratio = 0;        ///< oracle / by_oracle: 1 is the best there is
 };
 /// For each problem of both databases in one format, whatever toolchain they name. Chosen configurations are

@@ -38,11 +38,11 @@ struct TuneOptions {
 
 /// How far a search is.
 struct TuneStatus {
-  std::int64_t trials = 0;   ///< of the problem, in the file
-  std::int64_t resumed = 0;  ///< of them, those that were there before
+  std::int64_t trials = 0;   ///< trials of the problem, in the file
+  std::int64_t resumed = 0;  ///< those of them that were there before
   std::int64_t limit = 0;
   std::optional<double> best;   ///< microseconds
-  std::optional<double> dense;  ///< of the dense product by the same measure
+  std::optional<double> dense;  ///< the time of the dense product by the same measure
   BaselineOf dense_of = BaselineOf::library;
   std::map<TrialStatus, std::int64_t> failures;
   double seconds = 0;

@@ -13,7 +13,7 @@ namespace weft {
 
 struct Verdict {
   std::string fastest;  ///< "sparsert:form=baked,rows=32", as --recipe takes it
-  std::string format;   ///< of its weights
+  std::string format;   ///< format of its weights
   double microseconds = 0;
   std::size_t points = 0;  ///< that there were to choose from
   std::size_t ties = 0;    ///< trials beside the best one that take as long

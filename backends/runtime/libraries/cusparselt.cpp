@@ -107,7 +107,7 @@ struct Cusparselt::Product::State {
   Matmul matmul{};
   Selection selection{};
   Plan plan{};
-  int matrices = 0;  ///< of a, b, c, that have been described
+  int matrices = 0;  ///< how many of a, b, c have been described
   bool selected = false;
   bool planned = false;
   DeviceMemory compressed;

@@ -22,7 +22,7 @@ constexpr std::int64_t rows_of_warpgroup = 64, places_of_line = 64;
 constexpr std::int64_t usual_stages = 3;
 /// Thread blocks that keep all multiprocessors of a large GPU busy.
 constexpr std::int64_t processors = 132, blocks_of_processor = 4;
-/// Of tiles of several block rows, the larger first: block rows, and columns.
+/// Tiles of several block rows, the larger first: block rows, and columns.
 constexpr std::pair<std::int64_t, std::int64_t> shared_tiles[] = {
     {8, 256}, {4, 128}, {4, 64}, {2, 64}, {1, 64}};
 constexpr std::int64_t blocks_at_a_time = 2;
@@ -146,7 +146,7 @@ class Tiles {
     return ceil_divide(schedule_.weights()->rows(), tile.rows) * ceil_divide(extent_.value, tile.columns);
   }
 
-  /// Of a tile: the blocks of a block row, in the mean, some at a time.
+  /// How often a tile goes through its loop: the blocks of a block row, in the mean, some at a time.
   std::int64_t iterations(std::int64_t depth) const {
     if (every_ > 0) return ceil_divide(schedule_.weights()->columns(), depth);
     return schedule_.weights()->array("bcidx").size() /
@@ -166,7 +166,7 @@ class Tiles {
     return every_ > 0 ? std::max<std::int64_t>(32, rows_) : columns_of_warp;
   }
 
-  /// Of a tile: as many as there are, up to a power of two.
+  /// A tile has at most so many: as many as there are, up to a power of two.
   std::int64_t most_columns() const {
     if (!extent_.is_static()) return widest_tile;
     const auto all = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(extent_.value)));

@@ -19,7 +19,7 @@ struct HbEllKnobs {
   std::optional<std::int64_t> warp_m = {};  ///< rows of a tile that a warp, or warpgroup, sums; as tile_m
   std::optional<std::int64_t> warp_n = {};  ///< columns of a tile that it sums
   std::optional<std::int64_t> stages = {};  ///< blocks of A, with their rows of B, under way: 1 to 8
-  std::optional<std::int64_t> groups = {};  ///< of thread blocks that share a sum; 1: each makes its own
+  std::optional<std::int64_t> groups = {};  ///< groups of blocks that share a sum; 1: each makes its own
 };
 
 /// They by name.

@@ -33,8 +33,8 @@ bool has_columns(const Algorithm& algorithm, const GatheredProduct& loops) {
 
 /// How the accumulators of a tile are shared out to warps, or to warpgroups.
 struct Cut {
-  std::int64_t columns = 0;    ///< of a tile
-  std::int64_t rows_each = 0;  ///< of a warp or warpgroup
+  std::int64_t columns = 0;    ///< columns of a tile
+  std::int64_t rows_each = 0;  ///< rows of a warp or warpgroup
   std::int64_t columns_each = 0;
   std::string instruction;
 };
@@ -125,7 +125,7 @@ class Grouped {
   std::int64_t blocks_of_cluster() const { return knobs_.cluster.value_or(1); }
   bool in_clusters() const { return blocks_of_cluster() > 1; }
 
-  /// Of one number in its cluster.
+  /// Blocks that go through the tiles, of one number in their clusters; 0: each has a tile.
   std::int64_t blocks_through_tiles() const {
     const std::int64_t all = knobs_.blocks.value_or(has_roles() ? processors : 0);
     return all == 0 ? 0 : std::max<std::int64_t>(1, all / blocks_of_cluster());
@@ -156,7 +156,7 @@ class Grouped {
     schedule_.persist(outer, inner, weft::blocks = blocks_through_tiles());
   }
 
-  /// Of the loops over tiles, the outer one goes over several columns, and the inner one over those and all
+  /// Two loops over tiles: the outer one goes over several columns, and the inner one over those and all
   /// rows.
   std::pair<LoopName, LoopName> side_by_side(const LoopName& columns, const LoopName& blocks_of_rows,
                                              std::int64_t side) {
@@ -250,8 +250,8 @@ class Grouped {
     return has_roles() && knobs_.blocks.value_or(processors) > 0 && !knobs_.warp_n;
   }
 
-  /// Of the block with the most tiles. A tile takes what its copies and its results take at the rates of a
-  /// multiprocessor, and the time until the first copies are there (docs/measurements.md).
+  /// What the block with the most tiles takes. A tile takes what its copies and its results take at the rates
+  /// of a multiprocessor, and the time until the first copies are there (docs/measurements.md).
   double clocks_with(std::int64_t width) const {
     constexpr double copied_a_clock = 40, stored_a_clock = 20, until_first = 1500;  // bytes; clocks
     const Array& values = schedule_.weights()->array("values");

@@ -19,7 +19,7 @@ struct GroupTiles {
   /// Values of a row in a block.
   constexpr std::int64_t kept() const { return two_of_four ? places / 2 : places; }
 };
-/// Of weights in one of those formats.
+/// The tiles of weights in one of those formats.
 GroupTiles group_tiles(const SparseTensor& weights);
 
 /// Whether the target has tensor cores that can multiply such weights. UserError, for the recipe that asks,

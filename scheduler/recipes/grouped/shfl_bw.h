@@ -15,7 +15,7 @@ enum class ShflBwInstruction : std::uint8_t {
   chosen,        ///< the recipe chooses
   mma_m16n8k8,   ///< mma.sync of warps; f16 alone
   mma_m16n8k16,  ///< the same, sm_80 and newer
-  wgmma,         ///< of warpgroups, sm_90a; with as many columns as fit
+  wgmma,         ///< instructions of warpgroups, sm_90a; with as many columns as fit
 };
 
 /// Numbers of the recipe; those without a value are left to it.
@@ -28,11 +28,11 @@ struct ShflBwKnobs {
   ShflBwInstruction instruction = ShflBwInstruction::chosen;
   std::optional<std::int64_t> warp_m = {};  ///< rows of a tile that a warp sums, or a warpgroup
   std::optional<std::int64_t> warp_n = {};  ///< columns of those sums
-  std::optional<std::int64_t> groups = {};  ///< of blocks that share a sum; 1: each makes its own
+  std::optional<std::int64_t> groups = {};  ///< groups of blocks that share a sum; 1: each makes its own
   std::optional<std::int64_t> line = {};    ///< columns of the lines that results leave through
   std::optional<std::int64_t> producers =
       {};  ///< warps that copy for the others (sm_90 and newer); 0: all copy
-  std::optional<std::int64_t> producer_registers = {};  ///< of a thread; 0: as they come
+  std::optional<std::int64_t> producer_registers = {};  ///< registers of a producing thread; 0: as they come
   std::optional<std::int64_t> consumer_registers = {};
   std::optional<std::int64_t> blocks = {};  ///< that go through the tiles; 0: each tile has one
   std::optional<std::int64_t> cluster =

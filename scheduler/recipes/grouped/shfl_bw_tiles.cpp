@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::int64_t rows_of_warpgroup = 64;
 constexpr std::int64_t least_columns = 64;
-constexpr std::int64_t most_sums = 32'768;      ///< of two warpgroups
-constexpr std::int64_t columns_of_small = 128;  ///< of one warpgroup, beside which others have room
+constexpr std::int64_t most_sums = 32'768;      ///< sums that two warpgroups keep
+constexpr std::int64_t columns_of_small = 128;  ///< a tile of one warpgroup leaves room for others
 constexpr std::int64_t run = 8;                 ///< columns of one copy
 constexpr std::int64_t processors = 132;
 constexpr double worth_smaller_tiles = 0.88;
@@ -22,9 +22,9 @@ constexpr std::int64_t short_places = 32;
 /// five of 32 are ahead by more of a list of up to so many columns.
 constexpr double list_of_widest = 512;
 constexpr std::int64_t stages_of_widest = 5;
-/// Of a small tile that has a processor for itself, where nothing else hides its copies.
+/// Buffers of a small tile that has a processor for itself, where nothing else hides its copies.
 constexpr std::int64_t stages_of_one = 8;
-/// Of small tiles, for each processor: of more, large ones store while they copy.
+/// Small tiles for each processor: where there are more, large ones store while they copy.
 constexpr std::int64_t most_turns_of_small = 8;
 
 bool has_knob(const ShflBwKnobs& knobs) {
@@ -33,7 +33,7 @@ bool has_knob(const ShflBwKnobs& knobs) {
          knobs.consumer_registers || knobs.blocks || knobs.instruction != ShflBwInstruction::chosen;
 }
 
-/// Of a group's list, the mean, without its padding.
+/// The mean length of a group's list, without its padding.
 double kept_columns(const SparseTensor& weights) {
   const Array& column = weights.array("column");
   std::int64_t kept = 0;
@@ -73,7 +73,7 @@ class Tiles {
         places_(static_cast<double>(weights.array("values").size()) /
                 static_cast<double>(group_ * std::max<std::int64_t>(1, ceil_divide(rows_, group_)))) {}
 
-  /// Of those that take about the same time, the largest.
+  /// The largest tile of those that take about the same time.
   Tile cheapest() const {
     Tile best;
     for (std::int64_t rows = group_; rows >= rows_of_warpgroup; rows /= 2) {
@@ -95,8 +95,8 @@ class Tiles {
  private:
   std::int64_t turns(const Tile& tile) const { return ceil_divide(count(tile), processors); }
 
-  /// Of the processor with the most tiles: it copies for all of them, and waits for the first copies and for
-  /// the results of those that are not there at the same time.
+  /// What the processor with the most tiles takes: it copies for all of them, and waits for the first copies
+  /// and for the results of those that are not there at the same time.
   double clocks(const Tile& tile) const {
     constexpr double copied_a_clock = 40, stored_a_clock = 6, until_first = 1000;  // bytes; clocks
     const double copied = 2 * places_ * static_cast<double>(tile.rows + tile.columns) / copied_a_clock;
@@ -106,7 +106,7 @@ class Tiles {
   }
 
   std::int64_t rows_, columns_, group_;
-  double places_;  ///< of a group's list, the mean
+  double places_;  ///< the mean length of a group's list
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ struct PairTiles {
 constexpr PairTiles usual{128, 64}, tall{256, 128};
 constexpr std::int64_t processors = 132;
 
-/// Of the block with the most tiles, as grouped_product counts them for widths of tiles.
+/// What the block with the most tiles takes, as grouped_product counts them for widths of tiles.
 double clocks_of(const SparseTensor& weights, std::int64_t rows, std::int64_t columns, std::int64_t width) {
   constexpr double copied_a_clock = 40, stored_a_clock = 20, until_first = 1500;  // bytes; clocks
   constexpr double element = 2, code_of_slot = 0.125, value_of_slot = 1;          // bytes of a row

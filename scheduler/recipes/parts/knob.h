@@ -23,7 +23,7 @@ struct RecipeKnob {
   std::int64_t most = 1;                                   ///< what the largest GPU has room for
   std::int64_t least = 1;                                  ///< 0 where there can be none of what it counts
   std::span<const std::string_view> words = {};            ///< names of the values 1, 2, …; empty: a number
-  std::int64_t multiple = 1;  ///< of which the number is one: instructions are so large
+  std::int64_t multiple = 1;  ///< the number is a multiple of it: instructions are so large
 };
 
 /// The value of a knob that is a word.
@@ -87,7 +87,7 @@ consteval auto list_of(RecipeKnob<Knobs> first, Rest... rest) {
 // What no GPU has more of, and what no kernel gains from more of.
 inline constexpr std::int64_t most_threads = 1024, most_warps = 32, lanes_of_warp = 32, most_buffers = 8;
 inline constexpr std::int64_t most_tile = 1024, most_of_lane = 64, most_registers = 255;
-/// Of the instructions that multiply tiles; runs of results are of as many columns.
+/// The size of instructions that multiply tiles; runs of results are of as many columns.
 inline constexpr std::int64_t rows_of_instruction = 16, columns_of_instruction = 8;
 inline constexpr std::int64_t most_blocks = 65'535, most_rows = 1 << 20;
 

@@ -23,11 +23,11 @@ struct GatheredProduct {
   std::string sum;                   ///< over stored places
   std::string dense;                 ///< the operand that the weights are multiplied with
 };
-/// Of an algorithm of that form; an empty name of the rows where it is something else.
+/// The loops of an algorithm of that form; an empty name of the rows where it is something else.
 GatheredProduct gathered_product(const Algorithm& algorithm);
 
-/// Of all columns together; no size where a launch says how many, which one loop of columns alone may leave
-/// to it.
+/// The size of all columns together; no size where a launch says how many, which one loop of columns alone
+/// may leave to it.
 Extent columns_of(const Algorithm& algorithm, const GatheredProduct& loops);
 
 /// The loops of C[row, column] = sum of A[row, k] B[k, column].
@@ -36,7 +36,7 @@ struct ProductLoops {
   std::string sum;    ///< over stored places
   std::string dense;  ///< the operand that the weights are multiplied with
 };
-/// Of an algorithm of that form; empty names where it is something else.
+/// The loops of an algorithm of that form; empty names where it is something else.
 ProductLoops product_loops(const Algorithm& algorithm);
 
 /// The extent of the algorithm's index of that name.

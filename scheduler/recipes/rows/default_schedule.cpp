@@ -133,7 +133,7 @@ class Recipe {
   static constexpr std::int64_t register_rows = 6;
   static constexpr std::int64_t cache_line = 64;   ///< bytes
   static constexpr std::int64_t same_sets = 1024;  ///< bytes between rows that leave a quarter of the sets
-  static constexpr std::int64_t least_reads = 8;   ///< of a row of the dense operand, on average
+  static constexpr std::int64_t least_reads = 8;  ///< a row of the dense operand is read so often, on average
   static constexpr std::int64_t largest_copy = 1 << 20;  ///< bytes: half of a second cache
 
   /// Blocks of rows have a loop of their own around that of the rows.
@@ -146,7 +146,7 @@ class Recipe {
     if (found.size() > 1) block_loop_ = found.front();
   }
 
-  /// Of the rows of the weights; without sparse operand, over the first output index.
+  /// Whether the loop goes over rows of the weights; without sparse operand, over the first output index.
   bool is_row_loop(const std::string& name) const {
     if (rows_.empty()) return name == outputs_.front().name;
     return name.substr(0, name.find('.')) == row_loop_name(schedule_.algorithm());
@@ -230,8 +230,8 @@ class Recipe {
   bool scatters_ = false;
 };
 
-/// Of a program of another form than the recipe is made for, as one in which nothing is summed: the loop that
-/// stands around it, shared out.
+/// The steps for a program of another form than the recipe is made for, as one in which nothing is summed:
+/// the loop that stands around it, shared out.
 std::vector<Step> shared_out(const Schedule& schedule) {
   const auto* loop = schedule.program().body.as<ir::For>();
   if (loop == nullptr) return {};

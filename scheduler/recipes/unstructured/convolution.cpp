@@ -13,7 +13,7 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t most_pixels = 512;  ///< of a line: its warps share a block
+constexpr std::int64_t most_pixels = 512;  ///< pixels of a line: its warps share a block
 constexpr std::array<std::int64_t, 6> rows_tried{2, 4, 8, 16, 32, 64};
 constexpr std::int64_t least_clamped_rows = 8;
 constexpr std::array<std::int64_t, 5> groups_tried{1, 2, 4, 8, 16};

@@ -11,7 +11,7 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t processors = 132;  ///< of the GPU that the times below were measured on
+constexpr std::int64_t processors = 132;  ///< those of the GPU that the times below were measured on
 constexpr std::int64_t lanes_of_warp = 32, parts_of_multiprocessor = 4;
 constexpr std::array<std::int64_t, 4> rows_tried{8, 16, 32, 64};
 constexpr std::array<std::int64_t, 4> threads_tried{32, 64, 128, 256};
@@ -21,29 +21,29 @@ constexpr std::int64_t registers_of_far_loads = 48;  ///< the same where code is
 constexpr std::int64_t registers_of_addresses = 16;
 constexpr double least_of_group = 12;  ///< entries: groups of fewer were not measured
 
-// Of blocks of chunks, as measured.
+// For blocks of chunks, as measured.
 constexpr std::int64_t enough_blocks = 100;
 constexpr std::int64_t little_code = 7'000;  ///< entries: the first caches hold it, and B is what is scarce
 constexpr std::int64_t rows_of_chunks = 64, rows_of_little_code = 128;
 constexpr std::int64_t wide_threads = 512, threads_of_chunks = 256, threads_of_little_code = 128;
-// Of large blocks whose threads read their elements of B, as measured; the sum below was not fitted to them.
+// For large blocks whose threads read their elements of B, as measured; the sum below was not fitted to them.
 constexpr std::int64_t columns_of_large_blocks = 1'024;
 constexpr std::int64_t few_for_rings = 2'048;                 ///< columns
-constexpr std::int64_t columns_without_rings = 7'000;         ///< of blocks that all have room at once
+constexpr std::int64_t columns_without_rings = 7'000;         ///< where blocks all have room at once
 constexpr std::int64_t work_without_rings = 180'000'000;      ///< multiply-adds, of those
-constexpr std::array<std::int64_t, 2> rows_of_waves{64, 32};  ///< of blocks that have not
+constexpr std::array<std::int64_t, 2> rows_of_waves{64, 32};  ///< where blocks have not
 constexpr std::int64_t threads_of_waves = 256;
 constexpr std::int64_t entries_of_one_wave = 5'000;
 constexpr double code_of_one_group = 80'000;  ///< bytes of a block; of more, less the farther away B is, two
 constexpr double code_for_bytes_of_dense = 1e-3;
 constexpr double code_of_two_groups = 150'000;
-constexpr std::int64_t few_warps = 6;         ///< of a processor, whose code is better shared if it is far
+constexpr std::int64_t few_warps = 6;         ///< a processor with so few had better share code that is far
 constexpr double code_at_hand = 32'768;       ///< bytes of a block
-constexpr double cost_of_code = 0.05e-3;      ///< of a byte of a block
+constexpr double cost_of_code = 0.05e-3;      ///< what a byte of a block costs
 constexpr double cost_of_far_code = 0.07e-3;  ///< more for one beyond those at hand
-constexpr double cost_of_dense = 0.009e-3;    ///< of a byte of B that a block reads
+constexpr double cost_of_dense = 0.009e-3;    ///< what a byte of B that a block reads costs
 constexpr std::int64_t usual_chunk = 32, short_chunk = 16;
-// Of columns of B in registers, as measured.
+// For columns of B in registers, as measured.
 constexpr std::int64_t rows_in_turn = 16, threads_of_held = 64;
 constexpr std::int64_t least_held = 48, most_held = 128;  ///< registers
 constexpr std::int64_t most_rows_in_turn = 1'024;         ///< whose turns are written out
@@ -52,9 +52,9 @@ constexpr std::int64_t most_blocks_along_y = 65'535;
 
 constexpr double bytes_of_instruction = 16;
 constexpr double bytes_of_element = 4;
-constexpr double near_bytes = 24'000;   ///< of code, which a processor has at hand
-constexpr double chip_bytes = 100'000;  ///< of code of all blocks of rows; beyond, it comes from afar
-constexpr double enough_warps = 8;      ///< of a processor, to fetch far code for one another
+constexpr double near_bytes = 24'000;   ///< code that a processor has at hand
+constexpr double chip_bytes = 100'000;  ///< code of all blocks of rows; beyond, it comes from afar
+constexpr double enough_warps = 8;      ///< a processor needs so many, to fetch far code for one another
 
 // Microseconds on an H200, fitted to measured points (docs/measurements.md).
 constexpr double always = 1.445;            ///< a launch, a round of loads and the results

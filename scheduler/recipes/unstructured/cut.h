@@ -55,7 +55,7 @@ struct BlockNeeds {
 /// Blocks that a processor is to hold at a time of so many in all: those that it gets, as far as there is
 /// room.
 std::int64_t resident_blocks(std::int64_t all, const BlockNeeds& each, const Target& target);
-/// Of a thread that keeps so many sums, so that loads of its code are under way together.
+/// Registers of a thread that keeps so many sums, so that loads of its code are under way together.
 std::int64_t registers_of_code(std::int64_t sums);
 
 /// A product of weights in the code with columns of a number that is known, each thread reading its own
@@ -74,7 +74,7 @@ class BakedProduct {
   /// The cut that takes least, of those with the knobs' numbers where they are given. One is returned even if
   /// none is possible.
   BakedCut cheapest(const SparseRtKnobs& knobs) const;
-  /// Of 1,024 columns and more: large blocks that all have room at once and are for nearly every processor,
+  /// For 1,024 columns and more: large blocks that all have room at once and are for nearly every processor,
   /// so that the code and the part of B that a processor reads are least together. Nothing where there are
   /// none.
   std::optional<BakedCut> cut_of_one_wave() const;
@@ -86,8 +86,8 @@ class BakedProduct {
   std::int64_t registers_of_sums(const BakedCut& cut) const;
   /// That of one wave, or blocks of 256 columns for nearly every processor: of as many rows as leave it so.
   std::optional<BakedCut> large_cut() const;
-  /// Of a cut whose blocks all have room at once and are for nearly every processor: what it costs, in no
-  /// unit. Nothing for others.
+  /// What a cut costs whose blocks all have room at once and are for nearly every processor, in no
+  /// unit. Nothing for other cuts.
   std::optional<double> cost_of_one_wave(const BakedCut& cut) const;
   /// For one group's cut: the longer the code of a block, the more groups run parts of it at the same time.
   std::int64_t groups_of_large(const BakedCut& cut) const;

@@ -8,9 +8,9 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t processors = 132;  ///< of the GPU that the times below were measured on
+constexpr std::int64_t processors = 132;  ///< those of the GPU that the times below were measured on
 constexpr double bytes_of_instruction = 16;
-constexpr double near_bytes = 24'000;  ///< of code, which a processor has at hand
+constexpr double near_bytes = 24'000;  ///< code that a processor has at hand
 
 // Microseconds on an H200, fitted to measured points of staged images (docs/measurements.md).
 constexpr double always = 2.03;               ///< a launch, the first loads, and the results
@@ -23,9 +23,9 @@ constexpr double of_read = 0.468e-3;          ///< a read of the tile by a warp
 constexpr double of_instruction = 0.4e-3;     ///< one of a group
 constexpr double of_exchange = 0.487e-3;      ///< a row of sums of a warp through shared memory
 
-// Of reads of the image itself: the instructions fit three measured kernels, the others are assumed.
+// What reads of the image itself take: the instructions fit three measured kernels, the others are assumed.
 constexpr double instructions_of_clamped_read = 8;
-constexpr double loads_under_way = 16;  ///< of a thread
+constexpr double loads_under_way = 16;  ///< a thread has so many
 constexpr double of_load = 0.4;         ///< from global memory
 
 double real(std::int64_t number) {

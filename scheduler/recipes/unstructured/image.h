@@ -3,6 +3,7 @@
 #pragma once
 
 #include <weft/dsl/algorithm.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/scheduler/ir/node.h>
 #include <weft/scheduler/recipes/parts/product.h>
 #include <weft/scheduler/recipes/unstructured/convolution.h>
@@ -34,14 +35,14 @@ class SparseRtConvolution {
   std::int64_t lines() const { return lines_; }
   std::int64_t filters() const { return filters_; }
   std::int64_t images() const { return images_; }
-  std::int64_t columns() const { return columns_; }  ///< of the pixels that a warp has
+  std::int64_t columns() const { return columns_; }  ///< columns of the pixels that a warp has
   /// Lines that the lanes of a warp hold together.
   std::int64_t lines_of_warp() const { return std::max<std::int64_t>(1, lanes_of_warp / columns_); }
 
-  /// Of one group of warps.
+  /// Warps of one group.
   template <class Number>
   Number warps(const ImageCut<Number>& cut) const {
-    return (cut.lines + Number(lines_of_warp() - 1)) / Number(lines_of_warp()) * Number(column_warps_);
+    return ceil_divide(cut.lines, Number(lines_of_warp())) * Number(column_warps_);
   }
 
   /// Bytes of the lines of the image that a block reads, as `stage` lays them out.
@@ -81,7 +82,7 @@ class SparseRtConvolution {
   bool is_possible(const ImageCut<std::int64_t>& cut, std::int64_t shared_bytes_there) const;
   /// Blocks that a processor is to hold at a time: those that it gets, as far as there is room for them.
   std::int64_t resident(const ImageCut<std::int64_t>& cut, const Target& target) const;
-  bool has_groups() const { return has_groups_; }  ///< of channels
+  bool has_groups() const { return has_groups_; }  ///< whether channels are in groups
   /// Filters of several groups of channels stay as they are where the knob leaves it open: a block of filters
   /// of many groups would read all their channels.
   SparseRtOrder order(SparseRtOrder knob) const;

@@ -9,14 +9,14 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t processors = 132;  ///< of the GPU that these numbers were measured on
+constexpr std::int64_t processors = 132;  ///< those of the GPU that these numbers were measured on
 constexpr std::int64_t lanes_of_warp = 32, most_warps = 32;
 constexpr std::int64_t usual_places = 8, usual_columns = 2;
 constexpr std::int64_t long_places = 16, entries_of_long_row = 96, entries_of_warp = 24;
-constexpr std::int64_t most_columns = 4;     ///< of a lane beside each other: 16 bytes of B
-constexpr std::int64_t loads_together = 64;  ///< of B that a lane has under way, as far as registers go
+constexpr std::int64_t most_columns = 4;     ///< columns of a lane beside each other: 16 bytes of B
+constexpr std::int64_t loads_together = 64;  ///< a lane has so many of B under way, as far as registers go
 constexpr std::int64_t most_turns_together = 8;
-constexpr std::int64_t most_pieces = 1024;  ///< of a block
+constexpr std::int64_t most_pieces = 1024;  ///< pieces of a block
 
 constexpr double always = 2.3, of_entry = 2.2e-5;  ///< microseconds on an H200
 

@@ -16,7 +16,7 @@ struct PiecesTile {
 /// A piece has `places` entries of a row. A block has `warps` warps, each of which has `turns` pieces.
 struct PiecesCut {
   std::int64_t places, warps, turns;
-  std::int64_t pieces() const { return warps * turns; }  ///< of a block
+  std::int64_t pieces() const { return warps * turns; }  ///< pieces of a block
 };
 
 /// The cut with the knobs' numbers where they are given: as few pieces a block as `parts` blocks, or one for

@@ -12,7 +12,7 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t processors = 132;  ///< of the GPU that these numbers were measured on
+constexpr std::int64_t processors = 132;  ///< those of the GPU that these numbers were measured on
 constexpr std::int64_t lanes_of_warp = 32, bytes_of_line = 128;
 constexpr std::int64_t vector_columns = 4;  ///< 16 bytes of B
 constexpr std::int64_t usual_lanes = 4, usual_columns = 8, usual_places = 4;
@@ -23,8 +23,8 @@ constexpr std::int64_t most_panels = 4'096;  ///< more are shared out as these a
 constexpr double of_copied_row = 1.75;   ///< a row of B
 constexpr double of_each_block = 1'000;  ///< a block begins and ends
 constexpr double of_turn = 1'600;        ///< the warps of a block take up their next slices
-constexpr double hidden = 0.5;           ///< of a copy, beside another block that computes
-constexpr double hidden_turn = 0.3;      ///< of a turn, likewise
+constexpr double hidden = 0.5;           ///< a share of a copy, beside another block that computes
+constexpr double hidden_turn = 0.3;      ///< a share of a turn, likewise
 constexpr double of_few_warps = 1.25;    ///< an entry, where a processor has no more
 
 /// The columns of a block, of which each row has all, and the rows of B that it copies.
@@ -120,7 +120,7 @@ class SliceCuts {
   double copy_;
   bool long_sums_, two_fit_;
   std::int64_t panels_;
-  std::vector<double> entries_;  ///< of slices with their padding, the longest first
+  std::vector<double> entries_;  ///< entries of slices with their padding, the longest first
 };
 
 class Slicing {

@@ -37,23 +37,23 @@ enum class SparseRtOrder : std::uint8_t {
 /// How the recipe cuts the output; 0 leaves a number to it.
 struct SparseRtKnobs {
   SparseRtForm form = SparseRtForm::chosen;
-  std::int64_t rows = 0;  ///< of a block where baked: its accumulators, a register each; else of a warp
+  std::int64_t rows = 0;  ///< rows of a block where baked, each a sum in a register; else of a warp
   std::int64_t threads =
-      0;                    ///< of a block, those of other groups left out; a convolution's follow from lines
-  std::int64_t groups = 0;  ///< of threads that share the sum over k; 1: each adds all of it
-  std::int64_t columns = 0;  ///< of a lane where not baked; baked code has one column a thread
-  std::int64_t lanes = 0;    ///< of a row where not baked: a warp has 32 / lanes rows at a time
-  std::int64_t places = 0;   ///< of a row, read at a time where not baked
+      0;  ///< threads of a block beside those of other groups; a convolution's follow from lines
+  std::int64_t groups = 0;   ///< groups of threads that share the sum over k; 1: each adds all of it
+  std::int64_t columns = 0;  ///< columns of a lane where not baked; baked code has one column a thread
+  std::int64_t lanes = 0;    ///< lanes of a row where not baked: a warp has 32 / lanes rows at a time
+  std::int64_t places = 0;   ///< places of a row that are read at a time where not baked
   std::int64_t parts = 0;    ///< blocks that share the rows where streaming, not beside `rows`, or in pieces
   /// Rows of B in shared memory at a time where streaming; 0: all of them if they fit.
   std::int64_t panel_rows = 0;
-  std::int64_t lines = 0;  ///< of the output of a convolution in a block
+  std::int64_t lines = 0;  ///< lines of the output of a convolution in a block
   SparseRtImage image = SparseRtImage::chosen;
   SparseRtOrder order = SparseRtOrder::chosen;
   /// Baked products: rows of B that a block copies to shared memory at a time, all its warps in step. 0: each
   /// thread reads its own elements. Then nothing is shared by groups.
   std::int64_t chunk = 0;
-  std::int64_t depth = 0;  ///< of chunks: buffers for them
+  std::int64_t depth = 0;  ///< buffers for chunks
 };
 
 /// They by name.

@@ -7,7 +7,7 @@
 namespace weft {
 
 struct PlanRunnerText {
-  std::string_view name;  ///< of its file: "runner.c"
+  std::string_view name;  ///< name of its file: "runner.c"
   std::string_view text;
 };
 
