@@ -1,5 +1,6 @@
 // SparseTensor::check: sizes first, so that the walk over the arrays that follows cannot leave them.
 #include <fmt/format.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/check_layout.h>
 #include <weft/formats/level_kind.h>
@@ -139,7 +140,7 @@ class Entries {
         level.dimension == Dimension::none || (has_row_order_ && is_row))
       return 0;
     const std::int64_t room = is_row ? tensor_.rows() - place.row : tensor_.columns() - place.column;
-    const std::int64_t count = open.kind->ascending(open, children, (room + level.stride - 1) / level.stride);
+    const std::int64_t count = open.kind->ascending(open, children, ceil_divide(room, level.stride));
     const auto visit_at = [&](std::int64_t number) {
       CheckPlace here = place;
       (is_row ? here.row : here.column) +=

@@ -1,4 +1,5 @@
 // 2:4: every row keeps two of each four columns (see kept_pairs).
+#include <weft/dsl/arithmetic.h>
 #include <weft/formats/kept_slots.h>
 #include <weft/formats/named/kept_pairs.h>
 
@@ -16,7 +17,7 @@ constexpr std::int64_t default_rows = 128;
 SparseTensor pack_n_m(const WeightMatrix& weights, const Format& format) {
   check_parameters(format, {"V", "k"});
   const PairShape shape = pair_shape(format, default_rows);
-  const std::int64_t blocks = shape.blocks_of((weights.columns + slots_of_quad - 1) / slots_of_quad);
+  const std::int64_t blocks = shape.blocks_of(ceil_divide(weights.columns, slots_of_quad));
   SlotColumns columns(static_cast<std::size_t>(weights.columns));
   std::iota(columns.begin(), columns.end(), 0);
   std::vector<Level> levels{

@@ -4,6 +4,7 @@
 // list for each block, columns counted from the begin of the block. With `fill`, rows are put into blocks of
 // exactly that many groups; what is left over in a block are empty groups of its last row.
 #include <fmt/format.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/filled_blocks.h>
 #include <weft/formats/named/common.h>
@@ -40,12 +41,12 @@ class Lists {
       : weights_(weights),
         pad_(pad),
         block_(block),
-        blocks_(std::max<std::int64_t>(1, (weights.columns + block - 1) / block)) {
+        blocks_(std::max<std::int64_t>(1, ceil_divide(weights.columns, block))) {
     std::vector<std::int64_t> lengths(static_cast<std::size_t>(weights.rows * blocks_));
     std::int64_t filled = 0;
     each_entry([&](std::int64_t list, std::int64_t) { ++lengths[static_cast<std::size_t>(list)]; });
     for (const std::int64_t length : lengths) {
-      groups_.push_back(groups_.back() + (length + pad - 1) / pad);
+      groups_.push_back(groups_.back() + ceil_divide(length, pad));
       if (ends.empty() || std::ssize(groups_) - 1 != ends.front()) continue;
       filled += fill;
       groups_.back() = filled;
@@ -106,7 +107,7 @@ struct Filling {
 Filling filling_of(const WeightMatrix& weights, const Format& format, std::int64_t pad, std::int64_t fill) {
   std::vector<std::int64_t> needs;
   for (std::size_t row = 1; row < weights.row_begin.size(); ++row)
-    needs.push_back((weights.row_begin[row] - weights.row_begin[row - 1] + pad - 1) / pad);
+    needs.push_back(ceil_divide(weights.row_begin[row] - weights.row_begin[row - 1], pad));
   const auto blocks = filled_blocks(needs, fill);
   if (blocks.empty())
     throw UserError({"a row does not fit a block of " + format.text(), weights.origin,

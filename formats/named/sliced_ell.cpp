@@ -3,6 +3,7 @@
 // that have a row each read one run of memory. Offsets count chunks; in places left over the column is -1
 // and the value +0. Row numbers that fill up the last slice are -1.
 #include <fmt/format.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/named/common.h>
 #include <weft/formats/sliced_ell.h>
@@ -38,7 +39,7 @@ class Slices {
       chunks_.push_back(chunks_.back() + chunks_of(number));
   }
 
-  std::int64_t count() const { return (weights_.rows + slice_ - 1) / slice_; }
+  std::int64_t count() const { return ceil_divide(weights_.rows, slice_); }
   std::int64_t places() const { return chunks_.back() * slice_ * pad_; }
 
   std::vector<SparseTensor::NamedArray> arrays(DType type) const {
@@ -81,7 +82,7 @@ class Slices {
   std::int64_t chunks_of(std::int64_t number) const {
     std::int64_t longest = 0;
     for (const std::int32_t row : rows_of(number)) longest = std::max(longest, length_of(row));
-    return (longest + pad_ - 1) / pad_;
+    return ceil_divide(longest, pad_);
   }
 
   /// As rows are dealt to blocks, with the chunks of a slice for the entries of a row.

@@ -3,6 +3,7 @@
 // -1 for those that it lacks; the list is filled up to a multiple of k. The last block of columns may be
 // narrower.
 #include <fmt/format.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/kept_slots.h>
 #include <weft/formats/named/kept_pairs.h>
@@ -80,7 +81,7 @@ SparseTensor pack_v_n_m(const WeightMatrix& weights, const Format& format) {
   const PairShape shape = pair_shape(format, formats::PairOptions{}.rows);
   const std::int64_t of_block = columns_of_block(format);
   const std::int64_t groups = shape.groups_of(weights.rows);
-  const std::int64_t blocks = shape.blocks_of((weights.columns + of_block - 1) / of_block);
+  const std::int64_t blocks = shape.blocks_of(ceil_divide(weights.columns, of_block));
   check_positions(weights, format, groups * blocks * shape.slots, "listed columns");
   const std::vector<SlotColumns> columns = KeptColumns(weights, shape.rows, of_block, blocks * shape.slots)();
   std::vector<std::int32_t> listed;

@@ -1,5 +1,6 @@
 // bake_values: the stored entries of a block of rows, written out as constants.
 #include <fmt/format.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/scheduler/ir/clamped_read.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/list.h>
@@ -131,7 +132,7 @@ class Baking {
     }
     const std::int64_t* groups = ir::integer_value(nest_.groups->group.extent);
     const auto count = static_cast<std::int64_t>(all.size());
-    const std::int64_t share = (count + *groups - 1) / *groups;
+    const std::int64_t share = ceil_divide(count, *groups);
     const auto begin = all.begin() + std::min(count, group * share);
     return written({begin, all.begin() + std::min(count, (group + 1) * share)});
   }
@@ -390,7 +391,7 @@ class Baking {
     Stmt result = under(nest_.of_row, of_all_rows(nest_.result));
     result = ir::substitute(result, {{loop_, row + ir::integer(nest_.begin)}});
     if (nest_.extent % groups != 0) result = ir::if_then(row < ir::integer(nest_.extent), result);
-    result = ir::for_loop({share, ir::integer(0), ir::integer((nest_.extent + groups - 1) / groups),
+    result = ir::for_loop({share, ir::integer(0), ir::integer(ceil_divide(nest_.extent, groups)),
                            ir::LoopKind::serial, context_.step, result});
     ir::For own = group;
     own.body = under(nest_.of_thread, sums);

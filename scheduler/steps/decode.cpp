@@ -1,5 +1,6 @@
 // decode: a block of the weights whose rows have a width of their own becomes a dense tile.
 #include <fmt/format.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/verify.h>
@@ -75,7 +76,7 @@ class Decode {
     for (const std::int32_t width : context_.weights->array(arrays_.level->width).as<std::int32_t>())
       most = std::max<std::int64_t>(most, width);
     const std::int64_t together = shares().of_row;
-    return (most + together - 1) / together * together;
+    return ceil_divide(most, together) * together;
   }
 
   /// Where all blocks of a row are stored, in the order of the iterations, as many of them as fit.

@@ -1,5 +1,6 @@
 // pool: the groups of places of a block's rows, dealt to workers without regard to rows.
 #include <fmt/format.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
@@ -46,7 +47,7 @@ class Pooling {
         first_(first),
         step_(context.step) {
     for (std::size_t i = 1; i < first_.size(); ++i)
-      row_turns_ = std::max<std::int64_t>(row_turns_, (first_[i] - first_[i - 1] + workers - 1) / workers);
+      row_turns_ = std::max<std::int64_t>(row_turns_, ceil_divide(first_[i] - first_[i - 1], workers));
   }
 
   StepResult operator()(const ir::Program& program) {
@@ -277,7 +278,8 @@ class Pooling {
 /// Groups of places of each block of known weights, where they are in such blocks.
 std::optional<std::int64_t> fill_of(const StepContext& context) {
   if (context.weights == nullptr || context.algorithm.takes_any_weights()) return std::nullopt;
-  const auto filled = std::ranges::find_if(context.weights->levels(), [](const Level& level) { return level.fill > 0; });
+  const auto filled =
+      std::ranges::find_if(context.weights->levels(), [](const Level& level) { return level.fill > 0; });
   return filled == context.weights->levels().end() ? std::nullopt : std::optional(filled->fill);
 }
 

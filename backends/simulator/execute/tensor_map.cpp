@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/backends/simulator/execute/tensor_map.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 
 #include <algorithm>
@@ -155,7 +156,7 @@ bool is_inside(const TensorMap& map, std::size_t dimension, std::int64_t coordin
 }
 
 std::uint32_t taken(const TensorMap& map, std::size_t i) {
-  return (map.box[i] + map.element_strides[i] - 1) / map.element_strides[i];
+  return ceil_divide(map.box[i], map.element_strides[i]);
 }
 
 void walk_tiles(const TensorMap& map, const std::int32_t* coordinates, Rows& rows) {

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/scheduler/hardware/swmma_instructions.h>
 #include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/print.h>
@@ -210,7 +211,7 @@ Stmt with_uniform_numbers(const Stmt& stmt, const StepContext& context) {
   if (!places.one_width || widths.empty() || places.index_bits == 4) return stmt;
   const std::int64_t rows = weights.levels().front().extent;
   const std::int64_t in_row = std::ssize(widths) / rows;
-  const std::int64_t pieces = in_row / ((weights.columns() + swmma_block - 1) / swmma_block);
+  const std::int64_t pieces = in_row / ceil_divide(weights.columns(), swmma_block);
   const std::string& operand = context.algorithm.sparse_operand()->name;
   const std::map<std::string, std::function<Expr(const Expr&)>> numbers{
       {blocks.begin, [=](const Expr& row) { return row * ir::integer(in_row); }},
