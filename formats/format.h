@@ -28,6 +28,14 @@ struct Format {
   bool operator==(const Format&) const = default;
 };
 
+/// One parameter of a named format, as `weft formats` says it.
+struct FormatParameter {
+  std::string_view name;
+  std::string_view values;     ///< "a power of two from 8 to 256": what the refusal of another value accepts
+  std::string_view otherwise;  ///< where it is left out
+  std::string_view meaning;    ///< one line
+};
+
 /// One row of the list of named formats. A new format is one file that fills such a row, and one line in the
 /// list in formats/named/list.cpp.
 struct NamedFormat {
@@ -37,6 +45,8 @@ struct NamedFormat {
   /// Throws UserError, as SparseTensor::check does, for what the levels cannot say; runs after all else has
   /// been checked. Null: they say it all.
   void (*check)(const SparseTensor& tensor) = nullptr;
+  std::string_view purpose = {};  ///< one sentence: for which weights, and what takes it
+  std::span<const FormatParameter> parameters = {};
 };
 
 /// Every named format.

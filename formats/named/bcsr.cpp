@@ -47,7 +47,11 @@ SparseTensor pack_bcsr(const WeightMatrix& weights, const Format& format) {
 }  // namespace
 
 NamedFormat bcsr() {
-  return {"bcsr", "blocks of b x b (16) compressed: offsets by block row, block columns, values", pack_bcsr};
+  return {.name = "bcsr",
+          .summary = "blocks of b x b (16) compressed: offsets by block row, block columns, values",
+          .pack = pack_bcsr,
+          .purpose = "Weights pruned in square blocks.",
+          .parameters = block_parameters};
 }
 
 }  // namespace named

@@ -42,7 +42,12 @@ SparseTensor pack_blocked_ell(const WeightMatrix& weights, const Format& format)
 }  // namespace
 
 NamedFormat blocked_ell() {
-  return {"blocked_ell", "blocks of b x b (16), every block row padded to the longest", pack_blocked_ell};
+  return {.name = "blocked_ell",
+          .summary = "blocks of b x b (16), every block row padded to the longest",
+          .pack = pack_blocked_ell,
+          .purpose =
+              "Weights pruned in square blocks, as many in each block row; what cuSPARSE calls Blocked-ELL.",
+          .parameters = block_parameters};
 }
 
 }  // namespace named

@@ -9,6 +9,9 @@
 
 namespace weft::named {
 
+inline constexpr std::array<FormatParameter, 1> block_parameters{
+    {{"b", "a power of two from 4 to 256", "16", "rows and columns of a block"}}};
+
 /// The blocks of a weight that hold an entry, by block row, block columns ascending.
 class Blocks {
  public:

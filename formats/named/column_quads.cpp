@@ -23,9 +23,12 @@ SparseTensor pack_column_quads(const WeightMatrix& weights, const Format& format
 }  // namespace
 
 NamedFormat column_quads() {
-  return {"column_quads",
-          "groups of V rows (128), their columns in fours of which each row has two: any weights as 2:4",
-          pack_column_quads};
+  return {.name = "column_quads",
+          .summary =
+              "groups of V rows (128), their columns in fours of which each row has two: any weights as 2:4",
+          .pack = pack_column_quads,
+          .purpose = "Weights without any pattern, on sparse tensor cores.",
+          .parameters = pair_parameters};
 }
 
 }  // namespace named

@@ -3,6 +3,7 @@
 
 #include <weft/formats/sparse_tensor.h>
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
@@ -11,6 +12,15 @@
 #include <vector>
 
 namespace weft::named {
+
+/// Those of formats that have a row order.
+inline constexpr std::array<FormatParameter, 2> row_parameters{{
+    {"order", "given, length, dealt or similar", "given", "in which order rows are stored"},
+    {"rows", "the rows of a block, at least 1", "64",
+     "rows of a thread block, for the orders dealt and similar"},
+}};
+inline constexpr FormatParameter index_parameter{"index", "a power of two from 16 to 32", "32",
+                                                 "bits of a column number; 16 for at most 32,768 columns"};
 
 /// UserError when `format` has a parameter that is not among `known`.
 void check_parameters(const Format& format, std::initializer_list<std::string_view> known);

@@ -40,7 +40,10 @@ SparseTensor pack_coo(const WeightMatrix& weights, const Format& format) {
 }  // namespace
 
 NamedFormat coo() {
-  return {"coo", "row, column and value of each entry, sorted by row", pack_coo};
+  return {.name = "coo",
+          .summary = "row, column and value of each entry, sorted by row",
+          .pack = pack_coo,
+          .purpose = "Exchange with other tools."};
 }
 
 }  // namespace named

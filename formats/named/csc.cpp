@@ -47,7 +47,10 @@ SparseTensor pack_csc(const WeightMatrix& weights, const Format& format) {
 }  // namespace
 
 NamedFormat csc() {
-  return {"csc", "columns compressed: offsets by column, rows, values", pack_csc};
+  return {.name = "csc",
+          .summary = "columns compressed: offsets by column, rows, values",
+          .pack = pack_csc,
+          .purpose = "Exchange with other tools, and products by the transposed weight."};
 }
 
 }  // namespace named

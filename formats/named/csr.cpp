@@ -27,7 +27,12 @@ SparseTensor pack_csr(const WeightMatrix& given, const Format& format) {
 }  // namespace
 
 NamedFormat csr() {
-  return {"csr", "rows compressed: offsets by row, columns, values", pack_csr};
+  return {
+      .name = "csr",
+      .summary = "rows compressed: offsets by row, columns, values",
+      .pack = pack_csr,
+      .purpose = "Unstructured weights; what most tools read, and what weights are compiled into code from.",
+      .parameters = row_parameters};
 }
 
 }  // namespace named

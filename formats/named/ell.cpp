@@ -56,7 +56,11 @@ SparseTensor pack_ell(const WeightMatrix& given, const Format& format) {
 }  // namespace
 
 NamedFormat ell() {
-  return {"ell", "every row padded to the longest, column -1 in the padding", pack_ell};
+  return {.name = "ell",
+          .summary = "every row padded to the longest, column -1 in the padding",
+          .pack = pack_ell,
+          .purpose = "Unstructured weights whose rows are about equally long.",
+          .parameters = row_parameters};
 }
 
 }  // namespace named

@@ -244,6 +244,16 @@ SparseTensor pack_on_all_cores(const WeightMatrix& weights, const Format& format
   return pack_hb_ell(weights, format, threads_for(weights.stored()));
 }
 
+constexpr std::array<FormatParameter, 6> parameters{{
+    {"b", "a power of two from 2 to 16", "16", "rows and columns of a block"},
+    {"every", "a power of two from 1 to 64", "0, only blocks with entries",
+     "every block is stored, in multiples of so many"},
+    {"offset", "a power of two from 4 to 8", "8", "bits of a column inside its block"},
+    {"pairs", "0 or 1", "0", "1: two of each four columns, for sparse tensor cores; of the others only k"},
+    {"step", "a power of two from 1 to 4", "1", "widths are filled up to a multiple of it"},
+    {"uniform", "0 or 1", "0", "1: all blocks as wide as the widest"},
+}};
+
 }  // namespace
 
 SparseTensor pack_hb_ell(const WeightMatrix& weights, const Format& format, std::int64_t threads) {
@@ -274,11 +284,16 @@ SparseTensor pack_hb_ell(const WeightMatrix& weights, const Format& format, std:
 }
 
 NamedFormat hb_ell() {
-  return {"hb_ell", "blocks of 16 x 16, each in ELL of its own width, or dense", pack_on_all_cores,
-          [](const SparseTensor& tensor) {
-            if (hb_ell_shape(tensor.format()).pairs) return check_hb_ell_pairs(tensor);
-            Rules(tensor).check();
-          }};
+  return {.name = "hb_ell",
+          .summary = "blocks of 16 x 16, each in ELL of its own width, or dense",
+          .pack = pack_on_all_cores,
+          .check =
+              [](const SparseTensor& tensor) {
+                if (hb_ell_shape(tensor.format()).pairs) return check_hb_ell_pairs(tensor);
+                Rules(tensor).check();
+              },
+          .purpose = "Unstructured weights on tensor cores, a block at a time.",
+          .parameters = parameters};
 }
 
 }  // namespace named

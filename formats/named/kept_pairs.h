@@ -8,6 +8,14 @@
 
 namespace weft::named {
 
+inline constexpr FormatParameter slots_parameter{"k", "a power of two from 64 to 128", "64",
+                                                 "gathered columns of a block of values"};
+/// Those of formats whose groups have 128 rows where V is left out.
+inline constexpr std::array<FormatParameter, 2> pair_parameters{{
+    {"V", "a power of two from 16 to 256", "128", "rows of a group"},
+    slots_parameter,
+}};
+
 /// Rows of a group, slots of a block, from the parameters "V" and "k". UserError for other values than
 /// formats::PairOptions says.
 struct PairShape {

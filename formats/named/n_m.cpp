@@ -40,7 +40,11 @@ SparseTensor pack_n_m(const WeightMatrix& weights, const Format& format) {
 }  // namespace
 
 NamedFormat n_m() {
-  return {"n_m", "2:4 in the order of sparse tensor cores: two of each four columns of a row", pack_n_m};
+  return {.name = "n_m",
+          .summary = "2:4 in the order of sparse tensor cores: two of each four columns of a row",
+          .pack = pack_n_m,
+          .purpose = "Weights pruned to 2:4, on sparse tensor cores.",
+          .parameters = pair_parameters};
 }
 
 }  // namespace named

@@ -158,12 +158,22 @@ SparseTensor pack_padded_csr(const WeightMatrix& given, const Format& format) {
   return SparseTensor(format, given.shape, given.rows, given.columns, std::move(levels), std::move(arrays));
 }
 
+constexpr std::array<FormatParameter, 5> parameters{{
+    {"pad", "1 to 1024", "4", "every list begins at a multiple of so many places"},
+    {"block", "1 to 2147483647", "all columns", "a row has a list for each so many columns"},
+    row_parameters[0],
+    row_parameters[1],
+    {"fill", "1 to 65536", "no blocks of rows", "blocks of rows have exactly so many times pad places"},
+}};
+
 }  // namespace
 
 NamedFormat padded_csr() {
-  return {"padded_csr",
-          "csr whose rows are filled up to multiples of pad places (4), column -1 in the padding",
-          pack_padded_csr};
+  return {.name = "padded_csr",
+          .summary = "csr whose rows are filled up to multiples of pad places (4), column -1 in the padding",
+          .pack = pack_padded_csr,
+          .purpose = "Unstructured weights whose entries are read several at a time.",
+          .parameters = parameters};
 }
 
 }  // namespace named

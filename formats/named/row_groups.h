@@ -8,6 +8,13 @@
 
 namespace weft::named {
 
+inline constexpr std::array<FormatParameter, 3> group_parameters{{
+    {"V", "a power of two from 8 to 256", "64", "rows of a group, which keep the same columns"},
+    {"k", "a power of two from 16 to 64", "as many as 128 bytes hold, at most 64",
+     "kept columns of a block of values"},
+    index_parameter,
+}};
+
 /// Rows of a group, places of a block, type of the columns, from the parameters "V", "k" and "index".
 /// UserError for other values than formats::GroupOptions says.
 struct GroupShape {

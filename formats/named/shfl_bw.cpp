@@ -30,7 +30,11 @@ SparseTensor pack_shfl_bw(const WeightMatrix& weights, const Format& format) {
 }  // namespace
 
 NamedFormat shfl_bw() {
-  return {"shfl_bw", "vector_wise after a row order of its own, found when it is packed", pack_shfl_bw};
+  return {.name = "shfl_bw",
+          .summary = "vector_wise after a row order of its own, found when it is packed",
+          .pack = pack_shfl_bw,
+          .purpose = "Weights pruned in groups of rows that were chosen freely, on tensor cores.",
+          .parameters = group_parameters};
 }
 
 }  // namespace named

@@ -132,12 +132,22 @@ SparseTensor pack_sliced_ell(const WeightMatrix& weights, const Format& format) 
                       slices.arrays(type));
 }
 
+constexpr std::array<FormatParameter, 4> parameters{{
+    {"slice", "1 to 32", "8", "rows of a slice"},
+    {"pad", "1 to 1024", "4", "places of a row beside each other"},
+    {"deal", "0 to 1048576", "0, the longest come first", "slices are dealt evenly to blocks of so many"},
+    index_parameter,
+}};
+
 }  // namespace
 
 NamedFormat sliced_ell() {
-  return {"sliced_ell",
-          "rows by length, in slices (8) as wide as their longest row, places of all rows in turn",
-          pack_sliced_ell};
+  return {
+      .name = "sliced_ell",
+      .summary = "rows by length, in slices (8) as wide as their longest row, places of all rows in turn",
+      .pack = pack_sliced_ell,
+      .purpose = "Unstructured weights whose rows are taken by the lanes of a warp, several rows at a time.",
+      .parameters = parameters};
 }
 
 }  // namespace named

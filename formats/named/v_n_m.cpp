@@ -91,11 +91,20 @@ SparseTensor pack_v_n_m(const WeightMatrix& weights, const Format& format) {
                     {{"column", Array::of(listed)}});
 }
 
+constexpr std::array<FormatParameter, 3> parameters{{
+    {"V", "a power of two from 16 to 256", "64", "rows of a group"},
+    slots_parameter,
+    {"M", "4, 8, 10, 16, 20, 32, 40 or 100", "8", "columns of which a group keeps four"},
+}};
+
 }  // namespace
 
 NamedFormat v_n_m() {
-  return {"v_n_m", "groups of V rows (64) that keep 4 of each M columns (8), each row 2 of these: V:2:M",
-          pack_v_n_m};
+  return {.name = "v_n_m",
+          .summary = "groups of V rows (64) that keep 4 of each M columns (8), each row 2 of these: V:2:M",
+          .pack = pack_v_n_m,
+          .purpose = "Weights pruned to V:2:M, on sparse tensor cores.",
+          .parameters = parameters};
 }
 
 }  // namespace named

@@ -25,9 +25,11 @@ SparseTensor pack_vector_wise(const WeightMatrix& weights, const Format& format)
 }  // namespace
 
 NamedFormat vector_wise() {
-  return {"vector_wise",
-          "groups of V rows (64) that keep the same columns, their values dense, in blocks of k",
-          pack_vector_wise};
+  return {.name = "vector_wise",
+          .summary = "groups of V rows (64) that keep the same columns, their values dense, in blocks of k",
+          .pack = pack_vector_wise,
+          .purpose = "Weights pruned in groups of neighbouring rows, on tensor cores.",
+          .parameters = group_parameters};
 }
 
 }  // namespace named

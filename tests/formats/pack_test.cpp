@@ -177,6 +177,25 @@ TEST(Pack, RefusesParametersThatAFormatDoesNotHave) {
   }
 }
 
+TEST(Format, TheParametersOfARowAreThoseThatPackKnows) {
+  const auto words_of = [](const NamedFormat& format, const std::string& parameters) {
+    return message_of([&] { pack(small(), parse_format(std::string(format.name) + ":" + parameters)); });
+  };
+  for (const NamedFormat& format : named_formats()) {
+    EXPECT_FALSE(format.purpose.empty()) << format.name;
+    std::string names;
+    for (const FormatParameter& parameter : format.parameters) {
+      names += (names.empty() ? "" : ", ") + std::string(parameter.name);
+      const bool is_order = parameter.name == "order";
+      EXPECT_THAT(words_of(format, std::string(parameter.name) + (is_order ? "=none" : "=-7")),
+                  HasSubstr("accepted: " + std::string(parameter.values)));
+      EXPECT_FALSE(parameter.otherwise.empty() || parameter.meaning.empty()) << format.name;
+    }
+    EXPECT_THAT(words_of(format, "W=64"),
+                HasSubstr(names.empty() ? "without parameters" : "accepted: " + names + ", or none of them"));
+  }
+}
+
 TEST(Format, PrintsWhatItParses) {
   for (const NamedFormat& format : named_formats()) EXPECT_EQ(parse_format(format.name).text(), format.name);
   EXPECT_EQ(parse_format("csr"), formats::csr());
