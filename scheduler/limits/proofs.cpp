@@ -73,7 +73,7 @@ class Proving {
 
   std::string output_;
   proofs::Places places_;
-  proofs::WeightFacts facts_;
+  WeightFacts facts_;
   proofs::Prover prover_;
   std::vector<Proof> found_;
   std::size_t questions_ = 0;
