@@ -16,6 +16,7 @@ namespace cuda {
 namespace {
 
 constexpr std::int64_t uncountable = std::int64_t{1} << 40;
+constexpr std::int64_t elements_of_access = 4;
 
 /// Stores as the compiler meets them once it has written out the loops that are unrolled.
 std::int64_t stores_written_out(const ir::Stmt& stmt) {
@@ -25,7 +26,11 @@ std::int64_t stores_written_out(const ir::Stmt& stmt) {
     count = 1;
   } else if (const auto* loop = stmt.as<ir::For>()) {
     const std::int64_t* extent = ir::integer_value(loop->extent);
-    const std::int64_t copies = loop->kind == ir::LoopKind::unrolled && extent != nullptr ? *extent : 1;
+    std::int64_t copies = 1;
+    if (loop->kind == ir::LoopKind::unrolled && extent != nullptr) copies = *extent;
+    // Elements of a vector beyond those of one access are written out.
+    if (loop->kind == ir::LoopKind::vectorized && extent != nullptr)
+      copies = std::max<std::int64_t>(1, *extent / elements_of_access);
     if (__builtin_mul_overflow(stores_written_out(loop->body), copies, &count)) return uncountable;
   } else if (const auto* block = stmt.as<ir::Block>()) {
     for (const ir::Stmt& child : block->statements) count += stores_written_out(child);

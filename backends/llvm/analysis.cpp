@@ -1,10 +1,13 @@
+#include <fmt/format.h>
 #include <weft/backends/llvm/analysis.h>
 #include <weft/scheduler/ir/agreement.h>
 #include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/fold.h>
+#include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 namespace weft::llvm_backend {
@@ -12,14 +15,23 @@ namespace {
 
 constexpr std::int64_t largest_size = std::int64_t{1} << 40;
 
-/// One use of a buffer in the body of a vectorized loop.
+/// One use of a buffer in the body of a vectorized loop, or several of the same place.
 struct Use {
-  ir::BufferRef buffer;
-  bool is_store = false;
   bool affine = false;  ///< offset = rest + lane_stride * lane, the rest the same in all lanes
   std::int64_t lane_stride = 0;
   ir::Linear rest;
+  bool is_store = false;
+};
+
+struct UsesOfBuffer {
+  std::size_t count = 0;
+  std::map<std::string, Use> places;  ///< by their text: long programs use few places often
+};
+
+/// A store, and what its place is.
+struct StoreUse {
   const ir::Store* store = nullptr;
+  Use use;
 };
 
 /// Collects the uses of buffers, or finds that the loop has no vector form.
@@ -31,7 +43,8 @@ class UseCollector {
   }
 
   bool possible() const { return possible_; }
-  const std::vector<Use>& uses() const { return uses_; }
+  const std::map<const ir::Buffer*, UsesOfBuffer>& uses() const { return uses_; }
+  const std::vector<StoreUse>& stores() const { return stores_; }
   bool varies(const ir::Expr& expr) const { return differs(expr, varying_); }
 
  private:
@@ -82,12 +95,7 @@ class UseCollector {
   }
 
   void add(const ir::BufferRef& buffer, const std::vector<ir::Expr>& indices, const ir::Store* store) {
-    Use use{buffer,
-            store != nullptr,
-            true,
-            0,
-            ir::linear(ir::substitute(ir::offset_of(*buffer, indices), known_)),
-            store};
+    Use use{true, 0, ir::linear(ir::substitute(ir::offset_of(*buffer, indices), known_)), store != nullptr};
     use.lane_stride = use.rest.coefficient_of(variable_);
     std::erase_if(use.rest.terms, [this](const ir::Linear::Term& term) {
       const auto* v = term.atom.as<ir::Variable>();
@@ -95,13 +103,20 @@ class UseCollector {
     });
     use.affine = std::none_of(use.rest.terms.begin(), use.rest.terms.end(),
                               [this](const ir::Linear::Term& term) { return varies(term.atom); });
-    uses_.push_back(std::move(use));
+    UsesOfBuffer& uses = uses_[buffer.get()];
+    ++uses.count;
+    Use& place =
+        uses.places.try_emplace(fmt::format("{} {}", use.lane_stride, ir::print(use.rest.expr())), use)
+            .first->second;
+    place.is_store = place.is_store || use.is_store;
+    if (store != nullptr) stores_.push_back({store, std::move(use)});
   }
 
   std::string variable_;
   ir::Substitution known_;
   std::set<std::string> varying_;
-  std::vector<Use> uses_;
+  std::map<const ir::Buffer*, UsesOfBuffer> uses_;
+  std::vector<StoreUse> stores_;
   bool possible_ = false;
 };
 
@@ -120,17 +135,21 @@ bool lanes_meet(const Use& a, const Use& b, std::int64_t lanes) {
   return false;
 }
 
-bool store_is_safe(const Use& store, const UseCollector& collected, std::int64_t lanes) {
-  const bool one_element = store.affine && store.lane_stride == 0;
-  if (one_element || !store.affine) {
-    // Lanes may write one element: the last one wins, which is right as long as none of them looks.
-    if (store.store->accumulate || (one_element && collected.varies(store.store->value))) return false;
-    return std::none_of(collected.uses().begin(), collected.uses().end(), [&](const Use& other) {
-      return other.store != store.store && other.buffer == store.buffer;
-    });
-  }
-  return std::none_of(collected.uses().begin(), collected.uses().end(), [&](const Use& other) {
-    return other.buffer == store.buffer && lanes_meet(store, other, lanes);
+/// Lanes may write one element: the last one wins, which is right as long as none of them looks.
+bool store_is_safe(const StoreUse& each, const UseCollector& collected) {
+  const bool one_element = each.use.affine && each.use.lane_stride == 0;
+  if (each.use.affine && !one_element) return true;
+  if (each.store->accumulate || (one_element && collected.varies(each.store->value))) return false;
+  return collected.uses().at(each.store->buffer.get()).count == 1;
+}
+
+/// Whether one lane may see, in elements that each lane has of its own, what another one stores.
+bool lanes_meet(const UsesOfBuffer& uses, std::int64_t lanes) {
+  return std::ranges::any_of(uses.places, [&](const auto& entry) {
+    const Use& store = entry.second;
+    if (!store.is_store || !store.affine || store.lane_stride == 0) return false;
+    return std::ranges::any_of(uses.places,
+                               [&](const auto& other) { return lanes_meet(store, other.second, lanes); });
   });
 }
 
@@ -169,8 +188,10 @@ bool can_run_together(const ir::For& loop, const ir::Substitution& known) {
   const UseCollector collected(loop, known);
   if (!collected.possible()) return false;
   const std::int64_t lanes = *ir::integer_value(loop.extent);
-  return std::all_of(collected.uses().begin(), collected.uses().end(),
-                     [&](const Use& use) { return !use.is_store || store_is_safe(use, collected, lanes); });
+  return std::ranges::all_of(collected.stores(),
+                             [&](const StoreUse& store) { return store_is_safe(store, collected); }) &&
+         std::ranges::none_of(collected.uses(),
+                              [&](const auto& entry) { return lanes_meet(entry.second, lanes); });
 }
 
 bool reads_memory(const ir::Expr& expr) {

@@ -59,6 +59,10 @@ Emitter::Emitter(llvm::Module& module, const ThreadProgram& thread_program, cons
 
 Emitted Emitter::emit() {
   for (const ir::Variable& extent : program_.extents) ranges_[extent.name] = {1, {}};
+  ir::visit(program_.body, [&](const ir::Stmt& s) {
+    const auto* loop = s.as<ir::For>();
+    serial_loops_ += loop != nullptr && loop->kind == ir::LoopKind::serial ? 1 : 0;
+  });
   llvm::Function* kernel = emit_kernel();
   emitted_.scratch_bytes = frame_.scratch_bytes;
   emitted_.entry = capabilities_.gpu ? kernel : emit_cpu_entry(kernel);

@@ -230,6 +230,7 @@ class Emitter {
   ir::Ranges ranges_;
   /// How many times the code being written is written out.
   std::int64_t copies_ = 1;
+  std::int64_t serial_loops_ = 0;  ///< of the program
   /// Values of shared nodes while the meaning of an instruction is expanded, else null.
   std::map<const ir::ExprNode*, llvm::Value*>* expansion_ = nullptr;
   Emitted emitted_;

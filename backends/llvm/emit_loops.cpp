@@ -16,6 +16,8 @@ constexpr std::int64_t most_pieces = 8;
 /// Loops in code that is written out more often than this are not unrolled by LLVM as well: what it then has
 /// to look at grows with the product, and the time it takes with the square of that.
 constexpr std::int64_t most_copies_to_unroll_in = 8;
+/// The same of all loops of a program that has more than these.
+constexpr std::int64_t most_loops_to_unroll = 128;
 
 llvm::MDNode* unroll_hint(llvm::LLVMContext& context, const char* what) {
   llvm::Metadata* word = llvm::MDNode::get(context, llvm::MDString::get(context, what));
@@ -73,7 +75,7 @@ void Emitter::counted(llvm::Value* begin, llvm::Value* end, bool unroll,
   counter->addIncoming(builder_.CreateNSWAdd(counter, llvm::ConstantInt::get(begin->getType(), 1)),
                        builder_.GetInsertBlock());
   llvm::BranchInst* back = builder_.CreateBr(head);
-  if (unroll || copies_ > most_copies_to_unroll_in) {
+  if (unroll || copies_ > most_copies_to_unroll_in || serial_loops_ > most_loops_to_unroll) {
     back->setMetadata(llvm::LLVMContext::MD_loop,
                       unroll_hint(context_, unroll ? "llvm.loop.unroll.full" : "llvm.loop.unroll.disable"));
   }

@@ -24,7 +24,7 @@ constexpr std::int64_t most_branches = std::int64_t{1} << 13;
 /// Instructions times branches on a GPU, whose local arrays are all values: these are looked
 /// at again at each branch they live across, by the passes that turn loops and that give values registers.
 constexpr std::int64_t most_crossings = std::int64_t{1} << 28;
-constexpr std::int64_t most_masked_lanes = std::int64_t{1} << 17;
+constexpr std::int64_t most_masked_lanes = std::int64_t{1} << 15;
 
 /// Extent and name of the loops that are written out, the longest first.
 std::vector<std::pair<std::int64_t, std::string>> loops_written_out(const ir::Stmt& body) {

@@ -2,6 +2,8 @@
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/passes.h>
 
+#include <set>
+
 namespace weft::passes {
 namespace {
 
@@ -13,6 +15,25 @@ bool holds_loops_or_sums(const Stmt& stmt) {
     const auto* loop = s.as<ir::For>();
     found =
         found || s.as<ir::Allocate>() != nullptr || (loop != nullptr && loop->kind == ir::LoopKind::serial);
+  });
+  return found;
+}
+
+/// Whether a loop inside runs as far as a register says that is made inside: once the vector stands inside of
+/// that loop, each of its elements would have such a register.
+bool has_bounds_in_registers(const Stmt& body) {
+  std::set<const ir::Buffer*> made;
+  bool found = false;
+  const auto is_made = [&](const ir::Expr& e) {
+    const auto* load = e.as<ir::Load>();
+    found = found || (load != nullptr && made.count(load->buffer.get()) != 0);
+  };
+  ir::visit(body, [&](const Stmt& s) {
+    if (const auto* allocation = s.as<ir::Allocate>()) made.insert(allocation->buffer.get());
+    const auto* loop = s.as<ir::For>();
+    if (loop == nullptr) return;
+    ir::visit(loop->begin, is_made);
+    ir::visit(loop->extent, is_made);
   });
   return found;
 }
@@ -48,7 +69,10 @@ ir::Program sink_vector_loops(ir::Program program) {
     if (loop == nullptr || loop->kind != ir::LoopKind::vectorized || !holds_loops_or_sums(loop->body))
       return s;
     changed = true;
-    return sink(*loop);
+    if (!has_bounds_in_registers(loop->body)) return sink(*loop);
+    ir::For serial = *loop;
+    serial.kind = ir::LoopKind::serial;
+    return ir::for_loop(std::move(serial));
   };
   // One round moves a loop past one chain or allocation.
   while (changed) {

@@ -123,6 +123,15 @@ TEST(Lower, TailsThatTilesInsideDecideStayInside) {
   EXPECT_NO_THROW(lower(s.program(), s.target()));
 }
 
+/// Each element of a vector would need a register of its own, and a loop inside its own bounds.
+TEST(Lower, AVectorWhoseRegistersSayHowFarLoopsRunIsALoop) {
+  auto s = test::spmm_schedule("cpu", parse_format("hb_ell:every=8"));
+  s.reorder(n, "m.block", "m.row").stage("A.bcols", registers, at = LoopName("m.block")).vectorize(n);
+  const std::string text = ir::print(lower(s.program(), s.target()).program);
+  EXPECT_THAT(text, testing::HasSubstr(".. A.bcols.registers["));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("vectorized")));
+}
+
 TEST(Lower, WideStridesNeedWideIndices) {
   const Extent many = Extent::any("N", 2'147'483'647);
   const Tensor<f32, 3> a("A", {3, many, 18});

@@ -264,6 +264,7 @@ TEST(PrintSource, LoopsThatAreUnrolledCountInFullTowardsWhatIsTooLong) {
   };
   EXPECT_EQ(source_statements(loop(ir::LoopKind::serial)), 1);
   EXPECT_EQ(source_statements(loop(ir::LoopKind::unrolled)), 5000);
+  EXPECT_EQ(source_statements(loop(ir::LoopKind::vectorized)), 1250);
   EXPECT_THROW(print_cuda_source(loop(ir::LoopKind::unrolled), target_named("sm_80")), UserError);
 }
 
