@@ -296,6 +296,13 @@ std::string svg_of(const HeatMap& map) {
   return text + "</svg>";
 }
 
+std::string svg_file_of(const Chart& chart) {
+  std::string svg = svg_of(chart);
+  svg.insert(std::string_view("<svg").size(), " xmlns=\"http://www.w3.org/2000/svg\"");
+  svg.insert(svg.find('>') + 1, fmt::format("<style>{}</style>", chart_style()));
+  return svg;
+}
+
 std::string_view chart_style() {
   return R"(:root{color-scheme:light dark;--ink:#1a1a1a;--paper:#fff;--soft:#5a5a5a;--line:#dcdcdc;--panel:#f6f6f4;
 --c0:#0072b2;--c1:#d55e00;--c2:#009e73;--c3:#cc79a7;--c4:#e69f00;--c5:#56b4e9;--c6:#8a7d00}

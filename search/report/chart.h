@@ -70,6 +70,9 @@ std::string svg_of(const Chart& chart);
 std::string svg_of(const Bars& bars);
 std::string svg_of(const HeatMap& map);
 
+/// The same as a file of its own, light or dark as the reader's screen is.
+std::string svg_file_of(const Chart& chart);
+
 /// What the classes of the elements mean: eight colours that colour-blind readers can tell apart (Okabe, Ito,
 /// "Color Universal Design", 2008), and a light and a dark look.
 std::string_view chart_style();

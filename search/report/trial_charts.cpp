@@ -28,6 +28,18 @@ Series& series_named(std::vector<Series>& all, const std::string& name) {
   return all.back();
 }
 
+/// "shfl_bw, V = 64, f16"; weights whose columns were put together in fours by what they are.
+std::string recipe_of(const ProblemTrials& problem) {
+  const ProblemSummary& summary = problem.summary;
+  std::string name = problem.best->record.recipe;
+  if (summary.kept_of > 0 && summary.of_group == 0) {
+    name = parse_format(problem.best->record.pattern.kind).name;
+  } else if (summary.group_rows > 0) {
+    name += fmt::format(", V = {}", summary.group_rows);
+  }
+  return fmt::format("{}, {}", name, name_of(summary.dtype));
+}
+
 /// V = 64 before V = 128.
 std::pair<std::size_t, std::string> by_name(const Series& series) {
   return {series.name.size(), series.name};
@@ -112,6 +124,38 @@ Chart speed_up_over_sparsity(const std::vector<ProblemTrials>& problems) {
   if (!of_libraries) chart.y_label = "dense time (some modelled, or of weft's own kernels) / best time";
   std::ranges::sort(chart.series, {}, by_name);
   thin(chart.series);
+  return chart;
+}
+
+Chart speed_up_by_recipe(const std::vector<ProblemTrials>& problems) {
+  struct Ratios {
+    double logarithms = 0;
+    int count = 0;
+  };
+  std::map<std::string, std::map<double, Ratios>> found;
+  std::set<std::string> beside;
+  for (const ProblemTrials& problem : problems) {
+    const std::optional<double> ratio = problem.speed_up();
+    if (!ratio) continue;
+    const double zero = std::round(1000 * (1 - problem.summary.density())) / 10;
+    Ratios& ratios = found[recipe_of(problem)][zero];
+    ratios.logarithms += std::log(*ratio);
+    ++ratios.count;
+    beside.insert(problem.dense->name);
+  }
+  Chart chart{.title = "Speed-up over dense, by sparsity",
+              .x_label = "share of weights that are zero, %",
+              .y_label = fmt::format("time of {} / time of weft", fmt::join(beside, ", ")),
+              .marks = {{1, true, "dense is as fast"}},
+              .most_x = 100};
+  for (const auto& [recipe, by_sparsity] : found) {
+    Series series{recipe, Series::Kind::line, {}};
+    for (const auto& [zero, ratios] : by_sparsity) {
+      const double mean = std::exp(ratios.logarithms / ratios.count);
+      series.points.push_back({zero, mean, fmt::format("{} at {} %: {:.2f}x", recipe, zero, mean)});
+    }
+    chart.series.push_back(std::move(series));
+  }
   return chart;
 }
 

@@ -11,6 +11,8 @@ namespace weft::report {
 
 /// Dense time over the best time, a series for each V or format; at 1 both are equally fast.
 Chart speed_up_over_sparsity(const std::vector<ProblemTrials>& problems);
+/// The geometric mean of it at each sparsity, a line for each recipe and V.
+Chart speed_up_by_recipe(const std::vector<ProblemTrials>& problems);
 /// What memory, the L2 and the arithmetic units allow, and where the best kernels are.
 Chart roofline(const std::vector<ProblemTrials>& problems);
 /// The best time after each trial of the problem, and each trial.

@@ -35,11 +35,17 @@ Space default_space(const SpaceProblem& problem, const Target& target, const Spa
 }  // namespace
 
 std::span<const RecipeSpace> recipe_spaces() {
-  static const std::array<RecipeSpace, 5> all{{{"shfl_bw", why_no_shfl_bw, shfl_bw_space},
-                                               {"hb_ell", why_no_hb_ell, hb_ell_space},
-                                               {"v_n_m", why_no_v_n_m, v_n_m_space},
-                                               {"sparsert", why_no_sparsert, sparsert_space},
-                                               {"default", why_no_default, default_space}}};
+  static const std::array<RecipeSpace, 5> all{{
+      {"shfl_bw", "weights in groups of rows that keep the same columns, on tensor cores", why_no_shfl_bw,
+       shfl_bw_space},
+      {"hb_ell", "weights in blocks of 16 x 16, each as wide as it has to be, on tensor cores", why_no_hb_ell,
+       hb_ell_space},
+      {"v_n_m", "weights that keep two of four, on sparse tensor cores", why_no_v_n_m, v_n_m_space},
+      {"sparsert", "unstructured weights as instructions, or read by warps that share rows evenly",
+       why_no_sparsert, sparsert_space},
+      {"default", "a plain schedule for every format, operation, type and target", why_no_default,
+       default_space},
+  }};
   return all;
 }
 

@@ -14,6 +14,7 @@ inline constexpr std::string_view recipe_of_schedules = "schedule";
 
 struct RecipeSpace {
   std::string_view name;
+  std::string_view summary;  ///< one line, for pages
   /// Why there is no space for the problem on the target; nothing where there is one.
   std::string (*why_none)(const SpaceProblem& problem, const Target& target);
   /// Where there is a reason, undefined.

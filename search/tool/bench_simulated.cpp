@@ -12,13 +12,6 @@
 namespace weft::tool {
 namespace {
 
-void write_plot(const std::string& path, const std::vector<SimulatedBlocks>& results) {
-  std::string svg = report::svg_of(chart_of(results));
-  svg.insert(std::string_view("<svg").size(), " xmlns=\"http://www.w3.org/2000/svg\"");
-  svg.insert(svg.find('>') + 1, fmt::format("<style>{}</style>", report::chart_style()));
-  write_bytes(path, svg);
-}
-
 std::string of_clocks(double clocks) {
   return fmt::format("{:.0f}", clocks);
 }
@@ -55,7 +48,7 @@ int bench_simulated(const Suite& suite, const std::vector<SuiteCase>& cases, con
     results.push_back(result);
   }
   fmt::print("{}", table.text());
-  if (!options.plot.empty()) write_plot(options.plot, results);
+  if (!options.plot.empty()) write_bytes(options.plot, report::svg_file_of(chart_of(results)));
   return right ? exit_ok : exit_mismatch;
 }
 

@@ -3,6 +3,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/suggestion.h>
 #include <weft/search/tool/command_line.h>
+#include <weft/search/tool/help.h>
 #include <weft/search/tool/verbs.h>
 
 #include <CLI/CLI.hpp>
@@ -85,16 +86,20 @@ int run(const Action& action) {
 }  // namespace
 
 int command_line(int argc, char** argv) {
-  CLI::App app(
-      "weft: kernels for pruned weights. Data goes to stdout, messages to stderr.\n"
-      "Exit codes: 0 ok; 1 a device, a compiler or the disk failed; 2 what was given cannot be used, such as "
-      "an option, or a file that cannot be opened or read; 3 infeasible schedule; 4 mismatch; 5 no suitable "
-      "device; 130 interrupted.",
-      "weft");
+  CLI::App app("weft: kernels for pruned weights. Data goes to stdout, messages to stderr.", "weft");
+  app.formatter(tool::help_formatter());
+  app.footer(
+      "Exit codes: 0 ok; 1 a device, a compiler or the disk failed; 2 what was given cannot be used, such\n"
+      "as an option, or a file that cannot be opened or read; 3 infeasible schedule; 4 mismatch; 5 no\n"
+      "suitable device; 130 interrupted. weft VERB --help says what a verb takes.\n"
+      "Example: weft demo");
   app.require_subcommand(1);
   app.set_version_flag("--version", "weft 0.1.0");
   Action action;
   tool::add_devices(app, action);
+  tool::add_formats(app, action);
+  tool::add_recipes(app, action);
+  tool::add_targets(app, action);
   tool::add_inspect(app, action);
   tool::add_prune(app, action);
   tool::add_check(app, action);
@@ -111,6 +116,7 @@ int command_line(int argc, char** argv) {
   tool::add_train(app, action);
   tool::add_predict(app, action);
   tool::add_report(app, action);
+  tool::add_plot(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

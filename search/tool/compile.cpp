@@ -1,5 +1,6 @@
 // weft compile: a kernel's program, PTX, CUDA source and resources as files.
 #include <fmt/format.h>
+#include <weft/search/tool/help.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/table.h>
 #include <weft/search/tool/verbs.h>
@@ -67,11 +68,13 @@ void add_compile(CLI::App& app, Action& action) {
       "Example: weft compile --op spmm --weights layer.npy --n 256 --target cpu,sm_80,sm_90a -o out");
   add_problem_flags(*verb, options->problem);
   verb->add_option("--target", options->targets,
-                   "cpu, sm_75 … sm_90a; several joined by commas; cpu, sm_80 and sm_90 where it is left out")
+                   "see weft targets; several joined by commas; cpu,sm_80,sm_90 where it is left out")
+      ->type_name("TARGET")
       ->delimiter(',');
-  verb->add_option("--emitter", options->emitter, "GPU code by llvm or by cuda source")
+  verb->add_option("--emitter", options->emitter, "GPU code by llvm or cuda")
       ->check(CLI::IsMember({"llvm", "cuda"}))
       ->capture_default_str();
+  begin_group(*verb, "Output");
   verb->add_option("-o,--out", options->out, "folder for the files")->capture_default_str();
   verb->add_flag("--json", options->json, "one JSON document");
   verb->callback([options, &action] { action = [options] { return run(*options); }; });

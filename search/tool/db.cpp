@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
+#include <weft/search/tool/help.h>
 #include <weft/search/tool/table.h>
 #include <weft/search/tool/verbs.h>
 #include <weft/search/trials/record_export.h>
@@ -212,6 +213,7 @@ int regret(const DbVerb& options) {
 }
 
 void add_filter(CLI::App& verb, DbVerb& options) {
+  begin_group(verb, "Trials");
   verb.add_option("--kernel", options.filter.kernel, "only of this operation: spmm, conv2d");
   verb.add_option("--target", options.filter.target, "only of this target or architecture");
   verb.add_option("--measure", options.filter.measure, "only by gpu, sim, model or cpu");
@@ -227,10 +229,12 @@ void add_filter(CLI::App& verb, DbVerb& options) {
 }
 
 CLI::App* add_part(CLI::App& verb, const std::shared_ptr<DbVerb>& options, Action& action, const char* name,
-                   const char* summary, int (*run)(const DbVerb&)) {
+                   const char* summary, const char* example, int (*run)(const DbVerb&)) {
   CLI::App* part = verb.add_subcommand(name, summary);
   part->add_option("files", options->files, "databases of trials")->required();
+  part->footer(fmt::format("Example: {}", example));
   add_filter(*part, *options);
+  begin_group(*part, "Output");
   part->callback([options, &action, run] { action = [options, run] { return run(*options); }; });
   return part;
 }
@@ -242,26 +246,31 @@ void add_db(CLI::App& app, Action& action) {
   CLI::App* verb = app.add_subcommand("db", "ask, merge and export databases of trials");
   verb->require_subcommand(1);
   verb->footer(
-      "Example: weft db best weftdb.jsonl --target sm_90a\n"
-      "weft db merge a.jsonl b.jsonl -o all.jsonl\n"
-      "weft db export weftdb.jsonl --to csv -o trials.csv\n"
-      "weft db regret exhaustive.jsonl --searched tuned.jsonl");
-  CLI::App* part = add_part(*verb, options, action, "query", "list trials", query);
+      "Examples: weft db best weftdb.jsonl --target sm_90a\n"
+      "          weft db merge a.jsonl b.jsonl -o all.jsonl\n"
+      "          weft db regret exhaustive.jsonl --searched tuned.jsonl");
+  CLI::App* part = add_part(*verb, options, action, "query", "list trials",
+                            "weft db query weftdb.jsonl --limit 10", query);
   part->add_option("--limit", options->limit, "only so many, the fastest")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 62));
   part->add_flag("--json", options->json, "the records themselves, a line each");
-  part = add_part(*verb, options, action, "best", "the fastest kernel of each problem", best);
+  part = add_part(*verb, options, action, "best", "the fastest kernel of each problem",
+                  "weft db best weftdb.jsonl --target sm_90a", best);
   part->add_flag("--json", options->json, "the records themselves, a line each");
-  part = add_part(*verb, options, action, "stats", "trials of each problem by how they ended", stats);
+  part = add_part(*verb, options, action, "stats", "trials of each problem by how they ended",
+                  "weft db stats weftdb.jsonl", stats);
   part->add_flag("--json", options->json, "one JSON document");
-  part = add_part(*verb, options, action, "merge", "append to one database what it lacks", merge);
+  part = add_part(*verb, options, action, "merge", "append to one database what it lacks",
+                  "weft db merge a.jsonl b.jsonl -o all.jsonl", merge);
   part->add_option("-o,--out", options->out, "the database")->required();
   part->add_flag("--allow-arch", options->any_architecture, "even of another architecture");
-  part = add_part(*verb, options, action, "export", "write trials for other tools", export_to);
+  part = add_part(*verb, options, action, "export", "write trials for other tools",
+                  "weft db export weftdb.jsonl --to csv -o trials.csv", export_to);
   part->add_option("--to", options->form, "t4, kernel-tuner or csv")->required();
   part->add_option("-o,--out", options->out, "the file; stdout if left out");
-  part = add_part(*verb, options, action, "regret",
-                  "how near a search comes to the best of exhaustive trials", regret);
+  part =
+      add_part(*verb, options, action, "regret", "how near a search comes to the best of exhaustive trials",
+               "weft db regret exhaustive.jsonl --searched tuned.jsonl", regret);
   part->add_option("--searched", options->searched,
                    "database of the search; if left out, it is played through on the exhaustive times");
   part->add_option("--trials", options->trials, "of a search that is played through")

@@ -3,6 +3,7 @@
 #include <weft/backends/export/export.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
+#include <weft/search/tool/help.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/sizes.h>
 #include <weft/search/tool/table.h>
@@ -169,35 +170,31 @@ void add_export(CLI::App& app, Action& action) {
   CLI::App* verb =
       app.add_subcommand("export", "write kernels as a folder that other projects build and use");
   verb->footer(
-      "The folder needs nothing of weft, and a C compiler alone to build. Where several of --n take a size, "
-      "the first "
-      "one runs.\n"
-      "Example: weft export --op spmm --weights W.npy --n 1:512 --dtype f32 --archs sm_80,sm_90 --name ffn "
-      "-o DIR\n"
-      "With a kernel of its own for rows that begin aligned: --n 8:4096:8,1:4096");
+      "The folder needs nothing of weft, and a C compiler alone to build. Where several of --n take a\n"
+      "size, the first one runs: --n 8:4096:8,1:4096 has a kernel of its own for rows that begin aligned.\n"
+      "Example: weft export --weights W.npy --n 1:512 --dtype f32 --archs sm_80,sm_90 --name ffn -o DIR");
   add_problem_flags(*verb, options->problem);
   verb->remove_option(verb->get_option("--n"));
-  verb->add_option(
-      "--n", options->sizes,
-      "columns: 1:512 for all of these, 8:4096:8 for multiples of 8, 4096 for that one; several joined "
-      "by commas");
-  verb->add_option("--archs", options->architectures, "sm_75 … sm_90a; several joined by commas")
+  begin_group(*verb, "Problem");
+  verb->add_option("--n", options->sizes,
+                   "columns: 1:512, 8:4096:8 for multiples of 8, 4096 for that one; several joined by commas")
+      ->type_name("N");
+  begin_group(*verb, "Schedule");
+  verb->add_option("--archs", options->architectures, "see weft targets; with commas")
       ->delimiter(',')
       ->capture_default_str();
-  verb->add_option("--name", options->name,
-                   "of the library and of all its symbols; else that of the weights' file");
-  verb->add_option("-o,--out", options->out, "folder; else the name");
-  verb->add_option("--emitter", options->emitter, "GPU code by llvm or by cuda source")
+  begin_group(*verb, "Output");
+  verb->add_option("--name", options->name, "of library and symbols")->type_name("NAME");
+  verb->add_option("-o,--out", options->out, "folder; else the name")->type_name("DIR");
+  verb->add_option("--emitter", options->emitter, "GPU code by llvm or cuda")
       ->check(CLI::IsMember({"llvm", "cuda"}))
       ->capture_default_str();
-  verb->add_option("--spdx", options->spdx, "licence of what is written: it is yours to choose")
-      ->capture_default_str();
-  verb->add_option("--license", options->license, "a file that becomes LICENSE");
-  verb->add_option("--measured", options->measured, "a JSON file of measured times, for the manifest");
-  verb->add_flag("--embed", options->embed, "make the packed weights part of the code");
-  verb->add_flag("--no-weights", options->no_weights, "leave the file of packed weights out");
-  verb->add_flag("--ptx-only", options->ptx_only,
-                 "no machine code: the driver compiles PTX when a package is opened");
+  verb->add_option("--spdx", options->spdx, "its licence, your choice")->capture_default_str();
+  verb->add_option("--license", options->license, "a file of its text")->type_name("FILE");
+  verb->add_option("--measured", options->measured, "times for the manifest")->type_name("FILE");
+  verb->add_flag("--embed", options->embed, "weights inside the code");
+  verb->add_flag("--no-weights", options->no_weights, "no file of the weights");
+  verb->add_flag("--ptx-only", options->ptx_only, "no machine code");
   verb->add_flag("--json", options->json, "one JSON document");
   verb->callback([options, &action] { action = [options] { return run(*options); }; });
 }

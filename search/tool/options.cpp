@@ -7,6 +7,7 @@
 #include <weft/formats/random.h>
 #include <weft/scheduler/hardware/simulated_target.h>
 #include <weft/scheduler/limits/advice.h>
+#include <weft/search/tool/help.h>
 #include <weft/search/tool/made_weights.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/recipe.h>
@@ -206,39 +207,17 @@ UserError with_option(const std::string& option, UserError::Report report) {
 }
 
 void add_problem_flags(CLI::App& app, ProblemOptions& options) {
-  app.add_option("--op", options.op, "spmm, spmv, linear or conv2d")->capture_default_str();
+  begin_group(app, "Problem");
   app.add_option("--weights", options.weights,
-                 "pruned weights: .smtx .mtx .npy .npz .safetensors; or made ones, "
-                 "made:M=512,K=1024,sparsity=0.9, in groups of rows with V=64")
+                 ".smtx .mtx .npy .npz .safetensors, or made:M=512,K=1024,sparsity=0.9")
+      ->type_name("FILE")
       ->required();
-  app.add_option("--tensor", options.tensor, "which tensor of the file");
-  app.add_option("--n", options.n, "spmm and linear: columns of the dense operand");
-  app.add_option("--dtype", options.dtype, "f32, f16, bf16 or f64; the file's own where it is left out");
-  app.add_option("--format", options.format,
-                 "csr, csc, coo, ell, padded_csr, sliced_ell, dense or auto; csr and ell also as "
-                 "csr:order=dealt,rows=64; "
-                 "weights pruned in groups of rows or in blocks as shfl_bw:V=64, vector_wise:V=64, bcsr:b=32 "
-                 "or blocked_ell:b=32; two of each four as n_m, or of the four that V rows keep of M as "
-                 "v_n_m:M=16,V=64; hb_ell, or hb_ell:every=8 with every block stored; any weights for sparse "
-                 "tensor cores as column_quads, or in blocks as hb_ell:pairs=1")
-      ->capture_default_str();
-  app.add_option("--filter", options.filter, "convolution: height x width of the filter, as 3x3");
-  app.add_option("--image", options.image, "convolution: height x width of the image, as 56x56");
-  app.add_option("--batch", options.batch, "convolution: images")->capture_default_str();
-  app.add_option("--pad", options.pad, "convolution: zeros around the image, one number or two")
-      ->capture_default_str();
-  app.add_option("--stride", options.stride, "convolution: one number or two")->capture_default_str();
-  app.add_option("--dilation", options.dilation, "convolution: one number or two")->capture_default_str();
-  app.add_option("--layout", options.layout, "convolution: nchw, nhwc, or chwn, batch innermost")
-      ->capture_default_str();
-  app.add_option("--activation", options.activation, "none, relu or gelu")->capture_default_str();
-  app.add_option("--bias", options.bias, "a bias a row: random:SEED, ints:SEED or a file");
-  app.add_option("--alpha", options.alpha, "factor of the sum");
-  app.add_option("--beta", options.beta, "factor of the old output");
-  app.add_option("--b", options.b, "the dense operand: random:SEED, ints:SEED, zeros or a file")
-      ->capture_default_str();
-  app.add_option("--c", options.c, "the old output, for --beta");
-  app.add_option("--seed", options.seed, "of values that a pattern file lacks")
+  app.add_option("--tensor", options.tensor, "which tensor of it")->type_name("NAME");
+  app.add_option("--n", options.n, "columns of a product")->type_name("N");
+  app.add_option("--op", options.op, "spmm, spmv, linear, conv2d")->capture_default_str();
+  app.add_option("--dtype", options.dtype, "f32, f16, bf16, f64")->type_name("TYPE");
+  app.add_option("--format", options.format, "see weft formats")->capture_default_str();
+  app.add_option("--seed", options.seed, "of values not in the file")
       ->check([](const std::string& text) {
         std::uint64_t seed = 0;
         const char* end = text.data() + text.size();
@@ -248,16 +227,23 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
                    : text + " is none; accepted: a whole number from 0 to 2^64 - 1";
       })
       ->capture_default_str();
-  app.add_option(
-         "--recipe", options.recipe,
-         "default; sparsert: weights compiled into the code of a GPU, with knobs as "
-         "sparsert:form=baked,rows=32,groups=4; shfl_bw: f16 or bf16 weights in shfl_bw or "
-         "vector_wise on tensor cores, with knobs as shfl_bw:tile_n=256,stages=3; hb_ell: the same for "
-         "weights in hb_ell; v_n_m: those in n_m, v_n_m, column_quads or hb_ell:pairs=1 on sparse tensor "
-         "cores, with the knobs of shfl_bw")
-      ->capture_default_str();
-  app.add_option("--schedule", options.schedule,
-                 "a schedule.json, or what weft tune found (best.weft.json), in place of the default");
+  app.add_option("--b", options.b, "random:1, ints:1, a file")->capture_default_str();
+  app.add_option("--bias", options.bias, "as --b, one a row")->type_name("B");
+  app.add_option("--activation", options.activation, "none, relu, gelu")->capture_default_str();
+  app.add_option("--alpha", options.alpha, "factor of the sum");
+  app.add_option("--beta", options.beta, "of the old output");
+  app.add_option("--c", options.c, "the old output, as --b")->type_name("C");
+  begin_group(app, "Convolution");
+  app.add_option("--filter", options.filter, "its height x width")->type_name("3x3");
+  app.add_option("--image", options.image, "its height x width")->type_name("56x56");
+  app.add_option("--batch", options.batch, "images")->capture_default_str();
+  app.add_option("--pad", options.pad, "one number or 1x2")->capture_default_str();
+  app.add_option("--stride", options.stride, "one number or 1x2")->capture_default_str();
+  app.add_option("--dilation", options.dilation, "one number or 1x2")->capture_default_str();
+  app.add_option("--layout", options.layout, "nchw, nhwc, chwn")->capture_default_str();
+  begin_group(app, "Schedule");
+  app.add_option("--recipe", options.recipe, "see weft recipes")->capture_default_str();
+  app.add_option("--schedule", options.schedule, "JSON of weft tune")->type_name("FILE");
   for (const auto& [flag, operations] : flags_of_operations) {
     app.get_option(std::string(flag))->each([&options, name = std::string(flag)](const std::string&) {
       options.given.push_back(name);

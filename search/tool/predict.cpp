@@ -129,9 +129,8 @@ void add_predict(CLI::App& app, Action& action) {
   auto options = std::make_shared<PredictVerb>();
   CLI::App* verb = app.add_subcommand("predict", "a schedule for a problem that was never measured");
   verb->footer(
-      "Prints a recipe with its knobs, as --recipe takes it. It always fits the target: where the tree's "
-      "choice\n"
-      "does not, the next of its leaf is taken, and at last what the recipe chooses for itself.\n"
+      "Prints a recipe with its knobs, as --recipe takes it. It always fits the target: where the tree's\n"
+      "choice does not, the next of its leaf is taken, and at last what the recipe chooses for itself.\n"
       "Example: weft predict --tree tree.json --weights ffn1.npy --dtype f16 --format shfl_bw:V=64 --n 196");
   verb->add_option("--tree", options->tree, "what weft train wrote")->required();
   verb->add_flag("--forest", options->forest, "ask the random forest that is stored beside the tree");

@@ -206,25 +206,15 @@ void add_prune(CLI::App& app, Action& action) {
   auto verb = std::make_shared<PruneVerb>();
   CLI::App* command = app.add_subcommand("prune", "choose which weights to keep, and write them");
   command->footer(
-      "Prints which share of the score (the sum of |w|, or of --scores) is kept, beside that of the other "
-      "ways to\n"
-      "prune at the same sparsity. No more than (1 - sparsity) of the places are kept, as many whole blocks "
-      "or\n"
-      "columns of V rows as fit; n_m and v_n_m keep two of every four or M columns of a row. Written is "
-      "this\n"
-      "tensor alone, in its shape and element type, pruned weights being zero; in .safetensors under its "
-      "name, with weft.format, weft.sparsity, weft.kept_score and, for "
-      "shfl_bw,\n"
-      "weft.row_order (the rows group by group) as metadata.\n"
+      "Prints which share of the score (the sum of |w|, or of --scores) is kept, beside that of the other\n"
+      "ways to prune at the same sparsity. At most (1 - sparsity) of the places are kept, as many whole\n"
+      "blocks or columns of V rows as fit; n_m and v_n_m keep two of every four or M columns of a row.\n"
+      "Written is this tensor alone, in its shape and type, pruned weights being zero; in .safetensors\n"
+      "under its name, with weft.format, weft.sparsity, weft.kept_score and, for shfl_bw, weft.row_order.\n"
       "Example: weft prune layer.safetensors --format shfl_bw:V=64 --sparsity 0.75 -o pruned.safetensors");
   command->add_option("weights", verb->weights, "dense or pruned weights: .npy .npz .safetensors .mtx .smtx")
       ->required();
-  command
-      ->add_option(
-          "--format", verb->format,
-          "csr (single weights), bcsr:b=32, blocked_ell:b=32, vector_wise:V=64, shfl_bw:V=64, n_m (2:4) "
-          "or v_n_m:V=64,M=16")
-      ->required();
+  command->add_option("--format", verb->format, "for which to prune: see weft formats")->required();
   command->add_option("--sparsity", verb->sparsity,
                       "share of the places to be zero, at least 0 and below 1; n_m and v_n_m have 1 - 2/M");
   command->add_option("-o,--out", verb->out,

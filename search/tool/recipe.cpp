@@ -18,7 +18,7 @@
 namespace weft::tool {
 namespace {
 
-constexpr std::int64_t most = 1'000'000;  ///< whatever is made of it fits an index
+constexpr std::int64_t most_of_knob = 1'000'000;  ///< whatever is made of it fits an index
 
 [[noreturn]] void refuse(std::string what, std::string_view found, std::string accepted) {
   throw UserError({std::move(what), "--recipe", std::string(found.substr(0, 100)), std::move(accepted)});
@@ -28,9 +28,9 @@ std::int64_t number_of(std::string_view recipe, std::string_view word, std::stri
                        std::int64_t least) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < least || number > most)
+  if (error != std::errc() || end != text.data() + text.size() || number < least || number > most_of_knob)
     refuse(fmt::format("a knob of {} cannot be read", recipe), fmt::format("{}={}", word, text),
-           fmt::format("a whole number from {} to {}", least, most));
+           fmt::format("a whole number from {} to {}", least, most_of_knob));
   return number;
 }
 
@@ -52,17 +52,74 @@ void set_knob(std::string_view recipe, std::span<const RecipeKnob<Knobs>> known,
   found->set(knobs, named - found->words.begin() + 1);
 }
 
+template <class Knobs>
+std::vector<KnobRow> rows_of(std::span<const RecipeKnob<Knobs>> knobs) {
+  std::vector<KnobRow> rows;
+  for (const RecipeKnob<Knobs>& knob : knobs)
+    rows.push_back({knob.name, knob.least, knob.most, knob.multiple, knob.words});
+  return rows;
+}
+
+constexpr std::array<RecipeRow, 5> known_recipes{{
+    {.name = "default",
+     .is_format = [](const Format&) { return true; },
+     .formats = "every one",
+     .of_gpus = false,
+     .knobs = [] { return std::vector<KnobRow>(); },
+     .example = "weft verify --weights made:M=256,K=512,sparsity=0.9 --n 64 --device cpu"},
+    {.name = "sparsert",
+     .is_format = [](const Format& format) { return format.name == "csr"; },
+     .formats = "--format csr",
+     .knobs = [] { return rows_of(sparsert_knobs()); },
+     .example = "weft verify --weights made:M=256,K=512,sparsity=0.9 --n 64 --device sim:sm_80 "
+                "--recipe sparsert:form=baked,rows=32"},
+    {.name = "shfl_bw",
+     .is_format =
+         [](const Format& format) { return format.name == "shfl_bw" || format.name == "vector_wise"; },
+     .formats = "--format shfl_bw:V=64, or vector_wise:V=64",
+     .of_halves = true,
+     .knobs = [] { return rows_of(shfl_bw_knobs()); },
+     .example = "weft verify --weights made:M=256,K=512,sparsity=0.75,V=64 --dtype f16 --n 64 "
+                "--device sim:sm_80 --format shfl_bw:V=64 --recipe shfl_bw:tile_n=64,stages=3"},
+    {.name = "hb_ell",
+     .is_format = [](const Format& format) { return format.name == "hb_ell"; },
+     .formats = "--format hb_ell",
+     .of_halves = true,
+     .knobs = [] { return rows_of(hb_ell_knobs()); },
+     .example = "weft verify --weights made:M=256,K=512,sparsity=0.9 --dtype f16 --n 64 "
+                "--device sim:sm_80 --format hb_ell --recipe hb_ell:tile_n=64"},
+    {.name = "v_n_m",
+     .is_format = formats::keeps_two_of_four,
+     .formats = "--format column_quads, or n_m, v_n_m or hb_ell:pairs=1",
+     .of_halves = true,
+     .knobs = [] { return rows_of(shfl_bw_knobs()); },
+     .example = "weft verify --weights made:M=256,K=512,of=4 --dtype f16 --n 64 --device sim:sm_80 "
+                "--format n_m --recipe v_n_m:tile_n=64"},
+}};
+
+/// The row; null where there is none.
+const RecipeRow* row_named(std::string_view name) {
+  const auto* found = std::ranges::find(known_recipes, name, &RecipeRow::name);
+  return found == known_recipes.end() ? nullptr : found;
+}
+
 }  // namespace
+
+std::span<const RecipeRow> recipe_rows() {
+  return known_recipes;
+}
 
 RecipeChoice parse_recipe(std::string_view text) {
   RecipeChoice choice;
   choice.text = std::string(text);
   const std::size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
-  const std::array<std::string_view, 5> names{"default", "sparsert", "shfl_bw", "hb_ell", "v_n_m"};
-  if (std::ranges::find(names, name) == names.end())
+  if (row_named(name) == nullptr) {
+    std::vector<std::string_view> names;
+    for (const RecipeRow& row : known_recipes) names.push_back(row.name);
     refuse("there is no such recipe", name,
            "default, sparsert, shfl_bw, hb_ell or v_n_m" + did_you_mean(name, names));
+  }
   choice.name = std::string(name);
   if (colon == std::string_view::npos) return choice;
   if (choice.name == "default") refuse("the recipe has no knobs", text, "default");
@@ -96,33 +153,17 @@ RecipeChoice parse_recipe(std::string_view text) {
 
 namespace {
 
-/// What a recipe is for, in the words of the command line.
-struct Fitting {
-  std::string_view recipe;
-  bool (*is_format)(const Format& format);
-  std::string_view formats;
-  bool of_halves;  ///< f16 and bf16 alone
-};
-constexpr std::array<Fitting, 4> fittings{{
-    {"sparsert", [](const Format& format) { return format.name == "csr"; }, "--format csr", false},
-    {"shfl_bw", [](const Format& format) { return format.name == "shfl_bw" || format.name == "vector_wise"; },
-     "--format shfl_bw:V=64, or vector_wise:V=64", true},
-    {"hb_ell", [](const Format& format) { return format.name == "hb_ell"; }, "--format hb_ell", true},
-    {"v_n_m", formats::keeps_two_of_four, "--format column_quads, or n_m, v_n_m or hb_ell:pairs=1", true},
-}};
-
 /// A recipe that is named is followed or refused: nobody asks for the default schedule by another name.
 void require_fitting(const RecipeChoice& recipe, const SparseTensor& weights, const Target& target) {
-  const auto* fitting = std::ranges::find(fittings, recipe.name, &Fitting::recipe);
-  if (fitting == fittings.end()) return;
+  const RecipeRow& row = *row_named(recipe.name);
   const auto refuse_it = [&](std::string found, std::string_view accepted) {
     throw UserError({fmt::format("the recipe {} does not fit", recipe.name), "--recipe " + recipe.text,
                      std::move(found), fmt::format("{}, or --recipe default", accepted)});
   };
-  if (!target.is_gpu()) refuse_it("the target " + target.name, "a GPU: --device sim:sm_90a, --target sm_90a");
-  if (!fitting->is_format(weights.format()))
-    refuse_it("weights in " + weights.format().text(), fitting->formats);
-  if (fitting->of_halves && weights.dtype() != DType::f16 && weights.dtype() != DType::bf16)
+  if (row.of_gpus && !target.is_gpu())
+    refuse_it("the target " + target.name, "a GPU: --device sim:sm_90a, --target sm_90a");
+  if (!row.is_format(weights.format())) refuse_it("weights in " + weights.format().text(), row.formats);
+  if (row.of_halves && weights.dtype() != DType::f16 && weights.dtype() != DType::bf16)
     refuse_it(fmt::format("weights of {}", name_of(weights.dtype())), "--dtype f16 or bf16");
 }
 

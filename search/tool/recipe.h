@@ -6,10 +6,35 @@
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace weft::tool {
+
+/// A knob of a recipe, whatever struct it sets.
+struct KnobRow {
+  std::string_view name;
+  std::int64_t least = 1;
+  std::int64_t most = 1;
+  std::int64_t multiple = 1;
+  std::span<const std::string_view> words = {};  ///< in place of numbers
+};
+
+/// What a recipe takes, in the words of the command line. Its summary stands in recipe_spaces().
+struct RecipeRow {
+  std::string_view name;
+  bool (*is_format)(const Format& format);
+  std::string_view formats;
+  bool of_halves = false;  ///< f16 and bf16 alone
+  bool of_gpus = true;     ///< not the CPU
+  std::vector<KnobRow> (*knobs)();
+  std::string_view example;
+};
+
+/// All that --recipe takes.
+std::span<const RecipeRow> recipe_rows();
 
 /// A recipe that was chosen on the command line.
 struct RecipeChoice {

@@ -89,9 +89,8 @@ void add_report(CLI::App& app, Action& action) {
   auto options = std::make_shared<ReportVerb>();
   CLI::App* verb = app.add_subcommand("report", "one HTML page about measured trials");
   verb->footer(
-      "Verdict, speed-up over sparsity, roofline, best so far, two knobs, failures, predicted against "
-      "measured, the\n"
-      "fastest schedule beside its program and source. It opens from disk, and loads nothing.\n"
+      "Verdict, speed-up over sparsity, roofline, best so far, two knobs, failures, predicted against\n"
+      "measured, the fastest schedule beside its program and source. It opens from disk, loads nothing.\n"
       "Example: weft report --db trials.jsonl -o report.html");
   verb->add_option("--db", options->databases, "files of trials, as weft tune writes them")->required();
   verb->add_option("-o,--output", options->output, "the page")->capture_default_str();

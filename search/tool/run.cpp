@@ -1,6 +1,7 @@
 // weft run and weft verify: one kernel on one device.
 #include <fmt/format.h>
 #include <weft/formats/io/npy.h>
+#include <weft/search/tool/help.h>
 #include <weft/search/tool/measure.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/verbs.h>
@@ -26,17 +27,17 @@ struct RunVerb {
 
 void add_flags(CLI::App& verb, RunVerb& options) {
   add_problem_flags(verb, options.problem);
-  verb.add_option("--device", options.device, "cpu, cuda, cuda:1, or sim:sm_80 for the simulator")
-      ->capture_default_str();
-  verb.add_option("--target", options.target,
-                  "compile for this target; the newest that the device runs where it is left out");
-  verb.add_option("--emitter", options.emitter, "GPU code by llvm or by cuda source")
+  begin_group(verb, "Device");
+  verb.add_option("--device", options.device, "cpu, cuda:1, sim:sm_80")->capture_default_str();
+  verb.add_option("--target", options.target, "else the device's own")->type_name("TARGET");
+  verb.add_option("--emitter", options.emitter, "GPU code by llvm or cuda")
       ->check(CLI::IsMember({"llvm", "cuda"}))
       ->capture_default_str();
-  verb.add_option("--out", options.out, "write the output to this .npy file");
-  verb.add_option("--threads", options.threads, "CPU threads; 0, as where it is left out, for one a core");
+  verb.add_option("--threads", options.threads, "of a CPU; else one a core")->type_name("N");
   verb.add_flag("--every-lane-arrives", options.every_lane_arrives,
                 "warps with roles: no lane arrives for its warp, an order that racecheck follows");
+  begin_group(verb, "Output");
+  verb.add_option("--out", options.out, "a .npy file")->type_name("FILE");
   verb.add_flag("--json", options.json, "one JSON document");
 }
 
@@ -122,18 +123,15 @@ void add(CLI::App& app, Action& action, const char* name, const char* summary, c
 
 void add_run(CLI::App& app, Action& action) {
   add(app, action, "run", "run one kernel and time it",
-      "Example: weft run --op spmm --weights layer.npy --n 256 --dtype f32 --device cpu --b random:7 --out "
-      "c.npy --json",
+      "Example: weft run --weights layer.npy --n 256 --dtype f32 --device cpu --b random:7 --out c.npy",
       false);
 }
 
 void add_verify(CLI::App& app, Action& action) {
   add(app, action, "verify", "compare one kernel with the f64 reference; exit code 4 when it is wrong",
-      "Examples: weft verify --op conv2d --weights filter.npy --filter 3x3 --image 56x56 --pad 1 --device "
-      "cpu\n"
-      "weft verify --op conv2d --weights pruned.safetensors --image 14x14 --pad 1 --batch 16 --layout chwn "
-      "--format "
-      "shfl_bw:V=64 --recipe shfl_bw --device sim:sm_90a",
+      "Examples: weft verify --op conv2d --weights filter.npy --filter 3x3 --image 56x56 --pad 1\n"
+      "          weft verify --op conv2d --weights pruned.safetensors --image 14x14 --pad 1 --batch 16 \\\n"
+      "            --layout chwn --format shfl_bw:V=64 --recipe shfl_bw --device sim:sm_90a",
       true);
 }
 

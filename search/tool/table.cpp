@@ -6,8 +6,9 @@
 namespace weft::tool {
 namespace {
 
+/// A number, with its unit perhaps: "12", "1.23 us"; not "16 to 1024".
 bool is_numeric(const std::string& cell) {
-  return !cell.empty() &&
+  return !cell.empty() && std::ranges::count(cell, ' ') < 2 &&
          (std::isdigit(static_cast<unsigned char>(cell.front())) != 0 || cell.front() == '-');
 }
 

@@ -143,9 +143,8 @@ void add_train(CLI::App& app, Action& action) {
   auto options = std::make_shared<TrainVerb>();
   CLI::App* verb = app.add_subcommand("train", "a decision tree that chooses schedules, from measured times");
   verb->footer(
-      "Prints how the tree, a random forest and the analytic bound do on matrices that they have not seen, "
-      "with\n"
-      "classes normalised to those within 2 % of the best and without, and the tree.\n"
+      "Prints how the tree, a random forest and the analytic bound do on matrices that they have not\n"
+      "seen, with classes normalised to those within 2 % of the best and without, and the tree.\n"
       "Example: weft train --db trials.jsonl --max-height 4 --emit c -o tree.json");
   verb->add_option("--db", options->databases, "files of trials, as weft tune writes them")->required();
   verb->add_option("--measure", options->measure,

@@ -5,6 +5,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/measure/worker.h>
 #include <weft/search/model/predictor.h>
+#include <weft/search/tool/help.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/progress.h>
 #include <weft/search/tool/tuning.h>
@@ -367,60 +368,55 @@ int run(TuneVerb options) {
 /// How points are measured.
 void add_measure_flags(CLI::App& verb, TuneVerb& options) {
   TuneOptions& tune = options.tune;
-  verb.add_option("--measure", options.measure,
-                  "gpu; sim: the simulator; model: the analytic bound alone; cpu")
-      ->capture_default_str();
+  begin_group(verb, "Device");
+  verb.add_option("--measure", options.measure, "gpu, cpu, sim, or model: the bound")->capture_default_str();
   verb.add_option("--device", tune.measure.device, "which CUDA device")->capture_default_str();
   verb.add_option("--time", options.duration, "stop after so long: 90s, 10m")
+      ->type_name("90s")
       ->check([](const std::string& text) {
         return text.empty() ? std::string("nothing was given; accepted: 90, 90s, 10m or 1h30m")
                             : std::string();
       });
-  verb.add_option("--timeout", tune.measure.run_seconds, "seconds for verifying and timing a kernel")
+  verb.add_option("--timeout", tune.measure.run_seconds, "seconds for running one")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   verb.add_option("--build-timeout", tune.measure.build_seconds, "seconds for building one")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  verb.add_option("--jobs", options.jobs, "kernels built at the same time; one a core if left out")
-      ->check(CLI::Range(1, 1024));
+  verb.add_option("--jobs", options.jobs, "at a time; else all cores")->check(CLI::Range(1, 1024));
   verb.add_option("--rounds", tune.measure.rounds, "samples of a time")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
-  verb.add_option("--copies", tune.measure.copies,
-                  "of all operands, that take turns, so that caches are cold")
+  verb.add_option("--copies", tune.measure.copies, "of operands, for cold caches")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  verb.add_option("--max-spill", tune.measure.most_spill_bytes,
-                  "bytes that a thread may spill; a kernel of more is infeasible")
-      ->capture_default_str();
-  verb.add_flag("--no-dense", options.no_baselines, "do not measure the dense product");
-  verb.add_flag("--allow-arch", tune.any_architecture, "append to a database of another architecture");
+  verb.add_option("--max-spill", tune.measure.most_spill_bytes, "bytes of a thread")->capture_default_str();
+  verb.add_flag("--no-dense", options.no_baselines, "no times of dense products");
+  verb.add_flag("--allow-arch", tune.any_architecture, "even to another GPU's file");
   verb.add_option("--progress", options.progress, "auto, plain or none")->capture_default_str();
   verb.add_flag("--json", options.json, "one JSON document");
 }
 
 /// Which points there are, and where they go.
 void add_search_flags(CLI::App& verb, TuneVerb& options) {
-  verb.add_option("--target", options.target,
-                  "sm_75 … sm_90a, or cpu; the device's own where it is left out");
-  verb.add_option("--trials", options.tune.trials, "of this problem, those in the database included")
+  begin_group(verb, "Search");
+  verb.add_option("--target", options.target, "else the device's own")->type_name("TARGET");
+  verb.add_option("--trials", options.tune.trials, "with those in the database")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
       ->capture_default_str();
   verb.add_option("--strategy", options.strategy,
-                  "ranked; random; exhaustive: every point worth trying; feasible: every point that can run")
+                  "ranked, random, exhaustive (all worth trying) or feasible (all that can run)")
       ->capture_default_str();
-  verb.add_option("--recipes", options.recipes, "only the spaces of these recipes")->delimiter(',');
-  verb.add_option("--predictor", options.predictor, "a tree of weft train: what it says is tried first");
-  verb.add_option("--set", options.limits, "only these values of a knob: --set stages=3,4");
-  verb.add_option("--db", options.database, "database of trials, appended to")->capture_default_str();
-  verb.add_option("-o,--out", options.best, "the fastest schedule, for compile and run")
+  verb.add_option("--recipes", options.recipes, "only these recipes")->type_name("NAMES")->delimiter(',');
+  verb.add_option("--predictor", options.predictor, "of weft train, asked first")->type_name("TREE");
+  verb.add_option("--set", options.limits, "only these: stages=3,4")->type_name("KNOB=N");
+  verb.add_option("--db", options.database, "file of trials, appended to")->capture_default_str();
+  verb.add_option("-o,--out", options.best, "the fastest schedule, for weft run --schedule")
       ->capture_default_str();
-  verb.add_option(
-      "--plan", options.plan,
-      "measure nothing: write the points to try into this folder, with their kernels and a program in C that "
-      "measures them elsewhere; weft measure does it, too");
-  verb.add_option("--absorb", options.absorb, "take the results of such a folder into the database");
+  verb.add_option("--plan", options.plan,
+                  "measure nothing: write what is to try, and a program in C that tries it")
+      ->type_name("DIR");
+  verb.add_option("--absorb", options.absorb, "of weft measure")->type_name("DIR");
 }
 
 }  // namespace
@@ -431,9 +427,8 @@ void add_tune(CLI::App& app, Action& action) {
       app.add_subcommand("tune", "search the fastest kernel and say how it stands against dense");
   verb->footer(
       "Every trial is a line of the database; a search that was stopped goes on where it was.\n"
-      "Example: weft tune --op spmm --weights W.npy --n 196 --dtype f32 --target sm_90 --measure model "
-      "--trials 20 --db t.jsonl\n"
-      "Then: weft run --op spmm --weights W.npy --n 196 --dtype f32 --schedule best.weft.json --device cuda");
+      "Example: weft tune --weights W.npy --n 196 --dtype f32 --target sm_90 --measure model --trials 20\n"
+      "Then: weft run --weights W.npy --n 196 --dtype f32 --schedule best.weft.json --device cuda");
   add_problem_flags(*verb, options->problem);
   verb->get_option("--weights")->required(false);  // --absorb needs none
   add_search_flags(*verb, *options);
@@ -446,10 +441,8 @@ void add_measure(CLI::App& app, Action& action) {
   CLI::App* verb =
       app.add_subcommand("measure", "measure what weft tune --plan wrote, on this machine's GPU");
   verb->footer(
-      "Results are appended to results.jsonl in the folder; a measurement that was stopped goes on where it "
-      "was.\n"
-      "Example: weft tune --op spmm --weights W.npy --n 196 --dtype f32 --target sm_90a --trials 40 --plan "
-      "p\n"
+      "Results are appended to results.jsonl in the folder; what was stopped goes on where it was.\n"
+      "Example: weft tune --weights W.npy --n 196 --dtype f32 --target sm_90a --trials 40 --plan p\n"
       "there: weft measure p; or, without weft: cd p && cc -O2 runner.c -ldl -lm -o runner && ./runner\n"
       "back: weft tune --absorb p --db weftdb.jsonl");
   verb->add_option("folder", options->plan, "of weft tune --plan")->required();

@@ -30,6 +30,10 @@ void add_demo(CLI::App& app, Action& action);
 void add_train(CLI::App& app, Action& action);
 void add_predict(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
+void add_plot(CLI::App& app, Action& action);
+void add_formats(CLI::App& app, Action& action);
+void add_recipes(CLI::App& app, Action& action);
+void add_targets(CLI::App& app, Action& action);
 
 /// Exit codes of the command, by the kind of the error: RuntimeError is exit_failed, UserError exit_usage, so
 /// that a file which cannot be opened is one of usage whatever option names it.

@@ -1,0 +1,102 @@
+// weft recipes: the ways to make a schedule that have a name.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <weft/formats/format.h>
+#include <weft/search/spaces/list.h>
+#include <weft/search/tool/pages.h>
+#include <weft/search/tool/recipe.h>
+#include <weft/search/tool/table.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace weft::tool {
+namespace {
+
+std::string_view summary_of(std::string_view name) {
+  return std::ranges::find(recipe_spaces(), name, &RecipeSpace::name)->summary;
+}
+
+const RecipeRow& row_of_recipe(std::string_view name) {
+  return *std::ranges::find(recipe_rows(), name, &RecipeRow::name);
+}
+
+std::vector<std::string_view> recipe_names() {
+  std::vector<std::string_view> names;
+  for (const RecipeRow& recipe : recipe_rows()) names.push_back(recipe.name);
+  return names;
+}
+
+std::string table_of_recipes() {
+  Table table({"recipe", "what it makes"});
+  for (const std::string_view name : recipe_names())
+    table.row({std::string(name), std::string(summary_of(name))});
+  return table.text();
+}
+
+std::int64_t least_of(const KnobRow& knob) {
+  return knob.multiple > 1 ? std::max(knob.least, knob.multiple) : knob.least;
+}
+
+std::string values_of(const KnobRow& knob) {
+  if (!knob.words.empty()) return fmt::format("{}", fmt::join(knob.words, ", "));
+  std::string text = fmt::format("{} to {}", least_of(knob), knob.most);
+  if (knob.multiple > 1) text += fmt::format(", multiples of {}", knob.multiple);
+  return text;
+}
+
+std::string_view types_of(const RecipeRow& recipe) {
+  return recipe.of_halves ? "f16, bf16" : "f16, bf16, f32, f64";
+}
+
+std::string_view targets_of(const RecipeRow& recipe) {
+  return recipe.of_gpus ? "GPUs" : "GPUs, cpu";
+}
+
+std::string page_of_recipe(std::string_view name) {
+  const RecipeRow& recipe = row_of_recipe(name);
+  std::string text = fmt::format("{}: {}\n\nformats  {}\ntypes    {}\ntargets  {}\n", name, summary_of(name),
+                                 recipe.formats, types_of(recipe), targets_of(recipe));
+  Table table({"knob", "values"});
+  for (const KnobRow& knob : recipe.knobs()) table.row({std::string(knob.name), values_of(knob)});
+  if (!recipe.knobs().empty()) text += "\nKnobs that are not given are left to the recipe.\n" + table.text();
+  return text + fmt::format("\nExample: {}\n", recipe.example);
+}
+
+nlohmann::ordered_json json_of_recipe(std::string_view name) {
+  const RecipeRow& recipe = row_of_recipe(name);
+  nlohmann::ordered_json document{{"name", name},
+                                  {"summary", summary_of(name)},
+                                  {"formats", recipe.formats},
+                                  {"types", types_of(recipe)},
+                                  {"targets", targets_of(recipe)}};
+  document["knobs"] = nlohmann::ordered_json::array();
+  for (const KnobRow& knob : recipe.knobs()) {
+    nlohmann::ordered_json entry{{"name", knob.name}};
+    if (knob.words.empty()) {
+      entry["least"] = least_of(knob);
+      entry["most"] = knob.most;
+      entry["multiple"] = knob.multiple;
+    } else {
+      entry["words"] = knob.words;
+    }
+    document["knobs"].push_back(entry);
+  }
+  return document;
+}
+
+}  // namespace
+
+void add_recipes(CLI::App& app, Action& action) {
+  add_pages(app, action,
+            {.verb = "recipes",
+             .one = "recipe",
+             .summary = "the ways to make a schedule that have a name",
+             .example = "shfl_bw",
+             .names = recipe_names,
+             .table = table_of_recipes,
+             .page = page_of_recipe,
+             .json = json_of_recipe});
+}
+
+}  // namespace weft::tool
