@@ -1,0 +1,95 @@
+// Commands that the pages show, against what the verbs take; and the picture that one of them draws.
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "pages.h"
+#include "search/tool/call_weft.h"
+#include "support/golden.h"
+
+namespace weft {
+namespace {
+
+/// "weft db best weftdb.jsonl" of the line, with what stands behind # left out.
+std::string command_of(const std::string& line) {
+  static const std::regex command("^(?:build/release/)?(weft [a-z].*)$");
+  std::smatch match;
+  if (!std::regex_match(line, match, command)) return {};
+  const std::string words = match[1];
+  return words.substr(0, words.find(" #"));
+}
+
+/// What --help says of the verb, and of its part where it has some: "db", "best".
+std::string help_of(const std::string& command) {
+  std::istringstream words(command);
+  std::string weft, verb, part;
+  words >> weft >> verb >> part;
+  if (verb != "db") part.clear();
+  std::vector<std::string> call{verb};
+  if (!part.empty()) call.push_back(part);
+  call.emplace_back("--help");
+  const Answer answer = call_weft(call);
+  EXPECT_EQ(answer.code, 0) << command << "\n" << answer.errors;
+  return answer.out;
+}
+
+TEST(Commands, ThatPagesShowHaveVerbsAndOptionsThatThereAre) {
+  std::size_t commands = 0;
+  for (const auto& page : test::pages()) {
+    for (const std::string& line : test::code_of(test::text_of(page), "")) {
+      const std::string command = command_of(line);
+      if (command.empty()) continue;
+      ++commands;
+      const std::string help = help_of(command);
+      static const std::regex option(" (--?[a-zA-Z][a-z-]*)");
+      for (std::sregex_iterator at(command.begin(), command.end(), option), end; at != end; ++at)
+        EXPECT_TRUE(std::regex_search(help, std::regex("(^|[ ,])" + (*at)[1].str() + "([ =,]|\n)")))
+            << page << ": " << command << ": " << (*at)[1];
+    }
+  }
+  EXPECT_GT(commands, 20U);
+}
+
+TEST(Plot, DrawsTheCommittedPictureFromTheCommittedRecords) {
+  char folder[] = "/tmp/weft_plot_XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::filesystem::path picture = std::filesystem::path(folder) / "speed_ups.svg";
+  const std::string records = (test::project() / "docs/data/h200_speed_ups.jsonl").string();
+  const Answer answer = call_weft({"plot", records, "-o", picture.string()});
+  EXPECT_EQ(answer.code, 0) << answer.errors;
+  std::ifstream in(picture);
+  test::expect_golden("../../docs/speed_ups.svg", {std::istreambuf_iterator<char>(in), {}});
+  std::filesystem::remove_all(folder);
+}
+
+/// Numbers of the picture come from a page that says how they were measured.
+TEST(Plot, EveryRecordStandsInATableOfTheMeasurements) {
+  std::vector<std::string> rows;
+  for (const auto& page : std::filesystem::directory_iterator(test::project() / "docs/measurements")) {
+    const std::string text = test::text_of(std::filesystem::relative(page.path(), test::project()));
+    for (const std::string& line : test::lines_of(text)) {
+      if (line.starts_with("| ")) rows.push_back(line);
+    }
+  }
+  static const std::regex times("\"median\":([0-9.]+),.*\"dense\":true,\"us\":([0-9.]+)");
+  std::size_t records = 0;
+  for (const std::string& record : test::lines_of(test::text_of("docs/data/h200_speed_ups.jsonl"))) {
+    std::smatch match;
+    if (!std::regex_search(record, match, times)) continue;
+    ++records;
+    const auto number = [](const std::string& digits) {
+      return std::regex("\\| " + std::regex_replace(digits, std::regex("\\."), "\\.") + "0* \\|");
+    };
+    const std::regex own = number(match[1]), dense = number(match[2]);
+    EXPECT_TRUE(std::ranges::any_of(rows, [&](const std::string& row) {
+      return std::regex_search(row, own) && std::regex_search(row, dense);
+    })) << record;
+  }
+  EXPECT_GT(records, 50U);
+}
+
+}  // namespace
+}  // namespace weft
