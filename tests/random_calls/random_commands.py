@@ -123,13 +123,12 @@ def options_of(weft):
 
     def ask(words):
         text = subprocess.run([weft, *words, "--help"], capture_output=True, text=True, timeout=60, check=False).stdout
-        options = []
-        for line in text.splitlines():
-            option = re.match(r"^\s+(?:-\w,)?(--[\w-]+)(?:\s+([A-Z][A-Z:x\[\]. ]*))?", line)
-            if option and option.group(1) not in ("--help", "--version"):
-                options.append((option.group(1), option.group(2) is not None))
+        # Two options may share a line; what takes a value says "=" and its default, or a word.
+        options = [(option.group(1), option.group(2) is not None)
+                   for option in re.finditer(r"(?:^|  )(?:-\w,)?(--[\w-]+)(=| [A-Z0-9])?", text, re.M)
+                   if option.group(1) not in ("--help", "--version")]
         found[tuple(words)] = options
-        parts = re.search(r"^Subcommands:\n((?:  .*\n?)+)", text, re.M)
+        parts = re.search(r"^Verbs\n((?:  .*\n?)+)", text, re.M)
         if parts:
             for line in parts.group(1).splitlines():
                 name = re.match(r"^  (\w[\w-]*)", line)
