@@ -22,13 +22,13 @@ namespace weft::llvm_backend {
 /// What the emitter must know of the target.
 struct Capabilities {
   bool gpu = false;
-  int sm = 0;                      ///< of a GPU
+  int sm = 0;                      ///< compute capability of a GPU
   bool fused_multiply_add = true;  ///< else fma calls become a product and a sum
   bool half_conversions =
       true;  ///< f32 <-> f16 by instructions; else by integer arithmetic of the same result
   bool bfloat_conversions = false;       ///< f32 -> bf16 likewise
   bool wide_vectors = false;             ///< 512-bit vectors pay
-  int most_lanes = 64;                   ///< of one vector value; longer vectorized loops are cut
+  int most_lanes = 64;                   ///< lanes of one vector value; longer vectorized loops are cut
   bool constants_apart = false;          ///< addresses are a base, and then a constant distance from it
   bool follow_registers = false;         ///< a block stores an element of a local array once, at its end
   std::int64_t argument_alignment = 16;  ///< bytes that every buffer argument is aligned to
@@ -230,7 +230,7 @@ class Emitter {
   ir::Ranges ranges_;
   /// How many times the code being written is written out.
   std::int64_t copies_ = 1;
-  std::int64_t serial_loops_ = 0;  ///< of the program
+  std::int64_t serial_loops_ = 0;  ///< serial loops of the program
   /// Values of shared nodes while the meaning of an instruction is expanded, else null.
   std::map<const ir::ExprNode*, llvm::Value*>* expansion_ = nullptr;
   Emitted emitted_;

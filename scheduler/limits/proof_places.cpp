@@ -180,7 +180,7 @@ class Collector {
     Expr index, extent;
     std::string buffer;
     std::vector<Expr> conditions;
-  } last_;  ///< of which a text was made
+  } last_;  ///< the last of which a text was made
 };
 
 /// Loop variables from an element's indices: an index is a sum of variables, each worth more than all that
