@@ -3,6 +3,7 @@
 #include <weft/backends/export/c_text.h>
 #include <weft/backends/export/print.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/level_kind.h>
 
 #include <algorithm>
 
@@ -127,20 +128,16 @@ class Tables {
   void levels(const Packing& packing, std::size_t number) {
     line("static const @NAME@_level levels_{}[] = {{", number);
     for (const Level& level : packing.weights->levels()) {
-      const auto* kind = level.kind == LevelKind::dense        ? "dense"
-                         : level.kind == LevelKind::compressed ? "compressed"
-                         : level.kind == LevelKind::singleton  ? "singleton"
-                         : level.kind == LevelKind::n_of_m     ? "n_of_m"
-                                                               : "bucketed";
       const auto* dimension = level.dimension == Dimension::row      ? "row"
                               : level.dimension == Dimension::column ? "column"
                                                                      : "none";
       const auto tensor = [&](const std::string& array) {
         return array.empty() ? -1 : packing.tensor_of(array);
       };
-      line("    {{@NAME@_level_{}, @NAME@_of_{}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},", kind, dimension,
-           level.extent, level.stride, tensor(level.begin), tensor(level.index), level.padded ? 1 : 0,
-           level.parent, tensor(level.width), level.across, level.index_bits);
+      line("    {{@NAME@_level_{}, @NAME@_of_{}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},",
+           level_kind(level.kind).name, dimension, level.extent, level.stride, tensor(level.begin),
+           tensor(level.index), level.padded ? 1 : 0, level.parent, tensor(level.width), level.across,
+           level.index_bits);
     }
     line("}};\n");
   }

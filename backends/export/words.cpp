@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <weft/backends/export/c_text.h>
 #include <weft/backends/export/print.h>
+#include <weft/formats/level_kind.h>
 
 #include <algorithm>
 
@@ -127,6 +128,13 @@ std::map<std::string, std::string> words_of(const Package& package) {
   std::size_t levels = 1;
   for (const Packing& packing : package.packings) levels = std::max(levels, packing.weights->levels().size());
   words["MOST_LEVELS"] = std::to_string(levels);
+  for (const LevelKindRow& kind : level_kinds()) {
+    const bool is_first = words["LEVEL_KINDS"].empty();
+    words["LEVEL_KIND_NAMES"] += fmt::format("{}{}_level_{}", is_first ? "" : ", ", package.name, kind.name);
+    words["LEVEL_KIND_ROWS"] +=
+        fmt::format("{0}{{children_of_{1}, child_of_{1}}}", is_first ? "" : ", ", kind.name);
+    words["LEVEL_KINDS"] += filled(fmt::format("level_{}.c", kind.name), words) + "\n";
+  }
   words["WEIGHTS_FILE"] = package.options.with_weights ? "weights/" + package.name + ".safetensors" : "";
   words["PACK_STRUCTURE"] =
       package.any_pattern
