@@ -3,7 +3,6 @@
 #include <weft/backends/cuda/toolkit.h>
 #include <weft/backends/runtime/device.h>
 #include <weft/backends/runtime/driver.h>
-#include <weft/scheduler/hardware/target.h>
 #include <weft/search/tool/table.h>
 #include <weft/search/tool/verbs.h>
 
@@ -31,12 +30,6 @@ std::string json_of_devices() {
     }
     document["devices"].push_back(entry);
   }
-  for (const Target& target : targets()) {
-    document["targets"].push_back({{"name", target.name},
-                                   {"shared_bytes_per_block", target.shared_bytes_per_block},
-                                   {"registers_per_thread", target.registers_per_thread},
-                                   {"threads_per_block", target.threads_per_block}});
-  }
   return document.dump(2);
 }
 
@@ -52,22 +45,15 @@ void print_devices() {
   }
   fmt::print(
       "{}\nsim:sm_75 … sm_90a, sim:sm_70_swmma: GPU kernels in the simulator (docs/simulator.md)\nCUDA: "
-      "{}\n{}\n",
+      "{}\n{}\nweft targets: what kernels can be made for\n",
       table.text(), driver::status().sentence, cuda::text_of(cuda::toolkit()));
-  Table limits({"target", "shared memory a block", "registers a thread", "threads a block", "PTX"});
-  for (const Target& t : targets()) {
-    if (!t.is_gpu()) continue;
-    limits.row({t.name, std::to_string(t.shared_bytes_per_block), std::to_string(t.registers_per_thread),
-                std::to_string(t.threads_per_block), t.ptx_version});
-  }
-  fmt::print("{}", limits.text());
 }
 
 }  // namespace
 
 void add_devices(CLI::App& app, Action& action) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* verb = app.add_subcommand("devices", "list devices, tools and targets");
+  CLI::App* verb = app.add_subcommand("devices", "list devices and tools");
   verb->footer("Example: weft devices --json");
   verb->add_flag("--json", *json, "one JSON document");
   verb->callback([json, &action] {
