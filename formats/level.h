@@ -24,6 +24,8 @@ enum class LevelKind : std::uint8_t {
              ///< position = begin[parent] + child * width[parent] + number; coordinate = index[position],
              ///< but the number itself where the width is `extent`. A place whose value is +0 is padding.
              ///< Always the last level; positions below the size of the index array have a coordinate.
+  bitmap,    ///< children begin[parent] .. begin[parent+1], one for each set bit of a 64-bit word; position =
+             ///< child; coordinate = the bit's. Half 0 of a word, its lower bits, is index[2 * parent]
 };
 
 /// The dimension of the matrix that a level's coordinate belongs to.
@@ -43,8 +45,8 @@ struct Level {
   std::int64_t extent =
       0;  ///< children of a dense or n_of_m level; coordinates of a bucketed one are below it
   std::int64_t stride = 1;
-  std::string begin = {};  ///< array of a compressed or bucketed level: parents + 1 offsets
-  std::string index = {};  ///< array of coordinates, of codes where n_of_m; empty: it has none
+  std::string begin = {};  ///< array of a compressed, bucketed or bitmap level: parents + 1 offsets
+  std::string index = {};  ///< array of coordinates, codes where n_of_m, bits where bitmap; empty: none
   bool padded = false;     ///< index may hold -1: nothing is stored in that place
   /// The level, by number, whose positions this one finds children of; -1: the one before. A level that
   /// skips some in between has the same children for all of theirs: the rows of a group share its columns.

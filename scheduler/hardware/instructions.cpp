@@ -51,6 +51,40 @@ ir::Expr slot_of_code(std::span<const ir::Expr> operands) {
   return place / 2 * 4 + bits % 4;
 }
 
+/// A number without its half, its quarter, … is as much as its bits.
+ir::Expr counted_bits(std::span<const ir::Expr> operands) {
+  ir::Expr count = operands[0];
+  for (int bit = 1; bit < 16; ++bit) count = count - operands[0] / ir::integer(std::int64_t{1} << bit);
+  return count;
+}
+
+/// Among the quarters of the word, and then half by half in the quarter that has the bit.
+ir::Expr place_of_bit(std::span<const ir::Expr> operands) {
+  const auto count = [](const ir::Expr& x) { return ir::call(std::string(count_bits), DType::i64, {x}); };
+  const ir::Expr quarter = ir::integer(65536);
+  const ir::Expr quarters[] = {operands[0] % quarter, operands[0] / quarter % quarter, operands[1] % quarter,
+                               operands[1] / quarter % quarter};
+  ir::Expr bits = quarters[0], place = ir::integer(0), before = ir::integer(0), end = count(bits);
+  for (std::int64_t i = 1; i < 4; ++i) {
+    const ir::Expr behind = end <= operands[2];
+    bits = ir::select(behind, quarters[i], bits);
+    place = ir::select(behind, ir::integer(16 * i), place);
+    before = ir::select(behind, end, before);
+    if (i < 3) end = end + count(quarters[i]);
+  }
+  ir::Expr number = operands[2] - before;
+  for (const std::int64_t half : {8, 4, 2, 1}) {
+    const ir::Expr size = ir::integer(std::int64_t{1} << half);
+    const ir::Expr low = bits % size;
+    const ir::Expr in_low = count(low);
+    const ir::Expr behind = in_low <= number;
+    bits = ir::select(behind, bits / size, low);
+    place = place + ir::select(behind, ir::integer(half), ir::integer(0));
+    number = number - ir::select(behind, in_low, ir::integer(0));
+  }
+  return place;
+}
+
 std::vector<Instruction> with_effects(std::vector<Instruction> rows) {
   for (Instruction& row : effect_instructions()) rows.push_back(std::move(row));
   return rows;
@@ -117,6 +151,8 @@ const std::vector<Instruction>& table() {
        0,
        nullptr},
       {kept_slot, i64, {i64, i64, i64}, "", "", "", "", 0, slot_of_code},
+      {.name = set_bit, .operands = {i64, i64, i64}, .meaning = place_of_bit, .below = 64},
+      {count_bits, i64, {i64}, "popc.b32 $0, $1;", "__popc($1)", "llvm.ctpop", "", 0, counted_bits},
       {last_arrival, boolean, {i32, i64}, "", "", "", "", 0, nullptr},
       // What lesson 5 asks: would a fused multiply-add with its ReLU pay?
       {"fma_relu_f32",

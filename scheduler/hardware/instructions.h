@@ -18,11 +18,11 @@ struct Instruction {
   std::string_view name;  ///< what Call::instruction says
   DType result = DType::i64;
   std::vector<DType> operands;
-  std::string_view ptx;      ///< "fma.rn.f32 $0, $1, $2, $3;"
-  std::string_view cuda;     ///< a C++ expression: "__fmaf_rn($1, $2, $3)"
-  std::string_view llvm;     ///< LLVM intrinsic of the same meaning; empty: inline PTX
-  std::string_view library;  ///< C function of the same meaning, for the CPU; may be empty
-  int lowest_sm = 0;         ///< 75, 80, 90; 0: every one. -1: on no GPU; or simulated_only
+  std::string_view ptx = {};      ///< "fma.rn.f32 $0, $1, $2, $3;"
+  std::string_view cuda = {};     ///< a C++ expression: "__fmaf_rn($1, $2, $3)"
+  std::string_view llvm = {};     ///< LLVM intrinsic of the same meaning; empty: inline PTX
+  std::string_view library = {};  ///< C function of the same meaning, for the CPU; may be empty
+  int lowest_sm = 0;              ///< 75, 80, 90; 0: every one. -1: on no GPU; or simulated_only
   /// The value in terms of other expressions. Null for what only a device knows (thread and block indices).
   ir::Expr (*meaning)(std::span<const ir::Expr> operands) = nullptr;
   /// Of a simulated_only row, for the time model: clocks of a multiprocessor's pipe that a warp's instruction
@@ -34,6 +34,7 @@ struct Instruction {
   int results = 0;              ///< registers of type `result` that are written, $0 on
   bool reads_results = false;   ///< they are read first
   bool only_registers = false;  ///< nothing else is read or written
+  std::int64_t below = 0;       ///< beyond 0: the result is 0 or more and below; all that proofs look at
 };
 
 /// The row `last_arrival(place, count)`: the condition of an If, and nothing else, whose place is a Load of
@@ -46,6 +47,12 @@ bool is_last_arrival(const ir::Expr& condition);
 /// The row `kept_slot(word, row, place)`: which slot of its block a kept place of 2:4 sparsity is, from the
 /// word that has its code (formats/kept_slots.h). `row` counts from the first of the group.
 inline constexpr std::string_view kept_slot = "kept_slot";
+
+/// The row `set_bit(low, high, number)`: the place of a set bit of a 64-bit word in two halves, the bits
+/// being numbered from the lowest; and the row `count_bits(x)`: how many bits are set of a number below
+/// 65536.
+inline constexpr std::string_view set_bit = "set_bit";
+inline constexpr std::string_view count_bits = "count_bits";
 
 /// Every row, in the order of the file.
 std::span<const Instruction> instructions();

@@ -90,6 +90,7 @@ class Question {
   /// place, one alone is the last.
   z3::expr answer_of(const ir::Call& call, const Run& run) {
     const Instruction& row = instruction(call.instruction);
+    if (row.below > 0) return bounded(call, row.below, run);
     if (row.meaning != nullptr && row.result == DType::i64) return integer(row.meaning(call.arguments), run);
     Answer own{call.instruction, {}, run, variable("answer " + std::to_string(unknown_++))};
     for (const Expr& argument : call.arguments) {
@@ -110,6 +111,19 @@ class Question {
     }
     answers_.push_back(own);
     return own.value;
+  }
+
+  /// Of a long meaning: the same for the same operands, and its bounds.
+  z3::expr bounded(const ir::Call& call, std::int64_t below, const Run& run) {
+    z3::expr_vector operands(context_);
+    z3::sort_vector sorts(context_);
+    for (const Expr& argument : call.arguments) {
+      operands.push_back(integer(argument, run));
+      sorts.push_back(context_.int_sort());
+    }
+    const z3::expr value = context_.function(call.instruction.c_str(), sorts, context_.int_sort())(operands);
+    solver_.add(value >= 0 && value < context_.int_val(below));
+    return value;
   }
 
   z3::func_decl function(const std::string& buffer) {

@@ -11,5 +11,6 @@ LevelProgram compressed();
 LevelProgram singleton();
 LevelProgram n_of_m();
 LevelProgram bucketed();
+LevelProgram bitmap();
 
 }  // namespace weft::level_programs
