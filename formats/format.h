@@ -64,11 +64,12 @@ struct RowOptions {
   std::int64_t rows = 64;  ///< of a block, for the orders that ask: the rows that a thread block will take
 };
 
-Format dense();                              ///< every element stored, zeros too, row-major
-Format csr(const RowOptions& options = {});  ///< rows compressed: offsets by row, columns, values
-Format csc();                                ///< columns compressed: offsets by column, rows, values
-Format coo();                                ///< row, column, value of each entry, sorted by row
-Format ell(const RowOptions& options = {});  ///< every row padded to the longest; column -1 in the padding
+Format dense();                                 ///< every element stored, zeros too, row-major
+Format csr(const RowOptions& options = {});     ///< rows compressed: offsets by row, columns, values
+Format csc();                                   ///< columns compressed: offsets by column, rows, values
+Format coo();                                   ///< row, column, value of each entry, sorted by row
+Format bitmap(const RowOptions& options = {});  ///< a bit for each column, 64 in a word, and values
+Format ell(const RowOptions& options = {});     ///< every row padded to the longest; column -1 in the padding
 
 /// How padded_csr fills up lists of entries: `padded_csr({.pad = 8})`.
 struct PaddedOptions {
@@ -130,8 +131,8 @@ Format v_n_m(const PairOptions& options = {});
 /// entries. M has no meaning.
 Format column_quads(const PairOptions& options = {.rows = 128});
 
-/// Whether sparse tensor cores take it, its levels keeping two of four. UserError, as from pack, for parameters
-/// that the format does not have.
+/// Whether sparse tensor cores take it, its levels keeping two of four. UserError, as from pack, for
+/// parameters that the format does not have.
 bool keeps_two_of_four(const Format& format);
 
 }  // namespace formats

@@ -9,6 +9,7 @@ namespace named {
 NamedFormat dense();
 NamedFormat csr();
 NamedFormat csc();
+NamedFormat bitmap();
 NamedFormat coo();
 NamedFormat ell();
 NamedFormat padded_csr();
@@ -26,9 +27,10 @@ NamedFormat column_quads();
 
 std::span<const NamedFormat> named_formats() {
   static const std::array list{
-      named::dense(),      named::csr(),     named::csc(),         named::coo(),    named::ell(),
-      named::padded_csr(), named::bcsr(),    named::blocked_ell(), named::hb_ell(), named::vector_wise(),
-      named::sliced_ell(), named::shfl_bw(), named::n_m(),         named::v_n_m(),  named::column_quads(),
+      named::dense(),  named::csr(),         named::csc(),        named::coo(),
+      named::ell(),    named::padded_csr(),  named::bcsr(),       named::blocked_ell(),
+      named::hb_ell(), named::vector_wise(), named::sliced_ell(), named::shfl_bw(),
+      named::bitmap(), named::n_m(),         named::v_n_m(),      named::column_quads(),
   };
   return list;
 }

@@ -33,6 +33,7 @@ constexpr std::array prunable{
     Prunable{"ell", Structure::weights},
     Prunable{"padded_csr", Structure::weights},
     Prunable{"sliced_ell", Structure::weights},
+    Prunable{"bitmap", Structure::weights},
     Prunable{"bcsr", Structure::blocks, "b", 16},
     Prunable{"blocked_ell", Structure::blocks, "b", 16},
     Prunable{"vector_wise", Structure::vectors, "V", 64},

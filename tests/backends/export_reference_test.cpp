@@ -76,7 +76,7 @@ TEST(ExportedReference, LeavesZerosBesideInfinityOutAsTheLibraryDoes) {
   b.set(0, infinity);
   b.set(7 * width + 2, -infinity);
   b.set(inner * width - 1, std::nan(""));
-  for (const char* format : {"csr", "ell", "bcsr:b=8", "vector_wise:V=8", "hb_ell:b=4"}) {
+  for (const char* format : {"csr", "ell", "bcsr:b=8", "vector_wise:V=8", "hb_ell:b=4", "bitmap"}) {
     const auto weights = std::make_shared<const SparseTensor>(pack(matrix, parse_format(format)));
     const Algorithm product = spmm_algorithm(rows, inner, Extent::any("N"), DType::f32);
     const Built built(

@@ -116,7 +116,7 @@ TEST(SimulatedKernels, ByLlvm) {
     for (const char* format :
          {"csr", "csc", "coo", "ell", "dense", "csr:order=similar,rows=8", "ell:order=length",
           "csr:order=dealt,rows=4", "bcsr:b=4", "blocked_ell:b=8", "vector_wise:V=8,k=16", "shfl_bw:V=8,k=16",
-          "shfl_bw:V=16", "sliced_ell:slice=4,pad=2,deal=2"}) {
+          "shfl_bw:V=16", "sliced_ell:slice=4,pad=2,deal=2", "bitmap"}) {
       for (const char* target : {"sm_75", "sm_80", "sm_90"}) check(each, format, target, Emitter::llvm);
     }
   }

@@ -29,7 +29,7 @@ WILD_NUMBERS = ["0", "-1", "1", "2147483647", "2147483648", "4294967296", "46116
                 "9223372036854775807", "9223372036854775808", "1e999", "nan", "inf", "-inf", "0x10", "1.5", "", " 3", "3 "]
 WILD_WORDS = ["", " ", "nosuch", "A.values", "*/ evil", "a\nb", "%s%n", "{}", "{0}", "null", "é", "../x", "--",
               "-", "=", "a=b", ":", ",", "x" * 5000, "sum", "errno", "NULL", "1:", ":1", "\x01", "\x7f"]
-FORMATS = ["auto", "csr", "csc", "coo", "ell", "dense", "padded_csr", "sliced_ell", "csr:order=dealt,rows=8", "bcsr:b=4",
+FORMATS = ["auto", "csr", "csc", "coo", "ell", "dense", "padded_csr", "sliced_ell", "bitmap", "csr:order=dealt,rows=8", "bcsr:b=4",
            "bcsr:b=7", "blocked_ell:b=8", "hb_ell", "hb_ell:every=8", "hb_ell:pairs=1", "vector_wise:V=8", "shfl_bw:V=64",
            "shfl_bw:V=0", "n_m", "v_n_m:V=16,M=16", "v_n_m:M=3", "column_quads", "csr:b=4", "nosuch", "csr:", ":", "csr:order=x"]
 RECIPES = ["default", "sparsert", "sparsert:form=baked", "sparsert:form=streaming,rows=4", "sparsert:form=pieces",

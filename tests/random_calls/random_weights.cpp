@@ -144,6 +144,8 @@ Format random_format(Dice& dice) {
                                               "hb_ell:every=8",
                                               "sliced_ell:slice=4,pad=2,deal=2",
                                               "sliced_ell",
+                                              "bitmap",
+                                              "bitmap:order=dealt,rows=8",
                                               "vector_wise:V=8,k=16",
                                               "vector_wise:V=64",
                                               "shfl_bw:V=8,k=32",

@@ -47,7 +47,7 @@ void expect_proved(const Schedule& schedule) {
 }
 
 TEST(Proofs, DefaultSchedulesOfAnyShape) {
-  for (const std::string format : {"csr", "padded_csr", "bcsr:b=16"}) {
+  for (const std::string format : {"csr", "padded_csr", "bcsr:b=16", "bitmap"}) {
     SCOPED_TRACE(format);
     const SharedWeights example = weights_of(64, 64, DType::f32, format);
     for (const std::string target : {"cpu", "sm_80"})

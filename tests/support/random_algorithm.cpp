@@ -216,6 +216,7 @@ class Drawing {
                                       formats::v_n_m({.rows = 16}),
                                       parse_format("hb_ell:pairs=1"),
                                       parse_format("padded_csr:pad=4"),
+                                      formats::bitmap(),
                                       parse_format("csr:order=dealt,rows=4"),
                                       formats::sliced_ell({.slice = 4, .pad = 2, .deal = 2})};
     return formats[random_() % formats.size()];

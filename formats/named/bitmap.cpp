@@ -1,0 +1,72 @@
+// A 64-bit word for each 64 columns of a row, and the values behind, in the order of the set bits: `bits`,
+// the lower half of each word first, and in `begin` where the values of each word begin.
+#include <weft/dsl/arithmetic.h>
+#include <weft/formats/named/common.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace weft {
+namespace named {
+
+NamedFormat bitmap();
+
+namespace {
+
+constexpr std::int64_t columns_of_word = 64;
+
+SparseTensor pack_bitmap(const WeightMatrix& given, const Format& format) {
+  check_parameters(format, {"order", "rows"});
+  const std::int64_t words = ceil_divide(given.columns, columns_of_word);
+  check_positions(given, format, std::max(given.stored(), 2 * given.rows * words),
+                  "entries and halves of words");
+  const RowLayout rows(given, format);
+  const WeightMatrix& weights = rows.weights();
+  Array begin = index_array(weights.rows * words + 1);
+  Array bits = index_array(weights.rows * words * 2);
+  const auto begins = begin.as<std::int32_t>();
+  const auto halves = bits.as<std::int32_t>();
+  for (std::int64_t row = 0; row < weights.rows; ++row) {
+    const auto at = static_cast<std::size_t>(row);
+    for (std::int64_t i = weights.row_begin[at]; i < weights.row_begin[at + 1]; ++i) {
+      const std::int64_t column = weights.column[static_cast<std::size_t>(i)];
+      ++begins[static_cast<std::size_t>(row * words + column / columns_of_word + 1)];
+      auto& half = halves[static_cast<std::size_t>(row * words * 2 + column / 32)];
+      half = static_cast<std::int32_t>(static_cast<std::uint32_t>(half) | std::uint32_t{1} << column % 32);
+    }
+  }
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
+  std::vector<Level> levels = rows.levels();
+  levels.push_back({.kind = LevelKind::dense,
+                    .dimension = Dimension::column,
+                    .extent = words,
+                    .stride = columns_of_word,
+                    .loop = "word"});
+  levels.push_back(
+      {.kind = LevelKind::bitmap, .dimension = Dimension::column, .begin = "begin", .index = "bits"});
+  std::vector<SparseTensor::NamedArray> arrays = rows.arrays();
+  arrays.push_back({"begin", std::move(begin)});
+  arrays.push_back({"bits", std::move(bits)});
+  arrays.push_back({"values", weights.values});
+  return SparseTensor(format, weights.shape, weights.rows, weights.columns, std::move(levels),
+                      std::move(arrays));
+}
+
+}  // namespace
+
+NamedFormat bitmap() {
+  return {.name = "bitmap",
+          .summary = "a bit for each column of a row, 64 in a word, and the values of the set bits",
+          .pack = pack_bitmap,
+          .purpose =
+              "Unstructured weights of which a tenth or more is kept: a bit costs less than a column number.",
+          .parameters = row_parameters};
+}
+
+}  // namespace named
+
+Format formats::bitmap(const RowOptions& options) {
+  return named::with_row_options("bitmap", options);
+}
+
+}  // namespace weft
