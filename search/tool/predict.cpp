@@ -134,7 +134,7 @@ void add_predict(CLI::App& app, Action& action) {
       "Example: weft predict --tree tree.json --weights ffn1.npy --dtype f16 --format shfl_bw:V=64 --n 196");
   verb->add_option("--tree", options->tree, "what weft train wrote")->required();
   verb->add_flag("--forest", options->forest, "ask the random forest that is stored beside the tree");
-  verb->add_option("--target", options->target, "sm_80, sm_90a, …; the first that the tree learnt from");
+  verb->add_option("--target", options->target, "see weft targets; the first that the tree learnt from");
   add_problem_flags(*verb, options->problem);
   verb->add_flag("--json", options->json, "one JSON document");
   verb->callback([options, &action] { action = [options] { return run(*options); }; });

@@ -29,7 +29,8 @@ void add_flags(CLI::App& verb, RunVerb& options) {
   add_problem_flags(verb, options.problem);
   begin_group(verb, "Device");
   verb.add_option("--device", options.device, "cpu, cuda:1, sim:sm_80")->capture_default_str();
-  verb.add_option("--target", options.target, "else the device's own")->type_name("TARGET");
+  verb.add_option("--target", options.target, "see weft targets; the device's own where it is left out")
+      ->type_name("TARGET");
   verb.add_option("--emitter", options.emitter, "GPU code by llvm or cuda")
       ->check(CLI::IsMember({"llvm", "cuda"}))
       ->capture_default_str();

@@ -400,7 +400,8 @@ void add_measure_flags(CLI::App& verb, TuneVerb& options) {
 /// Which points there are, and where they go.
 void add_search_flags(CLI::App& verb, TuneVerb& options) {
   begin_group(verb, "Search");
-  verb.add_option("--target", options.target, "else the device's own")->type_name("TARGET");
+  verb.add_option("--target", options.target, "see weft targets; the device's own where it is left out")
+      ->type_name("TARGET");
   verb.add_option("--trials", options.tune.trials, "with those in the database")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
       ->capture_default_str();
