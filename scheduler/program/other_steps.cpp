@@ -2,10 +2,12 @@
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/verify.h>
 #include <weft/scheduler/program/other_steps.h>
+#include <weft/scheduler/program/step_arguments.h>
 
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <vector>
 
 namespace weft {
@@ -69,6 +71,26 @@ class OtherSteps {
   Clock::time_point end_ = Clock::now() + longest_search;
 };
 
+/// The step at the first values of its knobs at which it applies; those that the rewrite takes as symbols
+/// stay open.
+StepResult at_first_values(const StepKind& kind, const ir::Program& program, const Step& step,
+                           const StepContext& context) {
+  const std::vector<std::string> names = replayed_knobs(step);
+  if (names.empty()) return kind.apply(program, StepArguments(kind, step), context);
+  const auto is_it = [&](const Argument& argument) {
+    const auto* choice = std::get_if<KnobChoice>(&argument.value);
+    return choice != nullptr && choice->name == names.front();
+  };
+  const auto open = std::ranges::find_if(step.arguments, is_it);
+  std::optional<StepResult> first;
+  for (const std::int64_t value : std::get<KnobChoice>(open->value).values) {
+    StepResult result = at_first_values(kind, program, with_values(step, {{names.front(), value}}), context);
+    if (std::holds_alternative<ir::Program>(result)) return result;
+    if (!first) first = std::move(result);
+  }
+  return *first;
+}
+
 }  // namespace
 
 std::string with_place(const Step& step) {
@@ -77,7 +99,9 @@ std::string with_place(const Step& step) {
 }
 
 StepResult applied(const ir::Program& program, const Step& step, const StepContext& context) {
-  StepResult result = step_kind(step.name).apply(program, step, context);
+  const StepKind& kind = step_kind(step.name);
+  if (auto refused = check_values(kind, step, program)) return *refused;
+  StepResult result = at_first_values(kind, with_knobs(program, step), step, context);
   if (std::holds_alternative<Reason>(result)) return result;
   ir::Program next = ir::simplify(std::get<ir::Program>(std::move(result)), ir::ShortLoops::keep);
   ir::verify(next);

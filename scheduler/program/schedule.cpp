@@ -6,6 +6,7 @@
 #include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/program/other_steps.h>
 #include <weft/scheduler/program/schedule.h>
+#include <weft/scheduler/program/step_arguments.h>
 
 #include <algorithm>
 
@@ -76,9 +77,9 @@ const ir::Program& Schedule::program(std::source_location place) const {
 std::optional<Reason> Schedule::tried(Step step) {
   const StepKind& kind = step_kind(step.name);
   for (const Argument& argument : step.arguments) require_writable(argument, where_of(step));
-  if (step.arguments.size() < kind.least_arguments || step.arguments.size() > kind.most_arguments) {
-    throw UserError({step.cpp() + " has the wrong number of arguments", where_of(step),
-                     fmt::format("{} arguments", step.arguments.size()), std::string(kind.usage)});
+  if (auto wrong = malformed(kind, step)) {
+    wrong->where = where_of(step);
+    throw UserError(*std::move(wrong));
   }
   const StepContext context{algorithm_, weights_.get(), target_, static_cast<int>(steps_.size())};
   StepResult result = applied(program(), step, context);
@@ -91,6 +92,19 @@ std::optional<Reason> Schedule::tried(Step step) {
 Schedule& Schedule::step(const char* name, std::vector<Argument> arguments, std::source_location place) {
   // A recipe's steps are its caller's, whose line apply() gives them: the user has no other one.
   return apply({name, std::move(arguments), {}, {}}, place);
+}
+
+LoopName Schedule::fuse(std::initializer_list<LoopName> loops, std::source_location place) {
+  std::vector<Argument> arguments;
+  for (const LoopName& loop : loops) arguments.push_back(argument(loop));
+  return loops_of(step("fuse", std::move(arguments), place)).front();
+}
+
+std::vector<LoopName> Schedule::loops_of(const Schedule& schedule) {
+  const Step& last = schedule.steps_.back();
+  const StepKind& kind = step_kind(last.name);
+  const std::vector<std::string> names = kind.loops(StepArguments(kind, last), schedule.algorithm_);
+  return {names.begin(), names.end()};
 }
 
 Schedule& Schedule::apply(const Step& step, std::source_location place) {

@@ -7,7 +7,10 @@
 #include <weft/scheduler/hardware/target.h>
 #include <weft/scheduler/program/step.h>
 
+#include <algorithm>
+#include <array>
 #include <concepts>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <source_location>
@@ -45,14 +48,34 @@ template <class T>
 struct Placed {
   T value;
   std::source_location place;
-  template <class U>
+  template <std::convertible_to<T> U>
   Placed(U&& given, std::source_location where = std::source_location::current())
       : value(std::forward<U>(given)), place(where) {}
 };
 
+/// A number of a step by itself, in the forms that give loops back.
+template <class T>
+concept StepNumber = std::integral<T> || std::same_as<T, KnobChoice>;
+
+/// What one loop became.
+struct SplitLoops {
+  LoopName outer, inner;
+};
+
+/// What pool makes of the loop over the rows and of the one over the places of a row.
+struct PooledLoops {
+  LoopName block;                 ///< over blocks of rows
+  LoopName turn, worker;          ///< over the groups of places of a block
+  LoopName row_turn, row_worker;  ///< over the rows of a block
+};
+
 /// Steps are applied when they are called; one that does not apply throws UserError with the step, the user's
 /// line, what was found, what would be accepted, and the program with the place marked, and leaves the
-/// schedule as it was. What each step does, and its numbered preconditions, stand in scheduler/steps/.
+/// schedule as it was. What each step does, and its numbered preconditions, stand in docs/steps.md; `weft
+/// steps` prints them.
+///
+/// A step that makes loops has two forms: `.split(n = 64)` goes on with the schedule; `split(n, 64)` gives
+/// the loops back. A knob may stand for every number.
 class Schedule {
  public:
   /// `weights` may be null where the algorithm has no sparse operand.
@@ -60,14 +83,31 @@ class Schedule {
            std::source_location place = std::source_location::current());
 
   /// `.split(n = 64)`: n becomes n.outer and n.inner.
-  template <class... Rest>
+  template <std::same_as<LoopFactor>... Rest>
   Schedule& split(Placed<LoopFactor> first, Rest... rest) {
-    return step("split", {argument(first.value), argument(LoopFactor(rest))...}, first.place);
+    return step("split", {argument(first.value), argument(rest)...}, first.place);
+  }
+  /// `auto [outer, inner] = s.split(n, 64);`
+  template <StepNumber Number>
+  SplitLoops split(Placed<LoopName> loop, Number factor) {
+    const auto made = loops_of(split(Placed<LoopFactor>(loop.value = factor, loop.place)));
+    return {made[0], made[1]};
   }
   /// `.tile(m = 4, n = 64)`: splits, then m.outer, n.outer, m.inner, n.inner.
-  template <class... Rest>
+  template <std::same_as<LoopFactor>... Rest>
   Schedule& tile(Placed<LoopFactor> first, Rest... rest) {
-    return step("tile", {argument(first.value), argument(LoopFactor(rest))...}, first.place);
+    return step("tile", {argument(first.value), argument(rest)...}, first.place);
+  }
+  /// `auto [m_outer, n_outer, m_inner, n_inner] = s.tile(m, 4, n, 64);`
+  template <StepNumber Number, class... Rest>
+    requires(sizeof...(Rest) % 2 == 0)
+  std::array<LoopName, sizeof...(Rest) + 2> tile(Placed<LoopName> first, Number factor, Rest... rest) {
+    std::vector<Argument> arguments;
+    add_factors(arguments, first.value, factor, rest...);
+    const auto made = loops_of(step("tile", std::move(arguments), first.place));
+    std::array<LoopName, sizeof...(Rest) + 2> result;
+    std::ranges::copy(made, result.begin());
+    return result;
   }
   /// `.reorder(m, k, n.inner)`: these loops in this order.
   template <class... Rest>
@@ -79,6 +119,9 @@ class Schedule {
   Schedule& fuse(Placed<LoopName> first, LoopName second, Rest... rest) {
     return step("fuse", {argument(first.value), argument(second), argument(LoopName(rest))...}, first.place);
   }
+  /// `LoopName pixels = s.fuse({p, q, b});`
+  LoopName fuse(std::initializer_list<LoopName> loops,
+                std::source_location place = std::source_location::current());
   /// `.unroll(n.inner)`: written out.
   template <class... Rest>
   Schedule& unroll(Placed<LoopName> first, Rest... rest) {
@@ -106,10 +149,21 @@ class Schedule {
   Schedule& balance(Placed<LoopName> loop, const Argument& number) {
     return step("balance", {argument(loop.value), number}, loop.place);
   }
+  /// `auto [outer, inner] = s.balance(m, 132);`
+  template <StepNumber Number>
+  SplitLoops balance(Placed<LoopName> loop, Number number) {
+    const auto made = loops_of(balance(loop, parts = number));
+    return {made[0], made[1]};
+  }
   /// `.pool(m, k, workers = 27)`: the groups of places of a block's rows (padded_csr with fill) shared out to
   /// workers, k.group.inner, whichever rows they belong to; m.row.inner then adds up those of its row.
   Schedule& pool(Placed<LoopName> rows, const LoopName& sum, const Argument& number) {
     return step("pool", {argument(rows.value), argument(sum), number}, rows.place);
+  }
+  template <StepNumber Number>
+  PooledLoops pool(Placed<LoopName> rows, const LoopName& sum, Number number) {
+    const auto made = loops_of(pool(rows, sum, workers = number));
+    return {made[0], made[1], made[2], made[3], made[4]};
   }
   /// `.stage("B", shared, at = "k.chunk", depth = 4)`: into four buffers in turn, three iterations ahead, by
   /// copies that go on while the threads compute (sm_80 and newer). The loop is serial or unrolled.
@@ -177,6 +231,15 @@ class Schedule {
   Schedule& split_k(Placed<LoopName> loop, const Argument& number, const Argument& reduction) {
     return step("split_k", {argument(loop.value), number, reduction}, loop.place);
   }
+  /// `s.bind(s.split_k(k, 8), warp);`: the loop over the groups.
+  template <StepNumber Number>
+  LoopName split_k(Placed<LoopName> loop, Number number) {
+    return loops_of(split_k(loop, groups = number)).front();
+  }
+  template <StepNumber Number>
+  LoopName split_k(Placed<LoopName> loop, Number number, Word reduction) {
+    return loops_of(split_k(loop, groups = number, reduce = reduction)).front();
+  }
   /// `.bake_values(m.inner)`: values and coordinates of the weights become constants of the program, for each
   /// block of the rows that m.inner runs over.
   Schedule& bake_values(Placed<LoopName> rows) {
@@ -191,12 +254,18 @@ class Schedule {
   Schedule& bake_values(Placed<LoopName> rows, const Argument& first, const Rest&... rest) {
     return step("bake_values", {argument(rows.value), first, rest...}, rows.place);
   }
+  /// `LoopName chunks = s.bake_values(m.inner, 16);`: the loop over the pieces.
+  template <StepNumber Number>
+  LoopName bake_values(Placed<LoopName> rows, Number columns_of_chunk) {
+    return loops_of(bake_values(rows, chunk = columns_of_chunk)).front();
+  }
 
   /// Any step, from a file or a search. Throws as the members do. A step that knows where it was asked for
-  /// keeps that place; others get this one.
+  /// keeps that place; others get this one. A knob that the rewrite cannot take as a symbol stands in the
+  /// program with its values, and the program is the one at the first of them at which the step applies.
   Schedule& apply(const Step& step, std::source_location place = std::source_location::current());
   /// The same for a search: the reason instead of a throw, the schedule unchanged then. Throws where there is
-  /// no such step or the number of its arguments is wrong.
+  /// no such step or its arguments are not those that its row declares.
   std::optional<Reason> try_apply(const Step& step,
                                   std::source_location place = std::source_location::current());
   /// The message that apply() would throw.
@@ -230,6 +299,14 @@ class Schedule {
 
   static Argument argument(const LoopFactor& factor);
   static Argument argument(const LoopName& loop) { return {{}, loop.text()}; }
+  static void add_factors(std::vector<Argument>&) {}
+  template <StepNumber Number, class... Rest>
+  static void add_factors(std::vector<Argument>& arguments, LoopName loop, Number factor, Rest... rest) {
+    arguments.push_back(argument(loop = factor));
+    add_factors(arguments, rest...);
+  }
+  /// Those that the last step made.
+  static std::vector<LoopName> loops_of(const Schedule& schedule);
 
   Algorithm algorithm_;
   std::shared_ptr<const SparseTensor> weights_;

@@ -4,6 +4,7 @@
 #include <weft/formats/io/bytes.h>
 #include <weft/formats/suggestion.h>
 #include <weft/scheduler/program/schedule.h>
+#include <weft/scheduler/program/step_arguments.h>
 
 #include <algorithm>
 #include <array>
@@ -18,58 +19,55 @@ using Json = nlohmann::json;
 
 constexpr std::string_view example = R"([{"step": "split", "arguments": [["n", 64]]}])";
 
-template <std::size_t size>
-bool is_one_of(const std::array<std::string_view, size>& list, std::string_view text) {
-  return std::ranges::find(list, text) != list.end();
-}
-
 /// Pieces of a loop that an index variable has as members.
 constexpr std::array<std::string_view, 7> pieces_of_index{
     "", ".outer", ".inner", ".outer.outer", ".outer.inner", ".inner.outer", ".inner.inner"};
 
+/// Names that mean something else where steps are written.
+const std::set<std::string_view>& words_of_steps() {
+  static const std::set<std::string_view> words = [] {
+    std::set<std::string_view> result{"knob", "s", "schedule"};
+    for (const StepKind& kind : step_kinds()) {
+      for (const Parameter& parameter : kind.parameters) {
+        if (parameter.named) result.insert(parameter.name);
+        result.insert(parameter.words.begin(), parameter.words.end());
+      }
+    }
+    return result;
+  }();
+  return words;
+}
+
 /// Whether the loop can be written as the index variable of an algorithm. Loops that several indices count
 /// are called "p_q"; names of arguments and words of steps mean those.
 bool is_index_variable(std::string_view loop) {
-  constexpr std::array<std::string_view, 19> taken{"warp",    "lane",   "thread", "shared",    "registers",
-                                                   "atomic",  "at",     "chunk",  "depth",     "blocks",
-                                                   "columns", "groups", "parts",  "producers", "reduce",
-                                                   "workers", "knob",   "s",      "schedule"};
   const std::size_t dot = std::min(loop.find('.'), loop.size());
   const std::string_view name = loop.substr(0, dot);
-  return name.find('_') == std::string_view::npos && !is_one_of(taken, name) &&
-         is_one_of(pieces_of_index, loop.substr(dot));
+  return name.find('_') == std::string_view::npos && !words_of_steps().contains(name) &&
+         std::ranges::find(pieces_of_index, loop.substr(dot)) != pieces_of_index.end();
 }
 
 std::string loop_text(const std::string& loop) {
   return is_index_variable(loop) ? loop : fmt::format("\"{}\"", loop);
 }
 
-std::string value_text(const KnobChoice& choice) {
-  return fmt::format("knob(\"{}\", {{{}}})", choice.name, fmt::join(choice.values, ", "));
-}
-
-std::string value_text(std::int64_t number) {
-  return std::to_string(number);
-}
-
-/// Of `step`, the text argument number `place` among those without a name.
-std::string word_text(std::string_view step, std::size_t place, const std::string& word) {
-  constexpr std::array<std::string_view, 7> of_tensors{
-      "stage", "stitch", "decode", "tensorize", "reorder_writeback", "multicast", "stream_results"};
-  constexpr std::array<std::string_view, 4> with_words{"bind", "stage", "stitch", "decode"};
-  if (place == 0 && is_one_of(of_tensors, step)) return fmt::format("\"{}\"", word);
-  return place == 1 && is_one_of(with_words, step) ? word : loop_text(word);
-}
-
-std::string argument_text(std::string_view step, std::size_t place, const Argument& argument) {
-  const auto* word = std::get_if<std::string>(&argument.value);
-  if (argument.name.empty() && word != nullptr) return word_text(step, place, *word);
-  std::string value = word == nullptr ? std::string() : argument.name == "at" ? loop_text(*word) : *word;
-  if (const auto* choice = std::get_if<KnobChoice>(&argument.value)) value = value_text(*choice);
-  if (const auto* number = std::get_if<std::int64_t>(&argument.value)) value = value_text(*number);
+/// Argument number `index` of the step, as its row spells it.
+std::string argument_text(const StepKind* kind, const Step& step, std::size_t index) {
+  const Argument& argument = step.arguments[index];
+  const Parameter* parameter = kind == nullptr ? nullptr : parameter_of(*kind, step, index);
+  const ParameterKind is = parameter == nullptr ? ParameterKind::loop : parameter->kind;
+  std::string value;
+  if (const auto* choice = std::get_if<KnobChoice>(&argument.value)) {
+    value = fmt::format("knob(\"{}\", {{{}}})", choice->name, fmt::join(choice->values, ", "));
+  } else if (const auto* number = std::get_if<std::int64_t>(&argument.value)) {
+    value = std::to_string(*number);
+  } else {
+    const auto& word = std::get<std::string>(argument.value);
+    const bool quoted = is == ParameterKind::tensor || is == ParameterKind::instruction;
+    value = quoted ? fmt::format("\"{}\"", word) : is == ParameterKind::loop ? loop_text(word) : word;
+  }
   if (argument.name.empty()) return value;
-  const bool names_a_loop = step == "split" || step == "tile";
-  const bool is_plain = !names_a_loop || is_index_variable(argument.name);
+  const bool is_plain = is != ParameterKind::factor || is_index_variable(argument.name);
   return is_plain ? fmt::format("{} = {}", argument.name, value)
                   : fmt::format("LoopName(\"{}\") = {}", argument.name, value);
 }
@@ -225,10 +223,11 @@ class Reader {
 }  // namespace
 
 std::string Step::cpp() const {
+  const auto kinds = step_kinds();
+  const auto kind = std::ranges::find(kinds, name, &StepKind::name);
   std::string text;
-  std::size_t number = 0;
-  for (const Argument& argument : arguments)
-    text += (text.empty() ? "" : ", ") + argument_text(name, number++, argument);
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    text += (i == 0 ? "" : ", ") + argument_text(kind == kinds.end() ? nullptr : &*kind, *this, i);
   return fmt::format(".{}({})", name, text);
 }
 

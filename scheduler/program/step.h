@@ -35,7 +35,7 @@ struct Step {
   std::string cpp() const;
 };
 
-/// Why a step does not apply. `precondition` is its number in the documentation of the step.
+/// Why a step does not apply. `precondition` is its number in the step's row.
 struct Reason {
   int precondition = 0;
   std::string found;
@@ -53,14 +53,57 @@ struct StepContext {
 
 using StepResult = std::variant<ir::Program, Reason>;
 
+/// What an argument of a step says.
+enum class ParameterKind : std::uint8_t {
+  loop,         ///< a loop of the program
+  factor,       ///< a loop and a number for it: n = 64
+  tensor,       ///< an operand, or an array of the weights
+  word,         ///< one of a list
+  number,       ///< or a knob
+  instruction,  ///< a name in scheduler/hardware/tensor_instructions.h
+};
+std::string_view name_of(ParameterKind kind);
+
+/// What a step takes. A knob may stand wherever a number may.
+struct Parameter {
+  std::string_view name;  ///< written in front of it where it is `named`
+  ParameterKind kind = ParameterKind::loop;
+  std::string_view example = {};  ///< a value as C++, "\"B\"" or "64"; of a factor "n = 64"
+  std::string_view sentence = {};
+  int precondition = 1;  ///< that a number out of range breaks, or a word that is none of the list
+  bool required = true;
+  bool named = false;     ///< depth = 4; others are known by their place
+  bool repeated = false;  ///< one or more of them
+  std::int64_t least = 1, most = INT64_MAX;
+  std::int64_t otherwise = 0;                    ///< the number where none is given
+  std::span<const std::string_view> words = {};  ///< the first one where none is given
+  /// The rewrite takes a knob as a symbol. Others are made with one value of it, and again for each other one
+  /// when a search asks (space_of).
+  bool symbolic = false;
+};
+
+/// What a step asks, under the number by which refusals call it.
+struct Precondition {
+  int number;
+  std::string_view text;
+};
+
+class StepArguments;
+
 /// One row of the list of steps. A new step is one file in steps/ that fills a row, one line in the list in
 /// steps/list.cpp, and a member of Schedule that spells it.
 struct StepKind {
   std::string_view name;
-  std::string_view usage;  ///< ".tile(m = 64, n = 256)"
-  std::size_t least_arguments = 1;
-  std::size_t most_arguments = SIZE_MAX;
-  StepResult (*apply)(const ir::Program& program, const Step& step, const StepContext& context);
+  std::string_view sentence;   ///< what it does
+  std::string_view more = {};  ///< what else is to be known
+  std::span<const Parameter> parameters;
+  std::span<const Precondition> preconditions;
+  StepResult (*apply)(const ir::Program& program, const StepArguments& arguments, const StepContext& context);
+  /// The loops that it makes, by name, as the members of Schedule give them back; null: none.
+  std::vector<std::string> (*loops)(const StepArguments& arguments, const Algorithm& algorithm) = nullptr;
+
+  /// ".tile(m = 4, n = 64)", from the examples of its parameters.
+  std::string usage() const;
 };
 
 /// Every step.

@@ -7,6 +7,7 @@
 #include <weft/scheduler/steps/parts/grouped_sum.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/other_loops.h>
+#include <weft/scheduler/steps/parts/parameters.h>
 
 #include <algorithm>
 
@@ -100,12 +101,10 @@ std::int64_t written_out(const Stmt& stmt, std::int64_t copies) {
   return self;
 }
 
-/// unroll(x). Preconditions: 1 the loop exists; 2 it is serial; 3 its extent is constant; 5 all unrolled
-/// loops together are written out to at most 1024 statements: compilers take seconds for more.
-StepResult apply_unroll(const ir::Program& program, const Step& step, const StepContext& context) {
+StepResult apply_unroll(const ir::Program& program, const StepArguments& arguments,
+                        const StepContext& context) {
   ir::Program result = program;
-  for (const Argument& argument : step.arguments) {
-    const std::string& name = word_of(argument);
+  for (const std::string& name : arguments.texts("loop")) {
     if (auto refused = require_serial(result, name)) return *refused;
     if (auto refused = require_constant(result, name, largest_unroll)) return *refused;
     result = marked(std::move(result), name, LoopKind::unrolled, context.step);
@@ -120,11 +119,9 @@ StepResult apply_unroll(const ir::Program& program, const Step& step, const Step
   return result;
 }
 
-/// vectorize(x): the iterations are elements of a vector. Preconditions: 1 to 3 as unroll; 4 iterations are
-/// independent; 5 no other vectorized loop around or inside; 6 ranges of loops inside do not depend on it; 7
-/// no loop inside is bound or parallel.
-StepResult vectorized(const ir::Program& program, const Step& step, const StepContext& context) {
-  const std::string& name = word_of(step.arguments.at(0));
+StepResult vectorized(const ir::Program& program, const StepArguments& arguments,
+                      const StepContext& context) {
+  const std::string name = arguments.text("loop");
   if (auto refused = require_serial(program, name)) return *refused;
   if (auto refused = require_independent(program, name, context)) return *refused;
   if (auto refused = require_constant(program, name, largest_vector)) return *refused;
@@ -163,18 +160,18 @@ StepResult vectorized(const ir::Program& program, const Step& step, const StepCo
   return marked(program, name, LoopKind::vectorized, context.step);
 }
 
-StepResult apply_vectorize(const ir::Program& program, const Step& step, const StepContext& context) {
-  StepResult result = vectorized(program, step, context);
+StepResult apply_vectorize(const ir::Program& program, const StepArguments& arguments,
+                           const StepContext& context) {
+  StepResult result = vectorized(program, arguments, context);
   const auto* refused = std::get_if<Reason>(&result);
   const bool of_loop = refused != nullptr && (refused->precondition == 4 || refused->precondition == 6);
-  return of_loop ? with_other_loop(*refused, program, step, context, vectorized, Proposed::innermost)
+  return of_loop ? with_other_loop(*refused, program, arguments, context, vectorized, Proposed::innermost)
                  : result;
 }
 
-/// parallel(x): CPU threads share the iterations. Preconditions: 1, 2, 4 as above; 5 the target is a CPU; 6
-/// no other parallel loop around or inside.
-StepResult apply_parallel(const ir::Program& program, const Step& step, const StepContext& context) {
-  const std::string& name = word_of(step.arguments.at(0));
+StepResult apply_parallel(const ir::Program& program, const StepArguments& arguments,
+                          const StepContext& context) {
+  const std::string name = arguments.text("loop");
   if (auto refused = require_serial(program, name)) return *refused;
   if (auto refused = require_independent(program, name, context)) return *refused;
   if (context.target.is_gpu()) {
@@ -203,10 +200,54 @@ StepResult apply_parallel(const ir::Program& program, const Step& step, const St
   return marked(program, name, LoopKind::parallel, context.step);
 }
 
+constexpr Precondition still_serial{2, "it is still serial"},
+    independent{4, "its iterations add to different sums: it is a loop over an index of the output"};
+
+constexpr Parameter unrolled_loops[]{
+    {.name = "loop", .example = "n.inner", .sentence = "loops that are written out", .repeated = true}};
+constexpr Precondition of_unroll[]{loop_exists,
+                                   still_serial,
+                                   {3, "it has a constant number of iterations, at most 1024"},
+                                   {5,
+                                    "all unrolled loops together are written out to at most 1024 statements: "
+                                    "compilers take seconds for more"}};
+
+constexpr Parameter vector_loop[]{
+    loop_parameter("loop", "n.inner", "the loop whose iterations are elements of a vector")};
+constexpr Precondition of_vectorize[]{
+    loop_exists,
+    still_serial,
+    {3, "it has a constant number of iterations, at most 1024"},
+    independent,
+    {5, "no other vectorized loop stands around it or inside"},
+    {6, "ranges of loops inside do not depend on it"},
+    {7, "no loop inside is bound or parallel"},
+    {10, "no copy into shared memory is made inside, and no groups meet there"}};
+
+constexpr Parameter parallel_loop[]{
+    loop_parameter("loop", "m.outer", "the loop whose iterations CPU threads share")};
+constexpr Precondition of_parallel[]{loop_exists,
+                                     still_serial,
+                                     independent,
+                                     {5, "the target is a CPU"},
+                                     {6, "no other parallel loop stands around it or inside"}};
+
 }  // namespace
 
-const StepKind unroll{"unroll", ".unroll(n.inner)", 1, SIZE_MAX, apply_unroll};
-const StepKind vectorize{"vectorize", ".vectorize(n.inner)", 1, 1, apply_vectorize};
-const StepKind parallel{"parallel", ".parallel(m.outer)", 1, 1, apply_parallel};
+constinit const StepKind unroll{.name = "unroll",
+                                .sentence = "Loops are written out, one iteration after the other.",
+                                .parameters = unrolled_loops,
+                                .preconditions = of_unroll,
+                                .apply = apply_unroll};
+constinit const StepKind vectorize{.name = "vectorize",
+                                   .sentence = "The iterations of a loop become elements of a vector.",
+                                   .parameters = vector_loop,
+                                   .preconditions = of_vectorize,
+                                   .apply = apply_vectorize};
+constinit const StepKind parallel{.name = "parallel",
+                                  .sentence = "CPU threads share the iterations of a loop.",
+                                  .parameters = parallel_loop,
+                                  .preconditions = of_parallel,
+                                  .apply = apply_parallel};
 
 }  // namespace weft::steps

@@ -9,6 +9,7 @@
 #include <weft/scheduler/steps/parts/chunks.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/padded_tile.h>
+#include <weft/scheduler/steps/parts/parameters.h>
 
 #include <algorithm>
 
@@ -19,6 +20,7 @@ using ir::Expr;
 using ir::Stmt;
 
 constexpr std::int64_t most_entries = 300'000;     ///< written out in one program, each for every column
+constexpr std::int64_t most_places = 1 << 21;      ///< that loops reach, whether they hold an entry or not
 constexpr std::int64_t bytes_of_instruction = 16;  ///< of a GPU
 
 bool uses_loop_of(const Expr& expr, const std::vector<ir::For>& loops) {
@@ -220,6 +222,11 @@ class Baking {
       variables.erase(loop.name);
       return;
     }
+    if (++places_ > most_places) {
+      refused_ = Reason{7, fmt::format("loops that reach more than {} places of the weights", most_places),
+                        "loops over stored places that are not split beyond what rows have", loop_};
+      return;
+    }
     BakedEntry entry;
     entry.row = row;
     entry.conditions = around;
@@ -410,6 +417,7 @@ class Baking {
   NeededConditions conditions_;        ///< of the nest
   std::optional<Chunks> chunks_;       ///< where there are any
   std::int64_t entries_ = 0;           ///< of the blocks written out so far
+  std::int64_t places_ = 0;            ///< that loops have reached so far
   ir::BufferRef wider_;                ///< the sums of all rows
   ir::BufferRef total_, wider_total_;  ///< between blocks: the sums of all groups, of one row and of all
   ir::BufferRef wider_parts_;          ///< of a split sum
@@ -418,33 +426,10 @@ class Baking {
   std::optional<Reason> refused_;
 };
 
-/// bake_values(rows, code_bytes = limit, chunk = columns): the loop over stored entries inside the loop over
-/// the rows of a block becomes constants. For each block of rows: for each column of the weight with an
-/// entry, in order, what is read of the dense operand, once, and then the addition to the sum of every row
-/// with an entry in that column. Sums are registers, one a row and column of a thread. First values and
-/// results stay loops over the rows. Where the sum is split to groups, each gets an equal share of the
-/// entries in that order, and the groups share the rows of the result. A balanced tree of conditions on the
-/// number of the block chooses. With a chunk, a loop of its own, "k.chunk", goes through the columns of the
-/// weights that many at a time, the sums around it; its iterations are written out in the end. A row order of
-/// the format becomes a constant of the program. Explicit zeros that the format stores stay; nothing is
-/// rounded. Conditions that keep the reads of an image inside of it go where a staged tile holds zero
-/// outside, save around weights that are not finite. Preconditions: 1 the loop exists; 2 it stands in one
-/// place, is serial or unrolled, and has a constant range; 3 the program reads bound weights; 4 inside it
-/// stand first values, the loop over stored entries, and results; 5 loops that choose the rows have constant
-/// ranges; 6 no vectorized loop stands around the sum; 7 the code of each block is within `code_bytes` where
-/// that is given, and all blocks together hold at most 300,000 entries times columns of a thread; 8 a chunk
-/// is at least 1, of a sum over one index that no groups share.
-StepResult apply_bake_values(const ir::Program& program, const Step& step, const StepContext& context) {
-  const std::string& loop = word_of(step.arguments.at(0));
-  Limits limits;
-  for (std::size_t i = 1; i < step.arguments.size(); ++i) {
-    const Argument& argument = step.arguments[i];
-    const auto* number = std::get_if<std::int64_t>(&argument.value);
-    const bool chunks = argument.name == "chunk";
-    if (number == nullptr || *number < 1 || (!chunks && argument.name != "code_bytes"))
-      return Reason{chunks ? 8 : 7, step.cpp(), "code_bytes or chunk = a number of at least 1", loop};
-    (chunks ? limits.chunk : limits.code_bytes) = *number;
-  }
+StepResult apply_bake_values(const ir::Program& program, const StepArguments& arguments,
+                             const StepContext& context) {
+  const std::string loop = arguments.text("rows");
+  const Limits limits{arguments.number("code_bytes"), arguments.number("chunk")};
   const Operand* sparse = context.algorithm.sparse_operand();
   Reason no_weights{3, "the program reads no weights", "an algorithm with weights that are not baked yet",
                     loop};
@@ -458,8 +443,60 @@ StepResult apply_bake_values(const ir::Program& program, const Step& step, const
   return Baking(program, weights, context, loop, limits)();
 }
 
+std::vector<std::string> loop_of_chunks(const StepArguments& arguments, const Algorithm& algorithm) {
+  const auto sum = std::ranges::find_if(algorithm.indices, &IndexVariable::reduction);
+  if (!arguments.has("chunk") || sum == algorithm.indices.end()) return {};
+  return {sum->name + std::string(chunk_suffix)};
+}
+
+constexpr Parameter parameters[]{
+    loop_parameter("rows", "m.inner", "the loop over the rows of a block"),
+    optional_number("code_bytes", "26624",
+                    "a limit of the code of a block, in bytes: an H200 reads code at full speed where a "
+                    "multiprocessor runs about 26 KB of it, or the whole chip 100 KB",
+                    7, INT64_MAX, 0),
+    optional_number("chunk", "16", "columns of the weights after which the code is cut", 8, INT64_MAX, 0)};
+constexpr Precondition preconditions[]{
+    loop_exists,
+    {2, "it stands in one place, is serial or unrolled, and has a constant range"},
+    {3, "the program reads bound weights"},
+    {4, "inside it stand first values, the loop over stored entries, and results"},
+    {5, "loops that choose the rows have constant ranges"},
+    {6, "no vectorized loop stands around the sum"},
+    {7,
+     "the code of each block is within `code_bytes` where that is given, and all blocks together hold at "
+     "most "
+     "300,000 entries times columns of a thread"},
+    {8, "a chunk is at least 1, of a sum over one index that no groups share"}};
+
 }  // namespace
 
-const StepKind bake_values{"bake_values", ".bake_values(m.inner, chunk = 16)", 1, 3, apply_bake_values};
+constinit const StepKind bake_values{
+    .name = "bake_values",
+    .sentence =
+        "The loop over stored entries inside the loop over the rows of a block becomes constants of the "
+        "program.",
+    .more =
+        "For each block of rows: for each column of the weight with an entry, in order, what is read of the "
+        "dense "
+        "operand, once, and then the addition to the sum of every row with an entry in that column. Sums are "
+        "registers, "
+        "one a row and column of a thread. First values and results stay loops over the rows. Where the sum "
+        "is split to "
+        "groups, each gets an equal share of the entries in that order, and the groups share the rows of the "
+        "result. A "
+        "balanced tree of conditions on the number of the block chooses. With a chunk, a loop of its own, "
+        "\"k.chunk\", "
+        "goes through the columns of the weights that many at a time, the sums around it, at which B can be "
+        "staged; its "
+        "iterations are written out in the end. A row order of the format becomes a constant of the program. "
+        "Explicit "
+        "zeros that the format stores stay; nothing is rounded. Conditions that keep the reads of an image "
+        "inside of it "
+        "go where a staged tile holds zero outside, save around weights that are not finite.",
+    .parameters = parameters,
+    .preconditions = preconditions,
+    .apply = apply_bake_values,
+    .loops = loop_of_chunks};
 
 }  // namespace weft::steps

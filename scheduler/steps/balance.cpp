@@ -5,6 +5,7 @@
 #include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/parameters.h>
 
 #include <algorithm>
 #include <numeric>
@@ -49,17 +50,10 @@ std::vector<std::int32_t> boundaries(const std::vector<std::int64_t>& work, std:
   return result;
 }
 
-/// balance(m, parts = P): the loop over the stored rows becomes m.outer over P parts and m.inner over the
-/// rows of a part, which follow one another; the boundaries, a constant of the program, give every part about
-/// the same number of entries (a row counts as one more, for its result). Preconditions: 1 the loop exists; 2
-/// it is the whole loop over the stored rows, serial; 3 the weights are stored row by row; 4 the number of
-/// parts is 1 to 65,535.
-StepResult apply_balance(const ir::Program& program, const Step& step, const StepContext& context) {
-  const std::string& name = word_of(step.arguments.at(0));
-  const Argument& number = step.arguments.at(1);
-  const auto* parts = std::get_if<std::int64_t>(&number.value);
-  if (number.name != "parts" || parts == nullptr || *parts < 1 || *parts > most_parts)
-    return Reason{4, step.cpp(), fmt::format("parts = a number from 1 to {}", most_parts), name};
+StepResult apply_balance(const ir::Program& program, const StepArguments& arguments,
+                         const StepContext& context) {
+  const std::string name = arguments.text("loop");
+  const std::int64_t parts = arguments.number("parts");
   if (auto missing = require_loop(program, name)) return *missing;
   if (context.weights == nullptr || context.weights->row_levels() == 0) {
     return Reason{3,
@@ -75,17 +69,18 @@ StepResult apply_balance(const ir::Program& program, const Step& step, const Ste
     const bool whole =
         begin != nullptr && *begin == 0 && extent != nullptr && *extent == context.weights->rows();
     if (whole && name == row_loop_name(context.algorithm) && loop->kind == ir::LoopKind::serial) continue;
-    return Reason{2,
-                  fmt::format("{} is a {} loop over {} .. {}", name, ir::name_of(loop->kind),
-                              ir::print(loop->begin), ir::print(loop->begin + loop->extent)),
-                  fmt::format("the loop over the stored rows, before it is split or bound: {}",
-                              Step{"balance", {{{}, row_loop_name(context.algorithm)}, number}, {}}.cpp()),
-                  name};
+    return Reason{
+        2,
+        fmt::format("{} is a {} loop over {} .. {}", name, ir::name_of(loop->kind), ir::print(loop->begin),
+                    ir::print(loop->begin + loop->extent)),
+        fmt::format("the loop over the stored rows, before it is split or bound: {}",
+                    Step{"balance", {{{}, row_loop_name(context.algorithm)}, {"parts", parts}}, {}}.cpp()),
+        name};
   }
   const auto table = ir::make_buffer(name + ".parts", DType::i32, ir::Scope::global, ir::Access::read,
-                                     {ir::integer(*parts + 1)}, true);
+                                     {ir::integer(parts + 1)}, true);
   ir::Program result = program;
-  result.constants.push_back({table, boundaries(work_of_rows(*context.weights), *parts)});
+  result.constants.push_back({table, boundaries(work_of_rows(*context.weights), parts)});
   result.body = change_loops(program.body, name, [&](const ir::For& loop) {
     const std::string outer = name + ".outer", inner = name + ".inner";
     const Expr first = ir::load(table, {ir::variable(outer)});
@@ -93,13 +88,37 @@ StepResult apply_balance(const ir::Program& program, const Step& step, const Ste
     const Stmt body = ir::substitute(loop.body, {{name, ir::variable(inner)}});
     const ir::For rows{inner, first, last - first, ir::LoopKind::serial, context.step, body};
     return ir::for_loop(
-        {outer, ir::integer(0), ir::integer(*parts), ir::LoopKind::serial, context.step, ir::for_loop(rows)});
+        {outer, ir::integer(0), ir::integer(parts), ir::LoopKind::serial, context.step, ir::for_loop(rows)});
   });
   return result;
 }
 
+std::vector<std::string> loops_of_balance(const StepArguments& arguments, const Algorithm&) {
+  return {arguments.text("loop") + ".outer", arguments.text("loop") + ".inner"};
+}
+
+constexpr Parameter parameters[]{
+    loop_parameter("loop", "m", "the loop over the stored rows"),
+    number_parameter("parts", "132", "parts of about the same number of entries", 4, most_parts)};
+constexpr Precondition preconditions[]{loop_exists,
+                                       {2, "it is the whole loop over the stored rows, serial"},
+                                       {3, "the weights are known, and stored row by row"},
+                                       {4, "the number of parts is 1 to 65,535"}};
+
 }  // namespace
 
-const StepKind balance{"balance", ".balance(m, parts = 132)", 2, 2, apply_balance};
+constinit const StepKind balance{.name = "balance",
+                                 .sentence =
+                                     "The stored rows are shared out to parts of about the same number of "
+                                     "entries: m.outer over the parts, "
+                                     "m.inner over the rows of one.",
+                                 .more =
+                                     "The rows of a part follow one another. The boundaries, a constant of "
+                                     "the program, count one entry more for "
+                                     "each row, for its result.",
+                                 .parameters = parameters,
+                                 .preconditions = preconditions,
+                                 .apply = apply_balance,
+                                 .loops = loops_of_balance};
 
 }  // namespace weft::steps

@@ -7,6 +7,7 @@
 #include <weft/scheduler/steps/parts/grouped_sum.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/other_loops.h>
+#include <weft/scheduler/steps/parts/parameters.h>
 #include <weft/scheduler/steps/parts/thread_nests.h>
 
 #include <algorithm>
@@ -206,25 +207,11 @@ std::optional<Reason> require_own_registers(const ir::Program& program, const st
   return refused;
 }
 
-/// bind(x, axis): the blocks, warps, lanes or threads of a launch share the iterations. Preconditions: 1, 2,
-/// 4 as above; 3 warp, lane and thread loops have a constant extent that fits the target, and a block loop no
-/// more iterations than the grid can be long; 5 the target is a GPU; 6 no loop of the nest has that block
-/// axis, and all that have it are of one length; nested warp, lane or thread loops share what there is; 10 as
-/// above; 7 thread does not mix with warp and lane; 8 block loops stand outside, also of groups that
-/// meet between blocks, and are none over groups;
-/// 9 the axis is one of the six; 11 a workspace that the loop uses is used nowhere else; 12 neither are
-/// registers that it chooses.
-StepResult bound(const ir::Program& program, const Step& step, const StepContext& context) {
-  const std::string& name = word_of(step.arguments.at(0));
-  const std::string& word = word_of(step.arguments.at(1));
+StepResult bound(const ir::Program& program, const StepArguments& arguments, const StepContext& context) {
+  const std::string name = arguments.text("loop"), word = arguments.text("axis");
   if (auto refused = require_serial(program, name)) return *refused;
   const auto axis =
       std::find_if(axes.begin(), axes.end(), [&](LoopKind kind) { return ir::name_of(kind) == word; });
-  if (axis == axes.end())
-    return Reason{9, fmt::format("an axis called {}", word),
-                  "block_x, block_y, block_z, warp, lane or thread: " +
-                      bind_to(name, context.target.is_gpu() ? free_block_axis(program) : LoopKind::block_x),
-                  name};
   if (!context.target.is_gpu()) {
     return Reason{5, "the target is " + context.target.name,
                   "a GPU target; on the CPU, " + written("parallel", {name}), name};
@@ -259,16 +246,57 @@ StepResult bound(const ir::Program& program, const Step& step, const StepContext
   return result;
 }
 
-StepResult apply_bind(const ir::Program& program, const Step& step, const StepContext& context) {
-  StepResult result = bound(program, step, context);
+StepResult apply_bind(const ir::Program& program, const StepArguments& arguments,
+                      const StepContext& context) {
+  StepResult result = bound(program, arguments, context);
   const auto* refused = std::get_if<Reason>(&result);
   const bool of_loop = refused != nullptr && (refused->precondition == 4 || refused->precondition == 11 ||
                                               refused->precondition == 12);
-  return of_loop ? with_other_loop(*refused, program, step, context, bound, Proposed::outermost) : result;
+  return of_loop ? with_other_loop(*refused, program, arguments, context, bound, Proposed::outermost)
+                 : result;
 }
+
+constexpr std::array<std::string_view, 6> names_of_axes{"block_x", "block_y", "block_z",
+                                                        "warp",    "lane",    "thread"};
+constexpr Parameter parameters[]{loop_parameter("loop", "n.outer", "the loop whose iterations are shared"),
+                                 {.name = "axis",
+                                  .kind = ParameterKind::word,
+                                  .example = "block_x",
+                                  .sentence = "who shares them",
+                                  .precondition = 9,
+                                  .words = names_of_axes}};
+constexpr Precondition preconditions[]{
+    loop_exists,
+    {2, "it is still serial"},
+    {3,
+     "warp, lane and thread loops have a constant number of iterations that fits the target; a block loop "
+     "has no "
+     "more than the grid can be long, known when a launch begins"},
+    {4,
+     "its iterations add to different sums: it is a loop over an index of the output, or over the groups of "
+     "split_k"},
+    {5, "the target is a GPU"},
+    {6,
+     "no loop of the nest has that axis of blocks, and all that have it are of one length; nested warp, lane "
+     "or "
+     "thread loops share what there is"},
+    {7, "thread does not mix with warp and lane"},
+    {8,
+     "block loops stand outside of others, also of groups that meet between blocks; groups are bound where "
+     "they "
+     "meet: to warps in shared memory, to blocks in a workspace"},
+    {9, "the axis is one of the six"},
+    {10, "no copy into shared memory is made inside a warp, lane or thread loop, and no groups meet there"},
+    {11, "a workspace that the loop uses is used nowhere else"},
+    {12, "neither are registers that it chooses"}};
 
 }  // namespace
 
-const StepKind bind{"bind", ".bind(n.outer, block_x)", 2, 2, apply_bind};
+constinit const StepKind bind{
+    .name = "bind",
+    .sentence = "The blocks, warps, lanes or threads of a launch share the iterations of a loop.",
+    .parameters = parameters,
+    .preconditions = preconditions,
+    .apply = apply_bind};
 
 }  // namespace weft::steps

@@ -10,6 +10,7 @@
 #include <weft/scheduler/steps/parts/block_reading.h>
 #include <weft/scheduler/steps/parts/copies_ahead.h>
 #include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/parameters.h>
 #include <weft/scheduler/steps/parts/staging_request.h>
 
 #include <algorithm>
@@ -22,9 +23,11 @@ using ir::Stmt;
 
 class Decode {
  public:
-  Decode(const StepContext& context, const StagingRequest& request, BlockArrays arrays, std::int64_t threads)
+  Decode(const StepContext& context, const StagingRequest& request, std::int64_t parts, BlockArrays arrays,
+         std::int64_t threads)
       : context_(context),
         request_(request),
+        parts_(parts),
         arrays_(std::move(arrays)),
         size_(arrays_.level->extent),
         threads_(threads) {}
@@ -180,9 +183,9 @@ class Decode {
   Shares shares() const {
     Shares shares{.rows = count_of(reading_.below) * size_, .beside = count_of(reading_.beside)};
     const auto fit = [&] { return 2 * shares.at_once * shares.of_row * shares.rows <= threads_; };
-    if (request_.parts > 0) shares.of_row = request_.parts;
+    if (parts_ > 0) shares.of_row = parts_;
     while (shares.beside % (2 * shares.at_once) == 0 && fit()) shares.at_once *= 2;
-    while (request_.parts == 0 && 4 * shares.of_row <= size_ && fit()) shares.of_row *= 2;
+    while (parts_ == 0 && 4 * shares.of_row <= size_ && fit()) shares.of_row *= 2;
     return shares;
   }
 
@@ -311,6 +314,7 @@ class Decode {
 
   const StepContext& context_;
   const StagingRequest& request_;
+  std::int64_t parts_;  ///< of a row; 0: not said
   BlockArrays arrays_;
   std::int64_t size_;
   std::int64_t threads_;
@@ -320,36 +324,23 @@ class Decode {
   Expr first_block_, in_row_;      ///< of a block row's blocks, the first, and which
 };
 
-/// decode(A, shared, at = loop, depth = buffers): A is stored in blocks whose rows have a width of their own,
-/// in places with a number each (LevelKind::bucketed). At the begin of each iteration of the loop, the block
-/// that the iteration reads becomes a dense tile in shared memory, zero where nothing is stored; the loop
-/// over the places of a row becomes one over all its columns, and reads the tile. What is stored is copied to
-/// shared memory first; with a depth beyond 1 to that many buffers in turn, and a GPU starts the copies depth
-/// - 1 iterations ahead. `parts` threads share a row (which an instruction of warpgroups has, that is four
-/// times as many as there are warps yet); where it is not given, as many as there are. The sum then has
-/// products with zeros which are not stored: where the other factor is infinite or not a number there, the
-/// sum is not a number, as that of a dense product. Preconditions: 1 the loop exists; 2 the scope is shared
-/// and A such weights; 3 one loop inside runs over the places of a row of a block; 4 the iteration reads one
-/// block, by one loop over its rows, and multiplies what it reads; 5 no warp, lane or thread loop stands
-/// around; 7, 8, 9 as those of stage.
-StepResult decode_at(const ir::Program& program, const Step& step, const StepContext& context) {
-  const StagingRequest request = staging_request_of(step);
+StepResult decode_at(const ir::Program& program, const StepArguments& arguments, const StepContext& context) {
+  const StagingRequest request = staging_request_of(arguments);
+  const std::int64_t parts = arguments.number("parts");
   if (auto missing = require_place(program, request)) return *missing;
   const auto arrays = block_arrays_of(program, context, request.tensor);
-  if (request.scope != "shared" || !arrays)
-    return Reason{2,
-                  arrays ? fmt::format("a scope called \"{}\"", request.scope)
-                         : fmt::format("{} is no weights in blocks whose rows have a width of their own",
-                                       request.tensor),
-                  "weights in hb_ell, as pack(weights, formats::hb_ell()) makes them, decoded in shared",
-                  {}};
+  if (!arrays)
+    return Reason{
+        2,
+        fmt::format("{} is no weights in blocks whose rows have a width of their own", request.tensor),
+        "weights in hb_ell, as pack(weights, formats::hb_ell()) makes them, decoded in shared",
+        {}};
   if (auto refused = check_depth(program, request.at, request.scope, request.depth, context.target))
     return *refused;
   const std::int64_t most_parts = arrays->level->extent / 2;
-  if (request.parts != 0 &&
-      (request.parts < 0 || request.parts > most_parts || arrays->level->extent % (2 * request.parts) != 0))
+  if (parts != 0 && (parts > most_parts || arrays->level->extent % (2 * parts) != 0))
     return Reason{2,
-                  fmt::format("parts = {}", request.parts),
+                  fmt::format("parts = {}", parts),
                   fmt::format("parts = a power of two from 1 to {}", most_parts),
                   {}};
   if (auto refused = require_reached_together(program, request.at, 5)) return *refused;
@@ -360,7 +351,7 @@ StepResult decode_at(const ir::Program& program, const Step& step, const StepCon
     ir::For changed = loop;
     if (!reads(loop.body, arrays->values) || refused) return ir::for_loop(std::move(changed));
     done = true;
-    Decode decode(context, request, *arrays, passes::threads_of(program));
+    Decode decode(context, request, parts, *arrays, passes::threads_of(program));
     auto decoded = decode(loop);
     if (auto* reason = std::get_if<Reason>(&decoded)) {
       refused = *reason;
@@ -376,16 +367,51 @@ StepResult decode_at(const ir::Program& program, const Step& step, const StepCon
                 "the loop over the blocks of a row", request.at};
 }
 
-StepResult apply_decode(const ir::Program& program, const Step& step, const StepContext& context) {
-  StepResult result = decode_at(program, step, context);
-  const auto* refused = std::get_if<Reason>(&result);
-  // Other places help with what is asked of the place.
-  const bool of_place = refused != nullptr && refused->precondition != 2 && refused->precondition < 7;
-  return of_place ? with_places(*refused, program, step, context, decode_at) : result;
+StepResult apply_decode(const ir::Program& program, const StepArguments& arguments,
+                        const StepContext& context) {
+  return at_place(program, arguments, context, decode_at);
 }
+
+constexpr auto parameters = [] {
+  const auto copied = copy_parameters("\"A\"", shared_alone, "\"k.block\"");
+  return std::array{
+      copied[0], copied[1], copied[2], copied[3],
+      optional_number("parts", "2", "threads that share a row, a power of two; else as many as there are", 2,
+                      1024, 0)};
+}();
+constexpr Precondition preconditions[]{
+    loop_exists,
+    {2, "the scope is shared, and the tensor such weights; parts divide a row"},
+    {3, "one loop inside runs over the places of a row of a block"},
+    {4, "the iteration reads one block, by one loop over its rows, and multiplies what it reads"},
+    copy_reached_together,
+    depth_possible,
+    one_depth,
+    place_known_ahead};
 
 }  // namespace
 
-const StepKind decode{"decode", R"(.decode("A", shared, at = "k.block", depth = 4))", 3, 5, apply_decode};
+constinit const StepKind decode{.name = "decode",
+                                .sentence =
+                                    "The block of weights that an iteration reads, whose rows have a width "
+                                    "of their own, becomes a dense tile "
+                                    "in shared memory.",
+                                .more =
+                                    "The weights are stored in blocks, in places with a number each (as "
+                                    "hb_ell). The tile is zero where nothing is "
+                                    "stored; the loop over the places of a row becomes one over all its "
+                                    "columns, and reads the tile. What is stored "
+                                    "is copied to shared memory first; with a depth beyond 1 to that many "
+                                    "buffers in turn, and a GPU starts the "
+                                    "copies depth - 1 iterations ahead. Where `parts` is not given, as many "
+                                    "threads share a row as there are, of an "
+                                    "instruction of warpgroups four times as many as there are warps yet. "
+                                    "The sum then has products with zeros which "
+                                    "are not stored: where the other factor is infinite or not a number "
+                                    "there, the sum is not a number, as that of a "
+                                    "dense product.",
+                                .parameters = parameters,
+                                .preconditions = preconditions,
+                                .apply = apply_decode};
 
 }  // namespace weft::steps

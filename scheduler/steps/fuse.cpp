@@ -4,6 +4,7 @@
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/parameters.h>
 
 #include <algorithm>
 
@@ -53,7 +54,6 @@ std::string fused_name(const std::string& outer, const std::string& inner, const
   return is_output_loop(plain, algorithm) == of_outputs ? plain : outer + "__" + inner;
 }
 
-/// Preconditions: see apply_fuse.
 StepResult fuse_two(ir::Program program, const std::string& outer, const std::string& inner,
                     const std::string& name, const StepContext& context) {
   for (const std::string& loop : {outer, inner}) {
@@ -79,16 +79,11 @@ StepResult fuse_two(ir::Program program, const std::string& outer, const std::st
   return program;
 }
 
-/// fuse(x, y, …): loops that stand one directly inside the other, the first one outermost, become one loop
-/// called "x_y_…", whose iterations go through theirs in the same order. So the pixels and images of a
-/// convolution become the columns of a product. Preconditions: 1 the loops exist; 2 they are serial; 3 each
-/// is all that the one before has inside, in all places; 4 the range of none depends on another; 5 nothing in
-/// the program has the new name.
-StepResult apply_fuse(const ir::Program& program, const Step& step, const StepContext& context) {
+StepResult apply_fuse(const ir::Program& program, const StepArguments& arguments,
+                      const StepContext& context) {
   ir::Program result = program;
-  std::string fused_so_far = word_of(step.arguments.front());
-  for (std::size_t i = 1; i < step.arguments.size(); ++i) {
-    const std::string& next = word_of(step.arguments[i]);
+  std::string fused_so_far = arguments.text("outer");
+  for (const std::string& next : arguments.texts("inner")) {
     std::string name = fused_name(fused_so_far, next, context.algorithm);
     StepResult both = fuse_two(std::move(result), fused_so_far, next, name, context);
     if (std::holds_alternative<Reason>(both)) return both;
@@ -98,8 +93,33 @@ StepResult apply_fuse(const ir::Program& program, const Step& step, const StepCo
   return result;
 }
 
+std::vector<std::string> fused_loop(const StepArguments& arguments, const Algorithm& algorithm) {
+  std::string name = arguments.text("outer");
+  for (const std::string& next : arguments.texts("inner")) name = fused_name(name, next, algorithm);
+  return {name};
+}
+
+constexpr Parameter parameters[]{
+    loop_parameter("outer", "p", "the outermost loop"),
+    {.name = "inner", .example = "q", .sentence = "those inside it, from outside in", .repeated = true}};
+constexpr Precondition preconditions[]{loops_exist,
+                                       {2, "they are serial"},
+                                       {3, "each is all that the one before has inside, in all places"},
+                                       {4, "the range of none depends on another"},
+                                       {5, "nothing in the program has the new name"}};
+
 }  // namespace
 
-const StepKind fuse{"fuse", ".fuse(p, q)", 2, SIZE_MAX, apply_fuse};
+constinit const StepKind fuse{
+    .name = "fuse",
+    .sentence = "Loops that stand one directly inside the other become one loop, called \"x_y\" after them.",
+    .more =
+        "Its iterations go through theirs in the same order. So the pixels and images of a convolution "
+        "become "
+        "the columns of a product. The name is \"x__y\" where \"x_y\" would read as something else.",
+    .parameters = parameters,
+    .preconditions = preconditions,
+    .apply = apply_fuse,
+    .loops = fused_loop};
 
 }  // namespace weft::steps

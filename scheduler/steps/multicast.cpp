@@ -4,6 +4,7 @@
 #include <weft/scheduler/passes/ring.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/parameters.h>
 
 #include <algorithm>
 #include <string>
@@ -26,16 +27,10 @@ std::vector<std::string> arrays_of(const ir::Program& program, const std::string
   return arrays.empty() ? std::vector{tensor} : arrays;
 }
 
-/// multicast(T, loop): the thread blocks that the iterations of the loop are bound to form a cluster. Of each
-/// tile of T that is staged, each of them copies a part to all, once all have read what was there before. T
-/// is an array, or the operand whose staged arrays are meant. Preconditions: 1 the loop exists; 2 the target
-/// is sm_90 or newer; 3 the loop is bound to blocks, as many as a cluster may have, two or more; 4 warps have
-/// roles; 5 T is staged in the loop that they go through, as one piece; 6 a tile is the same for all blocks
-/// of the cluster; 7 these go through the same tiles and iterations; 8 each copies as many rows, in whole
-/// lines; 9 all steps multicast have one loop, and each another array. Steps behind it may break 3 and 5 to
-/// 8: then compiling throws UserError.
-StepResult apply_multicast(const ir::Program& program, const Step& step, const StepContext& context) {
-  const std::string& name = word_of(step.arguments[1]);
+StepResult apply_multicast(const ir::Program& program, const StepArguments& arguments,
+                           const StepContext& context) {
+  const Step& step = arguments.step();
+  const std::string tensor = arguments.text("tensor"), name = arguments.text("loop");
   if (auto missing = require_loop(program, name)) return *missing;
   if (!context.target.is_gpu() || context.target.cluster_blocks < 2)
     return Reason{2,
@@ -46,14 +41,12 @@ StepResult apply_multicast(const ir::Program& program, const Step& step, const S
   ir::Program result = program;
   if (!result.cluster) result.cluster = ir::Cluster{name, 0, {}};
   if (result.cluster->loop != name)
-    return Reason{
-        9, fmt::format("blocks of {} are a cluster already", result.cluster->loop),
-        fmt::format("one loop: {}", written("multicast", {word_of(step.arguments[0]), result.cluster->loop})),
-        name};
+    return Reason{9, fmt::format("blocks of {} are a cluster already", result.cluster->loop),
+                  fmt::format("one loop: {}", written("multicast", {tensor, result.cluster->loop})), name};
   const std::int64_t* blocks = ir::integer_value(find_loop(program.body, name)->extent);
   result.cluster->blocks = blocks == nullptr ? 0 : *blocks;
   std::vector<std::string>& arrays = result.cluster->arrays;
-  for (const std::string& array : arrays_of(program, word_of(step.arguments[0]))) {
+  for (const std::string& array : arrays_of(program, tensor)) {
     if (std::ranges::find(arrays, array) != arrays.end())
       return Reason{9,
                     array + " goes to the cluster already",
@@ -65,8 +58,32 @@ StepResult apply_multicast(const ir::Program& program, const Step& step, const S
   return result;
 }
 
+constexpr Parameter parameters[]{
+    tensor_parameter("\"A\"", "an array that is staged, or the operand whose staged arrays are meant"),
+    loop_parameter("loop", "n.inner.outer", "the loop whose blocks are a cluster")};
+constexpr Precondition preconditions[]{
+    loop_exists,
+    {2, "the target is sm_90 or newer"},
+    {3, "the loop is bound to blocks, as many as a cluster may have, two or more"},
+    {4, "warps have roles (specialize_warps)"},
+    {5, "the tensor is staged in the loop that they go through, as one piece"},
+    {6, "a tile is the same for all blocks of the cluster"},
+    {7, "these go through the same tiles and iterations"},
+    {8, "each copies as many rows, in whole lines"},
+    {9, "all steps multicast have one loop, and each another array"}};
+
 }  // namespace
 
-const StepKind multicast{"multicast", R"(.multicast("A", n.inner.outer))", 2, 2, apply_multicast};
+constinit const StepKind multicast{
+    .name = "multicast",
+    .sentence =
+        "The thread blocks of a loop form a cluster, each of which copies a part of a tile to all of them.",
+    .more =
+        "A part is copied once all blocks have read what was there before. Steps behind it may break 3 and 5 "
+        "to 8; "
+        "then compiling refuses the program.",
+    .parameters = parameters,
+    .preconditions = preconditions,
+    .apply = apply_multicast};
 
 }  // namespace weft::steps

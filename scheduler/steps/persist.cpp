@@ -4,6 +4,9 @@
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/parameters.h>
+
+#include <array>
 
 namespace weft::steps {
 namespace {
@@ -32,33 +35,13 @@ const ir::For* other_along_x(const Stmt& body, const ir::For& outer, const ir::F
   return found;
 }
 
-/// persist(outer, inner, blocks = 132): two loops bound to blocks, one directly inside the other, become
-/// tiles that `blocks` thread blocks take in turn, those of the inner loop first; "outer.tile" counts the
-/// tiles of a block. Preconditions: 1 the loops exist; 2 both are bound to blocks, and the second stands
-/// directly inside the first, in one place; 3 there are 1 to 65,535 blocks;
-/// 4 no other loop around or inside them is bound to block_x, which the blocks take.
-StepResult apply_persist(const ir::Program& program, const Step& step, const StepContext& context) {
-  std::vector<std::string> names;
-  std::int64_t blocks = 0;
-  for (const Argument& argument : step.arguments) {
-    if (argument.name == "blocks") {
-      const auto* value = std::get_if<std::int64_t>(&argument.value);
-      blocks = value == nullptr ? 0 : *value;
-    } else {
-      names.push_back(word_of(argument));
-    }
-  }
-  if (names.size() != 2) return Reason{2, fmt::format("{} loops", names.size()), "two loops", {}};
+StepResult apply_persist(const ir::Program& program, const StepArguments& arguments,
+                         const StepContext& context) {
+  const std::array names{arguments.text("outer"), arguments.text("inner")};
+  const std::int64_t blocks = arguments.number("blocks");
   for (const std::string& name : names) {
     if (auto missing = require_loop(program, name)) return *missing;
   }
-  if (blocks < 1 || blocks > most_blocks)
-    return Reason{3,
-                  step.cpp(),
-                  fmt::format("blocks = a number from 1 to {}: as many as the device runs at once, 132 of an "
-                              "H200 with one a multiprocessor",
-                              most_blocks),
-                  {}};
   const auto outers = find_loops(program.body, names[0]);
   const ir::For* inner = outers.size() == 1 ? directly_inside(*outers.front(), names[1]) : nullptr;
   if (inner == nullptr || !ir::is_block(inner->kind) || !ir::is_block(outers.front()->kind))
@@ -91,8 +74,27 @@ StepResult apply_persist(const ir::Program& program, const Step& step, const Ste
   return result;
 }
 
+constexpr Parameter parameters[]{
+    loop_parameter("outer", "n.outer", "a loop that is bound to blocks"),
+    loop_parameter("inner", "\"m.block\"", "another, directly inside it, whose tiles come first"),
+    number_parameter(
+        "blocks", "132",
+        "thread blocks: as many as the device runs at once, 132 of an H200 with one a multiprocessor", 3,
+        most_blocks)};
+constexpr Precondition preconditions[]{
+    loops_exist,
+    {2, "both are bound to blocks, and the second stands directly inside the first, in one place"},
+    {3, "there are 1 to 65,535 blocks"},
+    {4, "no other loop around or inside them is bound to block_x, which the blocks take"}};
+
 }  // namespace
 
-const StepKind persist{"persist", R"(.persist(n.outer, "m.block", blocks = 132))", 3, 3, apply_persist};
+constinit const StepKind persist{
+    .name = "persist",
+    .sentence = "Two loops bound to blocks become tiles, which so many thread blocks take in turn.",
+    .more = "Those of the inner loop come first; the loop \"outer.tile\" counts the tiles of a block.",
+    .parameters = parameters,
+    .preconditions = preconditions,
+    .apply = apply_persist};
 
 }  // namespace weft::steps

@@ -9,6 +9,7 @@
 #include <weft/scheduler/steps/parts/grouped_sum.h>
 #include <weft/scheduler/steps/parts/known_weights.h>
 #include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/parameters.h>
 #include <weft/scheduler/steps/parts/register_sum.h>
 
 #include <algorithm>
@@ -283,20 +284,10 @@ std::optional<std::int64_t> fill_of(const StepContext& context) {
   return filled == context.weights->levels().end() ? std::nullopt : std::optional(filled->fill);
 }
 
-/// pool(m, k, workers = 27): the rows of a block pool their groups of places, so that workers get equal
-/// numbers of them, whichever rows they belong to. m.block goes over the blocks; in each, k.group.outer and
-/// k.group.inner, which is the worker, over the `fill` groups of places that the format gives every block,
-/// each with sums of its own, left in shared memory; then m.row.outer and m.row.inner, the worker again, over
-/// the rows of the block, which add up the parts of their groups in order. Where rows are and where they end,
-/// which the weights say, are constants of the program; a worker with one or two rows asks for them before it
-/// sums. The loops over workers are to be bound to warps. Preconditions: 1 the loops exist; 2 m is the whole
-/// loop over the stored rows, serial; 3 the weights are padded_csr with fill; 4 inside it stand loops and
-/// conditions around one sum in registers that start as zero; 5 these loops have constant extents and are no
-/// vectors; 6 k is the loop over the groups of places of a row, serial; 7 workers are 1 to 32 and divide
-/// fill.
-StepResult apply_pool(const ir::Program& program, const Step& step, const StepContext& context) {
-  const std::string& row = word_of(step.arguments.at(0));
-  const std::string& sum = word_of(step.arguments.at(1));
+StepResult apply_pool(const ir::Program& program, const StepArguments& arguments,
+                      const StepContext& context) {
+  const std::string row = arguments.text("rows"), sum = arguments.text("places");
+  const std::int64_t workers = arguments.number("workers");
   for (const std::string& name : {row, sum}) {
     if (auto missing = require_loop(program, name)) return *missing;
   }
@@ -322,17 +313,53 @@ StepResult apply_pool(const ir::Program& program, const Step& step, const StepCo
   if ((std::ssize(first) - 1) * *fill != groups)
     return Reason{3, fmt::format("{} groups in {} blocks", groups, first.size() - 1),
                   fmt::format("blocks of {} groups each", *fill), row};
-  const Argument& number = step.arguments.at(2);
-  const auto* workers = std::get_if<std::int64_t>(&number.value);
-  if (number.name != "workers" || workers == nullptr || *workers < 1 || *workers > most_workers ||
-      *fill % *workers != 0)
-    return Reason{7, step.cpp(),
+  if (*fill % workers != 0)
+    return Reason{7, fmt::format("workers = {}", workers),
                   fmt::format("workers = a number from 1 to {} that divides {}", most_workers, *fill), row};
-  return Pooling(program, context, row, sum, *workers, *fill, first)(program);
+  return Pooling(program, context, row, sum, workers, *fill, first)(program);
 }
+
+std::vector<std::string> loops_of_pool(const StepArguments& arguments, const Algorithm&) {
+  const std::string row = arguments.text("rows");
+  const std::string group = arguments.text("places") + std::string(group_suffix);
+  return {row + ".block", group + ".outer", group + ".inner", row + ".row.outer", row + ".row.inner"};
+}
+
+constexpr Parameter parameters[]{
+    loop_parameter("rows", "m", "the loop over the stored rows"),
+    loop_parameter("places", "k", "the loop over the groups of places of a row"),
+    number_parameter("workers", "27", "that get equal numbers of groups; they divide `fill`", 7,
+                     most_workers)};
+constexpr Precondition preconditions[]{
+    loops_exist,
+    {2, "m is the whole loop over the stored rows, serial"},
+    {3, "the weights are known, in padded_csr with fill"},
+    {4, "inside it stand loops and conditions around one sum in registers that start as zero"},
+    {5, "these loops have constant sizes and are no vectors"},
+    {6, "k is the loop over the groups of places of a row, serial"},
+    {7, "workers are 1 to 32 and divide fill"}};
 
 }  // namespace
 
-const StepKind pool{"pool", ".pool(m, k, workers = 27)", 3, 3, apply_pool};
+constinit const StepKind pool{.name = "pool",
+                              .sentence =
+                                  "The rows of a block pool their groups of places, so that workers get "
+                                  "equal numbers of them, whichever "
+                                  "rows they belong to.",
+                              .more =
+                                  "m.block goes over the blocks; in each, k.group.outer and k.group.inner, "
+                                  "which is the worker, over the `fill` "
+                                  "groups of places that the format gives every block, each with sums of its "
+                                  "own, left in shared memory; then "
+                                  "m.row.outer and m.row.inner, the worker again, over the rows of the "
+                                  "block, which add up the parts of their "
+                                  "groups in order. Where rows are and where they end, which the weights "
+                                  "say, are constants of the program; a "
+                                  "worker with one or two rows asks for them before it sums. The loops over "
+                                  "workers are to be bound to warps.",
+                              .parameters = parameters,
+                              .preconditions = preconditions,
+                              .apply = apply_pool,
+                              .loops = loops_of_pool};
 
 }  // namespace weft::steps

@@ -5,6 +5,7 @@
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/grouped_sum.h>
 #include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/parameters.h>
 #include <weft/scheduler/steps/parts/thread_nests.h>
 #include <weft/scheduler/steps/reorder.h>
 
@@ -199,20 +200,28 @@ StepResult reorder_loops(const ir::Program& program, const Names& order) {
 
 namespace {
 
-/// reorder(a, b, c): the loops in this order, outermost first; others keep their places.
-/// Preconditions: 1 the loops exist; 2 each is named once; 3 no loop's range depends on one that would stand
-/// inside it; 4 a loop that moves into a sum has a constant extent; 5 the loops stand around one another and
-/// none has to leave a sum; 6 no loop moves past a copy; 7 warp, lane and thread loops stay nested alike in
-/// all places; 8 no loop moves past a choice between two branches or past a
-/// value.
-StepResult apply_reorder(const ir::Program& program, const Step& step, const StepContext&) {
-  Names order;
-  for (const Argument& argument : step.arguments) order.push_back(word_of(argument));
-  return reorder_loops(program, order);
+StepResult apply_reorder(const ir::Program& program, const StepArguments& arguments, const StepContext&) {
+  return reorder_loops(program, arguments.texts("loop"));
 }
+
+constexpr Parameter parameters[]{
+    {.name = "loop", .example = "m, k, n.inner", .sentence = "loops, the outermost first", .repeated = true}};
+constexpr Precondition preconditions[]{
+    loops_exist,
+    {2, "each is named once"},
+    {3, "no loop's range depends on one that would stand inside it"},
+    {4, "a loop that moves into a sum has a constant number of iterations"},
+    {5, "the loops stand around one another, and none has to leave a sum"},
+    {6, "no loop moves past a copy"},
+    {7, "warp, lane and thread loops stay nested alike in all places"},
+    {8, "no loop moves past a choice between two branches or past a value"}};
 
 }  // namespace
 
-const StepKind reorder{"reorder", ".reorder(m, k, n.inner)", 1, SIZE_MAX, apply_reorder};
+constinit const StepKind reorder{.name = "reorder",
+                                 .sentence = "The loops stand in this order; others keep their places.",
+                                 .parameters = parameters,
+                                 .preconditions = preconditions,
+                                 .apply = apply_reorder};
 
 }  // namespace weft::steps

@@ -4,6 +4,7 @@
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/parameters.h>
 
 #include <algorithm>
 
@@ -184,19 +185,11 @@ class Writeback {
   ir::BufferRef tile_;
 };
 
-/// reorder_writeback(C, columns = 64): what warps have in fragments of a tensor instruction goes to lines of
-/// so many columns in shared memory first, 16 rows of a warp, and from there to C in runs of 16 bytes, each
-/// row to the place that the format's row order names. A warp waits for itself alone. After Shfl-BW (Huang et
-/// al.), section IV, "reordered write-back". Preconditions: 1 C is the output; 2 it is stored from fragments:
-/// tensorize first; 3 in one place, elements of two bytes; 4 there are 8, 16, 32, 64, 128 or 256 columns.
-StepResult apply_reorder_writeback(const ir::Program& program, const Step& step, const StepContext& context) {
-  const std::string& tensor = word_of(step.arguments.at(0));
-  std::int64_t columns = 64;
-  for (const Argument& argument : step.arguments) {
-    const auto* number = std::get_if<std::int64_t>(&argument.value);
-    if (argument.name == "columns") columns = number == nullptr ? 0 : *number;
-  }
-  if (columns < run || columns > 256 || (columns & (columns - 1)) != 0)
+StepResult apply_reorder_writeback(const ir::Program& program, const StepArguments& arguments,
+                                   const StepContext& context) {
+  const std::string tensor = arguments.text("tensor");
+  const std::int64_t columns = arguments.number("columns");
+  if ((columns & (columns - 1)) != 0)
     return Reason{4, fmt::format("columns = {}", columns), "columns = 8, 16, 32, 64, 128 or 256", {}};
   const Operand& output = context.algorithm.operands[context.algorithm.output.operand];
   if (output.name != tensor)
@@ -245,9 +238,33 @@ StepResult apply_reorder_writeback(const ir::Program& program, const Step& step,
   return result;
 }
 
+constexpr Parameter columns = [] {
+  Parameter result =
+      optional_number("columns", "64", "of a line in shared memory, a power of two", 4, 256, 64);
+  result.least = run;
+  return result;
+}();
+constexpr Parameter parameters[]{tensor_parameter("\"C\"", "the output"), columns};
+constexpr Precondition preconditions[]{{1, "the tensor is the output"},
+                                       {2, "it is stored from fragments: tensorize first"},
+                                       {3, "in one place, elements of two bytes"},
+                                       {4, "there are 8, 16, 32, 64, 128 or 256 columns"}};
+
 }  // namespace
 
-const StepKind reorder_writeback{"reorder_writeback", R"(.reorder_writeback("C", columns = 64))", 1, 2,
-                                 apply_reorder_writeback};
+constinit const StepKind reorder_writeback{
+    .name = "reorder_writeback",
+    .sentence = "Results leave through shared memory, in whole lines, to the rows that the format names.",
+    .more =
+        "What warps have in fragments of a tensor instruction goes to lines of so many columns in shared "
+        "memory first, "
+        "16 rows of a warp, and from there to the output in runs of 16 bytes, each row to the place that the "
+        "format's "
+        "row order names. A warp waits for itself alone. After Shfl-BW (Huang et al.), section IV, "
+        "\"reordered "
+        "write-back\".",
+    .parameters = parameters,
+    .preconditions = preconditions,
+    .apply = apply_reorder_writeback};
 
 }  // namespace weft::steps

@@ -5,6 +5,7 @@
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/parameters.h>
 #include <weft/scheduler/steps/reorder.h>
 
 #include <algorithm>
@@ -62,8 +63,8 @@ std::optional<Reason> check_factor(const ir::Program& program, const ir::For& lo
         std::bit_ceil(static_cast<std::uint64_t>(std::clamp<std::int64_t>(*needed, 1, largest_of_all))));
     largest = std::max(always_fitting, *needed > largest_of_all ? largest_beyond : whole);
   }
-  return require_number(
-      program, argument, largest,
+  return require_range(
+      argument, 1, largest,
       {3,
        {},
        fmt::format("a factor from 1 to {}{}: .split({} = {})", largest,
@@ -72,8 +73,6 @@ std::optional<Reason> check_factor(const ir::Program& program, const ir::For& lo
        loop.name});
 }
 
-/// Preconditions: 1 the loop exists; 2 it is still serial; 3 the factor is at least 1, and no more than the
-/// loop can need: 1024 or its iterations rounded up to a power of two, 16,384 where those are not known.
 StepResult split_one(ir::Program program, const Argument& argument, const StepContext& context) {
   if (auto missing = require_loop(program, argument.name)) return *missing;
   const ir::For& loop = *find_loop(program.body, argument.name);
@@ -84,17 +83,16 @@ StepResult split_one(ir::Program program, const Argument& argument, const StepCo
                   loop.name};
   }
   if (auto refused = check_factor(program, loop, argument, context)) return *refused;
-  const Expr factor = factor_of(program, argument);
+  const Expr factor = symbol_of(argument);
   program.body = change_loops(program.body, argument.name,
                               [&](const ir::For& found) { return split_loop(found, factor, context.step); });
   return program;
 }
 
-/// split(x = f, …): each named loop becomes two, x.outer and x.inner, the inner of f iterations. A tail is
-/// guarded.
-StepResult apply_split(const ir::Program& program, const Step& step, const StepContext& context) {
+StepResult apply_split(const ir::Program& program, const StepArguments& arguments,
+                       const StepContext& context) {
   ir::Program result = program;
-  for (const Argument& argument : step.arguments) {
+  for (const Argument& argument : arguments.step().arguments) {
     StepResult next = split_one(std::move(result), argument, context);
     if (std::holds_alternative<Reason>(next)) return next;
     result = std::get<ir::Program>(std::move(next));
@@ -102,27 +100,74 @@ StepResult apply_split(const ir::Program& program, const Step& step, const StepC
   return result;
 }
 
-/// tile(x = f, y = g, …): splits each loop and orders x.outer, y.outer, …, x.inner, y.inner, …
-/// Preconditions: those of split (1 to 3) and, as 4, those of reorder.
-StepResult apply_tile(const ir::Program& program, const Step& step, const StepContext& context) {
-  StepResult split_up = apply_split(program, step, context);
-  if (std::holds_alternative<Reason>(split_up)) return split_up;
-  std::vector<std::string> order;
+/// Of tile, in their order: x.outer, y.outer, x.inner, y.inner; of split, x.outer, x.inner, y.outer, y.inner.
+std::vector<std::string> loops_of_tile(const StepArguments& arguments, const Algorithm&) {
+  std::vector<std::string> loops;
   for (const char* suffix : {".outer", ".inner"}) {
-    for (const Argument& argument : step.arguments) order.push_back(argument.name + suffix);
+    for (const Argument& argument : arguments.step().arguments) loops.push_back(argument.name + suffix);
   }
-  StepResult result = reorder_loops(std::get<ir::Program>(split_up), order);
+  return loops;
+}
+
+std::vector<std::string> loops_of_split(const StepArguments& arguments, const Algorithm&) {
+  std::vector<std::string> loops;
+  for (const Argument& argument : arguments.step().arguments) {
+    for (const char* suffix : {".outer", ".inner"}) loops.push_back(argument.name + suffix);
+  }
+  return loops;
+}
+
+StepResult apply_tile(const ir::Program& program, const StepArguments& arguments,
+                      const StepContext& context) {
+  StepResult split_up = apply_split(program, arguments, context);
+  if (std::holds_alternative<Reason>(split_up)) return split_up;
+  StepResult result =
+      reorder_loops(std::get<ir::Program>(split_up), loops_of_tile(arguments, context.algorithm));
   if (auto* reason = std::get_if<Reason>(&result)) {
     reason->precondition = 4;
-    const Step pairs{"split", step.arguments, {}};
+    const Step pairs{"split", arguments.step().arguments, {}};
     reason->accepted += fmt::format("; {} makes the same loops and keeps each pair together", pairs.cpp());
   }
   return result;
 }
 
+constexpr Parameter factors(std::string_view example) {
+  return {.name = "factor",
+          .kind = ParameterKind::factor,
+          .example = example,
+          .sentence = "a loop and the iterations of its inner part; the most depends on the loop",
+          .precondition = 3,
+          .repeated = true,
+          .most = largest_of_all,
+          .symbolic = true};
+}
+constexpr Parameter split_parameters[]{factors("n = 64")}, tile_parameters[]{factors("m = 4, n = 64")};
+constexpr Precondition preconditions[]{
+    loop_exists,
+    {2, "it is still serial"},
+    {3,
+     "the factor is at least 1, and no more than the loop can need: 1024 or its iterations rounded up to a "
+     "power of two; 16,384 where those are not known"},
+    {4, "what reorder asks for the order x.outer, y.outer, x.inner, y.inner"}};
+
 }  // namespace
 
-const StepKind split{"split", ".split(n = 64)", 1, SIZE_MAX, apply_split};
-const StepKind tile{"tile", ".tile(m = 4, n = 64)", 1, SIZE_MAX, apply_tile};
+constinit const StepKind split{
+    .name = "split",
+    .sentence =
+        "Each loop x becomes two, x.outer and x.inner, the inner one of as many iterations as are given.",
+    .more = "Where the number does not divide the loop, a condition keeps out what lies beyond its end.",
+    .parameters = split_parameters,
+    .preconditions = std::span(preconditions).first(3),
+    .apply = apply_split,
+    .loops = loops_of_split};
+constinit const StepKind tile{
+    .name = "tile",
+    .sentence = "Splits each loop, and orders all outer ones around all inner ones.",
+    .more = "The order is x.outer, y.outer, x.inner, y.inner, as the loops are given.",
+    .parameters = tile_parameters,
+    .preconditions = preconditions,
+    .apply = apply_tile,
+    .loops = loops_of_tile};
 
 }  // namespace weft::steps

@@ -6,9 +6,11 @@
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/grouped_sum.h>
 #include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/parameters.h>
 #include <weft/scheduler/steps/parts/register_sum.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 namespace weft::steps {
@@ -290,24 +292,6 @@ class Splitting {
   std::vector<Expr> conditions_around_;
 };
 
-std::optional<Reduction> reduction_of(const Step& step) {
-  if (step.arguments.size() < 3) return Reduction::shared;
-  const auto* word = std::get_if<std::string>(&step.arguments[2].value);
-  if (word == nullptr || step.arguments[2].name != "reduce") return std::nullopt;
-  if (*word == "shared") return Reduction::shared;
-  if (*word == "second_pass") return Reduction::second_pass;
-  return *word == "atomic" ? std::optional(Reduction::atomic) : std::nullopt;
-}
-
-Reason other_reduction(const Step& step) {
-  Step right = step;
-  right.arguments[2] = {"reduce", std::string("shared")};
-  Step given = step;
-  given.arguments.erase(given.arguments.begin(), given.arguments.begin() + 2);
-  return {7, given.cpp().substr(1 + step.name.size()),
-          "reduce = shared, atomic or second_pass, as in " + right.cpp(), word_of(step.arguments[0])};
-}
-
 /// A sum in a workspace comes from weights that are not stored by rows: another packing gives one in
 /// registers.
 Reason with_rows_of_weights(Reason refused, const ir::Program& program, const StepContext& context) {
@@ -317,32 +301,12 @@ Reason with_rows_of_weights(Reason refused, const ir::Program& program, const St
   return refused;
 }
 
-/// split_k(k, groups = 8): the iterations of the loop over what is summed are dealt to groups in order, equal
-/// shares to all but the last, and a loop `k.group` over the groups appears, to be bound to warps. Each group
-/// adds up registers of its own and leaves them in shared memory; then the first group adds the parts of all
-/// groups in order and goes on with the result. Where weights are baked afterwards, bake_values deals the
-/// entries of a block of rows by columns, and all groups share the rows of the result. Preconditions: 1 the
-/// loop exists; 2 it stands in one place and is serial; 3 it is summed over; 4 its sum is in registers that
-/// start as zero; 5 no loop around the sum is vectorized,
-/// and none inside is bound to blocks where the groups are blocks; 6 all threads of a block reach the sum
-/// as often: conditions on threads stand directly around it, and no loop around is longer for one thread than
-/// for another; 7 the number of groups is 1 to 1024, and `reduce` one of
-/// the three; 8 between blocks, the loops around the sum have sizes that the launch knows.
-///
-/// split_k(k, groups = 8, reduce = second_pass): the groups are blocks (bind k.group to block_x, block_y or
-/// block_z). Each leaves its part in a workspace and counts itself; the last of a tile to come adds up all
-/// parts in the order of the groups, so the result is the same every time. With reduce = atomic, parts are
-/// added together as they come, which takes a workspace of one part instead of all and gives sums whose last
-/// bits may differ from launch to launch. Nobody waits for others, and results are made once.
-StepResult apply_split_k(const ir::Program& program, const Step& step, const StepContext& context) {
-  const std::string& loop = word_of(step.arguments.at(0));
-  const Argument& number = step.arguments.at(1);
-  const Reason otherwise{7, {}, fmt::format("groups = a number from 1 to {}", most_groups), loop};
-  if (number.name != "groups")
-    return Reason{7, fmt::format("an argument called \"{}\"", number.name), otherwise.accepted, loop};
-  if (auto refused = require_number(program, number, most_groups, otherwise)) return *refused;
-  const auto reduction = reduction_of(step);
-  if (!reduction) return other_reduction(step);
+StepResult apply_split_k(const ir::Program& program, const StepArguments& arguments,
+                         const StepContext& context) {
+  const std::string loop = arguments.text("loop"), word = arguments.text("reduce");
+  const Reduction reduction = word == "shared"   ? Reduction::shared
+                              : word == "atomic" ? Reduction::atomic
+                                                 : Reduction::second_pass;
   if (auto missing = require_loop(program, loop)) return *missing;
   if (is_output_loop(loop, context.algorithm) || is_group_loop(loop))
     return Reason{
@@ -360,8 +324,7 @@ StepResult apply_split_k(const ir::Program& program, const Step& step, const Ste
     if (is_group_loop(name))
       return Reason{2, fmt::format("the sum is split to {} already", name), "a sum that is not split", name};
   }
-  ir::Program changed = program;
-  StepResult result = Splitting(program, loop, factor_of(changed, number), *reduction, context.step)();
+  StepResult result = Splitting(program, loop, arguments.symbol("groups"), reduction, context.step)();
   if (const auto* refused = std::get_if<Reason>(&result))
     return with_rows_of_weights(*refused, program, context);
   if (const std::string again = blocks_that_count_again(std::get<ir::Program>(result).body); !again.empty()) {
@@ -370,12 +333,70 @@ StepResult apply_split_k(const ir::Program& program, const Step& step, const Ste
         fmt::format("{} inside the sum is bound to blocks, which would all count a group's arrival", again),
         fmt::format("{} around {} when it is bound, or reduce = shared", again, loop), again};
   }
-  std::get<ir::Program>(result).knobs = changed.knobs;
   return result;
 }
 
+std::vector<std::string> loop_of_groups(const StepArguments& arguments, const Algorithm&) {
+  return {arguments.text("loop") + std::string(group_suffix)};
+}
+
+constexpr std::array<std::string_view, 3> reductions{"shared", "atomic", "second_pass"};
+constexpr Parameter groups = [] {
+  Parameter result = number_parameter("groups", "8", "that share the sum", 7, most_groups);
+  result.symbolic = true;
+  return result;
+}();
+constexpr Parameter parameters[]{loop_parameter("loop", "k", "the loop over what is summed"),
+                                 groups,
+                                 {.name = "reduce",
+                                  .kind = ParameterKind::word,
+                                  .example = "shared",
+                                  .sentence = "where the parts of the groups meet",
+                                  .precondition = 7,
+                                  .required = false,
+                                  .named = true,
+                                  .words = reductions}};
+constexpr Precondition preconditions[]{
+    loop_exists,
+    {2, "it stands in one place and is serial, and the sum is not split yet"},
+    {3, "it is summed over"},
+    {4, "its sum is in registers that start as zero"},
+    {5,
+     "no loop around the sum is vectorized, and none inside is bound to blocks where the groups are blocks"},
+    {6,
+     "all threads of a block reach the sum as often: conditions on threads stand directly around it, and no "
+     "loop "
+     "around is longer for one thread than for another"},
+    {7, "the number of groups is 1 to 1024, and `reduce` one of the three"},
+    {8, "between blocks, the loops around the sum have sizes that the launch knows"}};
+
 }  // namespace
 
-const StepKind split_k{"split_k", ".split_k(k, groups = 8, reduce = shared)", 2, 3, apply_split_k};
+constinit const StepKind split_k{
+    .name = "split_k",
+    .sentence =
+        "The iterations of a sum are dealt to groups, each with sums of its own, which are added up at the "
+        "end.",
+    .more =
+        "All groups but the last get equal shares, in order; a loop over the groups, \"k.group\", appears. "
+        "With "
+        "`reduce = shared`, bind it to warps: each group leaves its registers in shared memory, then the "
+        "first group adds "
+        "the parts of all groups in order and goes on with the result. Where weights are baked afterwards, "
+        "bake_values "
+        "deals the entries of a block of rows by columns, and all groups share the rows of the result. With "
+        "`second_pass`, bind it to block_x, block_y or block_z: each block leaves its part in a workspace "
+        "and counts "
+        "itself; the last of a tile to come adds up all parts in the order of the groups, so the result is "
+        "the same every "
+        "time. With `atomic`, parts are added together as they come, which takes a workspace of one part "
+        "instead of all "
+        "and gives sums whose last bits may differ from launch to launch. Nobody waits for others, and "
+        "results are made "
+        "once.",
+    .parameters = parameters,
+    .preconditions = preconditions,
+    .apply = apply_split_k,
+    .loops = loop_of_groups};
 
 }  // namespace weft::steps

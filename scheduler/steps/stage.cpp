@@ -10,6 +10,7 @@
 #include <weft/scheduler/steps/parts/copies_ahead.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/padding.h>
+#include <weft/scheduler/steps/parts/parameters.h>
 #include <weft/scheduler/steps/parts/read_guards.h>
 #include <weft/scheduler/steps/parts/staged_region.h>
 #include <weft/scheduler/steps/parts/staging_request.h>
@@ -340,15 +341,12 @@ std::vector<ir::BufferRef> buffers_read(const ir::Program& program, const std::v
 
 std::optional<Reason> check_place(const ir::Program& program, const StagingRequest& request) {
   if (auto missing = require_place(program, request)) return missing;
-  if (request.scope != "shared" && request.scope != "registers") {
-    return Reason{2, fmt::format("a scope called \"{}\"", request.scope), "shared or registers", {}};
-  }
   if (request.scope == "shared") return require_reached_together(program, request.at, 5);
   return std::nullopt;
 }
 
-StepResult stage_at(const ir::Program& program, const Step& step, const StepContext& context) {
-  const StagingRequest request = staging_request_of(step);
+StepResult stage_at(const ir::Program& program, const StepArguments& arguments, const StepContext& context) {
+  const StagingRequest request = staging_request_of(arguments);
   if (auto refused = check_place(program, request)) return *refused;
   if (auto refused = check_depth(program, request.at, request.scope, request.depth, context.target))
     return *refused;
@@ -379,28 +377,41 @@ StepResult stage_at(const ir::Program& program, const Step& step, const StepCont
   return result;
 }
 
-/// stage(T, shared | registers, at = loop, depth = buffers): at the begin of each iteration of the loop, what
-/// the iteration reads of T is copied; the reads become reads of the copy. Where an index comes from data (a
-/// column number), all places that it can take are copied, with zeros for those outside of T: the lines of a
-/// block of an image and those around them that a filter reaches; the whole dimension where nothing is known.
-/// On a GPU a tile that reaches over the ends of the last dimension holds whole runs of it, of 8 bytes. Reads
-/// a constant apart become one region. With a depth beyond 1 the copies go to that many buffers in turn, and
-/// a GPU starts them depth - 1 iterations ahead. Preconditions: 1 the loop exists; 2 the scope is shared or
-/// registers; 3 the loop's body reads T and T is an input; 4 the region has a constant size; 5 (shared) no
-/// warp, lane or thread loop stands around the copy; 6 the place depends on no tile made further inside; 7 a
-/// depth is 1 to 8, beyond 1 in shared memory and on sm_80 or newer; 8 beyond 1, the loop is serial or
-/// unrolled and its copies have one depth; 9 beyond 1, the place of the copy is known before the iteration,
-/// and without the conditions inside.
-StepResult apply_stage(const ir::Program& program, const Step& step, const StepContext& context) {
-  StepResult result = stage_at(program, step, context);
-  const auto* refused = std::get_if<Reason>(&result);
-  // Other places help with what is asked of the place.
-  const bool of_place = refused != nullptr && refused->precondition != 2 && refused->precondition < 7;
-  return of_place ? with_places(*refused, program, step, context, stage_at) : result;
+StepResult apply_stage(const ir::Program& program, const StepArguments& arguments,
+                       const StepContext& context) {
+  return at_place(program, arguments, context, stage_at);
 }
+
+constexpr std::array<std::string_view, 2> scopes{"shared", "registers"};
+constexpr auto parameters = copy_parameters("\"B\"", scopes, "k.outer");
+constexpr Precondition preconditions[]{loop_exists,
+                                       {2, "the scope is shared or registers"},
+                                       {3, "the loop's body reads the tensor, which is an input"},
+                                       {4, "the region has a constant size"},
+                                       copy_reached_together,
+                                       {6, "the place depends on no tile made further inside"},
+                                       depth_possible,
+                                       one_depth,
+                                       place_known_ahead};
 
 }  // namespace
 
-const StepKind stage{"stage", R"(.stage("B", shared, at = n.outer))", 3, 4, apply_stage};
+constinit const StepKind stage{
+    .name = "stage",
+    .sentence =
+        "What an iteration of a loop reads of a tensor is copied first; the reads become reads of the copy.",
+    .more =
+        "Where an index comes from data (a column number), all places that it can take are copied, with "
+        "zeros for those "
+        "outside of the tensor: the lines of a block of an image and those around them that a filter "
+        "reaches; the whole "
+        "dimension where nothing is known. On a GPU a tile that reaches over the ends of the last dimension "
+        "holds whole "
+        "runs of it, of 8 bytes. Reads a constant apart become one region. With a depth beyond 1 the copies "
+        "go to that "
+        "many buffers in turn, and a GPU starts them depth - 1 iterations ahead.",
+    .parameters = parameters,
+    .preconditions = preconditions,
+    .apply = apply_stage};
 
 }  // namespace weft::steps

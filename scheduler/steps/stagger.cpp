@@ -5,6 +5,7 @@
 #include <weft/scheduler/steps/annotate.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/parameters.h>
 
 #include <algorithm>
 #include <bit>
@@ -146,14 +147,9 @@ std::optional<Reason> check_loops(const ir::Program& program, const std::string&
   return std::nullopt;
 }
 
-/// stagger(x, y): iteration y goes through the iterations of x in the order y, y + 1, …, modulo their number.
-/// Lanes that read shared memory for two rows at a time then read different halves of a line, and no bank
-/// twice. Preconditions: 1 the loops exist; 2 x is serial or unrolled, with a power of two of iterations from
-/// 0; 3 x stands inside y, wherever it stands; 4 its iterations are independent, and no copy is among them; 5
-/// arrays in registers that x is an index of are made inside y, and x alone is their index everywhere.
-StepResult apply_stagger(const ir::Program& program, const Step& step, const StepContext& context) {
-  const std::string& name = word_of(step.arguments[0]);
-  const std::string& by = word_of(step.arguments[1]);
+StepResult apply_stagger(const ir::Program& program, const StepArguments& arguments,
+                         const StepContext& context) {
+  const std::string name = arguments.text("loop"), by = arguments.text("by");
   if (auto refused = check_loops(program, name, by)) return *refused;
   if (auto refused = require_independent(program, name, context)) return *refused;
   if (auto refused = require_no_copy(program, name)) return *refused;
@@ -174,8 +170,29 @@ StepResult apply_stagger(const ir::Program& program, const Step& step, const Ste
   return result;
 }
 
+constexpr Parameter parameters[]{loop_parameter("loop", "n.inner.outer", "the loop x whose order changes"),
+                                 loop_parameter("by", "\"m.row\"", "the loop y around it")};
+constexpr Precondition preconditions[]{
+    loops_exist,
+    {2, "x is serial or unrolled, with a power of two of iterations from 0"},
+    {3, "x stands inside y, wherever it stands"},
+    {4, "its iterations add to different sums"},
+    {5, "arrays in registers that x is an index of are made inside y, and x alone is their index everywhere"},
+    {10, "no copy into shared memory is made inside x, and no groups meet there"}};
+
 }  // namespace
 
-const StepKind stagger{"stagger", R"(.stagger(n.inner.outer, "m.row"))", 2, 2, apply_stagger};
+constinit const StepKind stagger{
+    .name = "stagger",
+    .sentence =
+        "Iteration y of one loop goes through those of another, x, in the order y, y + 1, …, modulo their "
+        "number.",
+    .more =
+        "Lanes that read shared memory for two rows at a time then read different halves of a line, and no "
+        "bank "
+        "twice.",
+    .parameters = parameters,
+    .preconditions = preconditions,
+    .apply = apply_stagger};
 
 }  // namespace weft::steps

@@ -10,6 +10,7 @@
 #include <weft/scheduler/steps/parts/coordinates.h>
 #include <weft/scheduler/steps/parts/copies_ahead.h>
 #include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/parameters.h>
 #include <weft/scheduler/steps/parts/staging_request.h>
 
 #include <algorithm>
@@ -375,11 +376,9 @@ ir::BufferRef operand_called(const ir::Program& program, const std::string& name
   return nullptr;
 }
 
-StepResult stitch_at(const ir::Program& program, const Step& step, const StepContext& context) {
-  const StagingRequest request = staging_request_of(step);
+StepResult stitch_at(const ir::Program& program, const StepArguments& arguments, const StepContext& context) {
+  const StagingRequest request = staging_request_of(arguments);
   if (auto missing = require_place(program, request)) return *missing;
-  if (request.scope != "shared")
-    return Reason{2, fmt::format("a scope called \"{}\"", request.scope), "shared", {}};
   if (auto refused = check_depth(program, request.at, request.scope, request.depth, context.target))
     return *refused;
   if (auto refused = require_reached_together(program, request.at, 5)) return *refused;
@@ -406,26 +405,42 @@ StepResult stitch_at(const ir::Program& program, const Step& step, const StepCon
   return result;
 }
 
-/// stitch(T, shared, at = loop, depth = buffers): at the begin of each iteration of the loop, the rows of T
-/// that the iteration reads, which the column numbers of the weights choose, are gathered into a tile in
-/// shared memory, one below the other; the reads become reads of the tile. The tile holds zeros where the
-/// program reads nothing: in the padding of the weights and beyond the last column. Where a row keeps two of
-/// four slots, the tile holds the rows of all slots, and the reads choose. Its lines of 128 bytes
-/// (or 64, or 32, where the tile is narrow) are swizzled as tensor cores read them. With a depth beyond 1
-/// tiles go to that many buffers in turn, and a GPU starts copies depth - 1 iterations ahead. After Shfl-BW
-/// (Huang et al.), section IV, "in-buffer stitching". Preconditions: 1 the loop exists; 2 the scope is
-/// shared; 3 the loop's body reads T, an input; 4 at one place, which depends on loops of constant extents
-/// over rows and over columns inside; 5 no warp, lane or thread loop stands around; 7, 8, 9 as those of
-/// stage.
-StepResult apply_stitch(const ir::Program& program, const Step& step, const StepContext& context) {
-  StepResult result = stitch_at(program, step, context);
-  const auto* refused = std::get_if<Reason>(&result);
-  const bool of_place = refused != nullptr && refused->precondition != 2 && refused->precondition < 7;
-  return of_place ? with_places(*refused, program, step, context, stitch_at) : result;
+StepResult apply_stitch(const ir::Program& program, const StepArguments& arguments,
+                        const StepContext& context) {
+  return at_place(program, arguments, context, stitch_at);
 }
+
+constexpr auto parameters = copy_parameters("\"B\"", shared_alone, "\"k.block\"");
+constexpr Precondition preconditions[]{
+    loop_exists,
+    {2, "the scope is shared"},
+    {3, "the loop's body reads the tensor, which is an input"},
+    {4, "at one place, which depends on loops of constant sizes over rows and over columns inside"},
+    copy_reached_together,
+    depth_possible,
+    one_depth,
+    place_known_ahead};
 
 }  // namespace
 
-const StepKind stitch{"stitch", R"(.stitch("B", shared, at = "k.block", depth = 4))", 3, 4, apply_stitch};
+constinit const StepKind stitch{
+    .name = "stitch",
+    .sentence =
+        "The rows of a tensor that an iteration reads, which the column numbers of the weights choose, are "
+        "gathered into a dense tile in shared memory.",
+    .more =
+        "They lie one below the other, and the reads become reads of the tile. It holds zeros where the "
+        "program reads "
+        "nothing: in the padding of the weights and beyond the last column. Where a row keeps two of four "
+        "slots, it holds "
+        "the rows of all slots, and the reads choose. Its lines of 128 bytes (or 64, or 32, where the tile "
+        "is narrow) are "
+        "swizzled as tensor cores read them. With a depth beyond 1 tiles go to that many buffers in turn, "
+        "and a GPU "
+        "starts copies depth - 1 iterations ahead. After Shfl-BW (Huang et al.), section IV, \"in-buffer "
+        "stitching\".",
+    .parameters = parameters,
+    .preconditions = preconditions,
+    .apply = apply_stitch};
 
 }  // namespace weft::steps

@@ -3,6 +3,7 @@
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/parameters.h>
 #include <weft/scheduler/steps/parts/streamed_output.h>
 
 #include <algorithm>
@@ -21,13 +22,9 @@ ir::Program with_streamed_output(ir::Program program, const Algorithm& algorithm
 
 namespace {
 
-/// stream_results(C): stores to C are marked as streaming (PTX: st.global.cs), so that of all lines in the
-/// second cache theirs are given up first, and what the kernel or the next launch reads again stays. Stores
-/// to workspaces, which the kernel reads again, are not. Worth it where C is not small beside that cache; a
-/// reader of a small C would find less of it there. Preconditions: 1 the target is a GPU; 2 C is the output;
-/// 3 its results do not stream already.
-StepResult apply_stream_results(const ir::Program& program, const Step& step, const StepContext& context) {
-  const std::string& tensor = word_of(step.arguments.at(0));
+StepResult apply_stream_results(const ir::Program& program, const StepArguments& arguments,
+                                const StepContext& context) {
+  const std::string tensor = arguments.text("tensor");
   const std::string& output = context.algorithm.operands[context.algorithm.output.operand].name;
   if (!context.target.is_gpu())
     return Reason{1,
@@ -47,8 +44,25 @@ StepResult apply_stream_results(const ir::Program& program, const Step& step, co
   return with_streamed_output(program, context.algorithm);
 }
 
+constexpr Parameter parameters[]{tensor_parameter("\"C\"", "the output")};
+constexpr Precondition preconditions[]{
+    {1, "the target is a GPU"}, {2, "the tensor is the output"}, {3, "its results do not stream already"}};
+
 }  // namespace
 
-const StepKind stream_results{"stream_results", R"(.stream_results("C"))", 1, 1, apply_stream_results};
+constinit const StepKind stream_results{
+    .name = "stream_results",
+    .sentence = "What is stored to the output leaves the caches before what the kernel reads.",
+    .more =
+        "Stores are marked as streaming (PTX: st.global.cs), so that of all lines in the second cache theirs "
+        "are "
+        "given up first, and what the kernel or the next launch reads again stays. Stores to workspaces, "
+        "which the "
+        "kernel reads again, are not. Worth it where the output is not small beside that cache; a reader of "
+        "a small "
+        "one would find less of it there.",
+    .parameters = parameters,
+    .preconditions = preconditions,
+    .apply = apply_stream_results};
 
 }  // namespace weft::steps

@@ -12,6 +12,7 @@
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/block_nest.h>
 #include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/parameters.h>
 
 #include <algorithm>
 
@@ -347,23 +348,51 @@ class Tensorize {
   const TensorInstruction* instruction_ = nullptr;
 };
 
-/// tensorize(instruction): the nest sum[m, n] += left[m, k] * right[k, n] of a tile in registers is done by
-/// an instruction of scheduler/hardware/tensor_instructions.h. What is summed and stored there is spread over
-/// registers of threads as the instruction asks: where else the tile was walked through, loops over lanes
-/// (and over the warps of a warpgroup) take the place of those over its rows and columns. Loops over warps
-/// around the nest count warps, or warpgroups where the instruction is one of those. Preconditions: 1 there
-/// is one such nest; 2 without conditions; 3 of that form, m, n and k serial with constant extents; 4 both
-/// factors are in shared memory; 5 the instruction is known for their types; 6 the target has it; 7 extents
-/// are multiples of its sizes; 8 rows stand outside columns; 9 (wgmma) tiles are swizzled in whole lines; 11
-/// instructions of sparse tensor cores take weights that keep two of four, and no others. An instruction that
-/// takes blocks of hb_ell from where they lie asks for 10, in place of 2 to 4, 7 and 8: see
-/// steps/block_nest.h.
-StepResult apply_tensorize(const ir::Program& program, const Step& step, const StepContext& context) {
-  return Tensorize(program, context, word_of(step.arguments.at(0)))();
+StepResult apply_tensorize(const ir::Program& program, const StepArguments& arguments,
+                           const StepContext& context) {
+  return Tensorize(program, context, arguments.text("instruction"))();
 }
+
+constexpr Parameter parameters[]{
+    {.name = "instruction",
+     .kind = ParameterKind::instruction,
+     .example = "\"mma_m16n8k16\"",
+     .sentence = "its name, as scheduler/hardware/tensor_instructions.h has them",
+     .precondition = 5}};
+constexpr Precondition preconditions[]{
+    {1, "there is one such nest"},
+    {2, "it has no conditions"},
+    {3, "it is of that form, m, n and k serial with constant sizes"},
+    {4, "both factors are in shared memory"},
+    {5, "the instruction is known for their types"},
+    {6, "the target has it"},
+    {7, "the loops are multiples of its sizes"},
+    {8, "rows stand outside columns"},
+    {9, "(wgmma) tiles are swizzled in whole lines"},
+    {10,
+     "of an instruction that takes blocks of hb_ell from where they lie, in place of 2 to 4, 7 and 8: the "
+     "weights "
+     "are in hb_ell with blocks of 16, none of them empty, and widths in steps of 4; loops over rows, "
+     "columns and "
+     "places stand in this order and go over a whole block; the dense factor is row-major"},
+    {11, "instructions of sparse tensor cores take weights that keep two of four, and no others"}};
 
 }  // namespace
 
-const StepKind tensorize{"tensorize", ".tensorize(\"mma_m16n8k16\")", 1, 1, apply_tensorize};
+constinit const StepKind tensorize{.name = "tensorize",
+                                   .sentence =
+                                       "The nest sum[m, n] += left[m, k] * right[k, n] of a tile in "
+                                       "registers is done by an instruction that "
+                                       "multiplies matrices.",
+                                   .more =
+                                       "What is summed and stored there is spread over registers of threads "
+                                       "as the instruction asks: where else the tile "
+                                       "was walked through, loops over lanes (and over the warps of a "
+                                       "warpgroup) take the place of those over its rows "
+                                       "and columns. Loops over warps around the nest count warps, or "
+                                       "warpgroups where the instruction is one of those.",
+                                   .parameters = parameters,
+                                   .preconditions = preconditions,
+                                   .apply = apply_tensorize};
 
 }  // namespace weft::steps

@@ -2,8 +2,9 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/suggestion.h>
 #include <weft/scheduler/limits/points.h>
-#include <weft/scheduler/limits/resource_constraints.h>
+#include <weft/scheduler/program/step_arguments.h>
 #include <weft/search/spaces/list.h>
+#include <weft/search/spaces/replay.h>
 #include <weft/search/spaces/space.h>
 
 #include <algorithm>
@@ -41,15 +42,6 @@ Points points_of(const std::vector<ir::Knob>& knobs, const std::vector<Constrain
                    return true;
                  });
   return points;
-}
-
-/// The step with numbers in place of its knobs.
-Step with_values(Step step, const KnobValues& values) {
-  for (Argument& argument : step.arguments) {
-    if (const auto* choice = std::get_if<KnobChoice>(&argument.value))
-      argument.value = values.at(choice->name);
-  }
-  return step;
 }
 
 constexpr std::size_t longest_shown = 100;
@@ -262,7 +254,7 @@ Space space_of(const Schedule& schedule, const SpaceOptions& options, std::sourc
                   .target = schedule.target().name,
                   .knobs = program.knobs,
                   .words = {},
-                  .constraints = resource_constraints(program, schedule.target(), options.resident_blocks),
+                  .constraints = constraints_of(schedule, options.resident_blocks),
                   .preferences = {},
                   .schedule = make});
   });

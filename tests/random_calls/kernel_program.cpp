@@ -155,6 +155,9 @@ class KernelProgram {
           calls_.note("  no: " + reason->found + " | " + reason->accepted);
           if (reason->found.empty() || reason->accepted.empty())
             calls_.fail("a reason without words: " + step.name);
+          const auto asked = step_kind(step.name).preconditions;
+          if (std::ranges::find(asked, reason->precondition, &Precondition::number) == asked.end())
+            calls_.fail("a reason that the row of its step does not have: " + step.name);
         });
       }
       if (!applied && ir::print(schedule_->program()) != before)

@@ -128,7 +128,7 @@ std::string function_of(const Schedule& schedule, std::size_t number) {
 std::string usages() {
   std::string text = "void usages(weft::Schedule& s) {\n  using namespace weft;\n";
   for (const char* index : {"m", "n", "k", "p", "q"}) text += fmt::format("  WEFT_INDEX({});\n", index);
-  for (const StepKind& kind : step_kinds()) text += fmt::format("  s{};\n", kind.usage);
+  for (const StepKind& kind : step_kinds()) text += fmt::format("  s{};\n", kind.usage());
   return text + "}\n";
 }
 

@@ -1,8 +1,11 @@
 // Spaces: what they hold, that points are found fast, and that a point becomes a schedule.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <weft/backends/kernel.h>
+#include <weft/backends/parse_device.h>
 #include <weft/dsl/errors.h>
 #include <weft/dsl/index.h>
+#include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/limits/points.h>
@@ -12,6 +15,7 @@
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
 #include <weft/scheduler/recipes/unstructured/cut.h>
 #include <weft/search/measure/structured_weights.h>
+#include <weft/search/measure/verify.h>
 #include <weft/search/spaces/problems.h>
 #include <weft/search/spaces/space.h>
 #include <weft/search/trials/register_correction.h>
@@ -157,6 +161,57 @@ TEST(Space, OfASchedule) {
   const Feasibility clash = space.complete({{"tile_n", 2048}});
   EXPECT_EQ(clash.answer, Answer::infeasible);
   EXPECT_THAT(explain(clash, space.target()), HasSubstr("feasible with tile_n <= 1024"));
+}
+
+/// What a step needs as a number at once stays open all the same: the steps are applied again for each value.
+TEST(Space, OfAScheduleWhoseStepsAreAppliedAgain) {
+  const WeightMatrix matrix =
+      synthetic_layer({.rows = 40, .columns = 64, .sparsity = 0.7, .dtype = DType::f32});
+  Schedule s =
+      schedule(spmm_algorithm(40, 64, 100, DType::f32), pack(matrix, formats::csr()), target_named("cpu"));
+  s.split(n = knob("tile_n", {16, 32})).balance(m, parts = knob("parts", {2, 5}));
+  s.stage("B", shared, at = n.outer).split_k("k", groups = knob("groups", {1, 3}));
+  EXPECT_THROW(compile(s), UserError) << "a number is open";
+  const Space space = space_of(s);
+  const Points points = space.feasible();
+  ASSERT_EQ(points.size(), 8U);
+  for (const std::size_t i : {std::size_t{0}, points.size() - 1}) {
+    const Schedule chosen = space.schedule(points[i]);
+    EXPECT_TRUE(chosen.program().knobs.empty());
+    EXPECT_THAT(chosen.cpp(), HasSubstr(i == 0 ? "parts = 2" : "parts = 5"));
+    Array b = random_array(DType::f32, {64, 100}, 5), c(DType::f32, {40, 100});
+    Arguments arguments;
+    arguments.tensors = {{"B", &b}, {"C", &c}};
+    const Verification verification = verify(compile(chosen), parse_device("cpu"), arguments);
+    EXPECT_TRUE(verification.passed) << verification.text();
+  }
+}
+
+TEST(Space, OfAScheduleWithDepthsThatClash) {
+  const WeightMatrix matrix =
+      synthetic_layer({.rows = 64, .columns = 64, .sparsity = 0.7, .dtype = DType::f32});
+  Schedule s = schedule(spmm_algorithm(64, 64, 256, DType::f32), pack(matrix, formats::dense()),
+                        target_named("sm_80"));
+  s.split(n = knob("tile_n", {64, 128}), LoopFactor{LoopName("k"), 32});
+  s.reorder("n.outer", "m", "k.outer", "n.inner", "k.inner").bind("n.outer", block_x).bind("m", block_y);
+  s.stage("B", shared, at = LoopName("k.outer"), depth = knob("depth", {2, 4, 8}));
+  s.stage("A", shared, at = LoopName("k.outer"), depth = knob("others", {2, 4}));
+  s.bind("n.inner", thread);
+  const Space space = space_of(s);
+  EXPECT_EQ(space.size(), 12);
+  std::vector<std::string> found;
+  const Points points = space.feasible();
+  for (std::size_t i = 0; i < points.size(); ++i) found.push_back(space.text(points[i]));
+  // All copies at one loop have one depth; four buffers of 32 x 128 numbers are 64 KB, eight are too much.
+  EXPECT_THAT(found,
+              testing::UnorderedElementsAre("tile_n=64,depth=2,others=2", "tile_n=64,depth=4,others=4",
+                                            "tile_n=128,depth=2,others=2", "tile_n=128,depth=4,others=4"));
+  const Constraint* violated = space.violated({{"tile_n", 64}, {"depth", 8}, {"others", 2}});
+  ASSERT_NE(violated, nullptr);
+  EXPECT_THAT(violated->text, HasSubstr("depth = knob"));
+  const auto shared_memory = std::ranges::find(space.constraints(), "shared memory", &Constraint::name);
+  ASSERT_NE(shared_memory, space.constraints().end());
+  EXPECT_GT(evaluate(shared_memory->left, {{"tile_n", 128}, {"depth", 4}, {"others", 4}}), 4 * 32 * 128 * 4);
 }
 
 /// Seconds that the thread computed, which other programs on the machine do not change.

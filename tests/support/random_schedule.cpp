@@ -172,7 +172,9 @@ RandomSteps apply_random_steps(Schedule& schedule, int count, std::mt19937_64& r
       continue;
     }
     ++result.refused;
-    if (reason->found.empty() || reason->accepted.empty() || reason->precondition < 1)
+    const auto asked = step_kind(step.name).preconditions;
+    if (reason->found.empty() || reason->accepted.empty() ||
+        std::ranges::find(asked, reason->precondition, &Precondition::number) == asked.end())
       result.silent.push_back(step.cpp());
   }
   return result;

@@ -10,6 +10,9 @@
 
 namespace weft::steps {
 
+/// The loop over them is called after the index that is summed over.
+inline constexpr std::string_view chunk_suffix = ".chunk";
+
 /// The loop over the pieces, and where dense operands are read at a column of the weights.
 struct Chunks {
   ir::For loop;                               ///< "k.chunk"; body unset

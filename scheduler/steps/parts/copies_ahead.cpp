@@ -5,6 +5,7 @@
 #include <weft/scheduler/steps/parts/copies_ahead.h>
 #include <weft/scheduler/steps/parts/loops.h>
 
+#include <numeric>
 #include <set>
 #include <utility>
 #include <vector>
@@ -14,8 +15,6 @@ namespace {
 
 using ir::Expr;
 using ir::Stmt;
-
-constexpr std::int64_t most_buffers = 8;
 
 /// Asynchronous copies of the iterations of the loop whose body it is, with the conditions around them.
 void collect(const Stmt& body, std::vector<Expr> conditions,
@@ -59,8 +58,6 @@ std::optional<Reason> check_depth(const ir::Program& program, const std::string&
                                   std::int64_t depth, const Target& target) {
   if (depth == 1) return std::nullopt;
   const std::string found = fmt::format("depth = {} in {}", depth, scope);
-  if (depth < 1 || depth > most_buffers)
-    return Reason{7, found, fmt::format("depth = 1 to {}", most_buffers), {}};
   if (scope != "shared")
     return Reason{7, found, fmt::format("depth = 1 in {}, or shared in place of it", scope), {}};
   if (target.is_gpu() && target.sm < 80)
@@ -88,17 +85,30 @@ ir::Ranges ranges_of_loops(const ir::Program& program) {
   return ranges;
 }
 
-/// The first index of the load that certainly reaches behind its dimension.
+/// Whether an index may reach behind its dimension, where a condition keeps it inside. Of an index whose range
+/// is data, as the block of block * 32 + place is, the rest has to stay inside of a block.
+bool may_reach_behind(const Expr& index, const std::int64_t* extent, const ir::Ranges& ranges) {
+  const ir::Linear sum = ir::linear(index);
+  std::int64_t known = sum.constant, block = 0;
+  for (const ir::Linear::Term& term : sum.terms) {
+    const auto last = ir::range_of(term.atom * ir::integer(term.coefficient), ranges).maximum;
+    last ? known += *last : block = std::gcd(block, term.coefficient);
+  }
+  if (block == 0) return extent != nullptr && known >= *extent;
+  // Arrays of offsets have one more behind their last block.
+  return block > 1 && known >= block + (extent == nullptr ? 1 : *extent % block);
+}
+
+/// The first such index of the load.
 std::optional<Reason> reads_behind(const ir::Load& load, const ir::Ranges& ranges, const ir::Copy& copy) {
   for (std::size_t i = 0; i < load.indices.size(); ++i) {
-    const std::int64_t* extent = ir::integer_value(load.buffer->shape[i]);
-    const auto last = ir::range_of(load.indices[i], ranges).maximum;
-    if (extent == nullptr || !last || *last < *extent) continue;
+    if (!may_reach_behind(load.indices[i], ir::integer_value(load.buffer->shape[i]), ranges)) continue;
     return Reason{
         9,
         fmt::format("the place of {} is asked of {}[{}] ahead of the condition that keeps it inside of "
                     "{} elements",
-                    copy.source->name, load.buffer->name, ir::print(load.indices[i]), *extent),
+                    copy.source->name, load.buffer->name, ir::print(load.indices[i]),
+                    ir::print(load.buffer->shape[i])),
         "depth = 1, or loops cut by a number that divides their iterations", load.buffer->name};
   }
   return std::nullopt;

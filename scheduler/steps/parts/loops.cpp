@@ -123,72 +123,6 @@ bool is_constant_extent(const ir::Program& program, const Expr& extent) {
   return constant;
 }
 
-std::string variable_called(const ir::Program& program, const std::string& name) {
-  const auto is_it = [&](const auto& variable) { return variable.name == name; };
-  if (std::ranges::any_of(program.scalars, is_it)) return "a scalar";
-  if (std::ranges::any_of(program.extents, is_it)) return "a size";
-  if (std::ranges::any_of(program.knobs, is_it)) return "a knob";
-  std::string found;
-  ir::visit(program.body, [&](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    const auto* let = s.as<ir::Let>();
-    if (loop != nullptr && loop->name == name) found = "a loop";
-    if (let != nullptr && let->name == name) found = "a value";
-  });
-  return found;
-}
-
-namespace {
-
-std::optional<Reason> require_knob_name(const ir::Program& program, const KnobChoice& choice,
-                                        const Reason& otherwise) {
-  const auto known = std::ranges::find(program.knobs, choice.name, &ir::Knob::name);
-  if (known != program.knobs.end()) {
-    if (known->values == choice.values) return std::nullopt;
-    return Reason{otherwise.precondition,
-                  fmt::format("the knob {} of {}, and before of {}", choice.name,
-                              fmt::join(choice.values, ", "), fmt::join(known->values, ", ")),
-                  fmt::format("the same values wherever {} stands, or a knob of another name", choice.name),
-                  otherwise.marked};
-  }
-  const std::string taken = variable_called(program, choice.name);
-  if (taken.empty()) return std::nullopt;
-  return Reason{otherwise.precondition,
-                fmt::format("a knob called {}, as {} of the program is", choice.name, taken),
-                fmt::format("another name for the knob, as {}_choice", choice.name), otherwise.marked};
-}
-
-}  // namespace
-
-std::optional<Reason> require_number(const ir::Program& program, const Argument& argument, std::int64_t most,
-                                     const Reason& otherwise) {
-  const auto refuse = [&](const std::string& found) {
-    return Reason{otherwise.precondition, found, otherwise.accepted, otherwise.marked};
-  };
-  if (const auto* word = std::get_if<std::string>(&argument.value))
-    return refuse(fmt::format("{} = {}, which is no number", argument.name, *word));
-  if (const auto* number = std::get_if<std::int64_t>(&argument.value)) {
-    if (*number >= 1 && *number <= most) return std::nullopt;
-    return refuse(fmt::format("{} = {}", argument.name, *number));
-  }
-  const auto& choice = std::get<KnobChoice>(argument.value);
-  for (const std::int64_t value : choice.values) {
-    if (value < 1 || value > most)
-      return refuse(fmt::format("{} = knob {}, which may be {}", argument.name, choice.name, value));
-  }
-  return require_knob_name(program, choice, otherwise);
-}
-
-Expr factor_of(ir::Program& program, const Argument& argument) {
-  if (const auto* number = std::get_if<std::int64_t>(&argument.value)) return ir::integer(*number);
-  const auto* choice = std::get_if<KnobChoice>(&argument.value);
-  internal_check(choice != nullptr, "an argument that is no number was let through");
-  const bool known = std::any_of(program.knobs.begin(), program.knobs.end(),
-                                 [&](const ir::Knob& knob) { return knob.name == choice->name; });
-  if (!known) program.knobs.push_back({choice->name, choice->values});
-  return ir::variable(choice->name);
-}
-
 std::vector<std::string> serial_loops(const ir::Program& program, const Algorithm& algorithm,
                                       bool of_output) {
   std::vector<std::string> names = names_for_steps(program.body);
@@ -203,12 +137,6 @@ std::string written(const std::string& step, const std::vector<std::string>& wor
   Step result{step, {}, {}};
   for (const std::string& word : words) result.arguments.push_back({{}, word});
   return result.cpp();
-}
-
-const std::string& word_of(const Argument& argument) {
-  const auto* word = std::get_if<std::string>(&argument.value);
-  if (word == nullptr) throw UserError({"an argument is not a name", argument.name, "a number", "a name"});
-  return *word;
 }
 
 }  // namespace weft::steps

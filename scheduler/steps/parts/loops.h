@@ -1,8 +1,8 @@
-// What steps share: arguments that name loops or are numbers, and which loops there are.
+// What steps share: which loops there are, and what is asked of them.
 #pragma once
 
 #include <weft/scheduler/ir/query.h>
-#include <weft/scheduler/program/step.h>
+#include <weft/scheduler/program/step_arguments.h>
 
 #include <string>
 #include <variant>
@@ -26,20 +26,9 @@ std::variant<ir::Chain, Reason> permuted(ir::Chain chain, const std::vector<std:
 /// A constant, or an expression over knobs alone.
 bool is_constant_extent(const ir::Program& program, const ir::Expr& extent);
 
-/// What a variable of that name is in the program ("a loop", "a scalar"); empty: there is none.
-std::string variable_called(const ir::Program& program, const std::string& name);
-/// A refusal unless the argument is a number from 1 to `most`, or a knob of such numbers with a name that
-/// nothing else has. `otherwise` is the refusal but for what was found.
-std::optional<Reason> require_number(const ir::Program& program, const Argument& argument, std::int64_t most,
-                                     const Reason& otherwise);
-/// The number or knob of an argument as an expression; a new knob is added to the program. What
-/// require_number has let through.
-ir::Expr factor_of(ir::Program& program, const Argument& argument);
 /// The loops of the program over what the output has, or over what is summed, as far as they are serial.
 std::vector<std::string> serial_loops(const ir::Program& program, const Algorithm& algorithm, bool of_output);
 /// A step of words, as the user would write it: ".bind(n, block_x)".
 std::string written(const std::string& step, const std::vector<std::string>& words);
-/// The argument's word.
-const std::string& word_of(const Argument& argument);
 
 }  // namespace weft::steps

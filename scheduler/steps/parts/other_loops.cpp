@@ -5,16 +5,17 @@
 
 namespace weft::steps {
 
-Reason with_other_loop(Reason refused, const ir::Program& program, const Step& step,
+Reason with_other_loop(Reason refused, const ir::Program& program, const StepArguments& arguments,
                        const StepContext& context,
-                       StepResult (*apply)(const ir::Program&, const Step&, const StepContext&),
+                       StepResult (*apply)(const ir::Program&, const StepArguments&, const StepContext&),
                        Proposed proposed) {
   std::vector<std::string> names = loop_names(program.body);
   if (proposed == Proposed::innermost) std::ranges::reverse(names);
-  Step other = step;
+  Step other = arguments.step();
   for (const std::string& name : names) {
     other.arguments.front().value = name;
-    if (!std::holds_alternative<ir::Program>(apply(program, other, context))) continue;
+    if (!std::holds_alternative<ir::Program>(apply(program, StepArguments(arguments.kind(), other), context)))
+      continue;
     refused.accepted += ": " + other.cpp();
     return refused;
   }

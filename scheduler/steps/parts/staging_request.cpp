@@ -9,19 +9,9 @@
 
 namespace weft::steps {
 
-StagingRequest staging_request_of(const Step& step) {
-  StagingRequest request;
-  for (const Argument& argument : step.arguments) {
-    if (argument.name == "at") {
-      request.at = word_of(argument);
-    } else if (argument.name == "depth" || argument.name == "parts") {
-      const auto* number = std::get_if<std::int64_t>(&argument.value);
-      (argument.name == "depth" ? request.depth : request.parts) = number == nullptr ? 0 : *number;
-    } else {
-      (request.tensor.empty() ? request.tensor : request.scope) = word_of(argument);
-    }
-  }
-  return request;
+StagingRequest staging_request_of(const StepArguments& arguments) {
+  return {arguments.text("tensor"), arguments.text("scope"),
+          arguments.has("at") ? arguments.text("at") : std::string(), arguments.number("depth")};
 }
 
 std::optional<Reason> require_place(const ir::Program& program, const StagingRequest& request) {
@@ -101,24 +91,26 @@ Reason reads_no_such_input(const ir::Program& program, const StagingRequest& req
           fmt::format("a loop whose body reads {}", request.tensor), request.at};
 }
 
-Reason with_places(Reason refused, const ir::Program& program, const Step& step, const StepContext& context,
-                   StepResult (*apply)(const ir::Program&, const Step&, const StepContext&)) {
+StepResult at_place(const ir::Program& program, const StepArguments& arguments, const StepContext& context,
+                    StepResult (*apply)(const ir::Program&, const StepArguments&, const StepContext&)) {
+  StepResult result = apply(program, arguments, context);
+  auto* refused = std::get_if<Reason>(&result);
+  if (refused == nullptr || refused->precondition == 2 || refused->precondition >= 7) return result;
   std::vector<std::string> places;
-  Step proposed = step, innermost;
+  Step proposed = arguments.step(), innermost;
   std::erase_if(proposed.arguments, [](const Argument& argument) { return argument.name == "at"; });
-  proposed.arguments.insert(
-      proposed.arguments.begin() + std::min<std::ptrdiff_t>(2, std::ssize(proposed.arguments)),
-      Argument{"at", std::string()});
-  const auto at = std::ranges::find(proposed.arguments, "at", &Argument::name);
+  proposed.arguments.insert(proposed.arguments.begin() + 2, Argument{"at", std::string()});
   for (const std::string& name : loop_names(program.body)) {
-    at->value = name;
-    if (!std::holds_alternative<ir::Program>(apply(program, proposed, context))) continue;
+    proposed.arguments[2].value = name;
+    if (!std::holds_alternative<ir::Program>(
+            apply(program, StepArguments(arguments.kind(), proposed), context)))
+      continue;
     places.push_back(name);
     innermost = proposed;
   }
   if (!places.empty())
-    refused.accepted += fmt::format("; it works at {}: {}", fmt::join(places, ", "), innermost.cpp());
-  return refused;
+    refused->accepted += fmt::format("; it works at {}: {}", fmt::join(places, ", "), innermost.cpp());
+  return result;
 }
 
 std::optional<Reason> require_reached_together(const ir::Program& program, const std::string& at,

@@ -1,7 +1,7 @@
 // What stage and stitch are asked for, and where they may stand.
 #pragma once
 
-#include <weft/scheduler/program/step.h>
+#include <weft/scheduler/program/step_arguments.h>
 
 #include <cstdint>
 #include <optional>
@@ -13,11 +13,10 @@ namespace weft::steps {
 struct StagingRequest {
   std::string tensor;
   std::string scope;
-  std::string at;
-  std::int64_t depth = 1;  ///< 0: no number
-  std::int64_t parts = 0;  ///< of a row, for decode; 0: not said, or no number
+  std::string at;  ///< empty: not said
+  std::int64_t depth = 1;
 };
-StagingRequest staging_request_of(const Step& step);
+StagingRequest staging_request_of(const StepArguments& arguments);
 
 /// Precondition 1: the place is given, and a loop is called so.
 std::optional<Reason> require_place(const ir::Program& program, const StagingRequest& request);
@@ -25,9 +24,10 @@ std::optional<Reason> require_place(const ir::Program& program, const StagingReq
 /// input, and whether what is read is a copy of it already.
 Reason reads_no_such_input(const ir::Program& program, const StagingRequest& request,
                            const StepContext& context);
-/// The refusal, with the places where the step would apply, as the user would write it.
-Reason with_places(Reason refused, const ir::Program& program, const Step& step, const StepContext& context,
-                   StepResult (*apply)(const ir::Program&, const Step&, const StepContext&));
+/// The step; where it is refused for what is asked of the place, with the places where it would apply, as the
+/// user would write it.
+StepResult at_place(const ir::Program& program, const StepArguments& arguments, const StepContext& context,
+                    StepResult (*apply)(const ir::Program&, const StepArguments&, const StepContext&));
 
 /// Precondition `number`: no warp, lane or thread loop stands around the loops called `at`, nor are they
 /// such.

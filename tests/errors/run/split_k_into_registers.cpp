@@ -1,4 +1,4 @@
-// expect: (reduce = registers)
+// expect: found:    reduce = registers
 // expect: as in .split_k(k, groups = 4, reduce = shared)
 // fix: spmm_schedule("sm_80").split_k(k, groups = 4, reduce = shared);
 #include "illegal_program.h"

@@ -1,4 +1,4 @@
-// expect: depth = 1 to 8
+// expect: depth = a number from 1 to 8
 // expect: .stage(
 // expect: program spmm
 // fix: s.stage("B", shared, at = k.outer, depth = 8);
