@@ -67,7 +67,7 @@ int main() {
 
   // Figure 3a: groups of threads share the sum of a tile, each with registers of its own; shared memory
   // brings them together.
-  s.split_k(k, groups = 2).bind("k.group", warp);
+  s.bind(s.split_k(k, 2), warp);
   show("two warps share what is summed over k", s);
   if (!is_right(s)) return 1;
 

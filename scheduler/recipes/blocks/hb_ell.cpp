@@ -241,9 +241,7 @@ class Tiles {
 
   Schedule finished(const LoopName& blocks) {
     schedule_.tensorize(instruction());
-    if (groups_ > 1)
-      schedule_.split_k(blocks, weft::groups = groups_, reduce = second_pass)
-          .bind(LoopName(blocks.text() + ".group"), block_z);
+    if (groups_ > 1) schedule_.bind(schedule_.split_k(blocks, groups_, second_pass), block_z);
     const Algorithm& algorithm = schedule_.algorithm();
     const std::int64_t line = std::min(columns_of_warp_, columns_of_warp);
     schedule_.reorder_writeback(algorithm.operands[algorithm.output.operand].name, weft::columns = line);

@@ -160,11 +160,9 @@ class Grouped {
   /// rows.
   std::pair<LoopName, LoopName> side_by_side(const LoopName& columns, const LoopName& blocks_of_rows,
                                              std::int64_t side) {
-    const LoopName several(columns.text() + ".outer"), own(columns.text() + ".inner");
-    schedule_.split(LoopFactor{columns, side})
-        .reorder(several, blocks_of_rows, own)
-        .fuse(blocks_of_rows, own);
-    return {several, LoopName(blocks_of_rows.text() + "_" + own.text())};
+    const auto [several, own] = schedule_.split(columns, side);
+    schedule_.reorder(several, blocks_of_rows, own);
+    return {several, schedule_.fuse({blocks_of_rows, own})};
   }
 
   /// Columns of tiles that blocks go through side by side. All values are read once for each time that blocks
@@ -336,8 +334,7 @@ class Grouped {
 
   void share_sums(const LoopName& blocks) {
     if (knobs_.groups.value_or(1) <= 1) return;
-    schedule_.split_k(blocks, weft::groups = *knobs_.groups, reduce = second_pass)
-        .bind(LoopName(blocks.text() + ".group"), block_z);
+    schedule_.bind(schedule_.split_k(blocks, *knobs_.groups, second_pass), block_z);
   }
 
   void copy_ahead(const LoopName& blocks, std::int64_t stages) {

@@ -146,7 +146,7 @@ Schedule sparsert_convolution(Algorithm algorithm, std::shared_ptr<const SparseT
   result.bind(row_blocks, block_y).bind(line_blocks, block_x);
   if (cut.staged != 0) result.stage(dense, shared, at = line_blocks);
   result.bind(line_warps, warp).bind(warps, warp).bind(line, lane).bind(column, lane);
-  if (cut.groups > 1) result.split_k(LoopName(sum), groups = cut.groups).bind(LoopName(sum + ".group"), warp);
+  if (cut.groups > 1) result.bind(result.split_k(sum, cut.groups), warp);
   result.bake_values(row);
   return result;
 }

@@ -103,24 +103,22 @@ Schedule sparsert_pieces(Algorithm algorithm, const SparseTensor& weights, const
   Schedule schedule(std::move(algorithm), std::make_shared<const SparseTensor>(repack(weights, format)),
                     target);
   const std::string &m = loops.rows, &n = loops.columns, &k = loops.sum;
-  const LoopName place(k + ".2"), turn(k + ".group.outer");
-  const LoopName column_blocks(n + ".outer"), vectors(n + ".inner.outer");
-  const LoopName lanes(n + ".inner.inner.outer"), column(n + ".inner.inner.inner");
-  schedule.split(LoopFactor{LoopName(n), tile})
-      .split(LoopFactor{LoopName(n + ".inner"), lanes_of_warp * vector})
-      .split(LoopFactor{LoopName(n + ".inner.inner"), vector})
-      .reorder(column_blocks, LoopName(m), lanes, LoopName(k), place, vectors, column)
-      .bind(column_blocks, block_x)
-      .pool(LoopName(m), LoopName(k), workers = cut->warps)
-      .bind(LoopName(m + ".block"), block_y)
-      .bind(LoopName(k + ".group.inner"), warp)
-      .bind(LoopName(m + ".row.inner"), warp)
+  const LoopName place(k + ".2");
+  const auto [column_blocks, of_block] = schedule.split(n, tile);
+  const auto [vectors, of_vectors] = schedule.split(of_block, lanes_of_warp * vector);
+  const auto [lanes, column] = schedule.split(of_vectors, vector);
+  schedule.reorder(column_blocks, LoopName(m), lanes, LoopName(k), place, vectors, column)
+      .bind(column_blocks, block_x);
+  const PooledLoops pooled = schedule.pool(m, k, cut->warps);
+  schedule.bind(pooled.block, block_y)
+      .bind(pooled.worker, warp)
+      .bind(pooled.row_worker, warp)
       .bind(lanes, lane);
   const std::int64_t together = turns_together(cut->places * tiles.loads);
   if (cut->turns > together) {
-    schedule.split(LoopFactor{turn, together}).unroll(LoopName(turn.text() + ".inner"));
+    schedule.unroll(schedule.split(pooled.turn, together).inner);
   } else {
-    schedule.unroll(turn);
+    schedule.unroll(pooled.turn);
   }
   schedule.unroll(place).unroll(vectors);
   if (vector > 1) schedule.vectorize(column);

@@ -59,14 +59,13 @@ class Baking {
     const bool rows_first = rows_fit_first && columns_.is_static();
     const LoopName row_blocks(loops_.rows + ".outer"), row(loops_.rows + ".inner");
     const LoopName column_blocks(loops_.columns + ".outer"), column(loops_.columns + ".inner");
-    const LoopName chunks(loops_.sum + ".chunk");
     share_out(rows);
     schedule_.split(LoopFactor{LoopName(loops_.rows), rows}, LoopFactor{LoopName(loops_.columns), threads})
         .reorder(row_blocks, column_blocks, column, row)
         .bind(row_blocks, rows_first ? block_x : block_y)
-        .bind(column_blocks, rows_first ? block_y : block_x)
-        .bake_values(row, chunk = in_chunk)
-        .reorder(chunks, column)
+        .bind(column_blocks, rows_first ? block_y : block_x);
+    const LoopName chunks = schedule_.bake_values(row, in_chunk);
+    schedule_.reorder(chunks, column)
         .bind(column, thread)
         .stage(loops_.dense, shared, at = chunks, depth = buffers);
   }
@@ -116,16 +115,13 @@ class Baking {
           .bake_values(row);
       return;
     }
-    const LoopName warps(column.text() + ".outer"), lanes(column.text() + ".inner");
-    schedule_.split(LoopFactor{column, 32})
-        .reorder(row_blocks, column_blocks, warps, lanes, row)
+    const auto [warps, lanes] = schedule_.split(column, lanes_of_warp);
+    schedule_.reorder(row_blocks, column_blocks, warps, lanes, row)
         .bind(row_blocks, block_y)
         .bind(column_blocks, block_x)
         .bind(warps, warp)
-        .bind(lanes, lane)
-        .split_k(LoopName(loops_.sum), groups = share)
-        .bind(LoopName(loops_.sum + ".group"), warp)
-        .bake_values(row);
+        .bind(lanes, lane);
+    schedule_.bind(schedule_.split_k(loops_.sum, share), warp).bake_values(row);
   }
 
   ProductLoops loops_;

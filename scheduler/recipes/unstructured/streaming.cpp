@@ -124,8 +124,7 @@ class Streaming {
     schedule_.bind(column_blocks(), block_x).bind(row_blocks(), block_y);
     if (panel_) schedule_.stage(loops_.dense, shared, at = depth_ == 0 ? row_blocks() : depth_blocks());
     schedule_.bind(row_warps(), warp).bind(row_lanes(), lane).bind(column_lanes(), lane);
-    if (groups > 1)
-      schedule_.split_k(sum(), weft::groups = groups).bind(LoopName(sum().text() + ".group"), warp);
+    if (groups > 1) schedule_.bind(schedule_.split_k(sum(), groups), warp);
     schedule_.unroll(place()).unroll(vectors());
     if (vector_ > 1) schedule_.vectorize(column());
   }
