@@ -328,7 +328,7 @@ std::vector<std::string> loops_of_pool(const StepArguments& arguments, const Alg
 constexpr Parameter parameters[]{
     loop_parameter("rows", "m", "the loop over the stored rows"),
     loop_parameter("places", "k", "the loop over the groups of places of a row"),
-    number_parameter("workers", "27", "that get equal numbers of groups; they divide `fill`", 7,
+    number_parameter("workers", "27", "workers, which get equal numbers of groups and divide `fill`", 7,
                      most_workers)};
 constexpr Precondition preconditions[]{
     loops_exist,

@@ -240,7 +240,7 @@ StepResult apply_reorder_writeback(const ir::Program& program, const StepArgumen
 
 constexpr Parameter columns = [] {
   Parameter result =
-      optional_number("columns", "64", "of a line in shared memory, a power of two", 4, 256, 64);
+      optional_number("columns", "64", "columns of a line in shared memory, a power of two", 4, 256, 64);
   result.least = run;
   return result;
 }();

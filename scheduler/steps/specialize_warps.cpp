@@ -15,6 +15,12 @@ namespace {
 
 constexpr std::int64_t warps_of_group = 4;
 constexpr std::int64_t least_registers = 24, most_registers = 240;
+
+std::optional<Reason> lost_roles(const ir::Program& program, const StepContext& context) {
+  const std::int64_t consumers = program.knobs.empty() ? passes::threads_of(program) : 0;
+  return passes::why_no_roles(program, *program.roles, consumers, context.target);
+}
+
 StepResult apply_specialize_warps(const ir::Program& program, const StepArguments& arguments,
                                   const StepContext& context) {
   const Step& step = arguments.step();
@@ -38,10 +44,9 @@ StepResult apply_specialize_warps(const ir::Program& program, const StepArgument
                     {}};
   }
   const ir::WarpRoles roles{static_cast<int>(producers), static_cast<int>(own), static_cast<int>(others)};
-  const std::int64_t consumers = program.knobs.empty() ? passes::threads_of(program) : 0;
-  if (auto refused = passes::why_no_roles(program, roles, consumers, context.target)) return *refused;
   ir::Program result = program;
   result.roles = roles;
+  if (auto refused = lost_roles(result, context)) return *refused;
   return with_streamed_output(std::move(result), context.algorithm);
 }
 
@@ -58,8 +63,8 @@ constexpr Parameter registers(std::string_view name, std::string_view example, s
 constexpr Parameter parameters[]{
     producers,
     registers("producer_registers", "40",
-              "of a thread that copies: a multiple of 8 from 24, or 0 for as they come"),
-    registers("consumer_registers", "232", "of one that computes, likewise")};
+              "registers of a thread that copies: a multiple of 8 from 24, or 0 for as they come"),
+    registers("consumer_registers", "232", "registers of one that computes, likewise")};
 constexpr Precondition preconditions[]{
     {1, "the target is sm_90 or newer"},
     {2, "one loop has staged copies that run ahead"},
@@ -92,10 +97,10 @@ constinit const StepKind specialize_warps{
         "arrives by one bulk copy a tile, what is stitched row by row, the numbers of the rows loaded some "
         "iterations "
         "ahead. Registers are handed from the ones to the others. Results stream, as by stream_results. "
-        "Steps behind it "
-        "may break 2 and 6 to 11; then compiling refuses the program.",
+        "A later step that would break 2 or 6 to 11 is refused.",
     .parameters = parameters,
     .preconditions = preconditions,
-    .apply = apply_specialize_warps};
+    .apply = apply_specialize_warps,
+    .broken = lost_roles};
 
 }  // namespace weft::steps

@@ -342,7 +342,7 @@ std::vector<std::string> loop_of_groups(const StepArguments& arguments, const Al
 
 constexpr std::array<std::string_view, 3> reductions{"shared", "atomic", "second_pass"};
 constexpr Parameter groups = [] {
-  Parameter result = number_parameter("groups", "8", "that share the sum", 7, most_groups);
+  Parameter result = number_parameter("groups", "8", "groups that share the sum", 7, most_groups);
   result.symbolic = true;
   return result;
 }();

@@ -99,6 +99,7 @@ int command_line(int argc, char** argv) {
   tool::add_devices(app, action);
   tool::add_formats(app, action);
   tool::add_recipes(app, action);
+  tool::add_steps(app, action);
   tool::add_targets(app, action);
   tool::add_inspect(app, action);
   tool::add_prune(app, action);

@@ -34,6 +34,7 @@ void add_plot(CLI::App& app, Action& action);
 void add_formats(CLI::App& app, Action& action);
 void add_recipes(CLI::App& app, Action& action);
 void add_targets(CLI::App& app, Action& action);
+void add_steps(CLI::App& app, Action& action);
 
 /// Exit codes of the command, by the kind of the error: RuntimeError is exit_failed, UserError exit_usage, so
 /// that a file which cannot be opened is one of usage whatever option names it.
