@@ -53,22 +53,11 @@ void require_no_knobs(const ir::Program& program) {
                    "a value for each: fix them in the schedule, or let the search choose"});
 }
 
-/// Steps behind specialize_warps may have changed what it has looked at.
-void require_roles(const ir::Program& program, std::int64_t consumers, const Target& target) {
-  const auto refused = passes::why_no_roles(program, *program.roles, consumers, target);
-  if (!refused) return;
-  throw UserError(
-      {fmt::format("warps cannot take roles (precondition {} of specialize_warps)", refused->precondition),
-       program.name, refused->found, refused->accepted});
-}
-
-void require_cluster(const ir::Program& program, const Target& target) {
-  const auto refused = passes::why_no_cluster(program, target);
-  if (!refused) return;
-  throw UserError(
-      {fmt::format("blocks of a cluster cannot copy for one another (precondition {} of multicast)",
-                   refused->precondition),
-       program.name, refused->found, refused->accepted});
+/// What the steps that gave warps roles and blocks a cluster saw to.
+void check_roles(const ir::Program& program, std::int64_t threads, const Target& target) {
+  auto refused = passes::why_no_roles(program, *program.roles, threads, target);
+  if (!refused && program.cluster) refused = passes::why_no_cluster(program, target);
+  internal_check(!refused, refused ? "warps in roles: " + refused->found : "");
 }
 
 /// Whether 32 bits do not hold the number.
@@ -134,8 +123,7 @@ ThreadProgram lower(const ir::Program& program, const Target& target, const Pass
   const std::int64_t threads = target.is_gpu() ? passes::threads_of(program) : 0;
   // While a loop of one iteration is a loop.
   if (target.is_gpu() && program.roles) {
-    require_roles(program, threads, target);
-    if (program.cluster) require_cluster(program, target);
+    check_roles(program, threads, target);
     pipeline.run("specialize_warps",
                  [&](ir::Program p) { return passes::specialize_warps(std::move(p), threads, arrivals); });
   }

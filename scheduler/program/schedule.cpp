@@ -84,8 +84,24 @@ std::optional<Reason> Schedule::tried(Step step) {
   const StepContext context{algorithm_, weights_.get(), target_, static_cast<int>(steps_.size())};
   StepResult result = applied(program(), step, context);
   if (auto* reason = std::get_if<Reason>(&result)) return std::move(*reason);
+  if (auto reason = breaks_earlier(step, std::get<ir::Program>(result))) return reason;
   steps_.push_back(std::move(step));
   history_.push_back(std::get<ir::Program>(std::move(result)));
+  return std::nullopt;
+}
+
+std::optional<Reason> Schedule::breaks_earlier(const Step& step, const ir::Program& next) const {
+  const StepContext context{algorithm_, weights_.get(), target_, static_cast<int>(steps_.size())};
+  for (const Step& earlier : steps_) {
+    const StepKind& kind = step_kind(earlier.name);
+    auto reason = kind.broken == nullptr ? std::nullopt : kind.broken(next, context);
+    if (!reason) continue;
+    reason->found = fmt::format("{} after {}, whose precondition {} it would break: {}", step.cpp(),
+                                earlier.cpp(), reason->precondition, reason->found);
+    reason->accepted = fmt::format("this step before {}; or {}", earlier.cpp(), reason->accepted);
+    reason->precondition = 0;
+    return reason;
+  }
   return std::nullopt;
 }
 
@@ -133,8 +149,9 @@ std::string Schedule::where_of(const Step& step) const {
 }
 
 UserError Schedule::error_of(const Step& step, const Reason& reason) const {
-  return UserError({fmt::format("{} does not apply (precondition {})", step.cpp(), reason.precondition),
-                    where_of(step), reason.found,
+  const bool has_number = reason.precondition > 0;
+  const std::string number = has_number ? fmt::format(" (precondition {})", reason.precondition) : "";
+  return UserError({fmt::format("{} does not apply{}", step.cpp(), number), where_of(step), reason.found,
                     reason.accepted + "\n" + ir::print(program(), reason.marked)});
 }
 

@@ -294,6 +294,8 @@ class Schedule {
   /// What the members do.
   Schedule& step(const char* name, std::vector<Argument> arguments, std::source_location place);
   std::optional<Reason> tried(Step step);
+  /// Why the program that the step makes is not what earlier steps say, naming both.
+  std::optional<Reason> breaks_earlier(const Step& step, const ir::Program& next) const;
   /// "best.weft.json, program.cpp:12, step 3 of the schedule", of the next step.
   std::string where_of(const Step& step) const;
 

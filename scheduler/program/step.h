@@ -102,6 +102,9 @@ struct StepKind {
   /// The loops that it makes, by name, as the members of Schedule give them back; null: none.
   std::vector<std::string> (*loops)(const StepArguments& arguments, const Algorithm& algorithm) = nullptr;
 
+  /// Asked again after each later step: why that one would break what this one says; null: nothing can.
+  std::optional<Reason> (*broken)(const ir::Program& program, const StepContext& context) = nullptr;
+
   /// ".tile(m = 4, n = 64)", from the examples of its parameters.
   std::string usage() const;
 };

@@ -27,6 +27,10 @@ std::vector<std::string> arrays_of(const ir::Program& program, const std::string
   return arrays.empty() ? std::vector{tensor} : arrays;
 }
 
+std::optional<Reason> lost_cluster(const ir::Program& program, const StepContext& context) {
+  return passes::why_no_cluster(program, context.target);
+}
+
 StepResult apply_multicast(const ir::Program& program, const StepArguments& arguments,
                            const StepContext& context) {
   const Step& step = arguments.step();
@@ -54,7 +58,7 @@ StepResult apply_multicast(const ir::Program& program, const StepArguments& argu
                     {}};
     arrays.push_back(array);
   }
-  if (auto refused = passes::why_no_cluster(result, context.target)) return *refused;
+  if (auto refused = lost_cluster(result, context)) return *refused;
   return result;
 }
 
@@ -79,11 +83,11 @@ constinit const StepKind multicast{
     .sentence =
         "The thread blocks of a loop form a cluster, each of which copies a part of a tile to all of them.",
     .more =
-        "A part is copied once all blocks have read what was there before. Steps behind it may break 3 and 5 "
-        "to 8; "
-        "then compiling refuses the program.",
+        "A part is copied once all blocks have read what was there before. A later step that would break 3 "
+        "or 5 to 8 is refused.",
     .parameters = parameters,
     .preconditions = preconditions,
-    .apply = apply_multicast};
+    .apply = apply_multicast,
+    .broken = lost_cluster};
 
 }  // namespace weft::steps
