@@ -209,8 +209,8 @@ constexpr Precondition of_unroll[]{loop_exists,
                                    still_serial,
                                    {3, "it has a constant number of iterations, at most 1024"},
                                    {5,
-                                    "all unrolled loops together are written out to at most 1024 statements: "
-                                    "compilers take seconds for more"}};
+                                    "all unrolled loops together are written out to at most 1024 "
+                                    "statements: compilers take seconds for more"}};
 
 constexpr Parameter vector_loop[]{
     loop_parameter("loop", "n.inner", "the loop whose iterations are elements of a vector")};

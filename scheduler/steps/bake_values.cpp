@@ -465,8 +465,7 @@ constexpr Precondition preconditions[]{
     {6, "no vectorized loop stands around the sum"},
     {7,
      "the code of each block is within `code_bytes` where that is given, and all blocks together hold at "
-     "most "
-     "300,000 entries times columns of a thread"},
+     "most 300,000 entries times columns of a thread"},
     {8, "a chunk is at least 1, of a sum over one index that no groups share"}};
 
 }  // namespace
@@ -478,22 +477,15 @@ constinit const StepKind bake_values{
         "program.",
     .more =
         "For each block of rows: for each column of the weight with an entry, in order, what is read of the "
-        "dense "
-        "operand, once, and then the addition to the sum of every row with an entry in that column. Sums are "
-        "registers, "
-        "one a row and column of a thread. First values and results stay loops over the rows. Where the sum "
-        "is split to "
-        "groups, each gets an equal share of the entries in that order, and the groups share the rows of the "
-        "result. A "
-        "balanced tree of conditions on the number of the block chooses. With a chunk, a loop of its own, "
-        "\"k.chunk\", "
-        "goes through the columns of the weights that many at a time, the sums around it, at which B can be "
-        "staged; its "
-        "iterations are written out in the end. A row order of the format becomes a constant of the program. "
-        "Explicit "
-        "zeros that the format stores stay; nothing is rounded. Conditions that keep the reads of an image "
-        "inside of it "
-        "go where a staged tile holds zero outside, save around weights that are not finite.",
+        "dense operand, once, and then the addition to the sum of every row with an entry in that column. "
+        "Sums are registers, one a row and column of a thread. First values and results stay loops over the "
+        "rows. Where the sum is split to groups, each gets an equal share of the entries in that order, and "
+        "the groups share the rows of the result. A balanced tree of conditions on the number of the block "
+        "chooses. With a chunk, a loop of its own, \"k.chunk\", goes through the columns of the weights "
+        "that many at a time, the sums around it, at which B can be staged; its iterations are written out "
+        "in the end. A row order of the format becomes a constant of the program. Explicit zeros that the "
+        "format stores stay; nothing is rounded. Conditions that keep the reads of an image inside of it go "
+        "where a staged tile holds zero outside, save around weights that are not finite.",
     .parameters = parameters,
     .preconditions = preconditions,
     .apply = apply_bake_values,

@@ -110,12 +110,10 @@ constexpr Precondition preconditions[]{loop_exists,
 constinit const StepKind balance{.name = "balance",
                                  .sentence =
                                      "The stored rows are shared out to parts of about the same number of "
-                                     "entries: m.outer over the parts, "
-                                     "m.inner over the rows of one.",
+                                     "entries: m.outer over the parts, m.inner over the rows of one.",
                                  .more =
                                      "The rows of a part follow one another. The boundaries, a constant of "
-                                     "the program, count one entry more for "
-                                     "each row, for its result.",
+                                     "the program, count one entry more for each row, for its result.",
                                  .parameters = parameters,
                                  .preconditions = preconditions,
                                  .apply = apply_balance,

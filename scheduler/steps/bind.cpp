@@ -270,21 +270,18 @@ constexpr Precondition preconditions[]{
     {2, "it is still serial"},
     {3,
      "warp, lane and thread loops have a constant number of iterations that fits the target; a block loop "
-     "has no "
-     "more than the grid can be long, known when a launch begins"},
+     "has no more than the grid can be long, known when a launch begins"},
     {4,
-     "its iterations add to different sums: it is a loop over an index of the output, or over the groups of "
-     "split_k"},
+     "its iterations add to different sums: it is a loop over an index of the output, or over the groups "
+     "of split_k"},
     {5, "the target is a GPU"},
     {6,
-     "no loop of the nest has that axis of blocks, and all that have it are of one length; nested warp, lane "
-     "or "
-     "thread loops share what there is"},
+     "no loop of the nest has that axis of blocks, and all that have it are of one length; nested warp, "
+     "lane or thread loops share what there is"},
     {7, "thread does not mix with warp and lane"},
     {8,
      "block loops stand outside of others, also of groups that meet between blocks; groups are bound where "
-     "they "
-     "meet: to warps in shared memory, to blocks in a workspace"},
+     "they meet: to warps in shared memory, to blocks in a workspace"},
     {9, "the axis is one of the six"},
     {10, "no copy into shared memory is made inside a warp, lane or thread loop, and no groups meet there"},
     {11, "a workspace that the loop uses is used nowhere else"},

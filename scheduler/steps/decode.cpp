@@ -394,22 +394,18 @@ constexpr Precondition preconditions[]{
 constinit const StepKind decode{.name = "decode",
                                 .sentence =
                                     "The block of weights that an iteration reads, whose rows have a width "
-                                    "of their own, becomes a dense tile "
-                                    "in shared memory.",
+                                    "of their own, becomes a dense tile in shared memory.",
                                 .more =
                                     "The weights are stored in blocks, in places with a number each (as "
-                                    "hb_ell). The tile is zero where nothing is "
-                                    "stored; the loop over the places of a row becomes one over all its "
-                                    "columns, and reads the tile. What is stored "
-                                    "is copied to shared memory first; with a depth beyond 1 to that many "
-                                    "buffers in turn, and a GPU starts the "
-                                    "copies depth - 1 iterations ahead. Where `parts` is not given, as many "
-                                    "threads share a row as there are, of an "
-                                    "instruction of warpgroups four times as many as there are warps yet. "
-                                    "The sum then has products with zeros which "
-                                    "are not stored: where the other factor is infinite or not a number "
-                                    "there, the sum is not a number, as that of a "
-                                    "dense product.",
+                                    "hb_ell). The tile is zero where nothing is stored; the loop over the "
+                                    "places of a row becomes one over all its columns, and reads the tile. "
+                                    "What is stored is copied to shared memory first; with a depth beyond 1 "
+                                    "to that many buffers in turn, and a GPU starts the copies depth - 1 "
+                                    "iterations ahead. Where `parts` is not given, as many threads share a "
+                                    "row as there are, of an instruction of warpgroups four times as many "
+                                    "as there are warps yet. The sum then has products with zeros which are "
+                                    "not stored: where the other factor is infinite or not a number there, "
+                                    "the sum is not a number, as that of a dense product.",
                                 .parameters = parameters,
                                 .preconditions = preconditions,
                                 .apply = apply_decode};

@@ -115,8 +115,7 @@ constinit const StepKind fuse{
     .sentence = "Loops that stand one directly inside the other become one loop, called \"x_y\" after them.",
     .more =
         "Its iterations go through theirs in the same order. So the pixels and images of a convolution "
-        "become "
-        "the columns of a product. The name is \"x__y\" where \"x_y\" would read as something else.",
+        "become the columns of a product. The name is \"x__y\" where \"x_y\" would read as something else.",
     .parameters = parameters,
     .preconditions = preconditions,
     .apply = apply_fuse,

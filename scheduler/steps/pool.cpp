@@ -344,19 +344,16 @@ constexpr Precondition preconditions[]{
 constinit const StepKind pool{.name = "pool",
                               .sentence =
                                   "The rows of a block pool their groups of places, so that workers get "
-                                  "equal numbers of them, whichever "
-                                  "rows they belong to.",
+                                  "equal numbers of them, whichever rows they belong to.",
                               .more =
                                   "m.block goes over the blocks; in each, k.group.outer and k.group.inner, "
-                                  "which is the worker, over the `fill` "
-                                  "groups of places that the format gives every block, each with sums of its "
-                                  "own, left in shared memory; then "
-                                  "m.row.outer and m.row.inner, the worker again, over the rows of the "
-                                  "block, which add up the parts of their "
-                                  "groups in order. Where rows are and where they end, which the weights "
-                                  "say, are constants of the program; a "
-                                  "worker with one or two rows asks for them before it sums. The loops over "
-                                  "workers are to be bound to warps.",
+                                  "which is the worker, over the `fill` groups of places that the format "
+                                  "gives every block, each with sums of its own, left in shared memory; "
+                                  "then m.row.outer and m.row.inner, the worker again, over the rows of the "
+                                  "block, which add up the parts of their groups in order. Where rows are "
+                                  "and where they end, which the weights say, are constants of the program; "
+                                  "a worker with one or two rows asks for them before it sums. The loops "
+                                  "over workers are to be bound to warps.",
                               .parameters = parameters,
                               .preconditions = preconditions,
                               .apply = apply_pool,

@@ -257,12 +257,9 @@ constinit const StepKind reorder_writeback{
     .sentence = "Results leave through shared memory, in whole lines, to the rows that the format names.",
     .more =
         "What warps have in fragments of a tensor instruction goes to lines of so many columns in shared "
-        "memory first, "
-        "16 rows of a warp, and from there to the output in runs of 16 bytes, each row to the place that the "
-        "format's "
-        "row order names. A warp waits for itself alone. After Shfl-BW (Huang et al.), section IV, "
-        "\"reordered "
-        "write-back\".",
+        "memory first, 16 rows of a warp, and from there to the output in runs of 16 bytes, each row to the "
+        "place that the format's row order names. A warp waits for itself alone. After Shfl-BW (Huang et "
+        "al.), section IV, \"reordered write-back\".",
     .parameters = parameters,
     .preconditions = preconditions,
     .apply = apply_reorder_writeback};

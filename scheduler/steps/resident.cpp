@@ -39,10 +39,9 @@ constinit const StepKind resident{
         "A multiprocessor is to hold so many thread blocks at a time, whose threads share its registers.",
     .more =
         "Without the step the assembler saves registers for as many blocks as it thinks fit, and what it "
-        "saves are "
-        "mostly registers of loads under way: kernels that are launched with few blocks then wait for one "
-        "load "
-        "after another. Blocks that do not fit beside one another are refused when the program is compiled.",
+        "saves are mostly registers of loads under way: kernels that are launched with few blocks then wait "
+        "for one load after another. Blocks that do not fit beside one another are refused when the program "
+        "is compiled.",
     .parameters = parameters,
     .preconditions = preconditions,
     .apply = apply_resident};

@@ -74,14 +74,12 @@ constexpr Precondition preconditions[]{
     {6, "what is staged is copied in every iteration, as one piece of a multiple of 16 bytes"},
     {7,
      "what is stitched has runs of 4 bytes or more, so a number of columns that is known, and even where "
-     "elements "
-     "have two bytes"},
+     "elements have two bytes"},
     {8, "the 128 threads share its rows evenly, and one number from the weights chooses each"},
     {9, "the others are whole warps already, of groups of 4 where registers are set"},
     {10,
-     "consumers get no more registers than there are: those that every thread of the block begins with, and "
-     "those "
-     "that producers give up of theirs, or they would wait for ever"},
+     "consumers get no more registers than there are: those that every thread of the block begins with, "
+     "and those that producers give up of theirs, or they would wait for ever"},
     {11, "no sum is split between blocks"}};
 
 }  // namespace
@@ -91,13 +89,11 @@ constinit const StepKind specialize_warps{
     .sentence = "Some warps start the copies of the staged loop, the others compute.",
     .more =
         "Beside the warps that loops are bound to come `producers` others, which start all copies, as far "
-        "ahead as there "
-        "are buffers; those that compute wait for a buffer to be full, and say when they have read it. What "
-        "is staged "
-        "arrives by one bulk copy a tile, what is stitched row by row, the numbers of the rows loaded some "
-        "iterations "
-        "ahead. Registers are handed from the ones to the others. Results stream, as by stream_results. "
-        "A later step that would break 2 or 6 to 11 is refused.",
+        "ahead as there are buffers; those that compute wait for a buffer to be full, and say when they "
+        "have read it. What is staged arrives by one bulk copy a tile, what is stitched row by row, the "
+        "numbers of the rows loaded some iterations ahead. Registers are handed from the ones to the "
+        "others. Results stream, as by stream_results. A later step that would break 2 or 6 to 11 is "
+        "refused.",
     .parameters = parameters,
     .preconditions = preconditions,
     .apply = apply_specialize_warps,

@@ -364,9 +364,8 @@ constexpr Precondition preconditions[]{
     {5,
      "no loop around the sum is vectorized, and none inside is bound to blocks where the groups are blocks"},
     {6,
-     "all threads of a block reach the sum as often: conditions on threads stand directly around it, and no "
-     "loop "
-     "around is longer for one thread than for another"},
+     "all threads of a block reach the sum as often: conditions on threads stand directly around it, and "
+     "no loop around is longer for one thread than for another"},
     {7, "the number of groups is 1 to 1024, and `reduce` one of the three"},
     {8, "between blocks, the loops around the sum have sizes that the launch knows"}};
 
@@ -379,20 +378,14 @@ constinit const StepKind split_k{
         "end.",
     .more =
         "All groups but the last get equal shares, in order; a loop over the groups, \"k.group\", appears. "
-        "With "
-        "`reduce = shared`, bind it to warps: each group leaves its registers in shared memory, then the "
-        "first group adds "
-        "the parts of all groups in order and goes on with the result. Where weights are baked afterwards, "
-        "bake_values "
-        "deals the entries of a block of rows by columns, and all groups share the rows of the result. With "
-        "`second_pass`, bind it to block_x, block_y or block_z: each block leaves its part in a workspace "
-        "and counts "
-        "itself; the last of a tile to come adds up all parts in the order of the groups, so the result is "
-        "the same every "
-        "time. With `atomic`, parts are added together as they come, which takes a workspace of one part "
-        "instead of all "
-        "and gives sums whose last bits may differ from launch to launch. Nobody waits for others, and "
-        "results are made "
+        "With `reduce = shared`, bind it to warps: each group leaves its registers in shared memory, then "
+        "the first group adds the parts of all groups in order and goes on with the result. Where weights "
+        "are baked afterwards, bake_values deals the entries of a block of rows by columns, and all groups "
+        "share the rows of the result. With `second_pass`, bind it to block_x, block_y or block_z: each "
+        "block leaves its part in a workspace and counts itself; the last of a tile to come adds up all "
+        "parts in the order of the groups, so the result is the same every time. With `atomic`, parts are "
+        "added together as they come, which takes a workspace of one part instead of all and gives sums "
+        "whose last bits may differ from launch to launch. Nobody waits for others, and results are made "
         "once.",
     .parameters = parameters,
     .preconditions = preconditions,

@@ -402,14 +402,11 @@ constinit const StepKind stage{
         "What an iteration of a loop reads of a tensor is copied first; the reads become reads of the copy.",
     .more =
         "Where an index comes from data (a column number), all places that it can take are copied, with "
-        "zeros for those "
-        "outside of the tensor: the lines of a block of an image and those around them that a filter "
-        "reaches; the whole "
-        "dimension where nothing is known. On a GPU a tile that reaches over the ends of the last dimension "
-        "holds whole "
-        "runs of it, of 8 bytes. Reads a constant apart become one region. With a depth beyond 1 the copies "
-        "go to that "
-        "many buffers in turn, and a GPU starts them depth - 1 iterations ahead.",
+        "zeros for those outside of the tensor: the lines of a block of an image and those around them that "
+        "a filter reaches; the whole dimension where nothing is known. On a GPU a tile that reaches over "
+        "the ends of the last dimension holds whole runs of it, of 8 bytes. Reads a constant apart become "
+        "one region. With a depth beyond 1 the copies go to that many buffers in turn, and a GPU starts "
+        "them depth - 1 iterations ahead.",
     .parameters = parameters,
     .preconditions = preconditions,
     .apply = apply_stage};

@@ -189,8 +189,7 @@ constinit const StepKind stagger{
         "number.",
     .more =
         "Lanes that read shared memory for two rows at a time then read different halves of a line, and no "
-        "bank "
-        "twice.",
+        "bank twice.",
     .parameters = parameters,
     .preconditions = preconditions,
     .apply = apply_stagger};

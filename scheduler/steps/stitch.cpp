@@ -430,15 +430,11 @@ constinit const StepKind stitch{
         "gathered into a dense tile in shared memory.",
     .more =
         "They lie one below the other, and the reads become reads of the tile. It holds zeros where the "
-        "program reads "
-        "nothing: in the padding of the weights and beyond the last column. Where a row keeps two of four "
-        "slots, it holds "
-        "the rows of all slots, and the reads choose. Its lines of 128 bytes (or 64, or 32, where the tile "
-        "is narrow) are "
-        "swizzled as tensor cores read them. With a depth beyond 1 tiles go to that many buffers in turn, "
-        "and a GPU "
-        "starts copies depth - 1 iterations ahead. After Shfl-BW (Huang et al.), section IV, \"in-buffer "
-        "stitching\".",
+        "program reads nothing: in the padding of the weights and beyond the last column. Where a row keeps "
+        "two of four slots, it holds the rows of all slots, and the reads choose. Its lines of 128 bytes "
+        "(or 64, or 32, where the tile is narrow) are swizzled as tensor cores read them. With a depth "
+        "beyond 1 tiles go to that many buffers in turn, and a GPU starts copies depth - 1 iterations "
+        "ahead. After Shfl-BW (Huang et al.), section IV, \"in-buffer stitching\".",
     .parameters = parameters,
     .preconditions = preconditions,
     .apply = apply_stitch};

@@ -54,13 +54,10 @@ constinit const StepKind stream_results{
     .name = "stream_results",
     .sentence = "What is stored to the output leaves the caches before what the kernel reads.",
     .more =
-        "Stores are marked as streaming (PTX: st.global.cs), so that of all lines in the second cache theirs "
-        "are "
-        "given up first, and what the kernel or the next launch reads again stays. Stores to workspaces, "
-        "which the "
-        "kernel reads again, are not. Worth it where the output is not small beside that cache; a reader of "
-        "a small "
-        "one would find less of it there.",
+        "Stores are marked as streaming (PTX: st.global.cs), so that of all lines in the second cache "
+        "theirs are given up first, and what the kernel or the next launch reads again stays. Stores to "
+        "workspaces, which the kernel reads again, are not. Worth it where the output is not small beside "
+        "that cache; a reader of a small one would find less of it there.",
     .parameters = parameters,
     .preconditions = preconditions,
     .apply = apply_stream_results};

@@ -56,8 +56,8 @@ class Tensorize {
     if (nests.size() != 1)
       return Reason{1,
                     fmt::format("{} nests add products to sums in registers", nests.size()),
-                    "one: the loops of the tile inside the loop over blocks of k, as "
-                    ".reorder(k.outer, m.inner, n.inner, k.inner) puts them",
+                    "one: the loops of the tile inside the loop over blocks of k, as .reorder(k.outer, "
+                    "m.inner, n.inner, k.inner) puts them",
                     {}};
     const bool of_blocks = is_of_blocks();
     const Stmt nest = of_blocks ? loops_of_block(nests.front()) : nests.front();
@@ -114,8 +114,7 @@ class Tensorize {
   Reason other_form(const ir::Chain& chain, const ir::Store& store) const {
     constexpr const char* form =
         "sum[m, n] += f32(left[m, k]) * f32(right[k, n]), with one serial loop of constant extent for each "
-        "of "
-        "m, n and k, in loops over warps";
+        "of m, n and k, in loops over warps";
     std::string found = ir::print(chain.core);
     if (found.ends_with('\n')) found.pop_back();
     for (const ir::For& loop : chain.loops) {
@@ -131,13 +130,13 @@ class Tensorize {
                 loop.name};
     }
     if (store.indices.size() < 2)
-      return {3, fmt::format("{}, a sum over one number at a time", found),
-              fmt::format(
-                  "a tile of sums: split the rows, the columns and what is summed, as .split(m = 64, n = 64, "
-                  "k = 32).reorder(m.outer, n.outer, k.outer, m.inner, n.inner, k.inner) does, and stage "
-                  "both factors at k.outer; so that it is {}",
-                  form),
-              store.buffer->name};
+      return {
+          3, fmt::format("{}, a sum over one number at a time", found),
+          fmt::format("a tile of sums: split the rows, the columns and what is summed, as .split(m = 64, n = "
+                      "64, k = 32).reorder(m.outer, n.outer, k.outer, m.inner, n.inner, k.inner) does, and "
+                      "stage both factors at k.outer; so that it is {}",
+                      form),
+          store.buffer->name};
     for (const ir::Load* factor : loads_in(store.value)) {
       if (factor->buffer->scope == ir::Scope::global) return not_shared(*factor, chain);
     }
@@ -371,10 +370,8 @@ constexpr Precondition preconditions[]{
     {9, "(wgmma) tiles are swizzled in whole lines"},
     {10,
      "of an instruction that takes blocks of hb_ell from where they lie, in place of 2 to 4, 7 and 8: the "
-     "weights "
-     "are in hb_ell with blocks of 16, none of them empty, and widths in steps of 4; loops over rows, "
-     "columns and "
-     "places stand in this order and go over a whole block; the dense factor is row-major"},
+     "weights are in hb_ell with blocks of 16, none of them empty, and widths in steps of 4; loops over "
+     "rows, columns and places stand in this order and go over a whole block; the dense factor is row-major"},
     {11, "instructions of sparse tensor cores take weights that keep two of four, and no others"}};
 
 }  // namespace
@@ -382,15 +379,14 @@ constexpr Precondition preconditions[]{
 constinit const StepKind tensorize{.name = "tensorize",
                                    .sentence =
                                        "The nest sum[m, n] += left[m, k] * right[k, n] of a tile in "
-                                       "registers is done by an instruction that "
-                                       "multiplies matrices.",
+                                       "registers is done by an instruction that multiplies matrices.",
                                    .more =
                                        "What is summed and stored there is spread over registers of threads "
-                                       "as the instruction asks: where else the tile "
-                                       "was walked through, loops over lanes (and over the warps of a "
-                                       "warpgroup) take the place of those over its rows "
-                                       "and columns. Loops over warps around the nest count warps, or "
-                                       "warpgroups where the instruction is one of those.",
+                                       "as the instruction asks: where else the tile was walked through, "
+                                       "loops over lanes (and over the warps of a warpgroup) take the place "
+                                       "of those over its rows and columns. Loops over warps around the "
+                                       "nest count warps, or warpgroups where the instruction is one of "
+                                       "those.",
                                    .parameters = parameters,
                                    .preconditions = preconditions,
                                    .apply = apply_tensorize};

@@ -156,7 +156,9 @@ class KernelProgram {
           if (reason->found.empty() || reason->accepted.empty())
             calls_.fail("a reason without words: " + step.name);
           const auto asked = step_kind(step.name).preconditions;
-          if (std::ranges::find(asked, reason->precondition, &Precondition::number) == asked.end())
+          // 0: of an earlier step, which the reason names.
+          if (reason->precondition != 0 &&
+              std::ranges::find(asked, reason->precondition, &Precondition::number) == asked.end())
             calls_.fail("a reason that the row of its step does not have: " + step.name);
         });
       }

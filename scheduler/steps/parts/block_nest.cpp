@@ -67,8 +67,8 @@ class BlockNest {
         return std::nullopt;
     }
     return refused(weights == nullptr ? "no weights" : "weights in " + weights->format().text(),
-                   "weights in hb_ell:step=4, blocks of 16 x 16, without every: "
-                   "pack(weights, parse_format(\"hb_ell:step=4\"))");
+                   "weights in hb_ell:step=4, blocks of 16 x 16, without every: pack(weights, "
+                   "parse_format(\"hb_ell:step=4\"))");
   }
 
   std::optional<Reason> take_factors() {

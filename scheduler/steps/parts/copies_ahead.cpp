@@ -85,14 +85,14 @@ ir::Ranges ranges_of_loops(const ir::Program& program) {
   return ranges;
 }
 
-/// Whether an index may reach behind its dimension, where a condition keeps it inside. Of an index whose range
-/// is data, as the block of block * 32 + place is, the rest has to stay inside of a block.
+/// Whether an index may reach behind its dimension, where a condition keeps it inside. Of an index whose
+/// range is data, as the block of block * 32 + place is, the rest has to stay inside of a block.
 bool may_reach_behind(const Expr& index, const std::int64_t* extent, const ir::Ranges& ranges) {
   const ir::Linear sum = ir::linear(index);
   std::int64_t known = sum.constant, block = 0;
   for (const ir::Linear::Term& term : sum.terms) {
     const auto last = ir::range_of(term.atom * ir::integer(term.coefficient), ranges).maximum;
-    last ? known += *last : block = std::gcd(block, term.coefficient);
+    last ? known += * last : block = std::gcd(block, term.coefficient);
   }
   if (block == 0) return extent != nullptr && known >= *extent;
   // Arrays of offsets have one more behind their last block.

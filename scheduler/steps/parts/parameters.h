@@ -65,7 +65,7 @@ inline constexpr Precondition loop_exists{1, "the loop exists"}, loops_exist{1, 
     depth_possible{7, "the depth is 1 to 8; beyond 1, in shared memory and on the CPU or sm_80 and newer"},
     one_depth{8, "beyond a depth of 1, the loop is serial or unrolled, and its copies have one depth"},
     place_known_ahead{9,
-                      "beyond a depth of 1, the place of the copy is known before the iteration, and without "
-                      "the conditions inside"};
+                      "beyond a depth of 1, the place of the copy is known before the iteration, and "
+                      "without the conditions inside"};
 
 }  // namespace weft::steps
