@@ -327,7 +327,7 @@ TEST(Decode, SaysWhyNot) {
     return std::string("nothing");
   };
   EXPECT_THAT(refused(plain(weights), "A", "k.bloc", shared), HasSubstr("k.block"));
-  EXPECT_THAT(refused(plain(weights), "A", "k.block", registers), HasSubstr("weights in hb_ell"));
+  EXPECT_THAT(refused(plain(weights), "A", "k.block", registers), HasSubstr("a scope called registers"));
   EXPECT_THAT(refused(plain(weights), "B", "k.block", shared), HasSubstr("weights in hb_ell"));
   const auto bcsr =
       std::make_shared<const SparseTensor>(pack(weights_of(40, 40, DType::f16, 1), formats::bcsr()));
