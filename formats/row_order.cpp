@@ -140,7 +140,8 @@ std::optional<RowOrder> row_order_named(std::string_view name) {
   return static_cast<RowOrder>(found - names.begin());
 }
 
-std::vector<std::int32_t> row_order(const WeightMatrix& weights, RowOrder order, std::int64_t rows) {
+std::vector<std::int32_t> row_order(const WeightMatrix& weights, RowOrder order, std::int64_t rows_of_block) {
+  const std::int64_t rows = std::min(rows_of_block, std::max<std::int64_t>(weights.rows, 1));
   switch (order) {
     case RowOrder::given:
       return as_given(weights);
