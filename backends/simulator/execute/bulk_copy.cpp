@@ -94,8 +94,7 @@ void copy_to_barrier(Warp& warp, const Operation& operation) {
   const auto from = warp.addresses(operation, 1);
   const std::uint32_t* bytes = warp.source<std::uint32_t>(operation, 2);
   const auto barrier = warp.addresses(operation, 3);
-  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+  for (const std::size_t lane : lanes_of(warp.active())) {
     std::uint64_t source = from[lane];
     if (space_of(source) == Space::shared || source < window::shared) source = absolute(warp, source);
     if (!is_aligned(warp, operation, to[lane], source, bytes[lane])) continue;
@@ -121,8 +120,7 @@ void copy_in_group(Warp& warp, const Operation& operation) {
   const auto to = warp.addresses(operation, 0);
   const auto from = warp.addresses(operation, 1);
   const std::uint32_t* bytes = warp.source<std::uint32_t>(operation, 2);
-  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+  for (const std::size_t lane : lanes_of(warp.active())) {
     const std::uint64_t source = absolute(warp, from[lane]);
     if (!is_aligned(warp, operation, to[lane], source, bytes[lane])) continue;
     Work work;
@@ -140,8 +138,7 @@ void reduce_in_bulk(Warp& warp, const Operation& operation) {
   const auto to = warp.addresses(operation, 0);
   const auto from = warp.addresses(operation, 1);
   const std::uint32_t* bytes = warp.source<std::uint32_t>(operation, 2);
-  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+  for (const std::size_t lane : lanes_of(warp.active())) {
     const std::uint64_t source = absolute(warp, from[lane]);
     if (!is_aligned(warp, operation, to[lane], source, bytes[lane])) continue;
     const bool is_shared = space_of(as_shared(to[lane])) == Space::shared;
@@ -218,8 +215,7 @@ template <class T>
 void store_asynchronously(Warp& warp, const Operation& operation) {
   const auto to = warp.addresses(operation, 0);
   const auto barrier = warp.addresses(operation, 1U + operation.elements);
-  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+  for (const std::size_t lane : lanes_of(warp.active())) {
     std::array<T, 4> values{};
     for (std::size_t i = 0; i < operation.elements; ++i) values[i] = warp.source<T>(operation, 1 + i)[lane];
     const auto bytes = static_cast<std::uint32_t>(sizeof(T) * operation.elements);
@@ -239,8 +235,7 @@ template <class T, AtomicFunction<T> function>
 void reduce_asynchronously(Warp& warp, const Operation& operation) {
   const auto to = warp.addresses(operation, 0);
   const auto barrier = warp.addresses(operation, 2);
-  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+  for (const std::size_t lane : lanes_of(warp.active())) {
     if constexpr (sizeof(T) >= 4) {
       using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
       const T value = std::bit_cast<T>(warp.source<Bits>(operation, 1)[lane]);

@@ -77,49 +77,39 @@ template <class Reader, unsigned outcomes>
 Mask compared(const Warp& warp, const Operation& operation, std::size_t first) {
   const auto* a = warp.source<typename Reader::Raw>(operation, first);
   const auto* b = warp.source<typename Reader::Raw>(operation, first + 1);
-  Mask result = 0;
-  for (unsigned lane = 0; lane < lanes; ++lane)
-    result |= Mask{holds<outcomes>(Reader::read(a[lane]), Reader::read(b[lane]))} << lane;
-  return result;
+  return lanes_where(
+      [&](std::size_t lane) { return holds<outcomes>(Reader::read(a[lane]), Reader::read(b[lane])); });
 }
 
-Mask combined(Combination combination, Mask outcome, Mask other) {
-  switch (combination) {
+/// The outcome with the predicate operand `which`, where there is one.
+Mask combined(const Warp& warp, const Operation& operation, Mask outcome, std::size_t which) {
+  switch (static_cast<Combination>(operation.variant)) {
     case Combination::none:
       return outcome;
     case Combination::both:
-      return outcome & other;
+      return outcome & warp.mask(operation, which);
     case Combination::either:
-      return outcome | other;
+      return outcome | warp.mask(operation, which);
     case Combination::exactly_one:
-      return outcome ^ other;
+      return outcome ^ warp.mask(operation, which);
   }
   return outcome;
 }
 
-/// setp p, a, b{, c} and setp p|q, a, b{, c}: q is the opposite comparison.
-template <class Reader, unsigned outcomes>
+/// setp p, a, b{, c} and setp p|q, a, b{, c}: q is the opposite comparison, or that of the high halves of
+/// pairs.
+template <unsigned outcomes, class Low, class... High>
 void run_setp(Warp& warp, const Operation& operation) {
-  const std::size_t results = operation.results;
-  const Mask outcome = compared<Reader, outcomes>(warp, operation, results);
-  const auto combination = static_cast<Combination>(operation.variant);
-  const Mask other = combination == Combination::none ? 0 : warp.mask(operation, results + 2);
-  warp.set_mask(operation, 0, combined(combination, outcome, other));
-  if (results == 2) warp.set_mask(operation, 1, combined(combination, ~outcome, other));
+  const std::size_t first = operation.results;
+  const Mask low = compared<Low, outcomes>(warp, operation, first);
+  Mask second = ~low;
+  ((second = compared<High, outcomes>(warp, operation, first)), ...);
+  const Mask p = combined(warp, operation, low, first + 2), q = combined(warp, operation, second, first + 2);
+  warp.set_mask(operation, 0, p);
+  if (operation.results == 2) warp.set_mask(operation, 1, q);
 }
 
-/// Of pairs: p for the low halves, q for the high ones.
-template <class F, bool flushes, unsigned outcomes>
-void run_setp_pair(Warp& warp, const Operation& operation) {
-  const Mask low = compared<Narrow<F, flushes, 0>, outcomes>(warp, operation, 2);
-  const Mask high = compared<Narrow<F, flushes, 16>, outcomes>(warp, operation, 2);
-  const auto combination = static_cast<Combination>(operation.variant);
-  const Mask other = combination == Combination::none ? 0 : warp.mask(operation, 4);
-  warp.set_mask(operation, 0, combined(combination, low, other));
-  warp.set_mask(operation, 1, combined(combination, high, other));
-}
-
-/// What `set` writes for true; `immediate` for a half of a pair too.
+/// What `set` writes for true; a half of a pair gets its low 16 bits.
 std::int64_t true_value(Type type) {
   switch (type) {
     case Type::f32:
@@ -138,97 +128,44 @@ std::int64_t true_value(Type type) {
   }
 }
 
-template <class Reader, unsigned outcomes>
+template <unsigned outcomes, class Low, class... High>
 void run_set(Warp& warp, const Operation& operation) {
-  const auto combination = static_cast<Combination>(operation.variant);
-  const Mask other = combination == Combination::none ? 0 : warp.mask(operation, 3);
-  const Mask truth = combined(combination, compared<Reader, outcomes>(warp, operation, 1), other);
+  const Mask low = combined(warp, operation, compared<Low, outcomes>(warp, operation, 1), 3);
+  Mask high = 0;
+  ((high = combined(warp, operation, compared<High, outcomes>(warp, operation, 1), 3)), ...);
   const auto value = static_cast<U32>(operation.immediate);
   U32* const to = warp.result<U32>(operation, 0);
-  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-    to[lane] = (truth >> lane & 1) != 0 ? value : 0;
+  for (const std::size_t lane : lanes_of(warp.active()))
+    to[lane] = ((low >> lane & 1) != 0 ? value : 0) | ((high >> lane & 1) != 0 ? value << 16 : 0);
+}
+
+/// `Readers`: one, or those of both halves of a pair.
+template <class... Readers>
+Handler handler_for(unsigned outcomes, bool is_set) {
+  static constexpr auto handlers = []<std::size_t... I>(std::index_sequence<I...>) {
+    return std::array<std::array<Handler, 2>, sizeof...(I)>{
+        {{run_setp<I, Readers...>, run_set<I, Readers...>}...}};
   }
+  (std::make_index_sequence<16>{});
+  return handlers[outcomes][is_set ? 1 : 0];
 }
 
-template <class F, bool flushes, unsigned outcomes>
-void run_set_pair(Warp& warp, const Operation& operation) {
-  const auto combination = static_cast<Combination>(operation.variant);
-  const Mask other = combination == Combination::none ? 0 : warp.mask(operation, 3);
-  const Mask low =
-      combined(combination, compared<Narrow<F, flushes, 0>, outcomes>(warp, operation, 1), other);
-  const Mask high =
-      combined(combination, compared<Narrow<F, flushes, 16>, outcomes>(warp, operation, 1), other);
-  const auto value = static_cast<U16>(operation.immediate);
-  U32* const to = warp.result<U32>(operation, 0);
-  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-    to[lane] = ((low >> lane & 1) != 0 ? U32{value} : 0) | ((high >> lane & 1) != 0 ? U32{value} << 16 : 0);
-  }
-}
-
-/// The handlers of one source type, chosen by the comparison's outcomes.
-using ByOutcome = std::array<Handler, 16>;
-
-template <class Reader>
-constexpr ByOutcome setp_handlers = []<std::size_t... I>(std::index_sequence<I...>) {
-  return ByOutcome{run_setp<Reader, I>...};
-}(std::make_index_sequence<16>{});
-template <class Reader>
-constexpr ByOutcome set_handlers = []<std::size_t... I>(std::index_sequence<I...>) {
-  return ByOutcome{run_set<Reader, I>...};
-}(std::make_index_sequence<16>{});
-template <class F, bool flushes>
-constexpr ByOutcome setp_pair_handlers = []<std::size_t... I>(std::index_sequence<I...>) {
-  return ByOutcome{run_setp_pair<F, flushes, I>...};
-}(std::make_index_sequence<16>{});
-template <class F, bool flushes>
-constexpr ByOutcome set_pair_handlers = []<std::size_t... I>(std::index_sequence<I...>) {
-  return ByOutcome{run_set_pair<F, flushes, I>...};
-}(std::make_index_sequence<16>{});
-
-template <class Reader>
-const ByOutcome& scalar(bool is_set) {
-  return is_set ? set_handlers<Reader> : setp_handlers<Reader>;
-}
-template <class F, bool flushes>
-const ByOutcome& paired(bool is_set) {
-  return is_set ? set_pair_handlers<F, flushes> : setp_pair_handlers<F, flushes>;
-}
-
-const ByOutcome* handlers_of(Type type, bool flushes, bool is_set) {
+Handler choose_handler(Type type, bool flushes, unsigned outcomes, bool is_set) {
   using enum Type;
-  switch (type) {
-    case b16:
-    case u16:
-      return &scalar<Plain<U16>>(is_set);
-    case s16:
-      return &scalar<Plain<std::int16_t>>(is_set);
-    case b32:
-    case u32:
-      return &scalar<Plain<U32>>(is_set);
-    case s32:
-      return &scalar<Plain<std::int32_t>>(is_set);
-    case b64:
-    case u64:
-      return &scalar<Plain<std::uint64_t>>(is_set);
-    case s64:
-      return &scalar<Plain<std::int64_t>>(is_set);
-    case f32:
-      return flushes ? &scalar<FlushedSingle>(is_set) : &scalar<Plain<float>>(is_set);
-    case f64:
-      return &scalar<Plain<double>>(is_set);
-    case f16:
-      return flushes ? &scalar<Narrow<Half, true>>(is_set) : &scalar<Narrow<Half, false>>(is_set);
-    case bf16:
-      return &scalar<Narrow<Bfloat, false>>(is_set);
-    case f16x2:
-      return flushes ? &paired<Half, true>(is_set) : &paired<Half, false>(is_set);
-    case bf16x2:
-      return &paired<Bfloat, false>(is_set);
-    default:
-      return nullptr;
-  }
+  using Whole = TypeSet<b16, u16, s16, b32, u32, s32, b64, u64, s64>;
+  const Handler whole =
+      Whole::choose(type, [&]<class T>(T) { return handler_for<Plain<T>>(outcomes, is_set); });
+  if (whole != nullptr) return whole;
+  return for_floating(type, [&]<class F, bool is_packed>() {
+    const auto make = [&]<bool ftz>() {
+      if constexpr (std::is_same_v<F, Double>) return handler_for<Plain<double>>(outcomes, is_set);
+      if constexpr (std::is_same_v<F, Single>)
+        return handler_for<std::conditional_t<ftz, FlushedSingle, Plain<float>>>(outcomes, is_set);
+      if constexpr (is_packed) return handler_for<Narrow<F, ftz>, Narrow<F, ftz, 16>>(outcomes, is_set);
+      return handler_for<Narrow<F, ftz>>(outcomes, is_set);
+    };
+    return with_constants(make, flushes);
+  });
 }
 
 bool is_floating(Type type) {
@@ -269,13 +206,11 @@ Combination combination_of(const Instruction& instruction) {
 Handler choose_comparison(const Instruction& instruction, Operation& operation) {
   const bool is_set = instruction.opcode == "set";
   const std::vector<Type> types = instruction.types();
-  if (types.size() != (is_set ? 2U : 1U) || !has_sources(instruction) || instruction.operands.empty())
-    return nullptr;
+  if (types.size() != (is_set ? 2U : 1U) || !has_sources(instruction)) return nullptr;
   const Type type = types.back();
-  const auto outcomes = outcomes_of(instruction.modifiers.front(), type);
-  if (!outcomes || !has_only(instruction, types.size(),
-                             {std::string_view(instruction.modifiers.front()), "and", "or", "xor", "ftz"}))
-    return nullptr;
+  const std::string& comparison = instruction.modifiers.front();
+  const auto outcomes = outcomes_of(comparison, type);
+  if (!outcomes || !has_only(instruction, is_set ? 2 : 1, comparison + " and or xor ftz")) return nullptr;
   const bool flushes = instruction.has("ftz");
   if (flushes && type != Type::f32 && type != Type::f16 && type != Type::f16x2) return nullptr;
   const Combination combination = combination_of(instruction);
@@ -285,7 +220,7 @@ Handler choose_comparison(const Instruction& instruction, Operation& operation) 
   if (combination == Combination::either) operation.flags |= decided_by_true;
   if (is_set) {
     operation.type = types.front();
-    operation.immediate = is_pair(type) && !is_floating(types.front()) ? 0xFFFF : true_value(types.front());
+    operation.immediate = true_value(types.front()) & (is_pair(type) ? 0xFFFF : 0xFFFF'FFFF);
   } else {
     const bool has_second = instruction.operands.front().kind == ptx::Operand::Kind::pair;
     if (is_pair(type) && !has_second) return nullptr;
@@ -296,89 +231,52 @@ Handler choose_comparison(const Instruction& instruction, Operation& operation) 
   operation.lane_bytes = {result, width, width, 1};
   if (operation.results == 2) operation.lane_bytes = {1, 1, width, width, 1};
   const std::size_t sources = combination == Combination::none ? 2 : 3;
-  const ByOutcome* const handlers = handlers_of(type, flushes, is_set);
-  if (handlers == nullptr || operation.count != operation.results + sources) return nullptr;
-  return (*handlers)[*outcomes];
-}
-
-template <class T>
-void run_selp(Warp& warp, const Operation& operation) {
-  const T *a = warp.source<T>(operation, 1), *b = warp.source<T>(operation, 2);
-  const Mask choice = warp.mask(operation, 3);
-  T* const to = warp.result<T>(operation, 0);
-  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-    to[lane] = (choice >> lane & 1) != 0 ? a[lane] : b[lane];
-  }
+  if (operation.count != operation.results + sources) return nullptr;
+  return choose_handler(type, flushes, *outcomes, is_set);
 }
 
 /// 16-bit immediates may have a sign above their 16 bits.
-void run_selp16(Warp& warp, const Operation& operation) {
+template <class T>
+void run_selp(Warp& warp, const Operation& operation) {
+  const auto *a = warp.source<Lane<T>>(operation, 1), *b = warp.source<Lane<T>>(operation, 2);
   const Mask choice = warp.mask(operation, 3);
-  const U32 *a = warp.source<U32>(operation, 1), *b = warp.source<U32>(operation, 2);
-  U32* const to = warp.result<U32>(operation, 0);
-  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-    to[lane] = ((choice >> lane & 1) != 0 ? a[lane] : b[lane]) & 0xFFFF;
-  }
+  auto* const to = warp.result<Lane<T>>(operation, 0);
+  for (const std::size_t lane : lanes_of(warp.active()))
+    to[lane] = static_cast<T>((choice >> lane & 1) != 0 ? a[lane] : b[lane]);
 }
 
-Handler choose_selp(const Instruction& instruction, Operation& operation) {
-  if (!has_sources(instruction) || !has_only(instruction, 1, {}) || operation.count != 4) return nullptr;
+Handler choose_selp(const Instruction&, Operation& operation) {
+  if (operation.count != 4) return nullptr;
   operation.keeps_undefined = true;
   operation.flags |= selects_source;
   const std::uint8_t width = lane_bytes_of(operation.type);
   operation.lane_bytes = {width, width, width, 1};
-  switch (ptx::size_of(operation.type)) {
-    case 2:
-      return run_selp16;
-    case 4:
-      return run_selp<U32>;
-    case 8:
-      return run_selp<std::uint64_t>;
-    default:
-      return nullptr;
-  }
+  return by_size(operation.type, []<class T>(T) -> Handler { return run_selp<T>; });
 }
 
+/// By the sign of an S.
 template <class S, bool flushes>
-bool is_not_negative(U32 raw) {
-  if constexpr (flushes) raw = flushed<Single>(raw);
-  return from_lane<S>(raw) >= S{0};
-}
-
-template <class S, bool flushes>
-Handler slct_handler(Operation& operation) {
-  const auto make = [&]<class T>(T) {
-    return lanewise<T, T, T, U32>(operation,
-                                  [](T a, T b, U32 c) { return is_not_negative<S, flushes>(c) ? a : b; });
-  };
-  switch (ptx::size_of(operation.type)) {
-    case 2:
-      return make(U16{});
-    case 4:
-      return make(U32{});
-    case 8:
-      return make(std::uint64_t{});
-    default:
-      return nullptr;
-  }
-}
-
 Handler choose_slct(const Instruction& instruction, Operation& operation) {
-  if (!has_sources(instruction) || !has_only(instruction, 2, {"ftz"})) return nullptr;
   const std::vector<Type> types = instruction.types();
+  if (types[1] != (std::integral<S> ? Type::s32 : Type::f32)) return nullptr;
   operation.type = types[0];
   operation.source_type = types[1];
-  if (types[1] == Type::s32)
-    return instruction.has("ftz") ? nullptr : slct_handler<std::int32_t, false>(operation);
-  if (types[1] != Type::f32) return nullptr;
-  return instruction.has("ftz") ? slct_handler<float, true>(operation)
-                                : slct_handler<float, false>(operation);
+  return by_size(types[0], [&]<class T>(T) {
+    return lanewise(operation, [](T a, T b, U32 c) {
+      if constexpr (flushes) c = flushed<Single>(c);
+      return from_lane<S>(c) >= S{0} ? a : b;
+    });
+  });
 }
 
 constexpr Opcode table[] = {
-    {"setp", choose_comparison}, {"set", choose_comparison}, {"selp", choose_selp}, {"slct", choose_slct}};
+    {"setp", choose_comparison, 3, "", "", any_modifiers},
+    {"set", choose_comparison, 3, "", "", any_modifiers},
+    {"selp", choose_selp, 4},
+    {"slct", choose_slct<std::int32_t, false>, 4, "", "", 2},
+    {"slct", choose_slct<float, false>, 4, "", "", 2},
+    {"slct", choose_slct<float, true>, 4, "ftz", "", 2},
+};
 
 }  // namespace
 

@@ -1,6 +1,5 @@
 // cvt: PTX ISA, chapter 9.7.9.21. Compiled with -frounding-math.
 #include <weft/backends/simulator/execute/numbers.h>
-#include <weft/backends/simulator/machine/machine.h>
 
 #include <algorithm>
 #include <array>
@@ -15,40 +14,30 @@ using U64 = std::uint64_t;
 
 constexpr std::uint32_t flag_flush = 1, flag_saturate = 2, flag_finite = 4, flag_rectify = 8;
 
-/// How the registers of a cvt may be wider than its types.
-struct Widths {
-  bool from_wide = false;  ///< source register of 8 bytes
-  std::size_t to = 4;      ///< bytes of the destination register
-};
-Widths widths_of(const Warp& warp, const Operation& operation) {
-  const Code& code = warp.machine().code();
-  const bool is_constant = (warp.operand(operation, 1) & constant_row) != 0;
-  return {!is_constant && code.operand_bytes[operation.first + 1] == 8, code.operand_bytes[operation.first]};
-}
-
+/// The source register may be wider than S.
 template <class S>
-std::array<S, lanes> read_lanes(const Warp& warp, const Operation& operation, bool is_wide) {
+std::array<S, lanes> read_lanes(const Warp& warp, const Operation& operation) {
   std::array<S, lanes> values;
-  if (is_wide || sizeof(S) == 8) {
-    const U64* from = warp.source<U64>(operation, 1);
-    for (unsigned lane = 0; lane < lanes; ++lane)
+  const auto read = [&](const auto* from) {
+    for (std::size_t lane = 0; lane < lanes; ++lane)
       values[lane] = from_lane<S>(static_cast<Lane<S>>(from[lane]));
+  };
+  const bool is_constant = (warp.operand(operation, 1) & constant_row) != 0;
+  if (sizeof(S) == 8 || (!is_constant && warp.operand_bytes(operation, 1) == 8)) {
+    read(warp.source<U64>(operation, 1));
   } else {
-    const U32* from = warp.source<U32>(operation, 1);
-    for (unsigned lane = 0; lane < lanes; ++lane)
-      values[lane] = from_lane<S>(static_cast<Lane<S>>(from[lane]));
+    read(warp.source<U32>(operation, 1));
   }
   return values;
 }
 
 /// Into a register wider than R, signed values are extended by their sign.
 template <class R>
-void write_lanes(Warp& warp, const Operation& operation, std::size_t bytes,
-                 const std::array<R, lanes>& values) {
+void write_lanes(Warp& warp, const Operation& operation, const std::array<R, lanes>& values) {
+  const std::size_t bytes = warp.operand_bytes(operation, 0);
   if (sizeof(R) == 8 || bytes == 8) {
     U64* const to = warp.result<U64>(operation, 0);
-    for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-      const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    for (const std::size_t lane : lanes_of(warp.active())) {
       if constexpr (std::integral<R>) {
         to[lane] = static_cast<U64>(static_cast<std::int64_t>(values[lane]));
       } else {
@@ -59,8 +48,7 @@ void write_lanes(Warp& warp, const Operation& operation, std::size_t bytes,
   }
   const U32 mask = bytes == 2 ? 0xFFFF : (bytes == 1 ? 0xFF : ~U32{0});
   U32* const to = warp.result<U32>(operation, 0);
-  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+  for (const std::size_t lane : lanes_of(warp.active())) {
     if constexpr (std::integral<R>) {
       to[lane] = static_cast<U32>(values[lane]) & mask;
     } else {
@@ -71,11 +59,10 @@ void write_lanes(Warp& warp, const Operation& operation, std::size_t bytes,
 
 template <class R, class S, class F>
 void convert(Warp& warp, const Operation& operation, F function) {
-  const Widths widths = widths_of(warp, operation);
-  const auto from = read_lanes<S>(warp, operation, widths.from_wide);
+  const auto from = read_lanes<S>(warp, operation);
   std::array<R, lanes> to;
   for (unsigned lane = 0; lane < lanes; ++lane) to[lane] = function(from[lane]);
-  write_lanes(warp, operation, widths.to, to);
+  write_lanes(warp, operation, to);
 }
 
 template <class R, class S>
@@ -100,21 +87,13 @@ Handler integer_to_integer(bool saturates) {
 
 // Floating formats by tags: the bits that a lane holds, and their value.
 
-struct DoubleFormat {
-  using Bits = U64;
-  static constexpr Bits nan = 0x7FFF'FFFF'FFFF'FFFF;
-};
 template <class F>
 double value_of(typename F::Bits bits, bool flushes) {
-  if constexpr (std::is_same_v<F, DoubleFormat>) {
-    return std::bit_cast<double>(bits);
-  } else {
-    return decode<F>(flushes ? flushed<F>(bits) : bits);
-  }
+  return decode<F>(flushes && !std::is_same_v<F, Double> ? flushed<F>(bits) : bits);
 }
 template <class F, Rounding rounding>
 typename F::Bits bits_of_value(double value, std::uint32_t flags) {
-  if constexpr (std::is_same_v<F, DoubleFormat>) {
+  if constexpr (std::is_same_v<F, Double>) {
     return value != value ? F::nan : std::bit_cast<U64>(value);
   } else {
     using Bits = typename F::Bits;
@@ -167,14 +146,14 @@ void run_to_integer(Warp& warp, const Operation& operation) {
   const auto rounding = static_cast<Rounding>(operation.variant);
   const bool flushes = (operation.flags & flag_flush) != 0;
   convert<R, typename F::Bits>(warp, operation, [=](typename F::Bits bits) {
-    return integer_of<R, std::is_same_v<F, DoubleFormat>>(integral(value_of<F>(bits, flushes), rounding));
+    return integer_of<R, std::is_same_v<F, Double>>(integral(value_of<F>(bits, flushes), rounding));
   });
 }
 
 template <class F, class S, Rounding rounding>
 void run_from_integer(Warp& warp, const Operation& operation) {
   const std::uint32_t flags = operation.flags;
-  if constexpr (std::is_same_v<F, DoubleFormat>) {
+  if constexpr (std::is_same_v<F, Double>) {
     const RoundingScope scope(rounding);
     const bool saturates = (flags & flag_saturate) != 0;
     convert<U64, S>(warp, operation, [saturates](S value) {
@@ -218,26 +197,18 @@ void run_integral(Warp& warp, const Operation& operation) {
   });
 }
 
-template <class Make>
-Handler for_all_integers(Type type, Make make) {
-  if (type == Type::u8) return make(std::uint8_t{});
-  if (type == Type::s8) return make(std::int8_t{});
-  return for_integers(type, make);
-}
+using AllIntegers =
+    TypeSet<Type::u8, Type::s8, Type::u16, Type::s16, Type::u32, Type::s32, Type::u64, Type::s64>;
+
+/// Calls `make` with a format; null for packed types and what is no floating one.
 template <class Make>
 Handler for_formats(Type type, Make make) {
-  switch (type) {
-    case Type::f16:
-      return make(Half{});
-    case Type::bf16:
-      return make(Bfloat{});
-    case Type::f32:
-      return make(Single{});
-    case Type::f64:
-      return make(DoubleFormat{});
-    default:
+  return for_floating(type, [&]<class F, bool is_packed>() -> Handler {
+    if constexpr (is_packed)
       return nullptr;
-  }
+    else
+      return make(F{});
+  });
 }
 template <class Make>
 Handler for_rounding(Rounding rounding, Make make) {
@@ -254,14 +225,6 @@ Handler for_rounding(Rounding rounding, Make make) {
       return make.template operator()<Rounding::away>();
   }
   return nullptr;
-}
-
-std::optional<Rounding> integer_rounding_of(const Instruction& instruction) {
-  if (instruction.has("rni")) return Rounding::nearest;
-  if (instruction.has("rzi")) return Rounding::zero;
-  if (instruction.has("rmi")) return Rounding::down;
-  if (instruction.has("rpi")) return Rounding::up;
-  return std::nullopt;
 }
 
 /// Two f32 to a pair: `a` goes to the high half.
@@ -286,7 +249,7 @@ bool is_integer(Type type) {
 }
 
 Handler choose_floating(const Instruction& instruction, Operation& operation, Type to, Type from) {
-  const auto integer_rounding = integer_rounding_of(instruction);
+  const auto integer_rounding = rounding_of(instruction, "i");
   const Rounding rounding = rounding_of(instruction).value_or(Rounding::nearest);
   if (integer_rounding.has_value()) {
     operation.variant = static_cast<std::uint16_t>(*integer_rounding);
@@ -304,25 +267,21 @@ Handler choose_from_integer(const Instruction& instruction, Type to, Type from) 
   const Rounding rounding = rounding_of(instruction).value_or(Rounding::nearest);
   return for_rounding(rounding, [&]<Rounding mode>() {
     return for_formats(to, [&]<class F>(F) {
-      return for_all_integers(from, []<class S>(S) -> Handler { return run_from_integer<F, S, mode>; });
+      return AllIntegers::choose(from, []<class S>(S) -> Handler { return run_from_integer<F, S, mode>; });
     });
   });
 }
 
 Handler choose_to_integer(const Instruction& instruction, Operation& operation, Type to, Type from) {
   // Without a rounding, the value is truncated.
-  const Rounding rounding = integer_rounding_of(instruction).value_or(Rounding::zero);
+  const Rounding rounding = rounding_of(instruction, "i").value_or(Rounding::zero);
   operation.variant = static_cast<std::uint16_t>(rounding);
-  return for_all_integers(to, [&]<class R>(R) {
+  return AllIntegers::choose(to, [&]<class R>(R) {
     return for_formats(from, []<class F>(F) -> Handler { return run_to_integer<R, F>; });
   });
 }
 
 Handler choose_cvt(const Instruction& instruction, Operation& operation) {
-  if (!has_sources(instruction) || !has_only(instruction, 2,
-                                             {"rn", "rz", "rm", "rp", "rna", "rni", "rzi", "rmi", "rpi",
-                                              "ftz", "sat", "satfinite", "relu"}))
-    return nullptr;
   const std::vector<Type> types = instruction.types();
   const Type to = types[0], from = types[1];
   operation.type = to;
@@ -345,8 +304,8 @@ Handler choose_cvt(const Instruction& instruction, Operation& operation) {
   if (is_integer(to) && is_integer(from)) {
     operation.pipe = Pipe::integer;
     const bool saturates = instruction.has("sat");
-    return for_all_integers(to, [&]<class R>(R) {
-      return for_all_integers(from, [&]<class S>(S) { return integer_to_integer<R, S>(saturates); });
+    return AllIntegers::choose(to, [&]<class R>(R) {
+      return AllIntegers::choose(from, [&]<class S>(S) { return integer_to_integer<R, S>(saturates); });
     });
   }
   if (is_integer(to)) return choose_to_integer(instruction, operation, to, from);
@@ -354,44 +313,36 @@ Handler choose_cvt(const Instruction& instruction, Operation& operation) {
   return choose_floating(instruction, operation, to, from);
 }
 
-/// cvt.pack.sat.u16.s32 d, a, b: a goes to the high half. With bytes, c's low half moves up.
 template <class R>
-Handler pack_handler(Operation& operation) {
-  using S = std::int32_t;
-  const auto low_bits = [](S value) {
-    return U32{static_cast<std::make_unsigned_t<R>>(clamped_integer<R>(value))};
-  };
-  if constexpr (sizeof(R) == 2) {
-    return lanewise<U32, S, S>(
-        operation, [](S a, S b) { return decltype(low_bits){}(a) << 16 | decltype(low_bits){}(b); });
-  } else {
-    return lanewise<U32, S, S, U32>(operation, [](S a, S b, U32 c) {
-      return c << 16 | decltype(low_bits){}(a) << 8 | decltype(low_bits){}(b);
-    });
-  }
+U32 packed(std::int32_t value) {
+  return static_cast<std::make_unsigned_t<R>>(clamped_integer<R>(value));
 }
 
+/// cvt.pack.sat.u16.s32 d, a, b: a goes to the high half. With bytes, c's low half moves up.
 Handler choose_pack(const Instruction& instruction, Operation& operation) {
+  using S = std::int32_t;
   const std::vector<Type> types = instruction.types();
-  if (!instruction.has("pack") || !instruction.has("sat") || types.size() < 2 || types[1] != Type::s32 ||
-      !has_sources(instruction) || !has_only(instruction, types.size(), {"pack", "sat"}))
-    return nullptr;
-  const bool is_wide = types.size() == 2;
-  if (!is_wide && (types.size() != 3 || types[2] != Type::b32)) return nullptr;
+  if (types[1] != Type::s32 || (types.size() == 3 && types[2] != Type::b32)) return nullptr;
   operation.pipe = Pipe::convert;
-  if (is_wide && types[0] == Type::u16) return pack_handler<std::uint16_t>(operation);
-  if (is_wide && types[0] == Type::s16) return pack_handler<std::int16_t>(operation);
-  if (!is_wide && types[0] == Type::u8) return pack_handler<std::uint8_t>(operation);
-  if (!is_wide && types[0] == Type::s8) return pack_handler<std::int8_t>(operation);
-  return nullptr;
+  const auto make = [&]<class R>(R) {
+    if constexpr (sizeof(R) == 2)
+      return lanewise(operation, [](S a, S b) { return packed<R>(a) << 16 | packed<R>(b); });
+    else
+      return lanewise(operation, [](S a, S b, U32 c) { return c << 16 | packed<R>(a) << 8 | packed<R>(b); });
+  };
+  return types.size() == 2 ? TypeSet<Type::u16, Type::s16>::choose(types[0], make)
+                           : TypeSet<Type::u8, Type::s8>::choose(types[0], make);
 }
 
-constexpr Opcode conversions[] = {{"cvt", choose_cvt}, {"cvt", choose_pack}};
+constexpr Opcode table[] = {
+    {"cvt", choose_cvt, 2, "", "rn rz rm rp rna rni rzi rmi rpi ftz sat satfinite relu", 2},
+    {"cvt", choose_pack, 2, "pack sat", "", 2},
+    {"cvt", choose_pack, 2, "pack sat", "", 3},
+};
 
 }  // namespace
 
 std::span<const Opcode> conversion_opcodes() {
-  static const std::vector<Opcode> table = joined({conversions, move_opcodes()});
   return table;
 }
 

@@ -12,46 +12,41 @@ using ptx::Type;
 using U32 = std::uint32_t;
 using U16 = std::uint16_t;
 
-/// The operations on values of T, rounded as the host does at the time.
-template <class T>
-struct Plus {
-  static constexpr std::size_t sources = 2;
-  T operator()(T a, T b) const { return a + b; }
-};
-template <class T>
-struct Minus {
-  static constexpr std::size_t sources = 2;
-  T operator()(T a, T b) const { return a - b; }
-};
-template <class T>
-struct Times {
-  static constexpr std::size_t sources = 2;
-  T operator()(T a, T b) const { return a * b; }
-};
-template <class T>
-struct Over {
-  static constexpr std::size_t sources = 2;
-  T operator()(T a, T b) const { return a / b; }
-};
-template <class T>
-struct Fused {
-  static constexpr std::size_t sources = 3;
-  T operator()(T a, T b, T c) const { return std::fma(a, b, c); }
-};
+// The operations on f32 and f64, rounded as the host does at the time.
+constexpr auto sum = []<class T>(T a, T b) { return a + b; };
+constexpr auto difference = []<class T>(T a, T b) { return a - b; };
+constexpr auto product = []<class T>(T a, T b) { return a * b; };
+constexpr auto quotient = []<class T>(T a, T b) { return a / b; };
+constexpr auto fused = []<class T>(T a, T b, T c) { return std::fma(a, b, c); };
 
 /// div.approx.f32: beyond 2^126 the divisor's reciprocal is taken for zero.
-struct RoughlyOver {
-  static constexpr std::size_t sources = 2;
-  float operator()(float a, float b) const {
-    const float size = std::fabs(b);
-    if (size > 0x1p126F && size < std::numeric_limits<float>::infinity())
-      b = std::copysign(std::numeric_limits<float>::infinity(), b);
-    return a / b;
-  }
+constexpr auto rough_quotient = [](float a, float b) {
+  const float size = std::fabs(b);
+  if (size > 0x1p126F && size < std::numeric_limits<float>::infinity())
+    b = std::copysign(std::numeric_limits<float>::infinity(), b);
+  return a / b;
 };
 
+// On 16-bit formats: exact in double up to the last addition, which rounds to odd.
+constexpr auto half_difference = [](double a, double b) { return odd_sum(a, -b); };
+constexpr auto half_product = [](double a, double b) { return a * b; };
+constexpr auto half_fused = [](double a, double b, double c) { return odd_sum(a * b, c); };
+
+template <auto function>
+constexpr std::size_t sources_of = std::invocable<decltype(function), float, float> ? 2 : 3;
+
+/// result = of_lane(sources...), all of them of R, as many as `function` has.
+template <auto function, class R, class F>
+void assign_as(Warp& warp, const Operation& operation, F of_lane) {
+  if constexpr (sources_of<function> == 2) {
+    warp.assign<R, R, R>(operation, of_lane);
+  } else {
+    warp.assign<R, R, R, R>(operation, of_lane);
+  }
+}
+
 /// A result as large as the least normal number may have been rounded up to it; .ftz looks at it before.
-template <class Function, class... S>
+template <auto function, class... S>
 bool is_tiny(S... sources) {
   const RoundingScope scope(Rounding::zero);
   // Volatile, so that the compiler computes it here, in this rounding.
@@ -59,40 +54,26 @@ bool is_tiny(S... sources) {
     const volatile float copy = source;
     return float{copy};
   };
-  const volatile float inwards = Function{}(kept(sources)...);
+  const volatile float inwards = function(kept(sources)...);
   return std::fabs(inwards) < std::numeric_limits<float>::min();
 }
 
-template <class Function, bool flushes, bool saturates, class... S>
-U32 single_result(S... raw) {
-  const float value = Function{}(single_source<flushes>(raw)...);
-  const U32 bits = finished<flushes, saturates>(value);
-  if constexpr (flushes) {
-    if ((bits & ~Single::sign) == Single::least_normal && is_tiny<Function>(single_source<flushes>(raw)...))
-      return bits & Single::sign;
-  }
-  return bits;
-}
-
-template <class Function, bool flushes, bool saturates>
+template <auto function, bool flushes, bool saturates>
 void run_single(Warp& warp, const Operation& operation) {
-  if constexpr (Function::sources == 2) {
-    warp.assign<U32, U32, U32>(
-        operation, [](U32 a, U32 b) { return single_result<Function, flushes, saturates>(a, b); });
-  } else {
-    warp.assign<U32, U32, U32, U32>(
-        operation, [](U32 a, U32 b, U32 c) { return single_result<Function, flushes, saturates>(a, b, c); });
-  }
+  assign_as<function, U32>(warp, operation, [](auto... raw) {
+    const float value = function(single_source<flushes>(raw)...);
+    const U32 bits = finished<flushes, saturates>(value);
+    if constexpr (flushes) {
+      if ((bits & ~Single::sign) == Single::least_normal && is_tiny<function>(single_source<flushes>(raw)...))
+        return bits & Single::sign;
+    }
+    return bits;
+  });
 }
 
-template <class Function>
+template <auto function>
 void run_double(Warp& warp, const Operation& operation) {
-  using D = double;
-  if constexpr (Function::sources == 2) {
-    warp.assign<D, D, D>(operation, Function{});
-  } else {
-    warp.assign<D, D, D, D>(operation, Function{});
-  }
+  assign_as<function, double>(warp, operation, function);
 }
 
 /// A handler in the rounding that `variant` names.
@@ -109,25 +90,22 @@ Handler with_rounding(const Instruction& instruction, Operation& operation) {
   return rounding == Rounding::nearest ? inner : run_rounded<inner>;
 }
 
-template <class Function>
+template <auto function>
 Handler single_handler(const Instruction& instruction, Operation& operation) {
   operation.pipe = Pipe::single;
   operation.lane_bytes = {4, 4, 4, 4};
-  if (operation.count != Function::sources + 1) return nullptr;
-  if (instruction.has("ftz"))
-    return instruction.has("sat") ? with_rounding<run_single<Function, true, true>>(instruction, operation)
-                                  : with_rounding<run_single<Function, true, false>>(instruction, operation);
-  return instruction.has("sat") ? with_rounding<run_single<Function, false, true>>(instruction, operation)
-                                : with_rounding<run_single<Function, false, false>>(instruction, operation);
+  const auto make = [&]<bool flushes, bool saturates>() {
+    return with_rounding<run_single<function, flushes, saturates>>(instruction, operation);
+  };
+  return with_constants(make, instruction.has("ftz"), instruction.has("sat"));
 }
 
-template <class Function>
+template <auto function>
 Handler double_handler(const Instruction& instruction, Operation& operation) {
   operation.pipe = Pipe::wide;
   operation.lane_bytes = {8, 8, 8, 8};
-  if (operation.count != Function::sources + 1 || instruction.has("ftz") || instruction.has("sat"))
-    return nullptr;
-  return with_rounding<run_double<Function>>(instruction, operation);
+  if (instruction.has("ftz") || instruction.has("sat")) return nullptr;
+  return with_rounding<run_double<function>>(instruction, operation);
 }
 
 /// The 16-bit formats. `flags` says what else is asked for.
@@ -153,126 +131,79 @@ double half_source(U16 bits, std::uint32_t flags) {
   return decode<F>(bits);
 }
 
-/// Exact in double up to the last addition, which rounds to odd.
-struct HalfPlus {
-  static constexpr std::size_t sources = 2;
-  double operator()(double a, double b) const { return odd_sum(a, b); }
-};
-struct HalfMinus {
-  static constexpr std::size_t sources = 2;
-  double operator()(double a, double b) const { return odd_sum(a, -b); }
-};
-struct HalfTimes {
-  static constexpr std::size_t sources = 2;
-  double operator()(double a, double b) const { return a * b; }
-};
-struct HalfFused {
-  static constexpr std::size_t sources = 3;
-  double operator()(double a, double b, double c) const { return odd_sum(a * b, c); }
-};
-
-template <class F, class Function, bool is_plain, bool is_packed>
+template <auto function, class F, bool is_plain, bool is_packed>
 void run_half(Warp& warp, const Operation& operation) {
   const std::uint32_t flags = operation.flags;
   const auto one = [flags](auto... raw) {
-    return U32{rounded_half<F, is_plain>(
-        Function{}(half_source<F, is_plain>(static_cast<U16>(raw), flags)...), flags)};
+    return U32{rounded_half<F, is_plain>(function(half_source<F, is_plain>(static_cast<U16>(raw), flags)...),
+                                         flags)};
   };
-  const auto all = [&one](auto... raw) {
+  assign_as<function, U32>(warp, operation, [&one](auto... raw) {
     if constexpr (is_packed) return one(raw...) | one((raw >> 16)...) << 16;
     return one(raw...);
-  };
-  if constexpr (Function::sources == 2) {
-    warp.assign<U32, U32, U32>(operation, all);
-  } else {
-    warp.assign<U32, U32, U32, U32>(operation, all);
-  }
+  });
 }
 
-template <class F, class Function>
-Handler half_handler(const Instruction& instruction, Operation& operation, bool is_packed) {
+template <auto function, class F, bool is_packed>
+Handler half_handler(const Instruction& instruction, Operation& operation) {
   operation.pipe = Pipe::half;
   operation.lane_bytes = {4, 4, 4, 4};
-  const Rounding rounding = rounding_of(instruction).value_or(Rounding::nearest);
-  if (operation.count != Function::sources + 1 || rounding != Rounding::nearest) return nullptr;
+  if (rounding_of(instruction).value_or(Rounding::nearest) != Rounding::nearest) return nullptr;
   operation.flags = (instruction.has("ftz") ? flag_flush : 0) | (instruction.has("sat") ? flag_saturate : 0) |
                     (instruction.has("relu") ? flag_rectify : 0);
-  if (operation.flags == 0)
-    return is_packed ? run_half<F, Function, true, true> : run_half<F, Function, true, false>;
-  return is_packed ? run_half<F, Function, false, true> : run_half<F, Function, false, false>;
+  const bool has_sat_or_ftz = (operation.flags & (flag_flush | flag_saturate)) != 0;
+  if (std::is_same_v<F, Bfloat> && has_sat_or_ftz) return nullptr;
+  return operation.flags == 0 ? run_half<function, F, true, is_packed>
+                              : run_half<function, F, false, is_packed>;
 }
 
-template <template <class> class Function, class HalfFunction>
-Handler choose_for_types(const Instruction& instruction, Operation& operation) {
-  switch (operation.type) {
-    case Type::f32:
-      return instruction.has("relu") ? nullptr : single_handler<Function<float>>(instruction, operation);
-    case Type::f64:
-      return instruction.has("relu") ? nullptr : double_handler<Function<double>>(instruction, operation);
-    case Type::f16:
-    case Type::f16x2:
-      return half_handler<Half, HalfFunction>(instruction, operation, operation.type == Type::f16x2);
-    case Type::bf16:
-    case Type::bf16x2:
-      if (instruction.has("ftz") || instruction.has("sat")) return nullptr;
-      return half_handler<Bfloat, HalfFunction>(instruction, operation, operation.type == Type::bf16x2);
-    default:
-      return nullptr;
-  }
-}
-
-bool is_arithmetic(const Instruction& instruction) {
-  return has_sources(instruction) && has_only(instruction, 1, {"rn", "rz", "rm", "rp", "ftz", "sat"});
-}
-
-Handler choose_add(const Instruction& instruction, Operation& operation) {
-  return is_arithmetic(instruction) ? choose_for_types<Plus, HalfPlus>(instruction, operation) : nullptr;
-}
-Handler choose_sub(const Instruction& instruction, Operation& operation) {
-  return is_arithmetic(instruction) ? choose_for_types<Minus, HalfMinus>(instruction, operation) : nullptr;
-}
-Handler choose_mul(const Instruction& instruction, Operation& operation) {
-  return is_arithmetic(instruction) ? choose_for_types<Times, HalfTimes>(instruction, operation) : nullptr;
+template <auto function, auto half_function>
+Handler choose(const Instruction& instruction, Operation& operation) {
+  if (operation.count != sources_of<function> + 1) return nullptr;
+  return for_floating(operation.type, [&]<class F, bool is_packed>() {
+    if constexpr (sizeof(typename F::Bits) == 2)
+      return half_handler<half_function, F, is_packed>(instruction, operation);
+    if (instruction.has("relu")) return Handler{};
+    if constexpr (std::is_same_v<F, Double>) return double_handler<function>(instruction, operation);
+    return single_handler<function>(instruction, operation);
+  });
 }
 
 Handler choose_fma(const Instruction& instruction, Operation& operation) {
-  if (!has_sources(instruction) ||
-      !has_only(instruction, 1, {"rn", "rz", "rm", "rp", "ftz", "sat", "relu"}) || !rounding_of(instruction))
-    return nullptr;
-  return choose_for_types<Fused, HalfFused>(instruction, operation);
+  return rounding_of(instruction) ? choose<fused, half_fused>(instruction, operation) : nullptr;
 }
 
 /// On every architecture that weft knows, mad is fma.
 Handler choose_mad(const Instruction& instruction, Operation& operation) {
-  if (!is_arithmetic(instruction) || !rounding_of(instruction)) return nullptr;
-  if (operation.type == Type::f32) return single_handler<Fused<float>>(instruction, operation);
-  if (operation.type == Type::f64) return double_handler<Fused<double>>(instruction, operation);
-  return nullptr;
+  const bool is_wide_enough = operation.type == Type::f32 || operation.type == Type::f64;
+  return is_wide_enough ? choose_fma(instruction, operation) : nullptr;
 }
 
 Handler choose_div(const Instruction& instruction, Operation& operation) {
-  if (!has_sources(instruction) || instruction.modifiers.empty() ||
-      !has_only(instruction, 1, {"rn", "rz", "rm", "rp", "ftz", "approx", "full"}))
-    return nullptr;
+  if (operation.count != 3) return nullptr;
   const bool is_rounded = rounding_of(instruction).has_value();
   Handler handler = nullptr;
-  if (operation.type == Type::f64 && is_rounded)
-    handler = double_handler<Over<double>>(instruction, operation);
+  if (operation.type == Type::f64 && is_rounded) handler = double_handler<quotient>(instruction, operation);
   if (operation.type == Type::f32 && (is_rounded || instruction.has("full")))
-    handler = single_handler<Over<float>>(instruction, operation);
+    handler = single_handler<quotient>(instruction, operation);
   if (operation.type == Type::f32 && !is_rounded && instruction.has("approx"))
-    handler = single_handler<RoughlyOver>(instruction, operation);
+    handler = single_handler<rough_quotient>(instruction, operation);
   operation.pipe = operation.type == Type::f64 ? Pipe::wide : Pipe::special;
   return handler;
 }
 
-constexpr Opcode arithmetic[] = {{"add", choose_add}, {"sub", choose_sub}, {"mul", choose_mul},
-                                 {"fma", choose_fma}, {"mad", choose_mad}, {"div", choose_div}};
+constexpr Opcode table[] = {
+    {"add", choose<sum, odd_sum>, 3, "", "rn rz rm rp ftz sat"},
+    {"sub", choose<difference, half_difference>, 3, "", "rn rz rm rp ftz sat"},
+    {"mul", choose<product, half_product>, 3, "", "rn rz rm rp ftz sat"},
+    {"fma", choose_fma, 4, "", "rn rz rm rp ftz sat relu"},
+    {"mad", choose_mad, 4, "", "rn rz rm rp ftz sat"},
+    {"div", choose_div, 3, "", "rn rz rm rp ftz approx full"},
+};
 
 }  // namespace
 
 std::span<const Opcode> floating_opcodes() {
-  static const std::vector<Opcode> table = joined({arithmetic, selection_opcodes()});
   return table;
 }
 

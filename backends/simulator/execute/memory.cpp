@@ -118,8 +118,7 @@ void load(Warp& warp, const Operation& operation) {
   for (std::size_t element = 0; element < operation.elements; ++element) {
     if (warp.is_sink(operation, element)) continue;
     const std::size_t width = warp.operand_bytes(operation, element);
-    for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-      const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+    for (const std::size_t lane : lanes_of(warp.active())) {
       const S value = from[lane] == nullptr ? S{} : read_as<S>(from[lane] + element * sizeof(S));
       if constexpr (sizeof(S) == 16) {
         warp.result<S>(operation, element)[lane] = value;
@@ -140,8 +139,7 @@ void load(Warp& warp, const Operation& operation) {
 template <class Lane>
 void store_lanes(const Warp& warp, const Lane* values, const Pointers& to, std::size_t element,
                  std::size_t bytes) {
-  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+  for (const std::size_t lane : lanes_of(warp.active())) {
     if (to[lane] != nullptr) std::memcpy(to[lane] + element * bytes, &values[lane], bytes);
   }
 }
@@ -241,8 +239,7 @@ void update(Warp& warp, const Operation& operation) {
   const auto elements = std::max<std::size_t>(1, operation.elements);
   const Pointers at = warp.reach(operation, operation.space, addresses.data(), warp.active(),
                                  static_cast<std::uint32_t>(sizeof(T) * elements), Access::atomic);
-  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+  for (const std::size_t lane : lanes_of(warp.active())) {
     if (at[lane] == nullptr) continue;
     for (std::size_t element = 0; element < elements; ++element) {
       std::byte* const where = at[lane] + element * sizeof(T);
@@ -292,8 +289,7 @@ void map_address(Warp& warp, const Operation& operation) {
   const std::array<std::uint64_t, lanes> from = warp.addresses(operation, 1);
   const std::uint32_t* rank = warp.source<std::uint32_t>(operation, 2);
   const bool is_wide = warp.operand_bytes(operation, 0) == 8;
-  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+  for (const std::size_t lane : lanes_of(warp.active())) {
     const std::uint64_t to =
         window::cluster + rank[lane] * window::shared_bytes + from[lane] % window::shared_bytes;
     if (is_wide) {
@@ -306,8 +302,7 @@ void map_address(Warp& warp, const Operation& operation) {
 
 void rank_of_address(Warp& warp, const Operation& operation) {
   const std::array<std::uint64_t, lanes> from = warp.addresses(operation, 1);
-  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+  for (const std::size_t lane : lanes_of(warp.active())) {
     warp.result<std::uint32_t>(operation, 0)[lane] =
         from[lane] < window::cluster
             ? warp.block().rank

@@ -1,7 +1,6 @@
 // mov, cvta and isspacep: PTX ISA, chapters 9.7.9.3, 9.7.9.19 and 9.7.9.20.
 #include <weft/backends/simulator/execute/lanes.h>
 #include <weft/backends/simulator/machine/machine.h>
-#include <weft/backends/simulator/machine/memory.h>
 
 #include <array>
 
@@ -21,7 +20,6 @@ template <class T>
 void run_copy(Warp& warp, const Operation& operation) {
   warp.assign<T, T>(operation, [](const T& value) { return value; });
 }
-
 void run_copy16(Warp& warp, const Operation& operation) {
   warp.assign<U32, U32>(operation, [](U32 value) { return value & 0xFFFF; });
 }
@@ -38,11 +36,9 @@ void run_pack(Warp& warp, const Operation& operation) {
   auto* const to = reinterpret_cast<std::byte*>(warp.result<Whole>(operation, 0));
   for (std::size_t part = 0; part < parts; ++part) {
     const auto* from = reinterpret_cast<const std::byte*>(warp.source<Lane<Part>>(operation, part + 1));
-    for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-      const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+    for (const std::size_t lane : lanes_of(warp.active()))
       std::memcpy(to + lane * std::max<std::size_t>(sizeof(Whole), 4) + part * sizeof(Part),
                   from + lane * row_bytes, sizeof(Part));
-    }
   }
 }
 
@@ -55,8 +51,7 @@ void run_unpack(Warp& warp, const Operation& operation) {
   for (std::size_t part = 0; part < parts; ++part) {
     if (warp.is_sink(operation, part)) continue;
     auto* const to = warp.result<Lane<Part>>(operation, part);
-    for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-      const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+    for (const std::size_t lane : lanes_of(warp.active())) {
       Part value;
       std::memcpy(&value, reinterpret_cast<const std::byte*>(&whole[lane]) + part * sizeof(Part),
                   sizeof value);
@@ -99,7 +94,7 @@ bool has_values(const std::vector<ptx::Operand>& elements, bool accepts_sink) {
 }
 
 Handler choose_mov(const Instruction& instruction, Operation& operation) {
-  if (!has_only(instruction, 1, {}) || instruction.operands.size() != 2) return nullptr;
+  if (!has_only(instruction, 1, "") || instruction.operands.size() != 2) return nullptr;
   operation.keeps_undefined = true;
   const std::size_t bytes = operation.type == Type::pred ? 1 : ptx::size_of(operation.type);
   const ptx::Operand &to = instruction.operands[0], &from = instruction.operands[1];
@@ -135,21 +130,13 @@ Handler choose_mov(const Instruction& instruction, Operation& operation) {
   }
 }
 
-bool names_space(const std::string& modifier) {
-  for (const std::string_view name :
-       {"const", "global", "local", "shared", "shared::cta", "shared::cluster", "param", "param::entry"}) {
-    if (modifier == name) return true;
-  }
-  return false;
-}
+constexpr std::string_view spaces =
+    "const global local shared shared::cta shared::cluster param param::entry";
 
 /// An address has one value in its own space and in the generic one.
+template <std::size_t words>
 Handler choose_cvta(const Instruction& instruction, Operation& operation) {
-  const bool is_to = !instruction.modifiers.empty() && instruction.modifiers.front() == "to";
-  const std::size_t at = is_to ? 1 : 0;
-  if (instruction.modifiers.size() != at + 2 || !names_space(instruction.modifiers[at]) ||
-      !has_sources(instruction) || operation.count != 2)
-    return nullptr;
+  if (instruction.modifiers.size() != words || operation.count != 2) return nullptr;
   const std::uint8_t width = lane_bytes_of(operation.type);
   operation.lane_bytes = {width, width};
   if (operation.type == Type::u64) return run_copy<std::uint64_t>;
@@ -160,26 +147,21 @@ Handler choose_cvta(const Instruction& instruction, Operation& operation) {
 constexpr std::uint16_t own_block_only = 1;
 
 void run_isspacep(Warp& warp, const Operation& operation) {
-  const bool is_wide =
-      warp.machine().code().operand_bytes[operation.first + 1] == 8;  // constants have both widths
+  const bool is_wide = warp.operand_bytes(operation, 1) == 8;  // constants have both widths
   const U32* const narrow = warp.source<U32>(operation, 1);
   const std::uint64_t* const wide = warp.source<std::uint64_t>(operation, 1);
   const std::uint64_t own = window::cluster + warp.block().rank * window::shared_bytes;
-  Mask result = 0;
-  for (unsigned lane = 0; lane < lanes; ++lane) {
+  const auto is_there = [&](std::size_t lane) {
     const std::uint64_t address = is_wide ? wide[lane] : narrow[lane];
-    bool is_there = space_of(address) == operation.space;
-    if (operation.variant == own_block_only && address >= window::cluster)
-      is_there = is_there && address >= own && address - own < window::shared_bytes;
-    result |= Mask{is_there} << lane;
-  }
-  warp.set_mask(operation, 0, result);
+    if (space_of(address) != operation.space) return false;
+    if (operation.variant != own_block_only || address < window::cluster) return true;
+    return address >= own && address - own < window::shared_bytes;
+  };
+  warp.set_mask(operation, 0, lanes_where(is_there));
 }
 
 Handler choose_isspacep(const Instruction& instruction, Operation& operation) {
-  if (instruction.modifiers.size() != 1 || !names_space(instruction.modifiers[0]) ||
-      !has_sources(instruction) || operation.count != 2)
-    return nullptr;
+  if (instruction.modifiers.size() != 1 || operation.count != 2) return nullptr;
   const std::string& name = instruction.modifiers[0];
   operation.variant = name == "shared" || name == "shared::cta" ? own_block_only : 0;
   operation.type = Type::pred;
@@ -187,7 +169,12 @@ Handler choose_isspacep(const Instruction& instruction, Operation& operation) {
   return run_isspacep;
 }
 
-constexpr Opcode table[] = {{"mov", choose_mov}, {"cvta", choose_cvta}, {"isspacep", choose_isspacep}};
+constexpr Opcode table[] = {
+    {"mov", choose_mov, 2, "", "", any_modifiers},
+    {"cvta", choose_cvta<2>, 2, "", spaces},
+    {"cvta", choose_cvta<3>, 2, "to", spaces},
+    {"isspacep", choose_isspacep, 2, "", spaces, 0},
+};
 
 }  // namespace
 

@@ -2,12 +2,13 @@
 
 namespace weft::simulator {
 
-std::optional<Rounding> rounding_of(const ptx::Instruction& instruction) {
-  if (instruction.has("rn")) return Rounding::nearest;
-  if (instruction.has("rz")) return Rounding::zero;
-  if (instruction.has("rm")) return Rounding::down;
-  if (instruction.has("rp")) return Rounding::up;
-  if (instruction.has("rna")) return Rounding::away;
+std::optional<Rounding> rounding_of(const ptx::Instruction& instruction, std::string_view suffix) {
+  using enum Rounding;
+  static constexpr std::pair<std::string_view, Rounding> rows[] = {
+      {"rn", nearest}, {"rz", zero}, {"rm", down}, {"rp", up}, {"rna", away}};
+  for (const auto& [name, rounding] : rows) {
+    if (instruction.has(std::string(name).append(suffix))) return rounding;
+  }
   return std::nullopt;
 }
 

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 namespace weft::simulator {
 
@@ -23,8 +24,8 @@ enum class Rounding : std::uint8_t {
   away,  ///< nearest, ties away from zero
 };
 
-/// The rounding that a modifier names: rn rz rm rp (rna).
-std::optional<Rounding> rounding_of(const ptx::Instruction& instruction);
+/// The rounding that a modifier names: rn rz rm rp (rna); with "i" behind it, to integral values.
+std::optional<Rounding> rounding_of(const ptx::Instruction& instruction, std::string_view suffix = {});
 /// For std::fesetround; `away` has none.
 int host_rounding(Rounding rounding);
 
@@ -57,6 +58,28 @@ using Half = Format<std::uint16_t, 10, 5>;
 using Bfloat = Format<std::uint16_t, 7, 8>;
 using Single = Format<std::uint32_t, 23, 8>;
 using Tensor = Format<std::uint32_t, 10, 8, 13>;  ///< tf32
+using Double = Format<std::uint64_t, 52, 11>;     ///< for functions of bits, and decode
+
+/// Calls make.operator()<format, is_packed>() for a floating type; null for another.
+template <class Make>
+Handler for_floating(ptx::Type type, Make make) {
+  switch (type) {
+    case ptx::Type::f32:
+      return make.template operator()<Single, false>();
+    case ptx::Type::f64:
+      return make.template operator()<Double, false>();
+    case ptx::Type::f16:
+      return make.template operator()<Half, false>();
+    case ptx::Type::f16x2:
+      return make.template operator()<Half, true>();
+    case ptx::Type::bf16:
+      return make.template operator()<Bfloat, false>();
+    case ptx::Type::bf16x2:
+      return make.template operator()<Bfloat, true>();
+    default:
+      return nullptr;
+  }
+}
 
 inline double two_to(int exponent) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + 1023) << 52);
@@ -83,6 +106,8 @@ double decode(typename F::Bits bits) {
     return double{(bits & 0x8000U) != 0 ? -value : value};
   } else if constexpr (std::is_same_v<F, Bfloat>) {
     return double{std::bit_cast<float>(std::uint32_t{bits} << 16)};
+  } else if constexpr (std::is_same_v<F, Double>) {
+    return std::bit_cast<double>(bits);
   } else {
     return double{std::bit_cast<float>(bits)};
   }

@@ -9,9 +9,6 @@ using ptx::Instruction;
 using ptx::Type;
 using U32 = std::uint32_t;
 
-/// The format of f64, for functions of bits only.
-using Double = Format<std::uint64_t, 52, 11>;
-
 /// Bits as an integer that orders as the values do, -0 below +0.
 template <class F>
 auto ordered(typename F::Bits bits) {
@@ -46,60 +43,38 @@ typename F::Bits extreme(typename F::Bits a, typename F::Bits b) {
   return options.xor_sign ? static_cast<Bits>(result | sign) : result;
 }
 
-template <class F, ExtremeOptions options, bool is_packed>
-Handler extreme_handler(Operation& operation) {
+/// The handler of a function of the bits of F, each half of a pair by itself.
+template <class F, bool is_packed, auto function>
+Handler on_bits(Operation& operation) {
   using Bits = typename F::Bits;
-  if constexpr (is_packed) {
-    return lanewise<Pair, Pair, Pair>(operation, [](Pair a, Pair b) {
-      return Pair{extreme<F, options>(a.low, b.low), extreme<F, options>(a.high, b.high)};
+  constexpr bool is_unary = std::invocable<decltype(function), Bits>;
+  if constexpr (is_packed && is_unary) {
+    return lanewise(operation, [](Pair a) { return Pair{function(a.low), function(a.high)}; });
+  } else if constexpr (is_packed) {
+    return lanewise(operation, [](Pair a, Pair b) {
+      return Pair{function(a.low, b.low), function(a.high, b.high)};
     });
+  } else if constexpr (is_unary) {
+    return lanewise(operation, [](Bits a) { return function(a); });
   } else {
-    return lanewise<Bits, Bits, Bits>(operation, [](Bits a, Bits b) { return extreme<F, options>(a, b); });
+    return lanewise(operation, [](Bits a, Bits b) { return function(a, b); });
   }
 }
 
-template <class F, bool is_packed>
-Handler extreme_of(const Instruction& instruction, Operation& operation) {
-  const auto with_sign = [&]<bool max, bool ftz, bool nan>() {
-    return instruction.has("xorsign") ? extreme_handler<F, {max, ftz, nan, true}, is_packed>(operation)
-                                      : extreme_handler<F, {max, ftz, nan, false}, is_packed>(operation);
-  };
-  const auto with_nan = [&]<bool max, bool ftz>() {
-    return instruction.has("NaN") ? with_sign.template operator()<max, ftz, true>()
-                                  : with_sign.template operator()<max, ftz, false>();
-  };
-  const auto with_flush = [&]<bool max>() {
-    return instruction.has("ftz") ? with_nan.template operator()<max, true>()
-                                  : with_nan.template operator()<max, false>();
-  };
-  return instruction.opcode == "max" ? with_flush.template operator()<true>()
-                                     : with_flush.template operator()<false>();
-}
-
+template <bool is_max>
 Handler choose_extreme(const Instruction& instruction, Operation& operation) {
-  if (!has_sources(instruction) || !has_only(instruction, 1, {"ftz", "NaN", "xorsign", "abs"}) ||
-      instruction.has("xorsign") != instruction.has("abs"))
-    return nullptr;
+  const bool flushes = instruction.has("ftz"), xor_sign = instruction.has("xorsign");
   const bool is_bfloat = operation.type == Type::bf16 || operation.type == Type::bf16x2;
-  if (is_bfloat && instruction.has("ftz")) return nullptr;
-  operation.pipe = operation.type == Type::f32 ? Pipe::integer : Pipe::half;
-  switch (operation.type) {
-    case Type::f32:
-      return extreme_of<Single, false>(instruction, operation);
-    case Type::f16:
-      return extreme_of<Half, false>(instruction, operation);
-    case Type::f16x2:
-      return extreme_of<Half, true>(instruction, operation);
-    case Type::bf16:
-      return extreme_of<Bfloat, false>(instruction, operation);
-    case Type::bf16x2:
-      return extreme_of<Bfloat, true>(instruction, operation);
-    case Type::f64:
-      operation.pipe = Pipe::wide;
-      return instruction.modifiers.size() == 1 ? extreme_of<Double, false>(instruction, operation) : nullptr;
-    default:
-      return nullptr;
-  }
+  const bool is_double = operation.type == Type::f64;
+  if (xor_sign != instruction.has("abs") || (is_bfloat && flushes)) return nullptr;
+  if (is_double && instruction.modifiers.size() != 1) return nullptr;
+  operation.pipe = is_double ? Pipe::wide : operation.type == Type::f32 ? Pipe::integer : Pipe::half;
+  return for_floating(operation.type, [&]<class F, bool is_packed>() {
+    const auto make = [&]<bool ftz, bool nan, bool sign>() {
+      return on_bits<F, is_packed, extreme<F, ExtremeOptions{is_max, ftz, nan, sign}>>(operation);
+    };
+    return with_constants(make, flushes, instruction.has("NaN"), xor_sign);
+  });
 }
 
 template <class F, bool flushes, bool is_abs>
@@ -109,61 +84,27 @@ typename F::Bits with_sign_changed(typename F::Bits bits) {
   return static_cast<Bits>(is_abs ? bits & ~F::sign : bits ^ F::sign);
 }
 
-template <class F, bool is_packed>
-Handler sign_of(const Instruction& instruction, Operation& operation) {
-  using Bits = typename F::Bits;
-  const auto make = [&]<bool flushes, bool is_abs>() {
-    if constexpr (is_packed) {
-      return lanewise<Pair, Pair>(operation, [](Pair a) {
-        return Pair{with_sign_changed<F, flushes, is_abs>(a.low),
-                    with_sign_changed<F, flushes, is_abs>(a.high)};
-      });
-    } else {
-      return lanewise<Bits, Bits>(operation, [](Bits a) { return with_sign_changed<F, flushes, is_abs>(a); });
-    }
-  };
-  if (instruction.opcode == "abs")
-    return instruction.has("ftz") ? make.template operator()<true, true>()
-                                  : make.template operator()<false, true>();
-  return instruction.has("ftz") ? make.template operator()<true, false>()
-                                : make.template operator()<false, false>();
-}
-
+template <bool is_abs>
 Handler choose_sign(const Instruction& instruction, Operation& operation) {
-  if (!has_sources(instruction) || !has_only(instruction, 1, {"ftz"})) return nullptr;
-  operation.pipe = Pipe::half;
-  switch (operation.type) {
-    case Type::f32:
-      operation.pipe = Pipe::single;
-      return sign_of<Single, false>(instruction, operation);
-    case Type::f64:
-      operation.pipe = Pipe::wide;
-      return instruction.has("ftz") ? nullptr : sign_of<Double, false>(instruction, operation);
-    case Type::f16:
-      return sign_of<Half, false>(instruction, operation);
-    case Type::f16x2:
-      return sign_of<Half, true>(instruction, operation);
-    case Type::bf16:
-      return sign_of<Bfloat, false>(instruction, operation);
-    case Type::bf16x2:
-      return sign_of<Bfloat, true>(instruction, operation);
-    default:
-      return nullptr;
-  }
-}
-
-template <class F>
-Handler copysign_of(Operation& operation) {
-  using Bits = typename F::Bits;
-  return lanewise<Bits, Bits, Bits>(operation, [](Bits sign, Bits value) {
-    return static_cast<Bits>((sign & F::sign) | (value & ~F::sign));
+  const bool is_double = operation.type == Type::f64;
+  if (is_double && instruction.has("ftz")) return nullptr;
+  operation.pipe = is_double ? Pipe::wide : operation.type == Type::f32 ? Pipe::single : Pipe::half;
+  return for_floating(operation.type, [&]<class F, bool is_packed>() {
+    const auto make = [&]<bool flushes>() {
+      return on_bits<F, is_packed, with_sign_changed<F, flushes, is_abs>>(operation);
+    };
+    return with_constants(make, instruction.has("ftz"));
   });
 }
 
-Handler choose_copysign(const Instruction& instruction, Operation& operation) {
-  if (!has_sources(instruction) || !has_only(instruction, 1, {})) return nullptr;
-  if (operation.type == Type::f32) return copysign_of<Single>(operation);
-  if (operation.type == Type::f64) return copysign_of<Double>(operation);
+template <class F>
+typename F::Bits with_sign_of(typename F::Bits sign, typename F::Bits value) {
+  return static_cast<typename F::Bits>((sign & F::sign) | (value & ~F::sign));
+}
+
+Handler choose_copysign(const Instruction&, Operation& operation) {
+  if (operation.type == Type::f32) return on_bits<Single, false, with_sign_of<Single>>(operation);
+  if (operation.type == Type::f64) return on_bits<Double, false, with_sign_of<Double>>(operation);
   return nullptr;
 }
 
@@ -193,27 +134,33 @@ bool has_property(typename F::Bits bits, Property property) {
 template <class F>
 void run_testp(Warp& warp, const Operation& operation) {
   const auto* values = warp.source<typename F::Bits>(operation, 1);
-  Mask result = 0;
-  for (unsigned lane = 0; lane < lanes; ++lane)
-    result |= Mask{has_property<F>(values[lane], static_cast<Property>(operation.variant))} << lane;
-  warp.set_mask(operation, 0, result);
+  const auto property = static_cast<Property>(operation.variant);
+  warp.set_mask(operation, 0,
+                lanes_where([&](std::size_t lane) { return has_property<F>(values[lane], property); }));
 }
 
-Handler choose_testp(const Instruction& instruction, Operation& operation) {
-  constexpr std::string_view names[] = {"finite", "infinite", "number", "notanumber", "normal", "subnormal"};
-  if (!has_sources(instruction) || operation.count != 2 || instruction.modifiers.size() != 2) return nullptr;
-  for (std::size_t i = 0; i < std::size(names); ++i) {
-    if (!instruction.has(names[i])) continue;
-    operation.variant = static_cast<std::uint16_t>(i);
-    operation.lane_bytes = {1, lane_bytes_of(operation.type)};
-    if (operation.type == Type::f32) return run_testp<Single>;
-    if (operation.type == Type::f64) return run_testp<Double>;
-  }
-  return nullptr;
+template <Property property>
+Handler choose_testp(const Instruction&, Operation& operation) {
+  if (operation.count != 2) return nullptr;
+  operation.variant = static_cast<std::uint16_t>(property);
+  operation.lane_bytes = {1, lane_bytes_of(operation.type)};
+  if (operation.type == Type::f32) return run_testp<Single>;
+  return operation.type == Type::f64 ? run_testp<Double> : nullptr;
 }
 
-constexpr Opcode table[] = {{"min", choose_extreme}, {"max", choose_extreme},       {"abs", choose_sign},
-                            {"neg", choose_sign},    {"copysign", choose_copysign}, {"testp", choose_testp}};
+constexpr Opcode table[] = {
+    {"min", choose_extreme<false>, 3, "", "ftz NaN xorsign abs"},
+    {"max", choose_extreme<true>, 3, "", "ftz NaN xorsign abs"},
+    {"abs", choose_sign<true>, 2, "", "ftz"},
+    {"neg", choose_sign<false>, 2, "", "ftz"},
+    {"copysign", choose_copysign, 3},
+    {"testp", choose_testp<Property::finite>, 2, "finite"},
+    {"testp", choose_testp<Property::infinite>, 2, "infinite"},
+    {"testp", choose_testp<Property::number>, 2, "number"},
+    {"testp", choose_testp<Property::notanumber>, 2, "notanumber"},
+    {"testp", choose_testp<Property::normal>, 2, "normal"},
+    {"testp", choose_testp<Property::subnormal>, 2, "subnormal"},
+};
 
 }  // namespace
 

@@ -84,8 +84,7 @@ void load_tensor(Warp& warp, const Operation& operation) {
   const auto to = warp.addresses(operation, 0);
   const auto maps = warp.addresses(operation, 1);
   const auto barriers = warp.addresses(operation, 2 + rank);
-  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+  for (const std::size_t lane : lanes_of(warp.active())) {
     const auto map = read_map(warp, operation, maps[lane], rank, static_cast<int>(lane));
     if (!map) continue;
     Box box{*map, {}, {}, 0};
@@ -128,8 +127,7 @@ void start_store(Warp& warp, const Operation& operation, Access access,
   const std::size_t rank = operation.variant & rank_bits;
   const auto maps = warp.addresses(operation, 0);
   const auto from = warp.addresses(operation, 1 + rank);
-  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+  for (const std::size_t lane : lanes_of(warp.active())) {
     const auto map = read_map(warp, operation, maps[lane], rank, static_cast<int>(lane));
     if (!map) continue;
     Box box{*map, {}, {}, absolute(warp, from[lane])};

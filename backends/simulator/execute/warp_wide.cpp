@@ -121,8 +121,7 @@ void match(Warp& warp, const Operation& operation) {
   const T* value = warp.source<T>(operation, from);
   std::array<Mask, lanes> same{};
   bool all_same = true;
-  for (Mask rest = taking; rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+  for (const std::size_t lane : lanes_of(taking)) {
     for (Mask others = taking; others != 0; others &= others - 1) {
       if (value[std::countr_zero(others)] == value[lane]) same[lane] |= Mask{1} << std::countr_zero(others);
     }
@@ -130,8 +129,7 @@ void match(Warp& warp, const Operation& operation) {
   }
   std::uint32_t* to = warp.result<std::uint32_t>(operation, 0);
   const bool wants_all = operation.variant == all;
-  for (Mask rest = taking; rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+  for (const std::size_t lane : lanes_of(taking)) {
     to[lane] = !wants_all ? same[lane] : all_same ? taking : 0;
   }
   if (operation.results == 2) warp.set_mask(operation, 1, all_same ? all_lanes : 0);

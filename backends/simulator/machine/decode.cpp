@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <weft/backends/simulator/machine/control_flow.h>
 #include <weft/backends/simulator/machine/memory.h>
-#include <weft/backends/simulator/machine/operand_counts.h>
 #include <weft/backends/simulator/machine/operation.h>
 #include <weft/backends/simulator/machine/warp.h>
 #include <weft/dsl/arithmetic.h>
@@ -18,19 +17,21 @@ namespace {
 using ptx::Instruction;
 using ptx::Operand;
 
-/// Opcode name to the rows of the families that know it.
-const std::unordered_multimap<std::string_view, const Opcode*>& opcodes() {
+/// The rows of the families that know an opcode.
+std::span<const Opcode* const> rows_of(std::string_view opcode) {
   static const auto table = [] {
-    std::unordered_multimap<std::string_view, const Opcode*> made;
+    std::unordered_map<std::string_view, std::vector<const Opcode*>> made;
     for (const auto family :
-         {integer_opcodes, floating_opcodes, comparison_opcodes, conversion_opcodes, special_opcodes,
-          memory_opcodes, control_opcodes, warp_opcodes, asynchronous_opcodes, barrier_opcodes,
-          matrix_opcodes, warpgroup_opcodes, extension_opcodes}) {
-      for (const Opcode& row : family()) made.emplace(row.name, &row);
+         {integer_opcodes, bit_opcodes, carry_opcodes, floating_opcodes, selection_opcodes,
+          comparison_opcodes, conversion_opcodes, move_opcodes, special_opcodes, memory_opcodes,
+          control_opcodes, warp_opcodes, asynchronous_opcodes, barrier_opcodes, matrix_opcodes,
+          warpgroup_opcodes, extension_opcodes}) {
+      for (const Opcode& row : family()) made[row.name].push_back(&row);
     }
     return made;
   }();
-  return table;
+  const auto found = table.find(opcode);
+  return found == table.end() ? std::span<const Opcode* const>() : found->second;
 }
 
 std::size_t round_up(std::size_t value, std::size_t multiple) {
@@ -414,13 +415,12 @@ class Decoder {
     operation.results = operation.count > 0 ? 1 : 0;
     note_width(instruction, operation);
     check_count(instruction, operation);
-    const auto [begin, end] = opcodes().equal_range(instruction.opcode);
-    for (auto row = begin; row != end && operation.execute == nullptr; ++row) {
+    for (const Opcode* row : rows_of(instruction.opcode)) {
+      if (operation.execute != nullptr) break;
+      if (!row->accepts(instruction)) continue;
       Operation tried = operation;
-      if (const Handler handler = row->second->choose(instruction, tried); handler != nullptr) {
-        operation = tried;
-        operation.execute = handler;
-      }
+      tried.execute = row->choose(instruction, tried);
+      if (tried.execute != nullptr) operation = tried;
     }
     if (operation.execute == nullptr)
       refuse(instruction, instruction.text(), "an instruction that the simulator knows");
@@ -430,7 +430,8 @@ class Decoder {
   }
 
   void check_count(const Instruction& instruction, const Operation& operation) const {
-    const std::size_t least = std::max<std::size_t>(operation.results, least_operands(instruction.opcode));
+    std::size_t least = operation.results;
+    for (const Opcode* row : rows_of(instruction.opcode)) least = std::max(least, row->operands);
     if (least <= operation.count) return;
     refuse(instruction, fmt::format("{} with {} operands", instruction.text(), operation.count),
            fmt::format("at least {}", least));

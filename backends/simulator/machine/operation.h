@@ -121,13 +121,32 @@ struct Code {
 struct Opcode {
   std::string_view name;
   Handler (*choose)(const ptx::Instruction& instruction, Operation& operation);
+  /// At least, so that a handler finds those that it reads; 0 where `choose` counts them.
+  std::size_t operands = 0;
+  /// Of instructions on values: besides its types, words that it has to have and words that it may have, with
+  /// blanks between them, and how many types there are. `any_modifiers`: `choose` looks itself.
+  std::string_view required = {}, optional = {};
+  int types = 1;
+
+  /// Whether modifiers and kinds of operands are those of the row; always where `operands` is 0.
+  bool accepts(const ptx::Instruction& instruction) const;
 };
+constexpr int any_modifiers = -1;
+
+/// Are the modifiers `types` types and, beyond these, only words of `accepted`?
+bool has_only(const ptx::Instruction& instruction, int types, std::string_view accepted);
+/// Is the first operand a register, or several of them, and has each of the others a value?
+bool has_sources(const ptx::Instruction& instruction);
 
 /// The families, each in a file of execute/.
-std::span<const Opcode> integer_opcodes();     ///< add ... bfe, lop3, prmt, dp4a; on integer types
+std::span<const Opcode> integer_opcodes();     ///< add, mul, div, min, dp4a ...; on integer types
+std::span<const Opcode> bit_opcodes();         ///< logic, shifts, bit fields; and predicates' logic
+std::span<const Opcode> carry_opcodes();       ///< with CC.CF
 std::span<const Opcode> floating_opcodes();    ///< on f16, f16x2, bf16, bf16x2, f32, f64
-std::span<const Opcode> comparison_opcodes();  ///< setp, set, selp, slct; and predicates' logic
-std::span<const Opcode> conversion_opcodes();  ///< cvt, mov, prmt-free packing, cvta
+std::span<const Opcode> selection_opcodes();   ///< floating min, max, abs, neg, copysign, testp
+std::span<const Opcode> comparison_opcodes();  ///< setp, set, selp, slct
+std::span<const Opcode> conversion_opcodes();  ///< cvt
+std::span<const Opcode> move_opcodes();        ///< mov, cvta, isspacep
 std::span<const Opcode> special_opcodes();     ///< rcp, sqrt, rsqrt, ex2, lg2, sin, cos, tanh
 std::span<const Opcode> memory_opcodes();      ///< ld, st, atom, red, prefetch, ldu
 std::span<const Opcode> control_opcodes();  ///< bra, brx, ret, exit, bar, fences, trap, nanosleep, setmaxnreg

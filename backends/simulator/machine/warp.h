@@ -11,6 +11,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <span>
@@ -29,6 +30,27 @@ struct Region;
 constexpr int lanes = 32;
 using Mask = std::uint32_t;
 constexpr Mask all_lanes = 0xFFFF'FFFFU;
+
+/// The lanes of a mask as a range, lowest first.
+struct LanesOf {
+  Mask rest = 0;
+  LanesOf begin() const { return *this; }
+  std::default_sentinel_t end() const { return {}; }
+  std::size_t operator*() const { return static_cast<std::size_t>(std::countr_zero(rest)); }
+  void operator++() { rest &= rest - 1; }
+  bool operator==(std::default_sentinel_t) const { return rest == 0; }
+};
+inline LanesOf lanes_of(Mask mask) {
+  return {mask};
+}
+
+/// The lanes for which `holds(lane)` is true.
+template <class F>
+Mask lanes_where(F holds) {
+  Mask result = 0;
+  for (std::size_t lane = 0; lane < lanes; ++lane) result |= Mask{holds(lane)} << lane;
+  return result;
+}
 
 /// What an access does; the checks depend on it.
 enum class Access : std::uint8_t { read, write, atomic };
@@ -160,10 +182,7 @@ class Warp {
       for (int lane = 0; lane < lanes; ++lane) to[lane] = function(std::get<I>(from)[lane]...);
       return;
     }
-    for (Mask rest = active_; rest != 0; rest &= rest - 1) {
-      const int lane = std::countr_zero(rest);
-      to[lane] = function(std::get<I>(from)[lane]...);
-    }
+    for (const std::size_t lane : lanes_of(active_)) to[lane] = function(std::get<I>(from)[lane]...);
   }
 
   friend class Machine;

@@ -200,8 +200,7 @@ Pointers Warp::reach(const Operation& operation, ptx::Space space, const std::ui
   std::size_t offset = 0;
   std::uint64_t last_read = ~std::uint64_t{0};
   std::byte* last_pointer = nullptr;
-  for (Mask rest = mask; rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+  for (const std::size_t lane : lanes_of(mask)) {
     const std::uint64_t address = addresses[lane];
     if (address == last_read) {
       pointers[lane] = last_pointer;
