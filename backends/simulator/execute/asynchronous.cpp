@@ -1,10 +1,7 @@
 // Copies that go on by themselves: cp.async, cp.async.bulk, cp.reduce.async.bulk, st.async, red.async.
 #include <fmt/format.h>
-#include <weft/backends/simulator/execute/atomics.h>
 #include <weft/backends/simulator/execute/bulk_copy.h>
 #include <weft/backends/simulator/execute/memory_barrier.h>
-#include <weft/backends/simulator/machine/machine.h>
-#include <weft/backends/simulator/machine/warp.h>
 
 #include <algorithm>
 #include <map>
@@ -17,11 +14,6 @@ using ptx::Space;
 
 namespace {
 
-template <class F>
-void for_each_active(Warp& warp, F function) {
-  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) function(std::countr_zero(rest));
-}
-
 struct Copy {
   std::uint64_t to = 0, from = 0;
   std::uint32_t bytes = 0, source_bytes = 0;
@@ -33,9 +25,8 @@ void copy_asynchronously(Warp& warp, const Operation& operation) {
   const auto from = warp.addresses(operation, 1);
   const std::uint32_t* bytes = warp.source<std::uint32_t>(operation, 2);
   std::vector<Copy> copies;
-  for_each_active(warp, [&](int lane) {
-    const auto which = static_cast<std::size_t>(lane);
-    Copy copy{to[which], from[which], bytes[lane], bytes[lane]};
+  for (const std::size_t lane : lanes_of(warp.active())) {
+    Copy copy{to[lane], from[lane], bytes[lane], bytes[lane]};
     if (operation.variant == 1 && warp.operand_bytes(operation, 3) > 1) {
       copy.source_bytes = warp.source<std::uint32_t>(operation, 3)[lane];
     } else if (operation.variant == 1 && (warp.mask(operation, 3) >> lane & 1) != 0) {
@@ -43,18 +34,18 @@ void copy_asynchronously(Warp& warp, const Operation& operation) {
     }
     if (copy.bytes != 4 && copy.bytes != 8 && copy.bytes != 16) {
       warp.report(operation, "misaligned",
-                  fmt::format("cp.async of {} bytes; 4, 8 or 16 are possible", copy.bytes), lane);
+                  fmt::format("cp.async of {} bytes; 4, 8 or 16 are possible", copy.bytes),
+                  static_cast<int>(lane));
     } else if (copy.to % copy.bytes != 0 || (copy.source_bytes != 0 && copy.from % copy.bytes != 0)) {
       warp.report(operation, "misaligned",
-                  fmt::format("{} bytes from {:#x} to {:#x}", copy.bytes, copy.from, copy.to), lane);
+                  fmt::format("{} bytes from {:#x} to {:#x}", copy.bytes, copy.from, copy.to),
+                  static_cast<int>(lane));
     } else {
       copy.source_bytes = std::min(copy.source_bytes, copy.bytes);
       copies.push_back(copy);
     }
-  });
-  Work work;
-  work.operation = &operation;
-  work.perform = [&operation, copies = std::move(copies)](Warp& self) {
+  }
+  auto perform = [&operation, copies = std::move(copies)](Warp& self) {
     for (const Copy& copy : copies) {
       std::byte* target = self.reach_asynchronous(operation, Queue::copies, Space::shared, copy.to,
                                                   copy.bytes, Access::write);
@@ -68,11 +59,12 @@ void copy_asynchronously(Warp& warp, const Operation& operation) {
     }
   };
   warp.count(operation, Space::global, from.data(), warp.active(), bytes[std::countr_zero(warp.active())]);
-  warp.start(Queue::copies, std::move(work));
+  warp.start(Queue::copies, {&operation, std::move(perform), {}});
 }
 
-void commit_copies(Warp& warp, const Operation&) {
-  warp.commit(Queue::copies);
+template <Queue queue>
+void commit_group(Warp& warp, const Operation&) {
+  warp.commit(queue);
 }
 
 template <Queue queue>
@@ -92,11 +84,11 @@ void arrive_after_copies(Warp& warp, const Operation& operation) {
   const bool adds_arrival = operation.variant == 0;  // without .noinc the expected count grows by one first
   // The warp's copies are known to be there once all of its lanes have arrived, not before.
   const auto outstanding = std::make_shared<std::map<std::uint64_t, int>>();
-  for_each_active(warp, [&](int lane) { ++(*outstanding)[addresses[static_cast<std::size_t>(lane)]]; });
-  for_each_active(warp, [&](int lane) {
-    const std::uint64_t address = addresses[static_cast<std::size_t>(lane)];
+  for (const std::size_t lane : lanes_of(warp.active())) ++(*outstanding)[addresses[lane]];
+  for (const std::size_t lane : lanes_of(warp.active())) {
+    const std::uint64_t address = addresses[lane];
     MemoryBarrier* barrier = find_barrier(warp, operation, address);
-    if (barrier == nullptr) return;
+    if (barrier == nullptr) continue;
     if (adds_arrival) ++barrier->pending;
     PendingWork pending;
     pending.warp = &warp;
@@ -112,16 +104,21 @@ void arrive_after_copies(Warp& warp, const Operation& operation) {
       arrive(self, operation, *found, 1);
     };
     warp.machine().perform(std::move(pending));
-  });
+  }
 }
 
 Handler choose_copy(const Instruction& instruction, Operation& operation) {
   operation.pipe = Pipe::memory;
   operation.results = 0;
-  if (instruction.has("bulk")) return choose_bulk_copy(instruction, operation);
-  if (instruction.has("commit_group")) return commit_copies;
-  if (instruction.has("wait_all")) return wait_for_all_copies;
-  if (instruction.has("wait_group")) return operation.count == 1 ? wait_for_groups<Queue::copies> : nullptr;
+  const bool is_bulk = instruction.has("bulk");
+  if (instruction.has("commit_group"))
+    return is_bulk ? commit_group<Queue::bulk> : commit_group<Queue::copies>;
+  if (instruction.has("wait_all") && !is_bulk) return wait_for_all_copies;
+  if (instruction.has("wait_group")) {
+    if (operation.count != 1) return nullptr;
+    return is_bulk ? wait_for_groups<Queue::bulk> : wait_for_groups<Queue::copies>;
+  }
+  if (is_bulk) return choose_bulk_copy(instruction, operation);
   if (instruction.has("arrive")) {
     operation.variant = instruction.has("noinc") ? 1 : 0;
     return operation.count == 1 ? arrive_after_copies : nullptr;

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 namespace weft::simulator {
 
@@ -15,13 +16,13 @@ namespace weft::simulator {
 template <class T>
 using AtomicFunction = T (*)(T old, T value, T other);
 
+namespace atomics {
+
 /// Two 16-bit floats in one word.
 template <class T>
 struct Pair {
   T low, high;
 };
-
-namespace atomics {
 
 template <class T>
 T add(T old, T value, T) {
@@ -70,6 +71,18 @@ T decrement(T old, T value, T) {
   return old == 0 || old > value ? value : old - 1;
 }
 
+/// Updates the elements at `to` with those at `from`.
+template <class T, AtomicFunction<T> function>
+void update(std::byte* to, const std::byte* from, std::size_t bytes) {
+  for (std::size_t at = 0; at < bytes; at += sizeof(T)) {
+    T old, value;
+    std::memcpy(&old, to + at, sizeof(T));
+    std::memcpy(&value, from + at, sizeof(T));
+    const T fresh = function(old, value, T{});
+    std::memcpy(to + at, &fresh, sizeof(T));
+  }
+}
+
 }  // namespace atomics
 
 /// Calls make.operator()<T, function>() for the function that the modifiers name on `type`; null for none.
@@ -108,9 +121,9 @@ Handler select_atomic(const ptx::Instruction& instruction, ptx::Type type, Make 
     case Type::f64:
       return floating.template operator()<double>();
     case Type::f16x2:
-      return floating.template operator()<Pair<f16>>();
+      return floating.template operator()<atomics::Pair<f16>>();
     case Type::bf16x2:
-      return floating.template operator()<Pair<bf16>>();
+      return floating.template operator()<atomics::Pair<bf16>>();
     case Type::f16:
       return floating.template operator()<f16>();
     case Type::bf16:

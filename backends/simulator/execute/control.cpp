@@ -233,8 +233,6 @@ void fence_proxy(Warp& warp, const Operation& operation) {
   warp.tick();
 }
 
-void do_nothing(Warp&, const Operation&) {}
-
 Handler choose_fence(const Instruction& instruction, Operation& operation) {
   operation.pipe = Pipe::control;
   operation.results = 0;

@@ -106,25 +106,16 @@ int read_count(const ptx::Instruction& instruction, bool& is_transposed) {
   return has_shape ? count : 0;
 }
 
-Handler choose_load(const ptx::Instruction& instruction, Operation& operation) {
+template <bool loads>
+Handler choose_rows(const ptx::Instruction& instruction, Operation& operation) {
   bool is_transposed = false;
   const int count = read_count(instruction, is_transposed);
   if (count == 0 || operation.count != count + 1) return nullptr;
   operation.variant = static_cast<std::uint16_t>(count);
-  operation.results = operation.variant;
+  operation.results = loads ? operation.variant : 0;
   operation.type = ptx::Type::b32;
   operation.pipe = Pipe::memory;
-  return is_transposed ? load<true> : load<false>;
-}
-
-Handler choose_store(const ptx::Instruction& instruction, Operation& operation) {
-  bool is_transposed = false;
-  const int count = read_count(instruction, is_transposed);
-  if (count == 0 || operation.count != count + 1) return nullptr;
-  operation.variant = static_cast<std::uint16_t>(count);
-  operation.results = 0;
-  operation.type = ptx::Type::b32;
-  operation.pipe = Pipe::memory;
+  if constexpr (loads) return is_transposed ? load<true> : load<false>;
   return is_transposed ? store<true> : store<false>;
 }
 
@@ -137,10 +128,10 @@ Handler choose_move(const ptx::Instruction& instruction, Operation& operation) {
   return transpose;
 }
 
-constexpr std::array<Opcode, 4> opcodes{{{"ldmatrix", choose_load},
-                                         {"stmatrix", choose_store},
-                                         {"movmatrix", choose_move},
-                                         {"mma", matrix::choose_multiply}}};
+constexpr Opcode opcodes[] = {{"ldmatrix", choose_rows<true>},
+                              {"stmatrix", choose_rows<false>},
+                              {"movmatrix", choose_move},
+                              {"mma", matrix::choose_multiply}};
 
 }  // namespace
 

@@ -120,29 +120,68 @@ constexpr int registers_of(Sum sum, int rows) {
   return sum == Sum::f16 ? rows / 8 : rows / 4;
 }
 
+/// Where accumulator `i` of a lane stands in its block.
+constexpr std::size_t place(int lane, int i) {
+  const int row = lane / 4 + 8 * (i / 2), column = lane % 4 * 2 + i % 2;
+  return static_cast<std::size_t>(row) * columns_of_block + static_cast<std::size_t>(column);
+}
+
 /// Eight columns of accumulators from the registers `first` on as the start of a sum: integers start at 0,
 /// because their sums of products fit but their accumulators may wrap or saturate.
 template <Sum sum, class T>
-void start_sums(const Warp& warp, const Operation& operation, std::size_t first, int rows, BlockOfD<T>& d);
+void start_sums(const Warp& warp, const Operation& operation, std::size_t first, int rows, BlockOfD<T>& d) {
+  if constexpr (sum == Sum::s32) {
+    d.fill(0);
+    return;
+  }
+  for (int r = 0; r < registers_of(sum, rows); ++r) {
+    const std::uint32_t* const from = warp.row(warp.operand(operation, first + static_cast<std::size_t>(r)));
+    for (int lane = 0; lane < lanes; ++lane) {
+      if constexpr (sum == Sum::f16) {
+        d[place(lane, 2 * r)] = half_value(from[lane] & 0xFFFFU);
+        d[place(lane, 2 * r + 1)] = half_value(from[lane] >> 16);
+      } else if constexpr (sum == Sum::f32) {
+        d[place(lane, r)] = static_cast<T>(std::bit_cast<float>(from[lane]));
+      } else {
+        std::memcpy(&d[place(lane, r)], from + 2 * lane, sizeof(double));
+      }
+    }
+  }
+}
+
+/// Products added to a start that they may overflow.
+inline std::uint32_t integer_sum(std::int32_t products, std::uint32_t start, bool saturates) {
+  if (!saturates) return static_cast<std::uint32_t>(products) + start;
+  constexpr std::int64_t least = std::numeric_limits<std::int32_t>::min(),
+                         most = std::numeric_limits<std::int32_t>::max();
+  const std::int64_t exact = std::int64_t{products} + static_cast<std::int32_t>(start);
+  return static_cast<std::uint32_t>(std::clamp(exact, least, most));
+}
+
+constexpr std::size_t no_sums = ~std::size_t{0};
 /// Rounds into the registers `to` on; integers are added to the accumulators from `from` on (not when it is
 /// `no_sums`).
 template <Sum sum, class T>
 void finish_sums(Warp& warp, const Operation& operation, std::size_t from, std::size_t to, const Shape& shape,
-                 const BlockOfD<T>& d);
-constexpr std::size_t no_sums = ~std::size_t{0};
-
-extern template void start_sums<Sum::f16>(const Warp&, const Operation&, std::size_t, int, BlockOfD<double>&);
-extern template void start_sums<Sum::f32>(const Warp&, const Operation&, std::size_t, int, BlockOfD<double>&);
-extern template void start_sums<Sum::f64>(const Warp&, const Operation&, std::size_t, int, BlockOfD<double>&);
-extern template void start_sums<Sum::s32>(const Warp&, const Operation&, std::size_t, int,
-                                          BlockOfD<std::int32_t>&);
-extern template void finish_sums<Sum::f16>(Warp&, const Operation&, std::size_t, std::size_t, const Shape&,
-                                           const BlockOfD<double>&);
-extern template void finish_sums<Sum::f32>(Warp&, const Operation&, std::size_t, std::size_t, const Shape&,
-                                           const BlockOfD<double>&);
-extern template void finish_sums<Sum::f64>(Warp&, const Operation&, std::size_t, std::size_t, const Shape&,
-                                           const BlockOfD<double>&);
-extern template void finish_sums<Sum::s32>(Warp&, const Operation&, std::size_t, std::size_t, const Shape&,
-                                           const BlockOfD<std::int32_t>&);
+                 const BlockOfD<T>& d) {
+  for (int r = 0; r < registers_of(sum, shape.rows); ++r) {
+    std::uint32_t* const words = warp.row(warp.operand(operation, to + static_cast<std::size_t>(r)));
+    [[maybe_unused]] const std::uint32_t* old = nullptr;
+    if (sum == Sum::s32 && from != no_sums)
+      old = warp.row(warp.operand(operation, from + static_cast<std::size_t>(r)));
+    for (int lane = 0; lane < lanes; ++lane) {
+      if constexpr (sum == Sum::s32) {
+        words[lane] = integer_sum(d[place(lane, r)], old == nullptr ? 0 : old[lane], shape.saturates);
+      } else if constexpr (sum == Sum::f16) {
+        words[lane] = half_bits(d[place(lane, 2 * r)]) | std::uint32_t{half_bits(d[place(lane, 2 * r + 1)])}
+                                                             << 16;
+      } else if constexpr (sum == Sum::f32) {
+        words[lane] = single_bits(d[place(lane, r)]);
+      } else {
+        std::memcpy(words + 2 * lane, &d[place(lane, r)], sizeof(double));
+      }
+    }
+  }
+}
 
 }  // namespace weft::simulator::matrix

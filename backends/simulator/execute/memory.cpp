@@ -1,7 +1,8 @@
 // ld, st, atom, red and their relatives.
 #include <weft/backends/simulator/execute/atomics.h>
+#include <weft/backends/simulator/execute/lanes.h>
+#include <weft/backends/simulator/machine/control_flow.h>
 #include <weft/backends/simulator/machine/machine.h>
-#include <weft/backends/simulator/machine/warp.h>
 
 #include <algorithm>
 
@@ -51,8 +52,8 @@ void hear(Warp& warp, std::uint16_t order, const std::uint64_t* addresses) {
     warp.view().proxied_global.join(view.proxied_global);
     warp.view_changed();
   };
-  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-    const std::uint64_t address = addresses[std::countr_zero(rest)];
+  for (const std::size_t lane : lanes_of(warp.active())) {
+    const std::uint64_t address = addresses[lane];
     if (const View* view = machine.find_published(place_of(warp, address)); view != nullptr) {
       if (!acquires) {
         warp.heard().join(*view);
@@ -91,8 +92,8 @@ void publish(Warp& warp, std::uint16_t order, const std::uint64_t* addresses, bo
       known = what;
     }
   };
-  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-    const std::uint64_t address = addresses[std::countr_zero(rest)];
+  for (const std::size_t lane : lanes_of(warp.active())) {
+    const std::uint64_t address = addresses[lane];
     if (!is_shared(address) || !machine.has_block_scopes()) tell(place_of(warp, address), told);
     if (machine.has_block_scopes()) tell(place_in_block(warp, address), told_to_block);
   }
@@ -120,9 +121,7 @@ void load(Warp& warp, const Operation& operation) {
     const std::size_t width = warp.operand_bytes(operation, element);
     for (const std::size_t lane : lanes_of(warp.active())) {
       const S value = from[lane] == nullptr ? S{} : read_as<S>(from[lane] + element * sizeof(S));
-      if constexpr (sizeof(S) == 16) {
-        warp.result<S>(operation, element)[lane] = value;
-      } else if (width == 8) {
+      if (width == 8) {
         warp.result<std::uint64_t>(operation, element)[lane] =
             static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
       } else if (width == 4) {
@@ -136,8 +135,8 @@ void load(Warp& warp, const Operation& operation) {
   }
 }
 
-template <class Lane>
-void store_lanes(const Warp& warp, const Lane* values, const Pointers& to, std::size_t element,
+template <class T>
+void store_lanes(const Warp& warp, const T* values, const Pointers& to, std::size_t element,
                  std::size_t bytes) {
   for (const std::size_t lane : lanes_of(warp.active())) {
     if (to[lane] != nullptr) std::memcpy(to[lane] + element * bytes, &values[lane], bytes);
@@ -151,12 +150,12 @@ void store(Warp& warp, const Operation& operation) {
   const Pointers to =
       warp.reach(operation, operation.space, addresses.data(), warp.active(), bytes, Access::write);
   for (std::size_t element = 0; element < operation.elements; ++element) {
-    using Lane = std::conditional_t<sizeof(S) <= 4, std::uint32_t, S>;
+    using Stored = std::conditional_t<sizeof(S) <= 4, std::uint32_t, S>;
     // A register may be wider than what is stored of it.
     if (sizeof(S) <= 4 && warp.operand_bytes(operation, 1 + element) == 8) {
       store_lanes(warp, warp.source<std::uint64_t>(operation, 1 + element), to, element, sizeof(S));
     } else {
-      store_lanes(warp, warp.source<Lane>(operation, 1 + element), to, element, sizeof(S));
+      store_lanes(warp, warp.source<Stored>(operation, 1 + element), to, element, sizeof(S));
     }
   }
   if (operation.variant != plain) publish(warp, operation.variant, addresses.data(), false);
@@ -166,46 +165,20 @@ struct Wide {
   std::uint64_t low, high;
 };
 
-template <template <class> class Select>
-Handler by_size(Type type) {
-  switch (type) {
-    case Type::s8:
-      return Select<std::int8_t>::handler;
-    case Type::s16:
-      return Select<std::int16_t>::handler;
-    case Type::s32:
-      return Select<std::int32_t>::handler;
-    default:
-      break;
-  }
+/// Calls `make` with a value of what is moved: signed for s8, s16 and s32, which are widened.
+template <class Make>
+Handler for_elements(Type type, Make make) {
+  const Handler widened = TypeSet<Type::s8, Type::s16, Type::s32>::choose(type, make);
+  if (widened != nullptr) return widened;
   switch (ptx::size_of(type)) {
     case 1:
-      return Select<std::uint8_t>::handler;
-    case 2:
-      return Select<std::uint16_t>::handler;
-    case 4:
-      return Select<std::uint32_t>::handler;
-    case 8:
-      return Select<std::uint64_t>::handler;
+      return make(std::uint8_t{});
     case 16:
-      return Select<Wide>::handler;
+      return make(Wide{});
     default:
-      return nullptr;
+      return by_size(type, make);
   }
 }
-
-template <class S>
-struct Load {
-  static constexpr Handler handler = load<S>;
-};
-template <>
-struct Load<Wide> {
-  static constexpr Handler handler = nullptr;
-};
-template <class S>
-struct Store {
-  static constexpr Handler handler = store<S>;
-};
 
 void mark(const Instruction& instruction, Operation& operation, bool is_atomic) {
   operation.pipe = Pipe::memory;
@@ -218,22 +191,27 @@ Handler choose_load(const Instruction& instruction, Operation& operation) {
   operation.flags |= loads_lanes;
   operation.results = operation.elements;
   if (operation.count < operation.results + 1U) return nullptr;
-  return by_size<Load>(operation.type);
+  return for_elements(operation.type, []<class S>(S) -> Handler {
+    if constexpr (std::integral<S>)
+      return load<S>;
+    else
+      return nullptr;
+  });
 }
 
 Handler choose_store(const Instruction& instruction, Operation& operation) {
   mark(instruction, operation, false);
   operation.results = 0;
   if (instruction.has("async") || operation.count < operation.elements + 1U) return nullptr;
-  return by_size<Store>(operation.type);
+  return for_elements(operation.type, []<class S>(S) -> Handler { return store<S>; });
 }
 
 /// `Read`: whether the old value is wanted (atom) or not (red).
 template <class T, AtomicFunction<T> function, bool wants_old>
 void update(Warp& warp, const Operation& operation) {
   constexpr std::size_t address = wants_old ? 1 : 0;
-  using Lane = std::conditional_t<sizeof(T) <= 4, std::uint32_t, std::uint64_t>;
-  using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t, Lane>;
+  using Word = simulator::Lane<T>;
+  using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t, Word>;
   const std::array<std::uint64_t, lanes> addresses = warp.addresses(operation, address);
   if (wants_old) hear(warp, operation.variant, addresses.data());
   const auto elements = std::max<std::size_t>(1, operation.elements);
@@ -243,15 +221,15 @@ void update(Warp& warp, const Operation& operation) {
     if (at[lane] == nullptr) continue;
     for (std::size_t element = 0; element < elements; ++element) {
       std::byte* const where = at[lane] + element * sizeof(T);
-      const auto bits = static_cast<Bits>(warp.source<Lane>(operation, address + 1 + element)[lane]);
-      const Lane other = operation.count > address + 1 + elements
-                             ? warp.source<Lane>(operation, address + 1 + elements)[lane]
-                             : Lane{};
+      const auto bits = static_cast<Bits>(warp.source<Word>(operation, address + 1 + element)[lane]);
+      const Word other = operation.count > address + 1 + elements
+                             ? warp.source<Word>(operation, address + 1 + elements)[lane]
+                             : Word{};
       const T old = read_as<T>(where);
       const T fresh = function(old, std::bit_cast<T>(bits), std::bit_cast<T>(static_cast<Bits>(other)));
       std::memcpy(where, &fresh, sizeof fresh);
       if (wants_old && !warp.is_sink(operation, element))
-        warp.result<Lane>(operation, element)[lane] = std::bit_cast<Bits>(old);
+        warp.result<Word>(operation, element)[lane] = std::bit_cast<Bits>(old);
     }
   }
   publish(warp, operation.variant, addresses.data(), true);
@@ -267,8 +245,6 @@ Handler choose_update(const Instruction& instruction, Operation& operation) {
     return update<T, function, wants_old>;
   });
 }
-
-void do_nothing(Warp&, const Operation&) {}
 
 Handler choose_hint(const Instruction&, Operation& operation) {
   operation.results = 0;

@@ -1,8 +1,6 @@
 // mbarrier: counters in shared memory that warps and copies arrive at. PTX ISA 9.7.13.15.
 #include <fmt/format.h>
 #include <weft/backends/simulator/execute/memory_barrier.h>
-#include <weft/backends/simulator/machine/machine.h>
-#include <weft/backends/simulator/machine/warp.h>
 
 namespace weft::simulator {
 
@@ -58,9 +56,13 @@ namespace {
 
 constexpr std::uint32_t most_arrivals = (1U << 20) - 1;
 
+/// Calls function(lane, barrier) for the active lanes whose address operand `which` is that of an mbarrier.
 template <class F>
-void for_each_active(Warp& warp, F function) {
-  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) function(std::countr_zero(rest));
+void for_each_barrier(Warp& warp, const Operation& operation, std::size_t which, F function) {
+  const auto addresses = warp.addresses(operation, which);
+  for (const std::size_t lane : lanes_of(warp.active()))
+    if (MemoryBarrier* barrier = find_barrier(warp, operation, addresses[lane]); barrier != nullptr)
+      function(lane, *barrier);
 }
 
 void initialise(Warp& warp, const Operation& operation) {
@@ -68,27 +70,25 @@ void initialise(Warp& warp, const Operation& operation) {
   const std::uint32_t* count = warp.source<std::uint32_t>(operation, 1);
   const Pointers at =
       warp.reach(operation, ptx::Space::shared, addresses.data(), warp.active(), 8, Access::write);
-  for_each_active(warp, [&](int lane) {
-    const auto which = static_cast<std::size_t>(lane);
-    if (at[which] == nullptr) return;
+  for (const std::size_t lane : lanes_of(warp.active())) {
+    if (at[lane] == nullptr) continue;
     if (count[lane] == 0 || count[lane] > most_arrivals) {
-      warp.report(operation, "mbarrier", fmt::format("an arrival count of {}", count[lane]), lane);
-      return;
+      warp.report(operation, "mbarrier", fmt::format("an arrival count of {}", count[lane]),
+                  static_cast<int>(lane));
+      continue;
     }
-    Block* block = warp.machine().block_of(warp, addresses[which] | window::shared);
+    Block* block = warp.machine().block_of(warp, addresses[lane] | window::shared);
     MemoryBarrier barrier;
     barrier.initialised = warp.epoch();
     barrier.expected = barrier.pending = count[lane];
-    block->barriers[static_cast<std::uint32_t>(addresses[which] % window::shared_bytes)] = std::move(barrier);
-  });
+    block->barriers[static_cast<std::uint32_t>(addresses[lane] % window::shared_bytes)] = std::move(barrier);
+  }
 }
 
 void invalidate(Warp& warp, const Operation& operation) {
   const auto addresses = warp.addresses(operation, 0);
-  for_each_active(warp, [&](int lane) {
-    const std::uint64_t address = addresses[static_cast<std::size_t>(lane)];
-    if (find_barrier(warp, operation, address) != nullptr)
-      warp.block().barriers.erase(static_cast<std::uint32_t>(address % window::shared_bytes));
+  for_each_barrier(warp, operation, 0, [&](std::size_t lane, MemoryBarrier&) {
+    warp.block().barriers.erase(static_cast<std::uint32_t>(addresses[lane] % window::shared_bytes));
   });
 }
 
@@ -98,69 +98,55 @@ enum Arrival : std::uint16_t { plain = 0, expects_bytes = 1, drops = 2, relaxed 
 /// mbarrier.arrive, .arrive_drop, .arrive.expect_tx and .expect_tx.
 void run_arrive(Warp& warp, const Operation& operation) {
   const std::size_t address = operation.results;
-  const auto addresses = warp.addresses(operation, address);
   const bool has_operand = operation.count > address + 1;
   const std::uint32_t* operand = has_operand ? warp.source<std::uint32_t>(operation, address + 1) : nullptr;
-  for_each_active(warp, [&](int lane) {
-    MemoryBarrier* barrier = find_barrier(warp, operation, addresses[static_cast<std::size_t>(lane)]);
-    if (barrier == nullptr) return;
+  for_each_barrier(warp, operation, address, [&](std::size_t lane, MemoryBarrier& barrier) {
     if (warp.loads_matrices)
       warp.report(
           operation, "early arrival",
           "ldmatrix may still read what copies write after this: only a fence (fence.acq_rel.cta, then "
           "bar.warp.sync) or a barrier waits for it",
-          lane);
+          static_cast<int>(lane));
     if (operation.results == 1 && !warp.is_sink(operation, 0))
-      warp.result<std::uint64_t>(operation, 0)[lane] = barrier->phase;
-    if ((operation.variant & relaxed) == 0) barrier->gathered.join(warp.view());
+      warp.result<std::uint64_t>(operation, 0)[lane] = barrier.phase;
+    if ((operation.variant & relaxed) == 0) barrier.gathered.join(warp.view());
     std::uint32_t count = 1;
     if ((operation.variant & expects_bytes) != 0) {
-      barrier->bytes += operand[lane];
+      barrier.bytes += operand[lane];
     } else if (has_operand) {
       count = operand[lane];
     }
-    if ((operation.variant & drops) != 0) --barrier->expected;
-    arrive(warp, operation, *barrier, count);
+    if ((operation.variant & drops) != 0) --barrier.expected;
+    arrive(warp, operation, barrier, count);
   });
   warp.tick();
 }
 
 void run_expect(Warp& warp, const Operation& operation) {
-  const auto addresses = warp.addresses(operation, 0);
   const std::uint32_t* bytes = warp.source<std::uint32_t>(operation, 1);
-  for_each_active(warp, [&](int lane) {
-    MemoryBarrier* barrier = find_barrier(warp, operation, addresses[static_cast<std::size_t>(lane)]);
-    if (barrier != nullptr) barrier->bytes += bytes[lane];
-  });
+  for_each_barrier(warp, operation, 0,
+                   [&](std::size_t lane, MemoryBarrier& barrier) { barrier.bytes += bytes[lane]; });
 }
 
 void run_complete(Warp& warp, const Operation& operation) {
-  const auto addresses = warp.addresses(operation, 0);
   const std::uint32_t* bytes = warp.source<std::uint32_t>(operation, 1);
-  for_each_active(warp, [&](int lane) {
-    MemoryBarrier* barrier = find_barrier(warp, operation, addresses[static_cast<std::size_t>(lane)]);
-    if (barrier != nullptr) complete_bytes(warp, *barrier, bytes[lane], warp.epoch());
+  for_each_barrier(warp, operation, 0, [&](std::size_t lane, MemoryBarrier& barrier) {
+    complete_bytes(warp, barrier, bytes[lane], warp.epoch());
   });
 }
 
 enum Wait : std::uint16_t { by_state = 0, by_parity = 1, without_acquire = 2 };
 
 void run_wait(Warp& warp, const Operation& operation) {
-  const auto addresses = warp.addresses(operation, 1);
-  Mask done = 0;
-  for_each_active(warp, [&](int lane) {
-    MemoryBarrier* barrier = find_barrier(warp, operation, addresses[static_cast<std::size_t>(lane)]);
-    if (barrier == nullptr) {
-      done |= Mask{1} << lane;
-      return;
-    }
+  Mask done = warp.active();  // a lane without an mbarrier does not wait
+  for_each_barrier(warp, operation, 1, [&](std::size_t lane, MemoryBarrier& barrier) {
     const bool is_done = (operation.variant & by_parity) != 0
-                             ? (barrier->phase & 1) != (warp.source<std::uint32_t>(operation, 2)[lane] & 1)
-                             : barrier->phase != warp.source<std::uint64_t>(operation, 2)[lane];
-    if (!is_done) return;
-    done |= Mask{1} << lane;
-    if ((operation.variant & without_acquire) == 0) {
-      warp.view().join(barrier->completed);
+                             ? (barrier.phase & 1) != (warp.source<std::uint32_t>(operation, 2)[lane] & 1)
+                             : barrier.phase != warp.source<std::uint64_t>(operation, 2)[lane];
+    if (!is_done) {
+      done &= ~(Mask{1} << lane);
+    } else if ((operation.variant & without_acquire) == 0) {
+      warp.view().join(barrier.completed);
       warp.view_changed();
     }
   });

@@ -27,14 +27,6 @@ int width_of(const Operation& operation) {
   return static_cast<int>(operation.flags & 0xFFU);
 }
 
-template <class T>
-T uniform(Warp& warp, const Operation& operation, std::size_t which, std::string_view what) {
-  const T* const values = warp.source<T>(operation, which);
-  if (std::any_of(values, values + lanes, [values](T value) { return value != *values; }))
-    warp.report(operation, "not uniform", std::string(what) + " differs between the lanes of a warp");
-  return *values;
-}
-
 /// The place that all lanes name.
 std::uint64_t place_of(Warp& warp, const Operation& operation, std::size_t which) {
   const auto addresses = warp.addresses(operation, which);
@@ -87,7 +79,7 @@ void load_b(Warp& warp, const Operation& operation) {
   const std::uint64_t place = place_of(warp, operation, operation.results);
   const auto number = [&](std::size_t which, std::string_view what) {
     return static_cast<std::int32_t>(
-        uniform<std::uint32_t>(warp, operation, operation.results + which, what));
+        matrix::uniform<std::uint32_t>(warp, operation, operation.results + which, what));
   };
   const std::int64_t stride = number(1, "the stride");
   const int rows = number(2, "the number of rows"), columns = number(3, "the number of columns");

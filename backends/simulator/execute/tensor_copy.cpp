@@ -1,13 +1,7 @@
 #include <fmt/format.h>
 #include <weft/backends/simulator/execute/atomics.h>
-#include <weft/backends/simulator/execute/memory_barrier.h>
-#include <weft/backends/simulator/execute/tensor_copy.h>
+#include <weft/backends/simulator/execute/bulk_copy.h>
 #include <weft/backends/simulator/execute/tensor_map.h>
-#include <weft/backends/simulator/machine/machine.h>
-#include <weft/backends/simulator/machine/warp.h>
-
-#include <algorithm>
-#include <charconv>
 
 namespace weft::simulator {
 
@@ -20,14 +14,6 @@ namespace {
 constexpr std::uint16_t rank_bits = 7;
 constexpr std::uint16_t has_offsets = 8;  ///< of im2col
 constexpr std::uint16_t has_multicast = 16;
-
-std::uint64_t in_block(std::uint64_t address, std::uint32_t rank) {
-  return window::cluster + rank * window::shared_bytes + address % window::shared_bytes;
-}
-
-std::uint64_t absolute(const Warp& warp, std::uint64_t address) {
-  return address < window::cluster ? in_block(address, warp.block().rank) : address;
-}
 
 std::optional<TensorMap> read_map(Warp& warp, const Operation& operation, std::uint64_t address,
                                   std::size_t rank, int lane) {
@@ -92,26 +78,23 @@ void load_tensor(Warp& warp, const Operation& operation) {
     std::size_t next = 3 + rank;
     for (std::size_t i = 0; (operation.variant & has_offsets) != 0 && i + 2 < rank; ++i)
       box.offsets[i] = static_cast<std::uint16_t>(warp.source<std::uint32_t>(operation, next++)[lane]);
-    std::uint32_t blocks = 1U << warp.block().rank;
-    if ((operation.variant & has_multicast) != 0)
-      blocks = warp.source<std::uint32_t>(operation, next)[lane] & 0xFFFF;
     if (to[lane] % 128 != 0)
       warp.report(operation, "misaligned",
                   fmt::format("a box at {:#x}; multiples of 128 are possible", to[lane]));
-    for (std::uint32_t block = 0; blocks != 0; ++block, blocks >>= 1) {
-      if ((blocks & 1) == 0) continue;
-      const bool many = (operation.variant & has_multicast) != 0;
-      box.shared = many ? in_block(to[lane], block) : absolute(warp, to[lane]);
+    const std::size_t masks = (operation.variant & has_multicast) != 0 ? next : 0;
+    for_each_target(warp, operation, masks, lane, [&](auto place) {
+      box.shared = place(to[lane]);
       start_bulk(
           warp, operation, [&operation, box](Warp& self) { load_box(self, operation, box); },
-          many ? in_block(barriers[lane], block) : absolute(warp, barriers[lane]),
-          static_cast<std::uint32_t>(map->box_bytes()));
-    }
+          place(barriers[lane]), static_cast<std::uint32_t>(map->box_bytes()));
+    });
   }
 }
 
-void store_box(Warp& warp, const Operation& operation, const Box& box,
-               const std::function<void(std::byte*, const std::byte*, std::size_t)>& combine, Access access) {
+/// What is done with a piece of a box: where it goes, and where it comes from.
+using Combine = void (*)(std::byte* to, const std::byte* from, std::size_t bytes);
+
+void store_box(Warp& warp, const Operation& operation, const Box& box, Access access, Combine combine) {
   box.for_each_piece([&](const BoxPiece& piece) {
     if (!piece.is_inside) return;
     const std::byte* from = warp.reach_asynchronous(operation, Queue::bulk, Space::shared, piece.shared,
@@ -122,8 +105,34 @@ void store_box(Warp& warp, const Operation& operation, const Box& box,
   });
 }
 
-void start_store(Warp& warp, const Operation& operation, Access access,
-                 void (*combine)(const TensorMap&, std::byte*, const std::byte*, std::size_t)) {
+Combine copy_of(TensorMap::Type) {
+  return [](std::byte* to, const std::byte* from, std::size_t bytes) { std::memcpy(to, from, bytes); };
+}
+
+/// cp.reduce.async.bulk.tensor with .add, by the type of the map.
+Combine addition_of(TensorMap::Type type) {
+  using enum TensorMap::Type;
+  switch (type) {
+    case f16:
+      return atomics::update<weft::f16, atomics::add>;
+    case bf16:
+      return atomics::update<weft::bf16, atomics::add>;
+    case f64:
+      return atomics::update<double, atomics::add>;
+    case u32:
+    case s32:
+      return atomics::update<std::uint32_t, atomics::add>;
+    case u64:
+    case s64:
+      return atomics::update<std::uint64_t, atomics::add>;
+    default:
+      return atomics::update<float, atomics::add>;
+  }
+}
+
+/// [map, {coordinates}], [from]
+template <Access access, auto combine_of>
+void store_tensor(Warp& warp, const Operation& operation) {
   const std::size_t rank = operation.variant & rank_bits;
   const auto maps = warp.addresses(operation, 0);
   const auto from = warp.addresses(operation, 1 + rank);
@@ -132,60 +141,11 @@ void start_store(Warp& warp, const Operation& operation, Access access,
     if (!map) continue;
     Box box{*map, {}, {}, absolute(warp, from[lane])};
     read_coordinates(warp, operation, 1, rank, lane, box);
-    Work work;
-    work.operation = &operation;
-    work.perform = [&operation, box, access, combine](Warp& self) {
-      store_box(
-          self, operation, box,
-          [&](std::byte* to, const std::byte* source, std::size_t bytes) {
-            combine(box.map, to, source, bytes);
-          },
-          access);
+    const auto store = [&operation, box](Warp& self) {
+      store_box(self, operation, box, access, combine_of(box.map.type));
     };
-    warp.start(Queue::bulk, std::move(work));
+    warp.start(Queue::bulk, {&operation, store, {}});
   }
-}
-
-/// [map, {coordinates}], [from]
-void store_tensor(Warp& warp, const Operation& operation) {
-  start_store(warp, operation, Access::write,
-              [](const TensorMap&, std::byte* to, const std::byte* from, std::size_t bytes) {
-                std::memcpy(to, from, bytes);
-              });
-}
-
-template <class T>
-void add_elements(std::byte* to, const std::byte* from, std::size_t bytes) {
-  for (std::size_t at = 0; at < bytes; at += sizeof(T)) {
-    T old, value;
-    std::memcpy(&old, to + at, sizeof(T));
-    std::memcpy(&value, from + at, sizeof(T));
-    const T sum = atomics::add<T>(old, value, T{});
-    std::memcpy(to + at, &sum, sizeof(T));
-  }
-}
-
-/// cp.reduce.async.bulk.tensor with .add, by the type of the map.
-void add_tensor(Warp& warp, const Operation& operation) {
-  start_store(warp, operation, Access::atomic,
-              [](const TensorMap& map, std::byte* to, const std::byte* from, std::size_t bytes) {
-                switch (map.type) {
-                  case TensorMap::Type::f16:
-                    return add_elements<f16>(to, from, bytes);
-                  case TensorMap::Type::bf16:
-                    return add_elements<bf16>(to, from, bytes);
-                  case TensorMap::Type::f64:
-                    return add_elements<double>(to, from, bytes);
-                  case TensorMap::Type::u32:
-                  case TensorMap::Type::s32:
-                    return add_elements<std::uint32_t>(to, from, bytes);
-                  case TensorMap::Type::u64:
-                  case TensorMap::Type::s64:
-                    return add_elements<std::uint64_t>(to, from, bytes);
-                  default:
-                    return add_elements<float>(to, from, bytes);
-                }
-              });
 }
 
 }  // namespace
@@ -200,8 +160,9 @@ Handler choose_tensor_copy(const Instruction& instruction, Operation& operation)
   operation.variant = static_cast<std::uint16_t>(rank);
   if (!instruction.has("mbarrier::complete_tx::bytes")) {
     if (operation.count < rank + 2) return nullptr;
-    if (!instruction.has("reduce")) return instruction.has("bulk_group") ? store_tensor : nullptr;
-    return instruction.has("add") ? add_tensor : nullptr;
+    if (!instruction.has("reduce"))
+      return instruction.has("bulk_group") ? store_tensor<Access::write, copy_of> : nullptr;
+    return instruction.has("add") ? store_tensor<Access::atomic, addition_of> : nullptr;
   }
   std::size_t operands = 3 + rank;
   if (instruction.has("im2col")) {

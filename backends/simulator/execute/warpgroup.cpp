@@ -65,15 +65,6 @@ void perform(Warp& warp, const Issue& issue) {
   accept_results(warp, operation);
 }
 
-/// A value that all lanes have to agree on.
-template <class T>
-T uniform(Warp& warp, const Operation& operation, std::size_t which, std::string_view what) {
-  const T* const values = warp.source<T>(operation, which);
-  if (std::any_of(values, values + lanes, [values](T value) { return value != *values; }))
-    warp.report(operation, "not uniform", std::string(what) + " differs between the lanes of a warp");
-  return *values;
-}
-
 /// Operands: D, A (registers or a descriptor), the descriptor of B, metadata and selector where A is sparse,
 /// scale-d, and as the types have them the signs of A and B and their transpositions.
 template <Element a_type, Element b_type, Sum sum>
@@ -111,52 +102,19 @@ void issue(Warp& warp, const Operation& operation) {
   }
   const std::size_t count_a = has_registers ? registers_of_a : 0;
   check_registers(warp, operation, issue.adds, first_a, count_a);
-  Work work;
-  work.operation = &operation;
-  work.perform = [issue](Warp& later) { perform<a_type, b_type, sum>(later, issue); };
+  Work work{&operation, [issue](Warp& later) { perform<a_type, b_type, sum>(later, issue); }, {}};
   for (std::size_t i = 0; i < operation.results + count_a; ++i)
     if (!warp.is_sink(operation, i)) work.registers.push_back(warp.operand(operation, i));
   warp.start(Queue::matrix, std::move(work));
 }
 
-template <Element a, Element b>
-Handler floating(Sum sum) {
-  if (sum == Sum::f32) return issue<a, b, Sum::f32>;
-  if constexpr (a != Element::bf16 && a != Element::tf32)
-    if (sum == Sum::f16) return issue<a, b, Sum::f16>;
-  return nullptr;
-}
-
-Handler choose_handler(Element a, Element b, Sum sum) {
-  constexpr auto s8 = Element::s8, u8 = Element::u8, e4m3 = Element::e4m3, e5m2 = Element::e5m2;
-  if (is_integer(a) != (sum == Sum::s32)) return nullptr;
-  switch (a) {
-    case Element::f16:
-      return floating<Element::f16, Element::f16>(sum);
-    case Element::bf16:
-      return floating<Element::bf16, Element::bf16>(sum);
-    case Element::tf32:
-      return floating<Element::tf32, Element::tf32>(sum);
-    case s8:
-      return b == s8 ? issue<s8, s8, Sum::s32> : issue<s8, u8, Sum::s32>;
-    case u8:
-      return b == s8 ? issue<u8, s8, Sum::s32> : issue<u8, u8, Sum::s32>;
-    case e4m3:
-      return b == e4m3 ? floating<e4m3, e4m3>(sum) : floating<e4m3, e5m2>(sum);
-    case e5m2:
-      return b == e4m3 ? floating<e5m2, e4m3>(sum) : floating<e5m2, e5m2>(sum);
-    case Element::f64:
-      break;
-  }
-  return nullptr;
-}
-
 bool has_shape(const Modifiers& modifiers, Element element) {
   constexpr int bytes_of_row = 32, most_columns = 256;
-  if (modifiers.rows != rows_of_warpgroup || modifiers.columns > most_columns) return false;
+  const Shape& shape = modifiers.shape;
+  if (shape.rows != rows_of_warpgroup || modifiers.columns > most_columns) return false;
   if (modifiers.columns % (is_integer(element) && modifiers.columns > 32 ? 16 : 8) != 0) return false;
-  if (modifiers.saturates && !is_integer(element)) return false;
-  return modifiers.inner * bytes_of(element) == bytes_of_row * (modifiers.is_sparse ? 2 : 1);
+  if (shape.saturates && !is_integer(element)) return false;
+  return shape.inner * bytes_of(element) == bytes_of_row * (shape.is_sparse ? 2 : 1);
 }
 
 Handler choose_product(const ptx::Instruction& instruction, Operation& operation) {
@@ -164,11 +122,10 @@ Handler choose_product(const ptx::Instruction& instruction, Operation& operation
   if (!modifiers || modifiers->types.size() != 3 || instruction.operands.size() < 2) return nullptr;
   const auto sum = sum_of(modifiers->types[0]);
   const auto a = element_of(modifiers->types[1]), b = element_of(modifiers->types[2]);
-  if (!sum || !a || !b || !can_multiply(*a, *b) || !has_shape(*modifiers, *a)) return nullptr;
-  const Shape shape{.inner = modifiers->inner,
-                    .is_sparse = modifiers->is_sparse,
-                    .is_ordered = true,
-                    .saturates = modifiers->saturates};
+  if (!sum || !a || !b || !has_shape(*modifiers, *a)) return nullptr;
+  Shape shape = modifiers->shape;
+  shape.rows = rows_of_warp;
+  shape.is_ordered = true;
   const bool has_registers = instruction.operands[1].kind == ptx::Operand::Kind::vector;
   const int of_d = modifiers->columns / columns_of_block * registers_of(*sum, shape.rows);
   const int signs = is_integer(*a) ? 0 : 2;
@@ -182,7 +139,12 @@ Handler choose_product(const ptx::Instruction& instruction, Operation& operation
   operation.reads_result = true;
   operation.type = *sum == Sum::f32 ? ptx::Type::f32 : ptx::Type::b32;
   operation.pipe = Pipe::tensor;
-  return choose_handler(*a, *b, *sum);
+  return for_product(*a, *b, *sum, []<Element a_type, Element b_type, Sum sum_type>() -> Handler {
+    if constexpr (a_type == Element::f64)
+      return nullptr;
+    else
+      return issue<a_type, b_type, sum_type>;
+  });
 }
 
 void fence(Warp& warp, const Operation& operation) {
@@ -209,7 +171,7 @@ Handler choose(const ptx::Instruction& instruction, Operation& operation) {
   return instruction.has("wait_group") && operation.count == 1 ? wait : nullptr;
 }
 
-constexpr std::array<Opcode, 1> opcodes{{{"wgmma", choose}}};
+constexpr Opcode opcodes[] = {{"wgmma", choose}};
 
 }  // namespace
 }  // namespace matrix

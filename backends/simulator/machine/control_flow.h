@@ -17,6 +17,8 @@ Flow flow_of(const Operation& operation);
 void run_branch(Warp& warp, const Operation& operation);
 void run_branch_table(Warp& warp, const Operation& operation);
 void run_exit(Warp& warp, const Operation& operation);
+/// Of hints, and of what the simulator orders anyway.
+inline void do_nothing(Warp&, const Operation&) {}
 /// mov from a special register; which one is in `variant`.
 void read_special(Warp& warp, const Operation& operation);
 /// The number of a special register for read_special, or -1: "%tid.x".

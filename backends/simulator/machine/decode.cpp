@@ -414,8 +414,9 @@ class Decoder {
     }
     operation.results = operation.count > 0 ? 1 : 0;
     note_width(instruction, operation);
-    check_count(instruction, operation);
-    for (const Opcode* row : rows_of(instruction.opcode)) {
+    const std::span<const Opcode* const> rows = rows_of(instruction.opcode);
+    check_count(instruction, operation, rows);
+    for (const Opcode* row : rows) {
       if (operation.execute != nullptr) break;
       if (!row->accepts(instruction)) continue;
       Operation tried = operation;
@@ -424,14 +425,15 @@ class Decoder {
     }
     if (operation.execute == nullptr)
       refuse(instruction, instruction.text(), "an instruction that the simulator knows");
-    check_count(instruction, operation);
+    check_count(instruction, operation, rows);
     check_widths(instruction, operation);
     finish(operation, instruction);
   }
 
-  void check_count(const Instruction& instruction, const Operation& operation) const {
+  void check_count(const Instruction& instruction, const Operation& operation,
+                   std::span<const Opcode* const> rows) const {
     std::size_t least = operation.results;
-    for (const Opcode* row : rows_of(instruction.opcode)) least = std::max(least, row->operands);
+    for (const Opcode* row : rows) least = std::max(least, row->operands);
     if (least <= operation.count) return;
     refuse(instruction, fmt::format("{} with {} operands", instruction.text(), operation.count),
            fmt::format("at least {}", least));

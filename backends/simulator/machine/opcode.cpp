@@ -6,33 +6,44 @@
 namespace weft::simulator {
 namespace {
 
-/// Whether something is so for every word of a list with blanks between them.
-template <class F>
-bool all_words(std::string_view words, F function) {
+/// Whether a word is in a list with blanks between its words.
+bool lists(std::string_view words, std::string_view word) {
+  for (std::size_t at = words.find(word); at != std::string_view::npos; at = words.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || words[at - 1] == ' ') && (end == words.size() || words[end] == ' ')) return true;
+  }
+  return false;
+}
+
+/// Whether the modifiers have all words of a list.
+bool has_all(const ptx::Instruction& instruction, std::string_view words) {
   return std::ranges::all_of(std::views::split(words, ' '), [&](const auto& word) {
-    return word.empty() || function(std::string_view(word.begin(), word.end()));
+    return instruction.has(std::string_view(word.begin(), word.end()));
   });
+}
+
+bool has_only(const ptx::Instruction& instruction, int types, std::string_view required,
+              std::string_view optional) {
+  for (const std::string_view modifier : instruction.modifiers) {
+    if (ptx::parse_type(modifier) != ptx::Type::none) {
+      --types;
+    } else if (!lists(required, modifier) && !lists(optional, modifier)) {
+      return false;
+    }
+  }
+  return types == 0;
 }
 
 }  // namespace
 
 bool Opcode::accepts(const ptx::Instruction& instruction) const {
   if (operands == 0 || types == any_modifiers) return true;
-  if (!all_words(required, [&](std::string_view word) { return instruction.has(word); })) return false;
-  return has_sources(instruction) &&
-         has_only(instruction, types, std::string(required) + " " + std::string(optional));
+  return has_all(instruction, required) && has_only(instruction, types, required, optional) &&
+         has_sources(instruction);
 }
 
 bool has_only(const ptx::Instruction& instruction, int types, std::string_view accepted) {
-  int seen = 0;
-  for (const std::string_view modifier : instruction.modifiers) {
-    if (ptx::parse_type(modifier) != ptx::Type::none) {
-      ++seen;
-    } else if (all_words(accepted, [&](std::string_view word) { return word != modifier; })) {
-      return false;
-    }
-  }
-  return seen == types;
+  return has_only(instruction, types, accepted, {});
 }
 
 bool has_sources(const ptx::Instruction& instruction) {
