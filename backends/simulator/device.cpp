@@ -186,24 +186,18 @@ class SimulatedFunction final : public FunctionInterface {
     for (std::size_t axis = 0; axis < 3 && attributes_.cluster_blocks > 0; ++axis) {
       grid.cluster[axis] = static_cast<std::uint32_t>(std::max(cluster[axis], 1));
       if (grid.grid[axis] % grid.cluster[axis] != 0)
-        throw UserError({"launching '" + name_ + "'",
-                         {},
-                         fmt::format("{} blocks in clusters of {}", grid.grid[axis], grid.cluster[axis]),
-                         "a grid that clusters divide"});
+        refuse(fmt::format("{} blocks in clusters of {}", grid.grid[axis], grid.cluster[axis]),
+               "a grid that clusters divide");
     }
     const auto& required = code_.function->required_threads;
     for (std::size_t axis = 0; axis < 3 && required[0] != 0; ++axis) {
       if (static_cast<unsigned>(std::max(required[axis], 1)) != shape.block[axis])
-        throw UserError({"launching '" + name_ + "'",
-                         {},
-                         fmt::format("a block of {}", fmt::join(shape.block, " x ")),
-                         fmt::format("one of {}, which its PTX requires", fmt::join(required, " x "))});
+        refuse(fmt::format("a block of {}", fmt::join(shape.block, " x ")),
+               fmt::format("one of {}, which its PTX requires", fmt::join(required, " x ")));
     }
     if (arguments.size() != code_.parameters.size())
-      throw UserError({"launching '" + name_ + "'",
-                       {},
-                       fmt::format("{} arguments", arguments.size()),
-                       fmt::format("the {} that the kernel has", code_.parameters.size())});
+      refuse(fmt::format("{} arguments", arguments.size()),
+             fmt::format("the {} that the kernel has", code_.parameters.size()));
     std::vector<std::byte> bytes(code_.parameter_bytes);
     for (std::size_t i = 0; i < arguments.size(); ++i)
       std::memcpy(bytes.data() + code_.parameters[i].offset, arguments[i], code_.parameters[i].bytes);
@@ -211,6 +205,10 @@ class SimulatedFunction final : public FunctionInterface {
   }
 
  private:
+  [[noreturn]] void refuse(std::string found, std::string accepted) const {
+    throw UserError({"launching '" + name_ + "'", {}, std::move(found), std::move(accepted)});
+  }
+
   std::shared_ptr<const Image> image_;
   Code code_;
   std::string name_;

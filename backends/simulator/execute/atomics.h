@@ -12,10 +12,8 @@
 
 namespace weft::simulator {
 
-/// The new value, from the old one, the operand, and the second operand (of cas).
-template <class T>
-using AtomicFunction = T (*)(T old, T value, T other);
-
+/// Functions of atom, red and their like: the new value, from the old one, the operand, and the second
+/// operand (of cas).
 namespace atomics {
 
 /// Two 16-bit floats in one word.
@@ -25,54 +23,31 @@ struct Pair {
 };
 
 template <class T>
-T add(T old, T value, T) {
+T sum(T a, T b) {
   if constexpr (std::is_arithmetic_v<T>) {
-    return old + value;
-  } else if constexpr (requires { old.low; }) {
-    return {add(old.low, value.low, {}), add(old.high, value.high, {})};
+    return a + b;
+  } else if constexpr (requires { a.low; }) {
+    return {sum(a.low, b.low), sum(a.high, b.high)};
   } else {
-    return T(static_cast<float>(old) + static_cast<float>(value));
+    return T(static_cast<float>(a) + static_cast<float>(b));
   }
 }
-template <class T>
-T minimum(T old, T value, T) {
-  return std::min(old, value);
-}
-template <class T>
-T maximum(T old, T value, T) {
-  return std::max(old, value);
-}
-template <class T>
-T exchange(T, T value, T) {
-  return value;
-}
-template <class T>
-T compare_and_swap(T old, T value, T other) {
-  return old == value ? other : old;
-}
-template <class T>
-T bit_and(T old, T value, T) {
-  return old & value;
-}
-template <class T>
-T bit_or(T old, T value, T) {
-  return old | value;
-}
-template <class T>
-T bit_xor(T old, T value, T) {
-  return old ^ value;
-}
-template <class T>
-T increment(T old, T value, T) {
-  return old >= value ? 0 : old + 1;
-}
-template <class T>
-T decrement(T old, T value, T) {
+
+constexpr auto add = []<class T>(T old, T value, T) { return sum(old, value); };
+constexpr auto minimum = []<class T>(T old, T value, T) { return std::min(old, value); };
+constexpr auto maximum = []<class T>(T old, T value, T) { return std::max(old, value); };
+constexpr auto exchange = []<class T>(T, T value, T) { return value; };
+constexpr auto compare_and_swap = []<class T>(T old, T value, T other) { return old == value ? other : old; };
+constexpr auto bit_and = []<class T>(T old, T value, T) { return old & value; };
+constexpr auto bit_or = []<class T>(T old, T value, T) { return old | value; };
+constexpr auto bit_xor = []<class T>(T old, T value, T) { return old ^ value; };
+constexpr auto increment = []<class T>(T old, T value, T) { return old >= value ? T{0} : old + 1; };
+constexpr auto decrement = []<class T>(T old, T value, T) {
   return old == 0 || old > value ? value : old - 1;
-}
+};
 
 /// Updates the elements at `to` with those at `from`.
-template <class T, AtomicFunction<T> function>
+template <class T, auto function>
 void update(std::byte* to, const std::byte* from, std::size_t bytes) {
   for (std::size_t at = 0; at < bytes; at += sizeof(T)) {
     T old, value;
@@ -90,20 +65,20 @@ template <class Make>
 Handler select_atomic(const ptx::Instruction& instruction, ptx::Type type, Make make) {
   using ptx::Type;
   const auto integer = [&]<class T>() -> Handler {
-    if (instruction.has("add")) return make.template operator()<T, atomics::add<T>>();
-    if (instruction.has("min")) return make.template operator()<T, atomics::minimum<T>>();
-    if (instruction.has("max")) return make.template operator()<T, atomics::maximum<T>>();
-    if (instruction.has("exch")) return make.template operator()<T, atomics::exchange<T>>();
-    if (instruction.has("cas")) return make.template operator()<T, atomics::compare_and_swap<T>>();
-    if (instruction.has("and")) return make.template operator()<T, atomics::bit_and<T>>();
-    if (instruction.has("or")) return make.template operator()<T, atomics::bit_or<T>>();
-    if (instruction.has("xor")) return make.template operator()<T, atomics::bit_xor<T>>();
-    if (instruction.has("inc")) return make.template operator()<T, atomics::increment<T>>();
-    if (instruction.has("dec")) return make.template operator()<T, atomics::decrement<T>>();
+    if (instruction.has("add")) return make.template operator()<T, atomics::add>();
+    if (instruction.has("min")) return make.template operator()<T, atomics::minimum>();
+    if (instruction.has("max")) return make.template operator()<T, atomics::maximum>();
+    if (instruction.has("exch")) return make.template operator()<T, atomics::exchange>();
+    if (instruction.has("cas")) return make.template operator()<T, atomics::compare_and_swap>();
+    if (instruction.has("and")) return make.template operator()<T, atomics::bit_and>();
+    if (instruction.has("or")) return make.template operator()<T, atomics::bit_or>();
+    if (instruction.has("xor")) return make.template operator()<T, atomics::bit_xor>();
+    if (instruction.has("inc")) return make.template operator()<T, atomics::increment>();
+    if (instruction.has("dec")) return make.template operator()<T, atomics::decrement>();
     return nullptr;
   };
   const auto floating = [&]<class T>() -> Handler {
-    return instruction.has("add") ? make.template operator()<T, atomics::add<T>>() : nullptr;
+    return instruction.has("add") ? make.template operator()<T, atomics::add>() : nullptr;
   };
   switch (type) {
     case Type::u32:

@@ -9,8 +9,6 @@ namespace {
 
 using ptx::Instruction;
 using ptx::Type;
-using U32 = std::uint32_t;
-using S32 = std::int32_t;
 
 constexpr auto both = []<class T>(T a, T b) { return static_cast<T>(a & b); };
 constexpr auto either = []<class T>(T a, T b) { return static_cast<T>(a | b); };

@@ -108,7 +108,7 @@ void copy_in_group(Warp& warp, const Operation& operation) {
 }
 
 /// cp.reduce.async.bulk: [to], [from], bytes {, [barrier]}
-template <class T, AtomicFunction<T> function>
+template <class T, auto function>
 void reduce_in_bulk(Warp& warp, const Operation& operation) {
   const auto to = warp.addresses(operation, 0);
   const auto from = warp.addresses(operation, 1);
@@ -148,9 +148,9 @@ Handler choose_bulk_copy(const Instruction& instruction, Operation& operation) {
   if (operation.count < least + ((operation.flags & multicast) != 0 ? 1U : 0U)) return nullptr;
   if (instruction.has("reduce")) {
     // The low-precision sums (.noftz) are rounded once an element, as add of the type is.
-    return select_atomic(instruction, operation.type, []<class T, AtomicFunction<T> function>() -> Handler {
-      return reduce_in_bulk<T, function>;
-    });
+    return select_atomic(
+        instruction, operation.type,
+        []<class T, auto function>()->Handler { return reduce_in_bulk<T, function>; });
   }
   if (instruction.has("cp_mask")) return nullptr;
   return (operation.flags & to_barrier) != 0 ? copy_to_barrier : copy_in_group;
@@ -176,7 +176,7 @@ void store_asynchronously(Warp& warp, const Operation& operation) {
   }
 }
 
-template <class T, AtomicFunction<T> function>
+template <class T, auto function>
 void reduce_asynchronously(Warp& warp, const Operation& operation) {
   const auto to = warp.addresses(operation, 0);
   const auto barrier = warp.addresses(operation, 2);
@@ -201,9 +201,9 @@ Handler choose_asynchronous_store(const Instruction& instruction, Operation& ope
   operation.pipe = Pipe::memory;
   if (operation.count < operation.elements + 2U) return nullptr;
   if (instruction.opcode == "red") {
-    return select_atomic(instruction, operation.type, []<class T, AtomicFunction<T> function>() -> Handler {
-      return reduce_asynchronously<T, function>;
-    });
+    return select_atomic(
+        instruction, operation.type,
+        []<class T, auto function>()->Handler { return reduce_asynchronously<T, function>; });
   }
   return ptx::size_of(operation.type) == 8 ? store_asynchronously<std::uint64_t>
                                            : store_asynchronously<std::uint32_t>;

@@ -8,8 +8,6 @@ namespace {
 
 using ptx::Instruction;
 using ptx::Type;
-using U32 = std::uint32_t;
-using U16 = std::uint16_t;
 
 /// A comparison is the set of the outcomes for which it is true.
 enum Outcome : unsigned { less = 1, equal = 2, greater = 4, unordered = 8 };

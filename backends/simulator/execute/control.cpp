@@ -20,10 +20,8 @@ void run_branch_table(Warp& warp, const Operation& operation) {
   for (Mask rest = warp.active(); rest != 0;) {
     const int first = std::countr_zero(rest);
     Mask same = 0;
-    for (Mask left = rest; left != 0; left &= left - 1) {
-      const int lane = std::countr_zero(left);
+    for (const std::size_t lane : lanes_of(rest))
       if (index[lane] == index[first]) same |= Mask{1} << lane;
-    }
     rest &= ~same;
     if (index[first] < targets.size()) {
       ways.push_back({targets[index[first]], same});

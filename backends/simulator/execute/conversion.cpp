@@ -9,8 +9,6 @@ namespace {
 
 using ptx::Instruction;
 using ptx::Type;
-using U32 = std::uint32_t;
-using U64 = std::uint64_t;
 
 constexpr std::uint32_t flag_flush = 1, flag_saturate = 2, flag_finite = 4, flag_rectify = 8;
 

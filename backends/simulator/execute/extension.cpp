@@ -26,6 +26,15 @@ double rounded(DType dtype, double value) {
   return dtype == DType::bf16 ? static_cast<float>(bf16(static_cast<float>(value))) : value;
 }
 
+/// The meaning of a row in terms of its operands "$1", "$2", ...
+ir::Expr meaning_in_operands(const weft::Instruction& row) {
+  internal_check(row.meaning != nullptr, "an instruction of the simulator without a meaning");
+  std::vector<ir::Expr> operands;
+  for (std::size_t i = 0; i < row.operands.size(); ++i)
+    operands.push_back(ir::variable("$" + std::to_string(i + 1), row.operands[i]));
+  return row.meaning(operands);
+}
+
 class Evaluator {
  public:
   explicit Evaluator(std::span<const Value> operands) : operands_(operands) {}
@@ -64,7 +73,7 @@ class Evaluator {
     if (is_float(dtype)) return {rounded(dtype, from_real ? x.real : static_cast<double>(x.integer)), 0};
     return {0, from_real ? static_cast<std::int64_t>(std::nearbyint(x.real)) : x.integer};
   }
-  Value evaluate(const ir::Call& node, DType dtype) const {
+  Value evaluate(const ir::Call& node, DType) const {
     std::vector<Value> arguments;
     for (const ir::Expr& argument : node.arguments) arguments.push_back(of(argument));
     if (node.instruction == "fma_f32")
@@ -73,7 +82,7 @@ class Evaluator {
               0};
     if (node.instruction == "fma_f64")
       return {std::fma(arguments[0].real, arguments[1].real, arguments[2].real), 0};
-    return meaning_of(instruction(node.instruction), arguments, dtype);
+    return Evaluator(arguments).of(meaning_in_operands(instruction(node.instruction)));
   }
 
   static Value of_reals(ir::BinaryOperator op, double a, double b, DType dtype) {
@@ -111,23 +120,8 @@ class Evaluator {
     return {0, number->integer};
   }
 
-  static Value meaning_of(const weft::Instruction& row, std::span<const Value> arguments, DType);
-
   std::span<const Value> operands_;
 };
-
-/// The meaning of a row in terms of its operands "$1", "$2", ...
-ir::Expr meaning_in_operands(const weft::Instruction& row) {
-  internal_check(row.meaning != nullptr, "an instruction of the simulator without a meaning");
-  std::vector<ir::Expr> operands;
-  for (std::size_t i = 0; i < row.operands.size(); ++i)
-    operands.push_back(ir::variable("$" + std::to_string(i + 1), row.operands[i]));
-  return row.meaning(operands);
-}
-
-Value Evaluator::meaning_of(const weft::Instruction& row, std::span<const Value> arguments, DType) {
-  return Evaluator(arguments).of(meaning_in_operands(row));
-}
 
 /// Rows that only the simulator has.
 struct Extension {
@@ -149,52 +143,48 @@ const std::vector<Extension>& extensions() {
   return made;
 }
 
-Value read_lane(const Warp& warp, const Operation& operation, std::size_t which, DType dtype, int lane) {
+Value read_lane(const Warp& warp, const Operation& operation, std::size_t which, DType dtype,
+                std::size_t lane) {
+  const auto raw = [&]<class T>(T) { return warp.source<T>(operation, which)[lane]; };
+  const auto half = [&]<class T>(T value) {
+    value.bits = static_cast<std::uint16_t>(raw(std::uint32_t{}));
+    return Value{static_cast<float>(value), 0};
+  };
   switch (dtype) {
     case DType::f32:
-      return {warp.source<float>(operation, which)[lane], 0};
+      return {raw(float{}), 0};
     case DType::f64:
-      return {warp.source<double>(operation, which)[lane], 0};
-    case DType::f16: {
-      f16 value;
-      value.bits = static_cast<std::uint16_t>(warp.source<std::uint32_t>(operation, which)[lane]);
-      return {static_cast<float>(value), 0};
-    }
-    case DType::bf16: {
-      bf16 value;
-      value.bits = static_cast<std::uint16_t>(warp.source<std::uint32_t>(operation, which)[lane]);
-      return {static_cast<float>(value), 0};
-    }
+      return {raw(double{}), 0};
+    case DType::f16:
+      return half(f16{});
+    case DType::bf16:
+      return half(bf16{});
     case DType::i64:
     case DType::u64:
-      return {0, warp.source<std::int64_t>(operation, which)[lane]};
+      return {0, raw(std::int64_t{})};
     case DType::u32:
-      return {0, warp.source<std::uint32_t>(operation, which)[lane]};
+      return {0, raw(std::uint32_t{})};
     default:
-      return {0, warp.source<std::int32_t>(operation, which)[lane]};
+      return {0, raw(std::int32_t{})};
   }
 }
 
-void write_lane(Warp& warp, const Operation& operation, DType dtype, int lane, Value value) {
+void write_lane(Warp& warp, const Operation& operation, DType dtype, std::size_t lane, Value value) {
+  const auto write = [&]<class T>(T result) { warp.result<T>(operation, 0)[lane] = result; };
   switch (dtype) {
     case DType::f64:
-      warp.result<double>(operation, 0)[lane] = value.real;
-      return;
+      return write(value.real);
     case DType::f32:
-      warp.result<float>(operation, 0)[lane] = static_cast<float>(value.real);
-      return;
+      return write(static_cast<float>(value.real));
     case DType::f16:
-      warp.result<std::uint32_t>(operation, 0)[lane] = f16(static_cast<float>(value.real)).bits;
-      return;
+      return write(std::uint32_t{f16(static_cast<float>(value.real)).bits});
     case DType::bf16:
-      warp.result<std::uint32_t>(operation, 0)[lane] = bf16(static_cast<float>(value.real)).bits;
-      return;
+      return write(std::uint32_t{bf16(static_cast<float>(value.real)).bits});
     case DType::i64:
     case DType::u64:
-      warp.result<std::int64_t>(operation, 0)[lane] = value.integer;
-      return;
+      return write(value.integer);
     default:
-      warp.result<std::uint32_t>(operation, 0)[lane] = static_cast<std::uint32_t>(value.integer);
+      return write(static_cast<std::uint32_t>(value.integer));
   }
 }
 
@@ -202,8 +192,7 @@ void run_extension(Warp& warp, const Operation& operation) {
   const Extension& extension = extensions()[operation.variant];
   const std::vector<DType>& types = extension.row->operands;
   std::vector<Value> operands(types.size());
-  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-    const int lane = std::countr_zero(rest);
+  for (const std::size_t lane : lanes_of(warp.active())) {
     for (std::size_t i = 0; i < types.size(); ++i)
       operands[i] = read_lane(warp, operation, i + 1, types[i], lane);
     write_lane(warp, operation, extension.row->result, lane, Evaluator(operands).of(extension.meaning));

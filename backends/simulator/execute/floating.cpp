@@ -9,8 +9,6 @@ namespace {
 
 using ptx::Instruction;
 using ptx::Type;
-using U32 = std::uint32_t;
-using U16 = std::uint16_t;
 
 // The operations on f32 and f64, rounded as the host does at the time.
 constexpr auto sum = []<class T>(T a, T b) { return a + b; };

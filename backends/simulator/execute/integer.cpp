@@ -8,10 +8,6 @@ namespace weft::simulator {
 namespace {
 
 using ptx::Instruction;
-using U16 = std::uint16_t;
-using S16 = std::int16_t;
-using U32 = std::uint32_t;
-using S32 = std::int32_t;
 
 constexpr auto plus = []<class T>(T a, T b) { return static_cast<T>(Wrapping<T>(a) + Wrapping<T>(b)); };
 constexpr auto minus = []<class T>(T a, T b) { return static_cast<T>(Wrapping<T>(a) - Wrapping<T>(b)); };

@@ -13,6 +13,12 @@
 
 namespace weft::simulator {
 
+using U16 = std::uint16_t;
+using U32 = std::uint32_t;
+using U64 = std::uint64_t;
+using S16 = std::int16_t;
+using S32 = std::int32_t;
+
 /// Two 16-bit values in a register.
 struct Pair {
   std::uint16_t low = 0, high = 0;

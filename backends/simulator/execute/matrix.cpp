@@ -9,66 +9,65 @@
 namespace weft::simulator {
 namespace {
 
-constexpr int row_bytes = 16;
-constexpr int rows_of_matrix = 8;
+constexpr std::size_t row_bytes = 16, rows_of_matrix = 8;
+using Matrix = std::array<std::array<std::uint16_t, 8>, rows_of_matrix>;
 
-/// Lanes that give the addresses of `count` matrices' rows.
-Mask address_lanes(int count) {
+/// Lanes that give the addresses of `count` matrices' rows, one after the other.
+Mask address_lanes(std::size_t count) {
   return count == 4 ? all_lanes : (Mask{1} << rows_of_matrix * count) - 1;
-}
-
-/// Which of the addresses is that of a matrix's row.
-std::size_t address_of_row(int matrix, int row) {
-  return static_cast<std::size_t>(matrix) * rows_of_matrix + static_cast<std::size_t>(row);
 }
 
 /// The element of a matrix that half `i` of a lane's register holds: row and column.
 template <bool is_transposed>
-std::pair<int, int> element_of_lane(int lane, int i) {
-  const int along = lane / 4, across = lane % 4 * 2 + i;
+std::pair<std::size_t, std::size_t> element_of_lane(std::size_t lane, std::size_t i) {
+  const std::size_t along = lane / 4, across = lane % 4 * 2 + i;
   return is_transposed ? std::pair(across, along) : std::pair(along, across);
+}
+
+/// What a lane's register holds of a matrix.
+template <bool is_transposed>
+std::uint32_t word_of_lane(const Matrix& matrix, std::size_t lane) {
+  std::uint32_t word = 0;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto [row, column] = element_of_lane<is_transposed>(lane, i);
+    word |= std::uint32_t{matrix[row][column]} << 16 * i;
+  }
+  return word;
 }
 
 template <bool is_transposed>
 void load(Warp& warp, const Operation& operation) {
   if (!matrix::whole_warp(warp, operation)) return;
-  const int count = operation.variant;
-  const auto addresses = warp.addresses(operation, static_cast<std::size_t>(count));
+  const std::size_t count = operation.variant;
+  const auto addresses = warp.addresses(operation, count);
   const Pointers from =
       warp.reach(operation, operation.space, addresses.data(), address_lanes(count), row_bytes, Access::read);
   warp.loads_matrices = true;
-  for (int which = 0; which < count; ++which) {
-    std::array<std::array<std::uint16_t, 8>, rows_of_matrix> values{};
-    for (int row = 0; row < rows_of_matrix; ++row)
-      if (const std::byte* source = from[address_of_row(which, row)]; source != nullptr)
-        std::memcpy(values[static_cast<std::size_t>(row)].data(), source, row_bytes);
-    if (warp.is_sink(operation, static_cast<std::size_t>(which))) continue;
-    auto* const to = warp.result<std::uint32_t>(operation, static_cast<std::size_t>(which));
-    for (int lane = 0; lane < lanes; ++lane) {
-      std::uint32_t word = 0;
-      for (int i = 1; i >= 0; --i) {
-        const auto [row, column] = element_of_lane<is_transposed>(lane, i);
-        word = word << 16 | values[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)];
-      }
-      to[lane] = word;
-    }
+  for (std::size_t which = 0; which < count; ++which) {
+    Matrix values{};
+    for (std::size_t row = 0; row < rows_of_matrix; ++row)
+      if (const std::byte* source = from[which * rows_of_matrix + row]; source != nullptr)
+        std::memcpy(values[row].data(), source, row_bytes);
+    if (warp.is_sink(operation, which)) continue;
+    auto* const to = warp.result<std::uint32_t>(operation, which);
+    for (std::size_t lane = 0; lane < lanes; ++lane) to[lane] = word_of_lane<is_transposed>(values, lane);
   }
 }
 
 template <bool is_transposed>
 void store(Warp& warp, const Operation& operation) {
   if (!matrix::whole_warp(warp, operation)) return;
-  const int count = operation.variant;
+  const std::size_t count = operation.variant;
   const auto addresses = warp.addresses(operation, 0);
   const Pointers to = warp.reach(operation, operation.space, addresses.data(), address_lanes(count),
                                  row_bytes, Access::write);
-  for (int which = 0; which < count; ++which) {
-    const auto* const from = warp.source<std::uint32_t>(operation, 1 + static_cast<std::size_t>(which));
-    for (int lane = 0; lane < lanes; ++lane)
-      for (int i = 0; i < 2; ++i) {
+  for (std::size_t which = 0; which < count; ++which) {
+    const auto* const from = warp.source<std::uint32_t>(operation, 1 + which);
+    for (std::size_t lane = 0; lane < lanes; ++lane)
+      for (std::size_t i = 0; i < 2; ++i) {
         const auto [row, column] = element_of_lane<is_transposed>(lane, i);
         const auto half = static_cast<std::uint16_t>(from[lane] >> 16 * i);
-        std::byte* const target = to[address_of_row(which, row)];
+        std::byte* const target = to[which * rows_of_matrix + row];
         if (target != nullptr) std::memcpy(target + 2 * column, &half, sizeof half);
       }
   }
@@ -76,16 +75,15 @@ void store(Warp& warp, const Operation& operation) {
 
 void transpose(Warp& warp, const Operation& operation) {
   if (!matrix::whole_warp(warp, operation)) return;
-  std::array<std::array<std::uint32_t, 8>, rows_of_matrix> values{};
+  Matrix values{};
   const auto* const from = warp.source<std::uint32_t>(operation, 1);
-  const auto value = [&](std::pair<int, int> place) -> std::uint32_t& {
-    return values[static_cast<std::size_t>(place.first)][static_cast<std::size_t>(place.second)];
-  };
-  for (int lane = 0; lane < lanes; ++lane)
-    for (int i = 0; i < 2; ++i) value(element_of_lane<false>(lane, i)) = from[lane] >> 16 * i & 0xFFFFU;
+  for (std::size_t lane = 0; lane < lanes; ++lane)
+    for (std::size_t i = 0; i < 2; ++i) {
+      const auto [row, column] = element_of_lane<false>(lane, i);
+      values[row][column] = static_cast<std::uint16_t>(from[lane] >> 16 * i);
+    }
   auto* const to = warp.result<std::uint32_t>(operation, 0);
-  for (int lane = 0; lane < lanes; ++lane)
-    to[lane] = value(element_of_lane<true>(lane, 0)) | value(element_of_lane<true>(lane, 1)) << 16;
+  for (std::size_t lane = 0; lane < lanes; ++lane) to[lane] = word_of_lane<true>(values, lane);
 }
 
 /// Reads the modifiers of ldmatrix and stmatrix: how many matrices, 0 for what they do not have.
@@ -99,8 +97,7 @@ int read_count(const ptx::Instruction& instruction, bool& is_transposed) {
       is_transposed = true;
     else if (word == "m8n8")
       has_shape = true;
-    else if (word != "sync" && word != "aligned" && word != "shared" && word != "shared::cta" &&
-             word != "b16")
+    else if (!ptx::lists("sync aligned shared shared::cta b16", word))
       return 0;
   }
   return has_shape ? count : 0;

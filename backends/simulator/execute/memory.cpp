@@ -207,7 +207,7 @@ Handler choose_store(const Instruction& instruction, Operation& operation) {
 }
 
 /// `Read`: whether the old value is wanted (atom) or not (red).
-template <class T, AtomicFunction<T> function, bool wants_old>
+template <class T, auto function, bool wants_old>
 void update(Warp& warp, const Operation& operation) {
   constexpr std::size_t address = wants_old ? 1 : 0;
   using Word = simulator::Lane<T>;
@@ -241,9 +241,9 @@ Handler choose_update(const Instruction& instruction, Operation& operation) {
   mark(instruction, operation, true);
   operation.results = wants_old ? operation.elements : 0;
   if (operation.count < operation.results + 1U + operation.elements) return nullptr;
-  return select_atomic(instruction, operation.type, []<class T, AtomicFunction<T> function>() -> Handler {
-    return update<T, function, wants_old>;
-  });
+  return select_atomic(
+      instruction, operation.type,
+      []<class T, auto function>()->Handler { return update<T, function, wants_old>; });
 }
 
 Handler choose_hint(const Instruction&, Operation& operation) {

@@ -9,7 +9,6 @@ namespace {
 
 using ptx::Instruction;
 using ptx::Type;
-using U32 = std::uint32_t;
 using Kind = ptx::Operand::Kind;
 
 struct Words {
@@ -65,7 +64,6 @@ Handler packing(std::size_t bytes, std::size_t parts, bool packs) {
   const auto make = [packs]<class Whole, class Part>() -> Handler {
     return packs ? run_pack<Whole, Part> : run_unpack<Whole, Part>;
   };
-  using U64 = std::uint64_t;
   if (bytes == 2 && parts == 2) return make.operator()<U32, std::uint8_t>();
   if (bytes == 4 && parts == 2) return make.operator()<U32, std::uint16_t>();
   if (bytes == 4 && parts == 4) return make.operator()<U32, std::uint8_t>();

@@ -7,7 +7,6 @@ namespace {
 
 using ptx::Instruction;
 using ptx::Type;
-using U32 = std::uint32_t;
 
 /// Bits as an integer that orders as the values do, -0 below +0.
 template <class F>

@@ -7,9 +7,6 @@ namespace {
 
 using ptx::Instruction;
 using ptx::Type;
-using U32 = std::uint32_t;
-using U16 = std::uint16_t;
-using U64 = std::uint64_t;
 
 // Exact up to one rounding, in the rounding that the host has at the time; or in double, rounded once more.
 constexpr auto reciprocal = []<class T>(T x) { return T{1} / x; };

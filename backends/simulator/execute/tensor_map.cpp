@@ -151,8 +151,17 @@ class Rows {
   const std::function<void(const BoxPiece&)>& function_;
 };
 
-bool is_inside(const TensorMap& map, std::size_t dimension, std::int64_t coordinate) {
-  return coordinate >= 0 && static_cast<std::uint64_t>(coordinate) < map.dimensions[dimension];
+/// The offset in global memory of the outer dimensions, where index(i) is the coordinate in dimension i;
+/// nothing outside of the tensor.
+template <class F>
+std::optional<std::uint64_t> outer_offset(const TensorMap& map, F index) {
+  std::uint64_t offset = 0;
+  for (std::size_t i = 1; i < map.rank; ++i) {
+    const std::int64_t at = index(i);
+    if (at < 0 || static_cast<std::uint64_t>(at) >= map.dimensions[i]) return std::nullopt;
+    offset += static_cast<std::uint64_t>(at) * map.strides[i];
+  }
+  return offset;
 }
 
 std::uint32_t taken(const TensorMap& map, std::size_t i) {
@@ -162,13 +171,9 @@ std::uint32_t taken(const TensorMap& map, std::size_t i) {
 void walk_tiles(const TensorMap& map, const std::int32_t* coordinates, Rows& rows) {
   std::array<std::uint32_t, most_tensor_rank> at{};
   while (true) {
-    std::optional<std::uint64_t> outer = 0;
-    for (std::size_t i = 1; i < map.rank && outer; ++i) {
-      const std::int64_t index = std::int64_t{coordinates[i]} + std::int64_t{at[i]} * map.element_strides[i];
-      outer = is_inside(map, i, index)
-                  ? std::optional(*outer + static_cast<std::uint64_t>(index) * map.strides[i])
-                  : std::nullopt;
-    }
+    const auto outer = outer_offset(map, [&](std::size_t i) {
+      return std::int64_t{coordinates[i]} + std::int64_t{at[i]} * map.element_strides[i];
+    });
     rows.add(coordinates[0], map.box[0], outer);
     std::size_t i = 1;
     while (i < map.rank && ++at[i] == taken(map, i)) at[i++] = 0;
@@ -184,13 +189,8 @@ void walk_pixels(const TensorMap& map, const std::int32_t* coordinates, const st
   std::array<std::int64_t, most_tensor_rank> at{};
   for (std::size_t i = 1; i < map.rank; ++i) at[i] = coordinates[i];
   for (std::uint32_t pixel = 0; pixel < pixels.count; ++pixel) {
-    std::optional<std::uint64_t> outer = 0;
-    for (std::size_t i = 1; i < map.rank && outer; ++i) {
-      const std::int64_t index = at[i] + (i < images && offsets != nullptr ? offsets[i - 1] : 0);
-      outer = is_inside(map, i, index)
-                  ? std::optional(*outer + static_cast<std::uint64_t>(index) * map.strides[i])
-                  : std::nullopt;
-    }
+    const auto outer = outer_offset(
+        map, [&](std::size_t i) { return at[i] + (i < images && offsets != nullptr ? offsets[i - 1] : 0); });
     rows.add(coordinates[0], pixels.channels, outer);
     std::size_t i = 1;
     for (; i < images; ++i) {

@@ -18,11 +18,11 @@ Mask members(Warp& warp, const Operation& operation, std::size_t which) {
   const int first = std::countr_zero(warp.active());
   const std::uint32_t* masks = warp.source<std::uint32_t>(operation, which);
   const Mask named = masks[first];
-  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-    const int lane = std::countr_zero(rest);
+  for (const std::size_t lane : lanes_of(warp.active())) {
     if ((masks[lane] >> lane & 1) == 0)
       warp.report(operation, "diverged",
-                  fmt::format("the member mask {:#010x} leaves out the lane itself", masks[lane]), lane);
+                  fmt::format("the member mask {:#010x} leaves out the lane itself", masks[lane]),
+                  static_cast<int>(lane));
   }
   const Mask missing = named & warp.unfinished() & ~warp.active();
   if (missing != 0) {
@@ -45,8 +45,8 @@ void shuffle(Warp& warp, const Operation& operation) {
   if (operation.count > from + 3) members(warp, operation, from + 3);
   std::array<std::uint32_t, lanes> result{};
   Mask inside = 0;
-  for (Mask rest = warp.active(); rest != 0; rest &= rest - 1) {
-    const int lane = std::countr_zero(rest);
+  for (const std::size_t which : lanes_of(warp.active())) {
+    const int lane = static_cast<int>(which);
     const int by = static_cast<int>(amount[lane] & 31);
     const int clamp = static_cast<int>(control[lane] & 31);
     const int segment = static_cast<int>(control[lane] >> 8 & 31);
@@ -65,13 +65,12 @@ void shuffle(Warp& warp, const Operation& operation) {
     if ((warp.active() >> source & 1) == 0)
       warp.report(operation, "diverged", fmt::format("reads lane {}, which does not take part", source),
                   lane);
-    result[static_cast<std::size_t>(lane)] = value[source];
+    result[which] = value[source];
     if (is_inside) inside |= Mask{1} << lane;
   }
   if (!warp.is_sink(operation, 0)) {
     std::uint32_t* to = warp.result<std::uint32_t>(operation, 0);
-    for (Mask rest = warp.active(); rest != 0; rest &= rest - 1)
-      to[std::countr_zero(rest)] = result[static_cast<std::size_t>(std::countr_zero(rest))];
+    for (const std::size_t lane : lanes_of(warp.active())) to[lane] = result[lane];
   }
   if (operation.results == 2) warp.set_mask(operation, 1, inside);
 }
@@ -122,9 +121,8 @@ void match(Warp& warp, const Operation& operation) {
   std::array<Mask, lanes> same{};
   bool all_same = true;
   for (const std::size_t lane : lanes_of(taking)) {
-    for (Mask others = taking; others != 0; others &= others - 1) {
-      if (value[std::countr_zero(others)] == value[lane]) same[lane] |= Mask{1} << std::countr_zero(others);
-    }
+    for (const std::size_t other : lanes_of(taking))
+      if (value[other] == value[lane]) same[lane] |= Mask{1} << other;
     all_same = all_same && same[lane] == taking;
   }
   std::uint32_t* to = warp.result<std::uint32_t>(operation, 0);
@@ -150,8 +148,7 @@ void reduce(Warp& warp, const Operation& operation) {
   const T* value = warp.source<T>(operation, 1);
   if (taking == 0) return;
   T result = value[std::countr_zero(taking)];
-  for (Mask rest = taking & (taking - 1); rest != 0; rest &= rest - 1)
-    result = function(result, value[std::countr_zero(rest)]);
+  for (const std::size_t lane : lanes_of(taking & (taking - 1))) result = function(result, value[lane]);
   warp.assign<T>(operation, [result] { return result; });
 }
 

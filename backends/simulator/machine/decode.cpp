@@ -132,7 +132,7 @@ class Decoder {
       if (instruction.opcode == "bra") {
         branches.emplace_back(branch(frame, instruction), instruction.operands.at(0).index);
       } else if (instruction.opcode == "brx") {
-        tables.emplace_back(table_branch(frame, instruction), find_table(function, instruction));
+        tables.emplace_back(branch(frame, instruction, true), find_table(function, instruction));
       } else if (instruction.opcode == "ret" && frame.depth > 0) {
         branches.emplace_back(branch(frame, instruction),
                               static_cast<std::int32_t>(function.instructions.size()));
@@ -173,17 +173,11 @@ class Decoder {
     refuse(at, "the branch table '" + name + "'", "a table of .branchtargets");
   }
 
-  std::size_t branch(Frame& frame, const Instruction& instruction) {
+  /// The index into a table is operand 0 of the instruction.
+  std::size_t branch(Frame& frame, const Instruction& instruction, bool has_table = false) {
     Operation operation = started(frame, instruction);
-    operation.execute = run_branch;
-    operation.pipe = Pipe::control;
-    return finish(operation, instruction);
-  }
-
-  std::size_t table_branch(Frame& frame, const Instruction& instruction) {
-    Operation operation = started(frame, instruction);
-    add_operand(frame, instruction, operation, instruction.operands.at(0));
-    operation.execute = run_branch_table;
+    if (has_table) add_operand(frame, instruction, operation, instruction.operands.at(0));
+    operation.execute = has_table ? run_branch_table : run_branch;
     operation.pipe = Pipe::control;
     return finish(operation, instruction);
   }
@@ -290,7 +284,7 @@ class Decoder {
     using enum Operand::Kind;
     switch (operand.kind) {
       case reg:
-        push(operation, negated(frame, at, operand),
+        push(operation, negated(frame, operand),
              ptx::size_of(frame.function->registers[static_cast<std::size_t>(operand.index)].type));
         return;
       case integer:
@@ -320,7 +314,7 @@ class Decoder {
   }
 
   /// The row of a register operand; of a copy where the text negates it.
-  Row negated(Frame& frame, const Instruction&, const Operand& operand) {
+  Row negated(Frame& frame, const Operand& operand) {
     const auto found = negations_.find(&operand);
     return found != negations_.end() ? found->second : row_of(frame, operand.index);
   }
@@ -357,10 +351,7 @@ class Decoder {
   }
 
   void note_width(const Instruction& instruction, const Operation& operation) {
-    const bool is_access = instruction.opcode == "ld" || instruction.opcode == "st" ||
-                           instruction.opcode == "atom" || instruction.opcode == "red" ||
-                           instruction.opcode == "ldu";
-    if (!is_access) return;
+    if (!ptx::lists("ld ldu st atom red", instruction.opcode)) return;
     const std::size_t bytes = std::clamp<std::size_t>(ptx::size_of(operation.type), 1, 4);
     if (operation.space != ptx::Space::global && operation.space != ptx::Space::constant)
       code_.shared_granule = std::min(code_.shared_granule, bytes);

@@ -14,6 +14,12 @@ std::uint64_t product(const std::array<std::uint32_t, 3>& sizes) {
   return std::uint64_t{sizes[0]} * sizes[1] * sizes[2];
 }
 
+template <class F>
+void for_each_warp(const Cluster& cluster, F function) {
+  for (const auto& block : cluster.blocks)
+    for (const auto& warp : block->warps) function(*warp);
+}
+
 constexpr std::uint64_t longest_quantum = 64;
 /// Rounds without progress after which a cluster lets others run, and after which it is stuck.
 constexpr std::uint64_t patience = 4096;
@@ -172,27 +178,21 @@ bool Machine::run_cluster(Cluster& cluster) {
   const std::uint64_t give_up = cluster.idle_rounds + patience;
   while (cluster.live_warps > 0 && !stopped_) {
     ready.clear();
-    for (const auto& block : cluster.blocks) {
-      for (const auto& warp : block->warps) {
-        if (!warp->is_done() && !warp->is_blocked_ && !warp->has_polled_) ready.push_back(warp.get());
-      }
-    }
+    for_each_warp(cluster, [&](Warp& warp) {
+      if (!warp.is_done() && !warp.is_blocked_ && !warp.has_polled_) ready.push_back(&warp);
+    });
     if (!options_.late && random_() % 4 == 0) perform_one(cluster);
     if (ready.empty()) {
       // Everybody waits: now, at the latest, asynchronous work has to happen.
       if (perform_one(cluster)) {
-        for (const auto& block : cluster.blocks) {
-          for (const auto& warp : block->warps) warp->has_polled_ = false;
-        }
+        for_each_warp(cluster, [](Warp& warp) { warp.has_polled_ = false; });
         continue;
       }
       bool any_polls = false;
-      for (const auto& block : cluster.blocks) {
-        for (const auto& warp : block->warps) {
-          any_polls = any_polls || (warp->has_polled_ && !warp->is_done() && !warp->is_blocked_);
-          warp->has_polled_ = false;
-        }
-      }
+      for_each_warp(cluster, [&](Warp& warp) {
+        any_polls = any_polls || (warp.has_polled_ && !warp.is_done() && !warp.is_blocked_);
+        warp.has_polled_ = false;
+      });
       if (!any_polls) {
         report_stuck(cluster);
         return false;
@@ -205,9 +205,7 @@ bool Machine::run_cluster(Cluster& cluster) {
     run_warp(warp, 1 + random_() % longest_quantum);
     if (progress_ != before) {
       cluster.idle_rounds = 0;
-      for (const auto& block : cluster.blocks) {
-        for (const auto& other : block->warps) other->has_polled_ = false;
-      }
+      for_each_warp(cluster, [](Warp& other) { other.has_polled_ = false; });
     }
     if (warp.is_done()) {
       warp.finish_work();
@@ -261,17 +259,14 @@ void Machine::finish(Cluster& cluster) {
 }
 
 void Machine::report_stuck(Cluster& cluster) {
-  for (const auto& block : cluster.blocks) {
-    for (const auto& warp : block->warps) {
-      if (warp->is_done()) continue;
-      const std::size_t next =
-          std::min<std::size_t>(static_cast<std::size_t>(warp->path_.next), code_.operations.size());
-      const Operation& operation = code_.operations[next == 0 ? 0 : next - 1];
-      warp->report(operation, "deadlock",
-                   warp->is_blocked_ ? "waits at a barrier that not all threads reach"
-                                     : "waits for something that nobody will do");
-    }
-  }
+  for_each_warp(cluster, [this](Warp& warp) {
+    if (warp.is_done()) return;
+    const auto next = std::min(static_cast<std::size_t>(warp.path_.next), code_.operations.size());
+    const Operation& operation = code_.operations[next == 0 ? 0 : next - 1];
+    warp.report(operation, "deadlock",
+                warp.is_blocked_ ? "waits at a barrier that not all threads reach"
+                                 : "waits for something that nobody will do");
+  });
   stopped_ = true;
 }
 

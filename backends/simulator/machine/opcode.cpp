@@ -6,15 +6,6 @@
 namespace weft::simulator {
 namespace {
 
-/// Whether a word is in a list with blanks between its words.
-bool lists(std::string_view words, std::string_view word) {
-  for (std::size_t at = words.find(word); at != std::string_view::npos; at = words.find(word, at + 1)) {
-    const std::size_t end = at + word.size();
-    if ((at == 0 || words[at - 1] == ' ') && (end == words.size() || words[end] == ' ')) return true;
-  }
-  return false;
-}
-
 /// Whether the modifiers have all words of a list.
 bool has_all(const ptx::Instruction& instruction, std::string_view words) {
   return std::ranges::all_of(std::views::split(words, ' '), [&](const auto& word) {
@@ -27,7 +18,7 @@ bool has_only(const ptx::Instruction& instruction, int types, std::string_view r
   for (const std::string_view modifier : instruction.modifiers) {
     if (ptx::parse_type(modifier) != ptx::Type::none) {
       --types;
-    } else if (!lists(required, modifier) && !lists(optional, modifier)) {
+    } else if (!ptx::lists(required, modifier) && !ptx::lists(optional, modifier)) {
       return false;
     }
   }

@@ -59,10 +59,6 @@ bool Knowledge::covers_other(Epoch epoch) const {
 Shadow::Shadow(std::size_t bytes, std::size_t granule)
     : shift_(static_cast<unsigned>(std::countr_zero(granule))), pages_((bytes >> shift_) / page_cells + 1) {}
 
-void Shadow::clear() {
-  for (auto& page : pages_) page.reset();
-}
-
 std::uint64_t ReaderSets::successor(std::uint64_t read, Epoch epoch, const Knowledge& knowledge,
                                     std::size_t limit) {
   if (epoch != successor_epoch_) {

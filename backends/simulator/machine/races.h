@@ -117,7 +117,6 @@ class Shadow {
     run = page_cells - index % page_cells;
     return page.get() + index % page_cells;
   }
-  void clear();
 
  private:
   static constexpr std::size_t page_cells = 1024;

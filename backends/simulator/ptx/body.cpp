@@ -57,14 +57,14 @@ class BodyReader {
       variables(parse_space(token.text));
     } else if (token.text == "extern") {
       const Token space = lexer_.take();
-      if (!space.is_dot("shared")) fail_at(space.line, space.shown(), ".shared after .extern in a function");
+      if (!space.is_dot("shared")) fail_at(space, ".shared after .extern in a function");
       variables(Space::shared, true);
     } else if (token.text == "pragma") {
       skip_pragma(lexer_);
     } else if (token.text == "loc") {
       place_ = read_place(lexer_);
     } else {
-      fail_at(token.line, token.shown(), statements);
+      fail_at(token, statements);
     }
   }
 
@@ -73,10 +73,8 @@ class BodyReader {
     do {
       Token token;
       Variable variable = read_variable(lexer_, declarator, names_, false, token);
-      Name name;
-      name.kind = Name::Kind::variable;
-      name.step = size_of(variable.type) * static_cast<std::size_t>(declarator.elements);
-      name = names_.declare(token, name);
+      const std::size_t step = size_of(variable.type) * static_cast<std::size_t>(declarator.elements);
+      const Name name = names_.declare(token, {.kind = Name::Kind::variable, .step = step});
       variable.name = Names::resolved(token.text, name.renamed);
       variable.is_extern = is_extern;
       if (variable.bytes == 0 && !is_extern) {
@@ -90,19 +88,15 @@ class BodyReader {
   void label() {
     const Token token = lexer_.take();
     lexer_.take();
-    Name name;
     if (lexer_.peek().is_dot("branchtargets")) {
-      name.kind = Name::Kind::table;
-      branch_table(token, names_.declare(token, name));
+      branch_table(token, names_.declare(token, {.kind = Name::Kind::table}));
     } else if (lexer_.peek().is_dot("callprototype") || lexer_.peek().is_dot("calltargets")) {
-      name.kind = Name::Kind::prototype;
-      names_.declare(token, name);
+      names_.declare(token, {.kind = Name::Kind::prototype});
       while (!lexer_.peek().is(";") && lexer_.peek().kind != Token::Kind::end) lexer_.take();
       lexer_.expect(";", "';' after a prototype");
     } else {
-      name.kind = Name::Kind::label;
-      name.index = static_cast<int>(function_.instructions.size());
-      names_.declare(token, name);
+      names_.declare(token,
+                     {.kind = Name::Kind::label, .index = static_cast<int>(function_.instructions.size())});
     }
   }
 
@@ -127,7 +121,7 @@ class BodyReader {
       made.guard = operands_.read_guard();
     }
     const Token opcode = lexer_.expect_word(made.guard < 0 ? statements : "an instruction after its guard");
-    if (opcode.text[0] == '%' || opcode.text == "_") fail_at(opcode.line, opcode.shown(), statements);
+    if (opcode.text[0] == '%' || opcode.text == "_") fail_at(opcode, statements);
     if (made.guard < 0) made.line = opcode.line;
     made.opcode = opcode.text;
     while (lexer_.peek().kind == Token::Kind::dot_word) made.modifiers.emplace_back(lexer_.take().text);
@@ -154,7 +148,7 @@ Place read_place(Lexer& lexer) {
     const Token token = lexer.take();
     const Constant value = read_literal(token);
     if (value.is_real || value.bits > static_cast<std::uint64_t>(largest_int)) {
-      fail_at(token.line, token.shown(), "file, line and column as integers");
+      fail_at(token, "file, line and column as integers");
     }
     return static_cast<int>(value.bits);
   };
@@ -170,7 +164,7 @@ Place read_place(Lexer& lexer) {
     } else if (word.text == "inlined_at") {
       for (int i = 0; i < 3; ++i) number();
     } else {
-      fail_at(word.line, word.shown(), "function_name or inlined_at");
+      fail_at(word, "function_name or inlined_at");
     }
   }
   return place;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/backends/simulator/ptx/constants.h>
+#include <weft/backends/simulator/ptx/module.h>
 
 #include <bit>
 #include <charconv>
@@ -11,8 +12,7 @@ namespace {
 constexpr int deepest = 64;  // parentheses and signs in a constant expression
 constexpr std::string_view literals =
     "an integer (12, 0x1F, 017, 0b101, with U if unsigned), a decimal real, 0f and 8 hexadecimal digits or "
-    "0d "
-    "and 16";
+    "0d and 16";
 
 Constant integer(std::uint64_t bits, bool is_unsigned) {
   return {bits, is_unsigned, false, false};
@@ -22,10 +22,9 @@ std::uint64_t digits_to_bits(const Token& token, std::string_view digits, int ba
   std::uint64_t bits = 0;
   const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bits, base);
   if (error == std::errc::result_out_of_range) {
-    fail_at(token.line, token.shown(), "an integer of at most 64 bits");
+    fail_at(token, "an integer of at most 64 bits");
   }
-  if (error != std::errc() || stop != digits.data() + digits.size())
-    fail_at(token.line, token.shown(), literals);
+  if (error != std::errc() || stop != digits.data() + digits.size()) fail_at(token, literals);
   return bits;
 }
 
@@ -33,8 +32,7 @@ Constant real_literal(const Token& token) {
   double value = 0;
   const std::string_view digits = token.text;
   const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc() || stop != digits.data() + digits.size())
-    fail_at(token.line, token.shown(), literals);
+  if (error != std::errc() || stop != digits.data() + digits.size()) fail_at(token, literals);
   return {std::bit_cast<std::uint64_t>(value), false, true, false};
 }
 
@@ -42,14 +40,8 @@ int precedence(const Token& token) {
   if (token.kind != Token::Kind::punctuation) return 0;
   constexpr std::string_view levels[] = {"||",    "&&",        "|",     "^",   "&",
                                          "== !=", "< > <= >=", "<< >>", "+ -", "* / %"};
-  for (int level = 0; level < static_cast<int>(std::size(levels)); ++level) {
-    std::string_view marks = levels[level];
-    while (!marks.empty()) {
-      const std::string_view mark = marks.substr(0, marks.find(' '));
-      if (mark == token.text) return level + 1;
-      marks.remove_prefix(std::min(marks.size(), mark.size() + 1));
-    }
-  }
+  for (int level = 0; level < static_cast<int>(std::size(levels)); ++level)
+    if (lists(levels[level], token.text)) return level + 1;
   return 0;
 }
 
@@ -209,11 +201,11 @@ class Expression {
 }  // namespace
 
 Constant read_literal(const Token& token) {
-  if (token.kind != Token::Kind::number) fail_at(token.line, token.shown(), literals);
+  if (token.kind != Token::Kind::number) fail_at(token, literals);
   std::string_view text = token.text;
   const char kind = text.size() > 1 && text[0] == '0' ? static_cast<char>(text[1] | 0x20) : '\0';
   if (kind == 'f' || kind == 'd') {
-    if (text.size() != (kind == 'f' ? 10U : 18U)) fail_at(token.line, token.shown(), literals);
+    if (text.size() != (kind == 'f' ? 10U : 18U)) fail_at(token, literals);
     return {digits_to_bits(token, text.substr(2), 16), false, true, kind == 'f'};
   }
   const bool is_decimal = kind != 'x' && kind != 'b';
@@ -238,7 +230,7 @@ Constant read_constant(Lexer& lexer) {
 std::uint64_t read_integer(Lexer& lexer) {
   const Token first = lexer.peek();
   const Constant value = read_constant(lexer);
-  if (value.is_real) fail_at(first.line, first.shown(), "an integer");
+  if (value.is_real) fail_at(first, "an integer");
   return value.bits;
 }
 
@@ -247,7 +239,7 @@ std::int64_t read_bounded(Lexer& lexer, std::int64_t least, std::int64_t most, s
   const Constant value = read_constant(lexer);
   const auto bits = static_cast<std::int64_t>(value.bits);
   if (value.is_real || (value.is_unsigned && bits < 0) || bits < least || bits > most) {
-    fail_at(first.line, first.shown(), accepted);
+    fail_at(first, accepted);
   }
   return bits;
 }

@@ -18,7 +18,7 @@ bool is_opaque_type(std::string_view word) {
 std::size_t read_alignment(Lexer& lexer) {
   const Token token = lexer.peek();
   const std::int64_t value = read_bounded(lexer, 1, 1 << 20, "an alignment: a power of two up to 1048576");
-  if ((value & (value - 1)) != 0) fail_at(token.line, token.shown(), "an alignment: a power of two");
+  if ((value & (value - 1)) != 0) fail_at(token, "an alignment: a power of two");
   return static_cast<std::size_t>(value);
 }
 
@@ -106,8 +106,7 @@ Declarator read_declarator(Lexer& lexer, Space space) {
     } else if (const Type type = parse_type(token.text); type != Type::none && made.type == Type::none) {
       made.type = type;
     } else {
-      fail_at(token.line, token.shown(),
-              std::string(types) + "; .align N; .v2 or .v4; .attribute(...); .ptr");
+      fail_at(token, std::string(types) + "; .align N; .v2 or .v4; .attribute(...); .ptr");
     }
   }
   if (made.type == Type::none) lexer.fail(types);
@@ -159,7 +158,7 @@ void read_registers(Lexer& lexer, Names& names) {
     const Token number = lexer.take();
     const Constant count = read_literal(number);
     if (count.is_real || count.bits < 1 || count.bits > most_registers) {
-      fail_at(number.line, number.shown(), fmt::format("a number of registers from 1 to {}", most_registers));
+      fail_at(number, fmt::format("a number of registers from 1 to {}", most_registers));
     }
     lexer.expect(">", "'>' after the number of registers");
     if (declarator.elements > 1) fail_at(name.line, "a range of vector registers", "a range of scalars");

@@ -61,7 +61,7 @@ class FunctionReader {
       const Token space = lexer_.take();
       const bool is_register = space.is_dot("reg") && !function_.is_entry;
       if (!is_register && !space.is_dot("param")) {
-        fail_at(space.line, space.shown(), function_.is_entry ? "a .param" : "a .param or .reg");
+        fail_at(space, function_.is_entry ? "a .param" : "a .param or .reg");
       }
       const Declarator declarator = read_declarator(lexer_, is_register ? Space::reg : Space::parameter);
       Parameter made;
@@ -81,9 +81,9 @@ class FunctionReader {
         names_.declare_registers(parameter.token, parameter.variable.type, parameter.elements);
         continue;
       }
-      Name name;
-      name.kind = Name::Kind::variable;
-      name.step = size_of(parameter.variable.type) * static_cast<std::size_t>(parameter.elements);
+      const Name name{
+          .kind = Name::Kind::variable,
+          .step = size_of(parameter.variable.type) * static_cast<std::size_t>(parameter.elements)};
       to.back().name = Names::resolved(parameter.token.text, names_.declare(parameter.token, name).renamed);
     }
   }
@@ -104,10 +104,8 @@ class FunctionReader {
       }
       return place;
     }
-    Name name;
-    name.kind = Name::Kind::function;
-    name.index = static_cast<int>(module_.functions.size());
-    names_.declare(token, name);
+    names_.declare(token,
+                   {.kind = Name::Kind::function, .index = static_cast<int>(module_.functions.size())});
     Function declared;
     declared.name = token.text;
     declared.is_declared_only = true;
@@ -139,16 +137,14 @@ class FunctionReader {
       function_.min_blocks = number();
     } else if (token.text == "maxnreg") {
       function_.max_registers = number();
-    } else if (token.text == "maxnctapersm" || token.text == "maxclusterrank" ||
-               token.text == "abi_preserve" || token.text == "abi_preserve_control") {
+    } else if (lists("maxnctapersm maxclusterrank abi_preserve abi_preserve_control", token.text)) {
       number();
     } else if (token.text == "pragma") {
       skip_pragma(lexer_);
     } else if (token.text == "attribute") {
       skip_parentheses(lexer_);
-    } else if (token.text != "noreturn" && token.text != "explicitcluster" &&
-               token.text != "blocksareclusters") {
-      fail_at(token.line, token.shown(),
+    } else if (!lists("noreturn explicitcluster blocksareclusters", token.text)) {
+      fail_at(token,
               ".maxntid .reqntid .minnctapersm .maxnreg .maxnctapersm .reqnctapercluster .explicitcluster "
               ".maxclusterrank .blocksareclusters .noreturn .abi_preserve .pragma .attribute, ';' or '{'");
     }

@@ -114,7 +114,7 @@ class InitialReader {
     // Bits of a real in an untyped element of its size stay as they are.
     if (constant.is_real && constant.is_single && bytes_ == 4) return constant.bits;
     if (constant.is_real && !constant.is_single && bytes_ == 8) return constant.bits;
-    if (!wants_real) fail_at(token.line, token.shown(), "an integer, or the bits of a real of this size");
+    if (!wants_real) fail_at(token, "an integer, or the bits of a real of this size");
     const double value = !constant.is_real ? integer_value(constant)
                          : constant.is_single
                              ? std::bit_cast<float>(static_cast<std::uint32_t>(constant.bits))

@@ -41,6 +41,10 @@ void fail_at(int line, std::string_view found, std::string_view accepted) {
   throw UserError({"reading PTX", fmt::format("line {}", line), std::string(found), std::string(accepted)});
 }
 
+void fail_at(const Token& token, std::string_view accepted) {
+  fail_at(token.line, token.shown(), accepted);
+}
+
 std::string Token::shown() const {
   switch (kind) {
     case Kind::end:
@@ -91,7 +95,7 @@ Token Lexer::expect_word(std::string_view accepted) {
 }
 
 void Lexer::fail(std::string_view accepted) const {
-  fail_at(current_.line, current_.shown(), accepted);
+  fail_at(current_, accepted);
 }
 
 Token Lexer::made(Token::Kind kind, std::size_t start, std::size_t end) {

@@ -34,6 +34,14 @@ Type parse_type(std::string_view word) {
   return row == type_rows.end() ? Type::none : static_cast<Type>(row - type_rows.begin());
 }
 
+bool lists(std::string_view words, std::string_view word) {
+  for (std::size_t at = words.find(word); at != std::string_view::npos; at = words.find(word, at + 1)) {
+    const std::size_t end = at + word.size();
+    if ((at == 0 || words[at - 1] == ' ') && (end == words.size() || words[end] == ' ')) return true;
+  }
+  return false;
+}
+
 bool Instruction::has(std::string_view modifier) const {
   return std::find(modifiers.begin(), modifiers.end(), modifier) != modifiers.end();
 }

@@ -43,6 +43,9 @@ std::size_t size_of(Type type);
 std::string_view name_of(Type type);
 Type parse_type(std::string_view word);
 
+/// Whether a word is in a list with blanks between its words.
+bool lists(std::string_view words, std::string_view word);
+
 enum class Space : std::uint8_t { none, reg, parameter, constant, global, shared, local };
 
 struct Register {

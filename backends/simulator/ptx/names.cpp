@@ -129,11 +129,9 @@ int Names::add_register(std::string_view text, int renamed, Type type) {
 }
 
 void Names::declare_registers(const Token& token, Type type, int elements) {
-  Name name;
-  name.kind = elements == 1 ? Name::Kind::reg : Name::Kind::registers;
-  name.elements = static_cast<std::uint8_t>(elements);
-  name.index = static_cast<int>(function_->registers.size());
-  name = declare(token, name);
+  const Name name = declare(token, {.kind = elements == 1 ? Name::Kind::reg : Name::Kind::registers,
+                                    .elements = static_cast<std::uint8_t>(elements),
+                                    .index = static_cast<int>(function_->registers.size())});
   const std::size_t digits = digits_at_end(token.text);
   if (const auto parts = split(token.text, digits); digits > 0 && parts && parts->number < ~0U) {
     Range& range = range_here(parts->prefix);
@@ -203,9 +201,7 @@ const Name* Names::make_from_range(const Token& token, std::size_t least_depth) 
     if (best == nullptr || best->depth < range->depth) best = &*range;
   }
   if (best == nullptr) return nullptr;
-  Name name;
-  name.line = best->line;
-  name.renamed = taken_[token.text]++;
+  Name name{.line = best->line, .renamed = taken_[token.text]++};
   name.index = add_register(token.text, name.renamed, best->type);
   std::vector<Bound>& bound = bound_[token.text];
   bound.push_back({name, best->depth});

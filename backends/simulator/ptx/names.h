@@ -41,9 +41,6 @@ class Names {
   void end_function();
   void enter(int line);
   void leave();
-  bool is_in_function() const { return function_ != nullptr; }
-  /// In the body itself, not in a scope inside it.
-  bool is_at_body() const { return scopes_.size() == 2; }
 
   /// Declares a name in the innermost scope; UserError if it has it already. Gives what was stored, with
   /// `renamed` set if another scope of the function or the module has the name too.

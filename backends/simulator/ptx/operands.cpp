@@ -20,12 +20,13 @@ Operand of_kind(Kind kind) {
 }
 
 int component_index(std::string_view word) {
-  if (word.size() != 1) return -1;
-  constexpr std::string_view positions = "xyzw", colours = "rgba";
-  const std::size_t found = positions.find(word[0]);
-  if (found != std::string_view::npos) return static_cast<int>(found);
-  const std::size_t colour = colours.find(word[0]);
-  return colour == std::string_view::npos ? -1 : static_cast<int>(colour);
+  constexpr std::string_view positions_and_colours = "xyzwrgba";
+  const std::size_t found = word.size() == 1 ? positions_and_colours.find(word[0]) : std::string_view::npos;
+  return found == std::string_view::npos ? -1 : static_cast<int>(found % 4);
+}
+
+bool starts_offset(const Token& token) {
+  return token.is("+") || token.is("-");
 }
 
 [[noreturn]] void fail_undeclared(const Token& token) {
@@ -85,7 +86,7 @@ Operand OperandReader::table() {
   const Token token = lexer_.expect_word("the name of a .branchtargets list");
   const Name* const name = names_.find(token);
   if (name == nullptr || name->kind != Name::Kind::table) {
-    fail_at(token.line, token.shown(), "the name of a .branchtargets list that stands before");
+    fail_at(token, "the name of a .branchtargets list that stands before");
   }
   Operand made = of_kind(Kind::symbol);
   made.name = Names::resolved(token.text, name->renamed);
@@ -108,7 +109,7 @@ Operand OperandReader::operand(bool moves_address) {
   const Token second = lexer_.peek();
   pair.elements.push_back(simple());
   if (pair.elements[1].kind != Kind::reg && pair.elements[1].kind != Kind::sink) {
-    fail_at(second.line, second.shown(), "a register or _ after '|'");
+    fail_at(second, "a register or _ after '|'");
   }
   return pair;
 }
@@ -129,7 +130,7 @@ Operand OperandReader::negated() {
   lexer_.take();
   const Token token = lexer_.expect_word("a register");
   Operand made = named(token);
-  if (made.kind != Kind::reg) fail_at(token.line, token.shown(), "a register after '!' or '-'");
+  if (made.kind != Kind::reg) fail_at(token, "a register after '!' or '-'");
   made.negated = true;
   return made;
 }
@@ -208,7 +209,7 @@ Operand OperandReader::special(const Token& token) {
 Operand OperandReader::symbol(const Token& token, const Name& name) {
   Operand made = of_kind(Kind::symbol);
   made.name = Names::resolved(token.text, name.renamed);
-  if (lexer_.peek().is("+") || lexer_.peek().is("-")) {
+  if (starts_offset(lexer_.peek())) {
     made.offset = static_cast<std::int64_t>(read_integer(lexer_));
   }
   return made;
@@ -233,15 +234,24 @@ Operand OperandReader::element_of(Operand base, const Token& token, bool moves_a
   return made;
 }
 
-Operand OperandReader::braces() {
+/// Operands between a mark that comes next and `closing`; `accepted` says what may stand after one.
+Operand OperandReader::list(std::string_view closing, std::string_view accepted) {
   lexer_.take();
   Operand made = of_kind(Kind::vector);
-  if (lexer_.accept("}")) return made;
+  if (lexer_.accept(closing)) return made;
   do {
     made.elements.push_back(simple());
   } while (lexer_.accept(","));
-  lexer_.expect("}", "',' and another element, or '}'");
+  lexer_.expect(closing, accepted);
   return made;
+}
+
+Operand OperandReader::braces() {
+  return list("}", "',' and another element, or '}'");
+}
+
+Operand OperandReader::argument_list() {
+  return list(")", "',' and another argument, or ')'");
 }
 
 Operand OperandReader::address() {
@@ -250,10 +260,10 @@ Operand OperandReader::address() {
   Operand made = of_kind(Kind::address);
   Operand base = simple();
   if (base.negated || (base.kind != Kind::reg && base.kind != Kind::integer && base.kind != Kind::symbol)) {
-    fail_at(first.line, first.shown(), "an address: a register, a name or an integer, and an offset");
+    fail_at(first, "an address: a register, a name or an integer, and an offset");
   }
   made.offset = std::exchange(base.offset, 0);
-  if (base.kind == Kind::reg && (lexer_.peek().is("+") || lexer_.peek().is("-"))) {
+  if (base.kind == Kind::reg && starts_offset(lexer_.peek())) {
     made.offset = static_cast<std::int64_t>(read_integer(lexer_));
   }
   made.elements.push_back(std::move(base));
@@ -305,7 +315,7 @@ void OperandReader::read_call(Instruction& instruction) {
   const Token token = lexer_.expect_word("the name of a .callprototype or .calltargets");
   const Name* const name = names_.find(token);
   if (name == nullptr || (name->kind != Name::Kind::prototype && name->kind != Name::Kind::function)) {
-    fail_at(token.line, token.shown(), "the name of a .callprototype or .calltargets that stands before");
+    fail_at(token, "the name of a .callprototype or .calltargets that stands before");
   }
   Operand prototype = of_kind(Kind::symbol);
   prototype.name = Names::resolved(token.text, name->renamed);
@@ -318,19 +328,8 @@ Operand OperandReader::callee() {
   const Name* const name = names_.find(token);
   const bool is_function = name != nullptr && name->kind == Name::Kind::function && made.offset == 0;
   if (made.kind != Kind::reg && !is_function) {
-    fail_at(token.line, token.shown(), "a function that was declared before, or a register");
+    fail_at(token, "a function that was declared before, or a register");
   }
-  return made;
-}
-
-Operand OperandReader::argument_list() {
-  lexer_.take();
-  Operand made = of_kind(Kind::vector);
-  if (lexer_.accept(")")) return made;
-  do {
-    made.elements.push_back(simple());
-  } while (lexer_.accept(","));
-  lexer_.expect(")", "',' and another argument, or ')'");
   return made;
 }
 

@@ -32,6 +32,7 @@ class OperandReader {
   Operand special(const Token& token);
   Operand symbol(const Token& token, const Name& name);
   Operand element_of(Operand base, const Token& token, bool moves_address);
+  Operand list(std::string_view closing, std::string_view accepted);
   Operand braces();
   Operand address();
   Operand tensor(Operand base);

@@ -10,10 +10,10 @@ namespace weft::simulator::ptx {
 namespace {
 
 constexpr std::uint64_t most_files = 65'535;
+constexpr std::string_view linkages = "visible extern weak common";
 constexpr std::string_view directives =
     ".entry, .func, .global, .const, .shared, .local (after .visible, .extern, .weak or .common), "
-    ".address_size, "
-    ".file, .section, .alias or .pragma";
+    ".address_size, .file, .section, .alias or .pragma";
 
 class ModuleReader {
  public:
@@ -40,7 +40,7 @@ class ModuleReader {
     };
     if (token.kind != Token::Kind::number || point == std::string_view::npos ||
         !digits(token.text.substr(0, point), 2) || !digits(token.text.substr(point + 1), 1)) {
-      fail_at(token.line, token.shown(), "a version: 8.3");
+      fail_at(token, "a version: 8.3");
     }
     for (const char c : token.text) {
       if (c != '.') module_.version = module_.version * 10 + (c - '0');
@@ -51,7 +51,7 @@ class ModuleReader {
     do {
       const Token token = lexer_.expect_word("a target: sm_80");
       if (token.text.starts_with("sm_")) {
-        if (!module_.target.empty()) fail_at(token.line, token.shown(), "one architecture");
+        if (!module_.target.empty()) fail_at(token, "one architecture");
         module_.target = token.text;
       }
     } while (lexer_.accept(","));
@@ -68,7 +68,7 @@ class ModuleReader {
     }
     const Token token = lexer_.peek();
     if (token.kind != Token::Kind::dot_word) lexer_.fail(directives);
-    if (token.text == "visible" || token.text == "extern" || token.text == "weak" || token.text == "common") {
+    if (lists(linkages, token.text)) {
       linked();
     } else if (!declaration(false)) {
       lexer_.take();
@@ -78,10 +78,8 @@ class ModuleReader {
 
   void linked() {
     bool is_extern = false;
-    while (lexer_.peek().is_dot("visible") || lexer_.peek().is_dot("extern") ||
-           lexer_.peek().is_dot("weak") || lexer_.peek().is_dot("common")) {
+    while (lexer_.peek().kind == Token::Kind::dot_word && lists(linkages, lexer_.peek().text))
       is_extern = lexer_.take().text == "extern" || is_extern;
-    }
     if (!declaration(is_extern)) lexer_.fail(".entry, .func, .global, .const, .shared or .local");
   }
 
@@ -126,18 +124,15 @@ class ModuleReader {
         return;
       }
     }
-    Name name;
-    name.kind = Name::Kind::variable;
-    name.index = static_cast<int>(module_.variables.size());
-    name.step = step;
-    names_.declare(token, name);
+    const auto index = static_cast<int>(module_.variables.size());
+    names_.declare(token, {.kind = Name::Kind::variable, .index = index, .step = step});
     module_.variables.push_back(std::move(variable));
   }
 
   void directive(const Token& token) {
     if (token.text == "address_size") {
       const Token size = lexer_.take();
-      if (size.text != "32" && size.text != "64") fail_at(size.line, size.shown(), "32 or 64");
+      if (size.text != "32" && size.text != "64") fail_at(size, "32 or 64");
       module_.address_bits = size.text == "32" ? 32 : 64;
     } else if (token.text == "file") {
       file();
@@ -150,15 +145,14 @@ class ModuleReader {
     } else if (token.text == "loc") {
       read_place(lexer_);
     } else {
-      fail_at(token.line, token.shown(), directives);
+      fail_at(token, directives);
     }
   }
 
   void file() {
     const Token number = lexer_.take();
     const Constant index = read_literal(number);
-    if (index.is_real || index.bits > most_files)
-      fail_at(number.line, number.shown(), "a file number up to 65535");
+    if (index.is_real || index.bits > most_files) fail_at(number, "a file number up to 65535");
     if (lexer_.peek().kind != Token::Kind::string) lexer_.fail("the name of the file in quotes");
     if (module_.files.size() <= index.bits) module_.files.resize(index.bits + 1);
     module_.files[index.bits] = lexer_.take().text;
@@ -188,10 +182,10 @@ class ModuleReader {
     const Name* const to = names_.find_in_module(target.text);
     if (from == nullptr || from->kind != Name::Kind::function || !function(*from).is_declared_only ||
         !function(*from).alias_of.empty()) {
-      fail_at(name.line, name.shown(), "a function that was declared, without a body");
+      fail_at(name, "a function that was declared, without a body");
     }
     if (to == nullptr || to->kind != Name::Kind::function || function(*to).is_declared_only) {
-      fail_at(target.line, target.shown(), "a function that was defined before");
+      fail_at(target, "a function that was defined before");
     }
     function(*from).alias_of = target.text;
   }

@@ -1,7 +1,6 @@
 // What the time model knows of each architecture: one table.
 #pragma once
 
-#include <span>
 #include <string_view>
 
 namespace weft::simulator {
@@ -9,32 +8,29 @@ namespace weft::simulator {
 /// Rates are of one multiprocessor and clock unless they say otherwise; latencies are clocks from the issue
 /// of an instruction to the issue of one that uses its result.
 struct TimeParameters {
-  std::string_view architecture;
   int sm = 0;
   std::string_view machine;  ///< the product that the numbers are of
   int multiprocessors = 0;
   double gigahertz = 0;  ///< under load
   int schedulers = 4;    ///< each issues one warp instruction a clock
   // Lanes a clock.
-  double integer_lanes = 0;
+  double integer_lanes = 64;
   double single_lanes = 0;
   double half_lanes = 0;  ///< of f16x2, bf16x2
   double wide_lanes = 0;
-  double special_lanes = 0;
-  double convert_lanes = 0;
+  double special_lanes = 16;
+  double convert_lanes = 16;
   double tensor_flops = 0;  ///< f16 with f32 sums, a clock
   // Latencies.
-  double arithmetic_latency = 0;
+  double arithmetic_latency = 4.5;
   double special_latency = 0;
   double wide_latency = 0;
   double tensor_latency = 0;
   double shared_latency = 0;
   double l1_latency = 0;
   double l2_latency = 0;
-  double memory_latency = 0;
   double barrier_latency = 0;
   // Bytes.
-  double shared_bytes_per_clock = 128;
   double l1_bytes = 0;                 ///< L1 and shared memory together
   double l2_bytes = 0;                 ///< what it holds
   double l2_bytes_per_clock = 0;       ///< from L2 into one multiprocessor
@@ -44,7 +40,6 @@ struct TimeParameters {
   std::string_view sources;
 };
 
-std::span<const TimeParameters> time_parameters();
 /// The row of an architecture: the newest one that is not newer than `sm`.
 const TimeParameters& time_parameters_of(int sm);
 
