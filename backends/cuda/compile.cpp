@@ -2,9 +2,8 @@
 #include <weft/backends/cuda/nvrtc.h>
 #include <weft/backends/cuda/toolkit.h>
 #include <weft/backends/runtime/process.h>
+#include <weft/backends/runtime/stopwatch.h>
 #include <weft/dsl/errors.h>
-
-#include <chrono>
 
 namespace weft::cuda {
 namespace {
@@ -40,10 +39,10 @@ Compiled compile_by_nvrtc(const std::string& source, const CompileOptions& optio
   if (!to_ptx) words.push_back("--ptxas-options=-v");
   for (const auto& folder : toolkit().includes) words.push_back("-I" + folder.string());
 
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   Nvrtc::Result result = Nvrtc::instance().compile(source, plain_file_name(options), words, to_ptx);
   Compiled compiled;
-  compiled.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  compiled.seconds = watch.seconds();
   compiled.compiler = "NVRTC " + Nvrtc::instance().version();
   if (!result.succeeded) refuse(compiled.compiler, options, result.log);
   compiled.image = std::move(result.image);

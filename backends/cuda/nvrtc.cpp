@@ -21,25 +21,18 @@ Nvrtc::Nvrtc()
     reason_ = library_.reason();
     return;
   }
-  found_ =
-      library_.resolve(get_version_, "nvrtcVersion") &&
-      library_.resolve(error_text_, "nvrtcGetErrorString") &&
-      library_.resolve(create_, "nvrtcCreateProgram") && library_.resolve(destroy_, "nvrtcDestroyProgram") &&
-      library_.resolve(compile_, "nvrtcCompileProgram") &&
-      library_.resolve(log_size_, "nvrtcGetProgramLogSize") && library_.resolve(log_, "nvrtcGetProgramLog") &&
-      library_.resolve(ptx_size_, "nvrtcGetPTXSize") && library_.resolve(ptx_, "nvrtcGetPTX") &&
-      library_.resolve(cubin_size_, "nvrtcGetCUBINSize") && library_.resolve(cubin_, "nvrtcGetCUBIN");
+  found_ = library_.resolve(api_).empty();
   if (!found_) {
     reason_ = library_.path().string() + " lacks a function that weft calls";
     return;
   }
   int major = 0;
   int minor = 0;
-  if (get_version_(&major, &minor) == 0) version_ = std::to_string(major) + "." + std::to_string(minor);
+  if (api_.get_version(&major, &minor) == 0) version_ = std::to_string(major) + "." + std::to_string(minor);
 }
 
 void Nvrtc::check(Status status, const std::string& doing) const {
-  if (status != 0) throw RuntimeError(doing + ": " + error_text_(status));
+  if (status != 0) throw RuntimeError(doing + ": " + api_.error_text(status));
 }
 
 std::string Nvrtc::text_of(Program program, SizeOf* size_of, Copy* copy, const std::string& what) const {
@@ -54,24 +47,25 @@ Nvrtc::Result Nvrtc::compile(const std::string& source, const std::string& file_
                              const std::vector<std::string>& options, bool to_ptx) const {
   internal_check(found_, "NVRTC is called and was not found");
   Program program = nullptr;
-  check(create_(&program, source.c_str(), file_name.c_str(), 0, nullptr, nullptr), "giving NVRTC a source");
+  check(api_.create(&program, source.c_str(), file_name.c_str(), 0, nullptr, nullptr),
+        "giving NVRTC a source");
   struct Guard {
     const Nvrtc& nvrtc;
     Program& program;
-    ~Guard() { nvrtc.destroy_(&program); }
+    ~Guard() { nvrtc.api_.destroy(&program); }
   } const guard{*this, program};
 
   std::vector<const char*> words;
   for (const std::string& option : options) words.push_back(option.c_str());
-  const Status status = compile_(program, static_cast<int>(words.size()), words.data());
+  const Status status = api_.compile(program, static_cast<int>(words.size()), words.data());
   Result result;
-  result.log = text_of(program, log_size_, log_, "its log");
+  result.log = text_of(program, api_.log_size, api_.log, "its log");
   while (!result.log.empty() && result.log.back() == '\0') result.log.pop_back();
   if (status == compilation_error) return result;
   if (status != 0) check(status, "compiling with NVRTC\n" + result.log);
   result.succeeded = true;
-  result.image = to_ptx ? text_of(program, ptx_size_, ptx_, "the PTX")
-                        : text_of(program, cubin_size_, cubin_, "the code");
+  result.image = to_ptx ? text_of(program, api_.ptx_size, api_.ptx, "the PTX")
+                        : text_of(program, api_.cubin_size, api_.cubin, "the code");
   if (to_ptx && !result.image.empty() && result.image.back() == '\0') result.image.pop_back();
   return result;
 }

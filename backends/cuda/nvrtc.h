@@ -46,18 +46,22 @@ class Nvrtc {
   bool found_ = false;
   std::string version_;
   std::string reason_;
-  Status (*get_version_)(int* major, int* minor) = nullptr;
-  const char* (*error_text_)(Status status) = nullptr;
-  Status (*create_)(Program* program, const char* source, const char* name, int count,
-                    const char* const* headers, const char* const* names) = nullptr;
-  Status (*destroy_)(Program* program) = nullptr;
-  Status (*compile_)(Program program, int count, const char* const* options) = nullptr;
-  SizeOf* log_size_ = nullptr;
-  Copy* log_ = nullptr;
-  SizeOf* ptx_size_ = nullptr;
-  Copy* ptx_ = nullptr;
-  SizeOf* cubin_size_ = nullptr;
-  Copy* cubin_ = nullptr;
+  struct EntryPoints : LibraryFunctions {
+    Imported<Status(int* major, int* minor)> get_version{*this, "nvrtcVersion"};
+    Imported<const char*(Status status)> error_text{*this, "nvrtcGetErrorString"};
+    Imported<Status(Program* program, const char* source, const char* name, int count,
+                    const char* const* headers, const char* const* names)>
+        create{*this, "nvrtcCreateProgram"};
+    Imported<Status(Program* program)> destroy{*this, "nvrtcDestroyProgram"};
+    Imported<Status(Program program, int count, const char* const* options)> compile{*this,
+                                                                                     "nvrtcCompileProgram"};
+    Imported<SizeOf> log_size{*this, "nvrtcGetProgramLogSize"};
+    Imported<Copy> log{*this, "nvrtcGetProgramLog"};
+    Imported<SizeOf> ptx_size{*this, "nvrtcGetPTXSize"};
+    Imported<Copy> ptx{*this, "nvrtcGetPTX"};
+    Imported<SizeOf> cubin_size{*this, "nvrtcGetCUBINSize"};
+    Imported<Copy> cubin{*this, "nvrtcGetCUBIN"};
+  } api_;
 };
 
 }  // namespace weft::cuda

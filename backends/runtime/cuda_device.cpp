@@ -1,44 +1,41 @@
 #include <weft/backends/runtime/cuda_device.h>
+#include <weft/backends/runtime/stopwatch.h>
 #include <weft/backends/runtime/stream.h>
 #include <weft/dsl/errors.h>
 
 #include <chrono>
 #include <map>
 #include <thread>
+#include <utility>
 
 namespace weft {
 namespace {
 
-/// Numbers of CUdevice_attribute.
-enum Attribute : int {
-  max_threads_per_block = 1,
-  max_block_x = 2,
-  max_grid_x = 5,
-  max_shared_per_block = 8,
-  max_registers_per_block = 12,
-  clock_rate = 13,
-  multiprocessor_count = 16,
-  memory_clock_rate = 36,
-  memory_bus_width = 37,
-  l2_cache_size = 38,
-  max_threads_per_multiprocessor = 39,
-  capability_major = 75,
-  capability_minor = 76,
-  max_shared_per_multiprocessor = 81,
-  max_registers_per_multiprocessor = 82,
-  max_shared_opt_in = 97,
-  max_blocks_per_multiprocessor = 106,
-  cluster_launch = 120,
+/// Numbers of CUdevice_attribute, and what they say of a device.
+constexpr std::pair<int DeviceDescription::*, int> counts[] = {
+    {&DeviceDescription::threads_per_block, 1},
+    {&DeviceDescription::registers_per_block, 12},
+    {&DeviceDescription::clock_kilohertz, 13},
+    {&DeviceDescription::multiprocessors, 16},
+    {&DeviceDescription::memory_clock_kilohertz, 36},
+    {&DeviceDescription::memory_bus_bits, 37},
+    {&DeviceDescription::threads_per_multiprocessor, 39},
+    {&DeviceDescription::registers_per_multiprocessor, 82},
+    {&DeviceDescription::blocks_per_multiprocessor, 106},
 };
+constexpr std::pair<std::size_t DeviceDescription::*, int> bytes_of_memories[] = {
+    {&DeviceDescription::shared_bytes_per_block, 8},
+    {&DeviceDescription::l2_bytes, 38},
+    {&DeviceDescription::shared_bytes_per_multiprocessor, 81},
+    {&DeviceDescription::shared_bytes_opt_in, 97},
+};
+constexpr int block_extents = 2, grid_extents = 5, capability_major = 75, capability_minor = 76,
+              clusters = 120;
 
 /// 0 for an attribute that the driver does not know.
 int attribute(driver::DeviceHandle handle, int which) {
   int value = 0;
   return driver::entry_points().cuDeviceGetAttribute(&value, which, handle) == driver::success ? value : 0;
-}
-
-std::size_t attribute_bytes(driver::DeviceHandle handle, int which) {
-  return static_cast<std::size_t>(attribute(handle, which));
 }
 
 driver::DeviceHandle handle_of(int ordinal) {
@@ -48,19 +45,13 @@ driver::DeviceHandle handle_of(int ordinal) {
   return handle;
 }
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 /// Polls: the driver's own waits have no limit. Returns error_not_ready when the limit has passed.
 driver::Result poll(driver::Event event, double limit_seconds) {
-  const auto start = Clock::now();
+  const Stopwatch watch;
   for (;;) {
     const driver::Result result = driver::entry_points().cuEventQuery(event);
     if (result != driver::error_not_ready) return result;
-    const double waited = seconds_since(start);
+    const double waited = watch.seconds();
     if (waited > limit_seconds) return result;
     if (waited > 0.0005) std::this_thread::sleep_for(std::chrono::microseconds(waited > 0.1 ? 1000 : 20));
   }
@@ -83,24 +74,14 @@ DeviceDescription CudaDevice::describe(int ordinal) {
   d.model = model;
   driver::check(api.cuDeviceTotalMem_v2(&d.memory_bytes, handle), "asking for the memory of " + d.name);
   d.sm = attribute(handle, capability_major) * 10 + attribute(handle, capability_minor);
-  d.multiprocessors = attribute(handle, multiprocessor_count);
-  d.threads_per_block = attribute(handle, max_threads_per_block);
-  d.threads_per_multiprocessor = attribute(handle, max_threads_per_multiprocessor);
-  d.blocks_per_multiprocessor = attribute(handle, max_blocks_per_multiprocessor);
-  d.registers_per_block = attribute(handle, max_registers_per_block);
-  d.registers_per_multiprocessor = attribute(handle, max_registers_per_multiprocessor);
-  d.shared_bytes_per_block = attribute_bytes(handle, max_shared_per_block);
-  d.shared_bytes_opt_in = attribute_bytes(handle, max_shared_opt_in);
-  d.shared_bytes_per_multiprocessor = attribute_bytes(handle, max_shared_per_multiprocessor);
-  d.l2_bytes = attribute_bytes(handle, l2_cache_size);
+  for (const auto& [count, number] : counts) d.*count = attribute(handle, number);
+  for (const auto& [bytes, number] : bytes_of_memories)
+    d.*bytes = static_cast<std::size_t>(attribute(handle, number));
   for (int axis = 0; axis < 3; ++axis) {
-    d.block_limit[static_cast<std::size_t>(axis)] = attribute(handle, max_block_x + axis);
-    d.grid_limit[static_cast<std::size_t>(axis)] = attribute(handle, max_grid_x + axis);
+    d.block_limit[static_cast<std::size_t>(axis)] = attribute(handle, block_extents + axis);
+    d.grid_limit[static_cast<std::size_t>(axis)] = attribute(handle, grid_extents + axis);
   }
-  d.clock_kilohertz = attribute(handle, clock_rate);
-  d.memory_clock_kilohertz = attribute(handle, memory_clock_rate);
-  d.memory_bus_bits = attribute(handle, memory_bus_width);
-  d.cluster_launch = attribute(handle, Attribute::cluster_launch) != 0;
+  d.cluster_launch = attribute(handle, clusters) != 0;
   d.driver_version = driver::status().version;
   return d;
 }

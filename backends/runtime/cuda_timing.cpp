@@ -1,18 +1,13 @@
 // Timing on a CUDA device; timing.h says how and why.
 #include <weft/backends/runtime/cuda_device.h>
 #include <weft/backends/runtime/memory.h>
-#include <weft/backends/runtime/timing.h>
+#include <weft/backends/runtime/timed_in_turns.h>
 #include <weft/dsl/errors.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <optional>
 
 namespace weft {
 namespace {
-
-using Launch = std::function<void(StreamHandle)>;
 
 class TimedEvent {
  public:
@@ -73,7 +68,7 @@ class RecordedGraph {
 
 class CudaTimer {
  public:
-  CudaTimer(const Device& device, const Launch& launch_once, const TimingOptions& options)
+  CudaTimer(const Device& device, const TimedLaunch& launch_once, const TimingOptions& options)
       : device_(cuda_device_of(device, "timing a kernel")),
         scope_(*device_),
         stream_(device),
@@ -95,7 +90,7 @@ class CudaTimer {
   /// Warms up and records the graphs.
   void prepare() {
     for (int i = 0; i < options_.warm_up; ++i) timed([&] { launch_once_(stream_); });
-    choose_repeats(timed([&] { launch_once_(stream_); }));
+    repeats_ = chosen_repeats(options_, timed([&] { launch_once_(stream_); }));
     record();
   }
 
@@ -114,15 +109,6 @@ class CudaTimer {
   }
 
  private:
-  void choose_repeats(double one_seconds) {
-    if (options_.repeats > 0) {
-      repeats_ = options_.repeats;
-      return;
-    }
-    const double wanted = std::ceil(options_.minimum_seconds / std::max(one_seconds, 1e-9));
-    repeats_ = static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(options_.most_repeats)));
-  }
-
   void flush_once() {
     driver::check(driver::entry_points().cuMemsetD8Async(flush_.address(), 0, flush_.bytes(), stream_),
                   "flushing the L2 cache");
@@ -151,7 +137,7 @@ class CudaTimer {
   std::shared_ptr<CudaDevice> device_;
   ContextScope scope_;
   Stream stream_;
-  const Launch& launch_once_;
+  const TimedLaunch& launch_once_;
   const TimingOptions& options_;
   DeviceMemory flush_;
   TimedEvent start_;
@@ -166,25 +152,9 @@ class CudaTimer {
 
 }  // namespace
 
-std::vector<Timing> time_on_cuda(const Device& device, const std::vector<Launch>& contestants,
+std::vector<Timing> time_on_cuda(const Device& device, const std::vector<TimedLaunch>& contestants,
                                  const TimingOptions& options) {
-  const auto begin = std::chrono::steady_clock::now();
-  std::vector<std::unique_ptr<CudaTimer>> timers;
-  for (const Launch& launch_once : contestants) {
-    timers.push_back(std::make_unique<CudaTimer>(device, launch_once, options));
-    timers.back()->prepare();
-  }
-  const double limit = options.maximum_seconds * static_cast<double>(contestants.size());
-  for (int round = 0; round < options.rounds; ++round) {
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-    if (round >= 3 && spent.count() > limit) break;
-    for (std::size_t i = 0; i < timers.size(); ++i) {
-      timers[(i + static_cast<std::size_t>(round)) % timers.size()]->sample();
-    }
-  }
-  std::vector<Timing> timings;
-  for (const auto& timer : timers) timings.push_back(timer->result());
-  return timings;
+  return timed_in_turns<CudaTimer>(device, contestants, options);
 }
 
 }  // namespace weft

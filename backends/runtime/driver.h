@@ -1,6 +1,8 @@
 // The CUDA driver, found when the program runs: nothing of CUDA is needed to build weft or to start it.
 #pragma once
 
+#include <weft/backends/runtime/shared_library.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -32,52 +34,64 @@ inline constexpr int lowest_version = 11040;
 
 /// The entry points that weft calls. A member carries the name that the library exports, `_v2` where the
 /// plain name is an older function with 32-bit sizes.
-struct EntryPoints {
-  Result (*cuInit)(unsigned flags);
-  Result (*cuDriverGetVersion)(int* version);
-  Result (*cuGetErrorName)(Result error, const char** text);
-  Result (*cuGetErrorString)(Result error, const char** text);
-  Result (*cuDeviceGetCount)(int* count);
-  Result (*cuDeviceGet)(DeviceHandle* device, int ordinal);
-  Result (*cuDeviceGetName)(char* name, int length, DeviceHandle device);
-  Result (*cuDeviceGetAttribute)(int* value, int attribute, DeviceHandle device);
-  Result (*cuDeviceTotalMem_v2)(std::size_t* bytes, DeviceHandle device);
-  Result (*cuDevicePrimaryCtxRetain)(Context* context, DeviceHandle device);
-  Result (*cuDevicePrimaryCtxRelease_v2)(DeviceHandle device);
-  Result (*cuCtxPushCurrent_v2)(Context context);
-  Result (*cuCtxPopCurrent_v2)(Context* context);
-  Result (*cuMemGetInfo_v2)(std::size_t* free, std::size_t* total);
-  Result (*cuMemAlloc_v2)(Address* address, std::size_t bytes);
-  Result (*cuMemFree_v2)(Address address);
-  Result (*cuMemcpyHtoD_v2)(Address target, const void* source, std::size_t bytes);
-  Result (*cuMemcpyDtoH_v2)(void* target, Address source, std::size_t bytes);
-  Result (*cuMemsetD8_v2)(Address target, unsigned char value, std::size_t bytes);
-  Result (*cuMemsetD8Async)(Address target, unsigned char value, std::size_t bytes, Stream stream);
-  Result (*cuModuleLoadDataEx)(Module* module, const void* image, unsigned count, int* options,
-                               void** values);
-  Result (*cuModuleUnload)(Module module);
-  Result (*cuModuleGetFunction)(Function* function, Module module, const char* name);
-  Result (*cuModuleGetGlobal_v2)(Address* address, std::size_t* bytes, Module module, const char* name);
-  Result (*cuFuncGetAttribute)(int* value, int attribute, Function function);
-  Result (*cuFuncSetAttribute)(Function function, int attribute, int value);
-  Result (*cuOccupancyMaxActiveBlocksPerMultiprocessor)(int* blocks, Function function, int threads,
-                                                        std::size_t dynamic_shared_bytes);
-  Result (*cuLaunchKernel)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                           unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-                           Stream stream, void** arguments, void** extra);
-  Result (*cuStreamCreate)(Stream* stream, unsigned flags);
-  Result (*cuStreamDestroy_v2)(Stream stream);
-  Result (*cuStreamBeginCapture_v2)(Stream stream, int mode);
-  Result (*cuStreamEndCapture)(Stream stream, Graph* graph);
-  Result (*cuGraphInstantiateWithFlags)(GraphExec* executable, Graph graph, unsigned long long flags);
-  Result (*cuGraphLaunch)(GraphExec executable, Stream stream);
-  Result (*cuGraphExecDestroy)(GraphExec executable);
-  Result (*cuGraphDestroy)(Graph graph);
-  Result (*cuEventCreate)(Event* event, unsigned flags);
-  Result (*cuEventDestroy_v2)(Event event);
-  Result (*cuEventRecord)(Event event, Stream stream);
-  Result (*cuEventQuery)(Event event);
-  Result (*cuEventElapsedTime)(float* milliseconds, Event start, Event stop);
+struct EntryPoints : LibraryFunctions {
+  Imported<Result(unsigned flags)> cuInit{*this, "cuInit"};
+  Imported<Result(int* version)> cuDriverGetVersion{*this, "cuDriverGetVersion"};
+  Imported<Result(Result error, const char** text)> cuGetErrorName{*this, "cuGetErrorName"};
+  Imported<Result(Result error, const char** text)> cuGetErrorString{*this, "cuGetErrorString"};
+  Imported<Result(int* count)> cuDeviceGetCount{*this, "cuDeviceGetCount"};
+  Imported<Result(DeviceHandle* device, int ordinal)> cuDeviceGet{*this, "cuDeviceGet"};
+  Imported<Result(char* name, int length, DeviceHandle device)> cuDeviceGetName{*this, "cuDeviceGetName"};
+  Imported<Result(int* value, int attribute, DeviceHandle device)> cuDeviceGetAttribute{
+      *this, "cuDeviceGetAttribute"};
+  Imported<Result(std::size_t* bytes, DeviceHandle device)> cuDeviceTotalMem_v2{*this, "cuDeviceTotalMem_v2"};
+  Imported<Result(Context* context, DeviceHandle device)> cuDevicePrimaryCtxRetain{
+      *this, "cuDevicePrimaryCtxRetain"};
+  Imported<Result(DeviceHandle device)> cuDevicePrimaryCtxRelease_v2{*this, "cuDevicePrimaryCtxRelease_v2"};
+  Imported<Result(Context context)> cuCtxPushCurrent_v2{*this, "cuCtxPushCurrent_v2"};
+  Imported<Result(Context* context)> cuCtxPopCurrent_v2{*this, "cuCtxPopCurrent_v2"};
+  Imported<Result(std::size_t* free, std::size_t* total)> cuMemGetInfo_v2{*this, "cuMemGetInfo_v2"};
+  Imported<Result(Address* address, std::size_t bytes)> cuMemAlloc_v2{*this, "cuMemAlloc_v2"};
+  Imported<Result(Address address)> cuMemFree_v2{*this, "cuMemFree_v2"};
+  Imported<Result(Address target, const void* source, std::size_t bytes)> cuMemcpyHtoD_v2{*this,
+                                                                                          "cuMemcpyHtoD_v2"};
+  Imported<Result(void* target, Address source, std::size_t bytes)> cuMemcpyDtoH_v2{*this, "cuMemcpyDtoH_v2"};
+  Imported<Result(Address target, unsigned char value, std::size_t bytes)> cuMemsetD8_v2{*this,
+                                                                                         "cuMemsetD8_v2"};
+  Imported<Result(Address target, unsigned char value, std::size_t bytes, Stream stream)> cuMemsetD8Async{
+      *this, "cuMemsetD8Async"};
+  Imported<Result(Module* module, const void* image, unsigned count, int* options, void** values)>
+      cuModuleLoadDataEx{*this, "cuModuleLoadDataEx"};
+  Imported<Result(Module module)> cuModuleUnload{*this, "cuModuleUnload"};
+  Imported<Result(Function* function, Module module, const char* name)> cuModuleGetFunction{
+      *this, "cuModuleGetFunction"};
+  Imported<Result(Address* address, std::size_t* bytes, Module module, const char* name)>
+      cuModuleGetGlobal_v2{*this, "cuModuleGetGlobal_v2"};
+  Imported<Result(int* value, int attribute, Function function)> cuFuncGetAttribute{*this,
+                                                                                    "cuFuncGetAttribute"};
+  Imported<Result(Function function, int attribute, int value)> cuFuncSetAttribute{*this,
+                                                                                   "cuFuncSetAttribute"};
+  Imported<Result(int* blocks, Function function, int threads, std::size_t dynamic_shared_bytes)>
+      cuOccupancyMaxActiveBlocksPerMultiprocessor{*this, "cuOccupancyMaxActiveBlocksPerMultiprocessor"};
+  Imported<Result(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                  unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream, void** arguments,
+                  void** extra)>
+      cuLaunchKernel{*this, "cuLaunchKernel"};
+  Imported<Result(Stream* stream, unsigned flags)> cuStreamCreate{*this, "cuStreamCreate"};
+  Imported<Result(Stream stream)> cuStreamDestroy_v2{*this, "cuStreamDestroy_v2"};
+  Imported<Result(Stream stream, int mode)> cuStreamBeginCapture_v2{*this, "cuStreamBeginCapture_v2"};
+  Imported<Result(Stream stream, Graph* graph)> cuStreamEndCapture{*this, "cuStreamEndCapture"};
+  Imported<Result(GraphExec* executable, Graph graph, unsigned long long flags)> cuGraphInstantiateWithFlags{
+      *this, "cuGraphInstantiateWithFlags"};
+  Imported<Result(GraphExec executable, Stream stream)> cuGraphLaunch{*this, "cuGraphLaunch"};
+  Imported<Result(GraphExec executable)> cuGraphExecDestroy{*this, "cuGraphExecDestroy"};
+  Imported<Result(Graph graph)> cuGraphDestroy{*this, "cuGraphDestroy"};
+  Imported<Result(Event* event, unsigned flags)> cuEventCreate{*this, "cuEventCreate"};
+  Imported<Result(Event event)> cuEventDestroy_v2{*this, "cuEventDestroy_v2"};
+  Imported<Result(Event event, Stream stream)> cuEventRecord{*this, "cuEventRecord"};
+  Imported<Result(Event event)> cuEventQuery{*this, "cuEventQuery"};
+  Imported<Result(float* milliseconds, Event start, Event stop)> cuEventElapsedTime{*this,
+                                                                                    "cuEventElapsedTime"};
 };
 
 /// Whether CUDA can be used on this machine. Everything but `ready` is a normal state of a machine.

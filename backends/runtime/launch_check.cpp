@@ -6,11 +6,8 @@
 namespace weft {
 namespace {
 
-std::string text_of(const std::array<unsigned, 3>& extents) {
-  return std::to_string(extents[0]) + " x " + std::to_string(extents[1]) + " x " + std::to_string(extents[2]);
-}
-
-std::string text_of(const std::array<int, 3>& extents) {
+template <class Number>
+std::string text_of(const std::array<Number, 3>& extents) {
   return std::to_string(extents[0]) + " x " + std::to_string(extents[1]) + " x " + std::to_string(extents[2]);
 }
 

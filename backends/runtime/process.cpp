@@ -6,13 +6,13 @@
 #include <unistd.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/backends/runtime/size_signal.h>
+#include <weft/backends/runtime/stopwatch.h>
 #include <weft/backends/runtime/stream.h>
 #include <weft/dsl/errors.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -21,12 +21,6 @@
 
 namespace weft {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 [[noreturn]] void fail(const std::string& doing, int error) {
   throw RuntimeError(doing + ": " + std::strerror(error));
@@ -138,7 +132,7 @@ ProcessResult run_process(const std::vector<std::string>& command, const Process
   internal_check(!command.empty(), "an empty command");
   Pipe output;
   Pipe error;
-  const auto start = Clock::now();
+  const Stopwatch watch;
   const pid_t child = SpawnPlan(output, error, options.folder).start(command);
   output.close_write();
   error.close_write();
@@ -151,7 +145,7 @@ ProcessResult run_process(const std::vector<std::string>& command, const Process
     output.drain(result.output, options.output_limit);
     error.drain(result.error, options.output_limit);
     if (ended) break;
-    if (!killed && seconds_since(start) > options.limit_seconds) {
+    if (!killed && watch.seconds() > options.limit_seconds) {
       killed = true;
       kill(-child, SIGKILL);
     }
@@ -162,7 +156,7 @@ ProcessResult run_process(const std::vector<std::string>& command, const Process
   result.timed_out = killed;
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   result.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  result.seconds = seconds_since(start);
+  result.seconds = watch.seconds();
   return result;
 }
 

@@ -108,6 +108,19 @@ void* SharedLibrary::symbol(const char* name) const {
   return handle_ != nullptr ? dlsym(handle_, name) : nullptr;
 }
 
+std::string SharedLibrary::resolve(LibraryFunctions& functions) const {
+  return functions.resolve(handle_);
+}
+
+std::string LibraryFunctions::resolve(void* library) {
+  std::string missing;
+  for (Entry* entry : entries_) {
+    entry->address = dlsym(library, entry->name);
+    if (entry->address == nullptr && entry->is_needed && missing.empty()) missing = entry->name;
+  }
+  return missing;
+}
+
 std::vector<fs::path> toolkit_folders() {
   std::vector<fs::path> all;
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {

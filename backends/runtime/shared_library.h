@@ -8,6 +8,8 @@
 
 namespace weft {
 
+class LibraryFunctions;
+
 /// A library opened by name; a value whose copies share it. It stays loaded until the program ends: NVIDIA's
 /// libraries do not survive being unloaded.
 class SharedLibrary {
@@ -29,6 +31,8 @@ class SharedLibrary {
     target = reinterpret_cast<F*>(symbol(name));
     return target != nullptr;
   }
+  /// As LibraryFunctions::resolve.
+  std::string resolve(LibraryFunctions& functions) const;
 
  private:
   void* symbol(const char* name) const;
@@ -36,6 +40,39 @@ class SharedLibrary {
   void* handle_ = nullptr;
   std::filesystem::path path_;
   std::string reason_;
+};
+
+/// The functions that weft calls of a library: each a member, an Imported, that says its name.
+class LibraryFunctions {
+ public:
+  LibraryFunctions() = default;
+  LibraryFunctions(const LibraryFunctions&) = delete;
+  LibraryFunctions& operator=(const LibraryFunctions&) = delete;
+
+  /// Looks all of them up in a library as dlopen gives it. Returns the name of the first that it does not
+  /// have and that is needed; empty: it has all.
+  std::string resolve(void* library);
+
+ private:
+  template <class Signature>
+  friend class Imported;
+  struct Entry {
+    const char* name;
+    bool is_needed;
+    void* address = nullptr;
+  };
+  std::vector<Entry*> entries_;
+};
+
+/// Called as the function is, once it has been found; null before that, and where the library has none.
+template <class Signature>
+class Imported : LibraryFunctions::Entry {
+ public:
+  Imported(LibraryFunctions& all, const char* symbol, bool needed = true)
+      : LibraryFunctions::Entry{symbol, needed} {
+    all.entries_.push_back(this);
+  }
+  operator Signature*() const { return reinterpret_cast<Signature*>(address); }
 };
 
 /// Folders of a CUDA toolkit on this machine, most wanted first: CUDA_HOME, CUDA_PATH, the one whose nvcc is

@@ -1,25 +1,16 @@
-#include <weft/backends/runtime/timing.h>
+#include <weft/backends/runtime/timed_in_turns.h>
 #include <weft/dsl/errors.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <sstream>
 
 namespace weft {
 
 // In cuda_timing.cpp.
-std::vector<Timing> time_on_cuda(const Device& device,
-                                 const std::vector<std::function<void(StreamHandle)>>& contestants,
+std::vector<Timing> time_on_cuda(const Device& device, const std::vector<TimedLaunch>& contestants,
                                  const TimingOptions& options);
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 double quantile(const std::vector<double>& sorted, double fraction) {
   const double place = fraction * static_cast<double>(sorted.size() - 1);
@@ -37,83 +28,58 @@ std::size_t flush_bytes(const Device& device) {
 
 class CpuTimer {
  public:
-  CpuTimer(const Device& device, const std::function<void(StreamHandle)>& launch_once, bool flush)
-      : launch_once_(launch_once), flush_(flush ? flush_bytes(device) / sizeof(int) : 0) {}
+  CpuTimer(const Device& device, const TimedLaunch& launch_once, const TimingOptions& options)
+      : launch_once_(launch_once),
+        options_(options),
+        flush_(options.flush_l2 ? flush_bytes(device) / sizeof(int) : 0) {}
 
-  /// Seconds of `repeats` launches.
-  double sample(int repeats) {
-    double total = 0;
-    if (flush_.empty()) {
-      const auto start = Clock::now();
-      for (int i = 0; i < repeats; ++i) launch_once_(nullptr);
-      return seconds_since(start);
+  void prepare() {
+    const Stopwatch watch;
+    for (int i = 0; i < options_.warm_up; ++i) {
+      launch_once_(nullptr);
+      if (watch.seconds() > options_.maximum_seconds) break;
     }
+    // With a flush each repeat costs far more than its launch, and gains nothing: the clock is read every
+    // time.
+    repeats_ = options_.flush_l2 ? std::max(1, options_.repeats) : chosen_repeats(options_, seconds(1));
+  }
+
+  void sample() { samples_.push_back(seconds(repeats_) * 1e6 / repeats_); }
+
+  Timing result() const {
+    Timing timing = summarize(samples_);
+    timing.repeats = repeats_;
+    timing.method = options_.flush_l2 ? "clock+flush" : "clock";
+    return timing;
+  }
+
+ private:
+  /// Seconds of so many launches.
+  double seconds(int repeats) {
+    if (flush_.empty()) {
+      const Stopwatch watch;
+      for (int i = 0; i < repeats; ++i) launch_once_(nullptr);
+      return watch.seconds();
+    }
+    double total = 0;
     for (int i = 0; i < repeats; ++i) {
       for (volatile int& word : flush_) word = word + 1;
-      const auto start = Clock::now();
+      const Stopwatch watch;
       launch_once_(nullptr);
-      total += seconds_since(start);
+      total += watch.seconds();
     }
     return total;
   }
 
- private:
-  std::function<void(StreamHandle)> launch_once_;
+  const TimedLaunch& launch_once_;
+  const TimingOptions& options_;
   std::vector<int> flush_;
+  int repeats_ = 1;
+  std::vector<double> samples_;
 };
-
-int chosen_repeats(const TimingOptions& options, double one_seconds) {
-  if (options.repeats > 0) return options.repeats;
-  const double wanted = std::ceil(options.minimum_seconds / std::max(one_seconds, 1e-9));
-  return static_cast<int>(std::clamp(wanted, 1.0, static_cast<double>(options.most_repeats)));
-}
-
-/// One contestant on the CPU.
-struct CpuContestant {
-  CpuTimer timer;
-  int repeats = 1;
-  std::vector<double> samples;
-};
-
-CpuContestant warmed_up(const Device& device, const std::function<void(StreamHandle)>& launch_once,
-                        const TimingOptions& options) {
-  CpuContestant contestant{CpuTimer(device, launch_once, options.flush_l2), 1, {}};
-  const auto begin = Clock::now();
-  for (int i = 0; i < options.warm_up; ++i) {
-    launch_once(nullptr);
-    if (seconds_since(begin) > options.maximum_seconds) break;
-  }
-  // With a flush each repeat costs far more than its launch, and gains nothing: the clock is read every time.
-  contestant.repeats =
-      options.flush_l2 ? std::max(1, options.repeats) : chosen_repeats(options, contestant.timer.sample(1));
-  return contestant;
-}
-
-std::vector<Timing> time_on_cpu(const Device& device,
-                                const std::vector<std::function<void(StreamHandle)>>& launches,
-                                const TimingOptions& options) {
-  const auto begin = Clock::now();
-  std::vector<CpuContestant> contestants;
-  for (const auto& launch_once : launches) contestants.push_back(warmed_up(device, launch_once, options));
-  const double limit = options.maximum_seconds * static_cast<double>(launches.size());
-  for (int round = 0; round < options.rounds; ++round) {
-    if (round >= 3 && seconds_since(begin) > limit) break;
-    for (std::size_t i = 0; i < contestants.size(); ++i) {
-      CpuContestant& turn = contestants[(i + static_cast<std::size_t>(round)) % contestants.size()];
-      turn.samples.push_back(turn.timer.sample(turn.repeats) * 1e6 / turn.repeats);
-    }
-  }
-  std::vector<Timing> timings;
-  for (CpuContestant& contestant : contestants) {
-    timings.push_back(summarize(std::move(contestant.samples)));
-    timings.back().repeats = contestant.repeats;
-    timings.back().method = options.flush_l2 ? "clock+flush" : "clock";
-  }
-  return timings;
-}
 
 /// A simulated device takes the same time at every launch.
-Timing time_by_own_clock(const Device& device, const std::function<void(StreamHandle)>& launch_once) {
+Timing time_by_own_clock(const Device& device, const TimedLaunch& launch_once) {
   const auto now = [&] { return device.implementation().own_microseconds(); };
   const std::optional<double> before = now();
   if (!before)
@@ -125,7 +91,7 @@ Timing time_by_own_clock(const Device& device, const std::function<void(StreamHa
   return timing;
 }
 
-void check(const TimingOptions& options, const std::vector<std::function<void(StreamHandle)>>& contestants) {
+void check(const TimingOptions& options, const std::vector<TimedLaunch>& contestants) {
   const auto require = [](bool holds, const std::string& found, const std::string& accepted) {
     if (!holds) throw UserError({"timing a kernel", {}, found, accepted});
   };
@@ -161,23 +127,22 @@ Timing summarize(std::vector<double> microseconds) {
   return timing;
 }
 
-std::vector<Timing> time_in_turns(const Device& device,
-                                  const std::vector<std::function<void(StreamHandle)>>& contestants,
+std::vector<Timing> time_in_turns(const Device& device, const std::vector<TimedLaunch>& contestants,
                                   const TimingOptions& options, std::source_location place) {
   // What a launch throws is its caller's and passes as it is.
   user_call(place, [&] {
     static_cast<void>(device.kind(place));
     check(options, contestants);
   });
-  if (device.kind() == DeviceKind::cpu) return time_on_cpu(device, contestants, options);
+  if (device.kind() == DeviceKind::cpu) return timed_in_turns<CpuTimer>(device, contestants, options);
   if (device.is_cuda()) return time_on_cuda(device, contestants, options);
   std::vector<Timing> timings;
   for (const auto& launch_once : contestants) timings.push_back(time_by_own_clock(device, launch_once));
   return timings;
 }
 
-Timing time(const Device& device, const std::function<void(StreamHandle)>& launch_once,
-            const TimingOptions& options, std::source_location place) {
+Timing time(const Device& device, const TimedLaunch& launch_once, const TimingOptions& options,
+            std::source_location place) {
   return time_in_turns(device, {launch_once}, options, place).front();
 }
 

@@ -15,75 +15,50 @@ using FilterDescriptor = struct cudnnFilterStruct*;
 using ConvolutionDescriptor = struct cudnnConvolutionStruct*;
 using Status = VendorStatus;
 
-struct EntryPoints {
-  Status (*create)(Handle* handle);
-  Status (*destroy)(Handle handle);
-  std::size_t (*get_version)();
-  Status (*set_stream)(Handle handle, StreamHandle stream);
-  Status (*create_tensor)(TensorDescriptor* tensor);
-  Status (*set_tensor)(TensorDescriptor tensor, int format, int type, int n, int c, int h, int w);
-  Status (*destroy_tensor)(TensorDescriptor tensor);
-  Status (*create_filter)(FilterDescriptor* filter);
-  Status (*set_filter)(FilterDescriptor filter, int type, int format, int k, int c, int h, int w);
-  Status (*destroy_filter)(FilterDescriptor filter);
-  Status (*create_convolution)(ConvolutionDescriptor* convolution);
-  Status (*set_convolution)(ConvolutionDescriptor convolution, int pad_h, int pad_w, int stride_h,
-                            int stride_w, int dilation_h, int dilation_w, int mode, int compute);
-  Status (*set_math)(ConvolutionDescriptor convolution, int math);
-  Status (*destroy_convolution)(ConvolutionDescriptor convolution);
-  Status (*workspace_size)(Handle handle, TensorDescriptor image, FilterDescriptor filter,
-                           ConvolutionDescriptor convolution, TensorDescriptor output, int algorithm,
-                           std::size_t* bytes);
-  Status (*forward)(Handle handle, const void* alpha, TensorDescriptor image_descriptor, const void* image,
-                    FilterDescriptor filter_descriptor, const void* filter, ConvolutionDescriptor convolution,
-                    int algorithm, void* workspace, std::size_t bytes, const void* beta,
-                    TensorDescriptor output_descriptor, void* output);
-  const char* (*status_text)(Status status);
-
-  bool resolve(const SharedLibrary& library) {
-    library.resolve(status_text, "cudnnGetErrorString");
-    return library.resolve(create, "cudnnCreate") && library.resolve(destroy, "cudnnDestroy") &&
-           library.resolve(get_version, "cudnnGetVersion") && library.resolve(set_stream, "cudnnSetStream") &&
-           library.resolve(create_tensor, "cudnnCreateTensorDescriptor") &&
-           library.resolve(set_tensor, "cudnnSetTensor4dDescriptor") &&
-           library.resolve(destroy_tensor, "cudnnDestroyTensorDescriptor") &&
-           library.resolve(create_filter, "cudnnCreateFilterDescriptor") &&
-           library.resolve(set_filter, "cudnnSetFilter4dDescriptor") &&
-           library.resolve(destroy_filter, "cudnnDestroyFilterDescriptor") &&
-           library.resolve(create_convolution, "cudnnCreateConvolutionDescriptor") &&
-           library.resolve(set_convolution, "cudnnSetConvolution2dDescriptor") &&
-           library.resolve(set_math, "cudnnSetConvolutionMathType") &&
-           library.resolve(destroy_convolution, "cudnnDestroyConvolutionDescriptor") &&
-           library.resolve(workspace_size, "cudnnGetConvolutionForwardWorkspaceSize") &&
-           library.resolve(forward, "cudnnConvolutionForward");
-  }
-  Status open(Handle& handle) const { return create(&handle); }
-  void close(Handle& handle) const { destroy(handle); }
-  void check(Status status, const std::string& doing) const {
-    check_status(status, status_text, "cuDNN", doing);
-  }
+struct EntryPoints : LibraryFunctions {
+  Imported<Status(Handle* handle)> create{*this, "cudnnCreate"};
+  Imported<Status(Handle handle)> destroy{*this, "cudnnDestroy"};
+  Imported<std::size_t()> get_version{*this, "cudnnGetVersion"};
+  Imported<Status(Handle handle, StreamHandle stream)> set_stream{*this, "cudnnSetStream"};
+  Imported<Status(TensorDescriptor* tensor)> create_tensor{*this, "cudnnCreateTensorDescriptor"};
+  Imported<Status(TensorDescriptor tensor, int format, int type, int n, int c, int h, int w)> set_tensor{
+      *this, "cudnnSetTensor4dDescriptor"};
+  Imported<Status(TensorDescriptor tensor)> destroy_tensor{*this, "cudnnDestroyTensorDescriptor"};
+  Imported<Status(FilterDescriptor* filter)> create_filter{*this, "cudnnCreateFilterDescriptor"};
+  Imported<Status(FilterDescriptor filter, int type, int format, int k, int c, int h, int w)> set_filter{
+      *this, "cudnnSetFilter4dDescriptor"};
+  Imported<Status(FilterDescriptor filter)> destroy_filter{*this, "cudnnDestroyFilterDescriptor"};
+  Imported<Status(ConvolutionDescriptor* convolution)> create_convolution{*this,
+                                                                          "cudnnCreateConvolutionDescriptor"};
+  Imported<Status(ConvolutionDescriptor convolution, int pad_h, int pad_w, int stride_h, int stride_w,
+                  int dilation_h, int dilation_w, int mode, int compute)>
+      set_convolution{*this, "cudnnSetConvolution2dDescriptor"};
+  Imported<Status(ConvolutionDescriptor convolution, int math)> set_math{*this,
+                                                                         "cudnnSetConvolutionMathType"};
+  Imported<Status(ConvolutionDescriptor convolution)> destroy_convolution{
+      *this, "cudnnDestroyConvolutionDescriptor"};
+  Imported<Status(Handle handle, TensorDescriptor image, FilterDescriptor filter,
+                  ConvolutionDescriptor convolution, TensorDescriptor output, int algorithm,
+                  std::size_t* bytes)>
+      workspace_size{*this, "cudnnGetConvolutionForwardWorkspaceSize"};
+  Imported<Status(Handle handle, const void* alpha, TensorDescriptor image_descriptor, const void* image,
+                  FilterDescriptor filter_descriptor, const void* filter, ConvolutionDescriptor convolution,
+                  int algorithm, void* workspace, std::size_t bytes, const void* beta,
+                  TensorDescriptor output_descriptor, void* output)>
+      forward{*this, "cudnnConvolutionForward"};
+  Imported<const char*(Status status)> status_text{*this, "cudnnGetErrorString", false};
 };
 
-/// cudnnDataType_t and cudnnMathType_t of a type. The default of f32 would round to TF32.
-struct TypeCodes {
-  int data;
-  int math;
-};
+/// cudnnDataType_t.
+int cudnn_data_code(DenseType type) {
+  return type == DenseType::f16 ? 2 : type == DenseType::bf16 ? 9 : 0;
+}
 
-TypeCodes codes_of(DenseType type) {
-  constexpr int data_f32 = 0, data_f16 = 2, data_bf16 = 9;
+/// cudnnMathType_t. The default of f32 would round to TF32.
+int math_code(DenseType type) {
   constexpr int default_math = 0, tensor_cores = 1, fma_only = 3;
-  switch (type) {
-    case DenseType::f32:
-      return {data_f32, fma_only};
-    case DenseType::tf32:
-      return {data_f32, default_math};
-    case DenseType::f16:
-      return {data_f16, tensor_cores};
-    case DenseType::bf16:
-      return {data_bf16, tensor_cores};
-  }
-  throw InternalError("a DenseType without codes");
+  if (type == DenseType::f32) return fma_only;
+  return type == DenseType::tf32 ? default_math : tensor_cores;
 }
 
 /// In the order of cudnnConvolutionFwdAlgo_t.
@@ -111,20 +86,20 @@ int checked(std::int64_t extent, std::int64_t least) {
 
 struct Cudnn::State : OpenedLibrary<EntryPoints, Handle> {};
 
-struct Cudnn::Product::State {
-  std::shared_ptr<Cudnn::State> library;
+namespace {
+
+/// A convolution with its descriptors and workspace.
+struct PreparedConvolution {
+  std::shared_ptr<OpenedLibrary<EntryPoints, Handle>> library;
+  DenseConvolution problem;
+  int algorithm = 0;
   TensorDescriptor image = nullptr;
   FilterDescriptor filter = nullptr;
   ConvolutionDescriptor convolution = nullptr;
   TensorDescriptor output = nullptr;
-  DenseConvolution problem;
-  DeviceMemory workspace;
-  int algorithm = 0;
+  DeviceMemory workspace = {};
 
-  State() = default;
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-  ~State() {
+  ~PreparedConvolution() {
     // Descriptors are host memory: no context is needed.
     const EntryPoints& api = library->api;
     if (image != nullptr) api.destroy_tensor(image);
@@ -136,30 +111,41 @@ struct Cudnn::Product::State {
   void describe(const std::string& doing) {
     constexpr int nchw = 0, nhwc = 1, cross_correlation = 1, compute_f32 = 0;
     const EntryPoints& api = library->api;
-    const TypeCodes codes = codes_of(problem.type);
+    const int data = cudnn_data_code(problem.type);
     const int format = problem.channels_last ? nhwc : nchw;
+    const auto check = [&](Status status) { library->check(status, doing); };
     const auto extent = [](std::int64_t value) { return checked(value, 1); };
-    api.check(api.create_tensor(&image), doing);
-    api.check(api.set_tensor(image, format, codes.data, extent(problem.batch), extent(problem.channels),
-                             extent(problem.image[0]), extent(problem.image[1])),
-              doing);
-    api.check(api.create_filter(&filter), doing);
-    api.check(api.set_filter(filter, codes.data, format, extent(problem.filters), extent(problem.channels),
-                             extent(problem.filter[0]), extent(problem.filter[1])),
-              doing);
-    api.check(api.create_convolution(&convolution), doing);
-    api.check(
-        api.set_convolution(convolution, checked(problem.pad[0], 0), checked(problem.pad[1], 0),
-                            extent(problem.stride[0]), extent(problem.stride[1]), extent(problem.dilation[0]),
-                            extent(problem.dilation[1]), cross_correlation, compute_f32),
-        doing);
-    api.check(api.set_math(convolution, codes.math), doing);
-    api.check(api.create_tensor(&output), doing);
-    api.check(api.set_tensor(output, format, codes.data, extent(problem.batch), extent(problem.filters),
-                             extent(problem.output[0]), extent(problem.output[1])),
-              doing);
+    check(api.create_tensor(&image));
+    check(api.set_tensor(image, format, data, extent(problem.batch), extent(problem.channels),
+                         extent(problem.image[0]), extent(problem.image[1])));
+    check(api.create_filter(&filter));
+    check(api.set_filter(filter, data, format, extent(problem.filters), extent(problem.channels),
+                         extent(problem.filter[0]), extent(problem.filter[1])));
+    check(api.create_convolution(&convolution));
+    check(api.set_convolution(convolution, checked(problem.pad[0], 0), checked(problem.pad[1], 0),
+                              extent(problem.stride[0]), extent(problem.stride[1]),
+                              extent(problem.dilation[0]), extent(problem.dilation[1]), cross_correlation,
+                              compute_f32));
+    check(api.set_math(convolution, math_code(problem.type)));
+    check(api.create_tensor(&output));
+    check(api.set_tensor(output, format, data, extent(problem.batch), extent(problem.filters),
+                         extent(problem.output[0]), extent(problem.output[1])));
+  }
+
+  void launch(StreamHandle stream) const {
+    const ContextScope scope(*library->device);
+    const float alpha = 1;
+    const float beta = 0;
+    library->check(library->api.set_stream(library->handle, stream), "giving cuDNN a stream");
+    library->check(library->api.forward(library->handle, &alpha, image, device_pointer(problem.image_address),
+                                        filter, device_pointer(problem.weights_address), convolution,
+                                        algorithm, workspace.data(), workspace.bytes(), &beta, output,
+                                        device_pointer(problem.output_address)),
+                   "a convolution with cuDNN");
   }
 };
+
+}  // namespace
 
 std::optional<Cudnn> Cudnn::open(const Device& device, std::string* reason) {
   const VendorLibrary names{
@@ -168,55 +154,34 @@ std::optional<Cudnn> Cudnn::open(const Device& device, std::string* reason) {
       {"libcublasLt.so.13", "libcublas.so.13", "libcublasLt.so.12", "libcublas.so.12", "libnvrtc.so.13"}};
   auto state = opened_library<State>(names, device, reason, [&](State& opened) {
     const auto version = static_cast<std::int64_t>(opened.api.get_version());
-    opened.set_version(names.name, dotted_version(version / 10000, version / 100 % 100, version % 100));
+    opened.set_version(dotted_version(version / 10000, version / 100 % 100, version % 100));
     return std::string();
   });
   if (state == nullptr) return std::nullopt;
-  Cudnn cudnn;
-  cudnn.state_ = std::move(state);
-  return cudnn;
+  return Cudnn(std::move(state));
 }
 
 std::span<const std::string_view> Cudnn::algorithms() {
   return algorithm_names;
 }
 
-Cudnn::Product Cudnn::prepare(const DenseConvolution& convolution, std::string_view algorithm) const {
-  const EntryPoints& api = state_->api;
+PreparedCall Cudnn::prepare(const DenseConvolution& convolution, std::string_view algorithm) const {
   const ContextScope scope(*state_->device);
   const std::string doing = "preparing a convolution with cuDNN (" + std::string(algorithm) + ")";
-  auto state = std::make_shared<Product::State>();
-  state->library = state_;
-  state->problem = convolution;
-  state->algorithm = algorithm_code(algorithm);
-  state->describe(doing);
+  const auto prepared = std::make_shared<PreparedConvolution>(state_, convolution, algorithm_code(algorithm));
+  prepared->describe(doing);
   std::size_t bytes = 0;
-  api.check(api.set_stream(state_->handle, nullptr), doing);
-  api.check(api.workspace_size(state_->handle, state->image, state->filter, state->convolution, state->output,
-                               state->algorithm, &bytes),
-            doing);
+  state_->check(state_->api.set_stream(state_->handle, nullptr), doing);
+  state_->check(
+      state_->api.workspace_size(state_->handle, prepared->image, prepared->filter, prepared->convolution,
+                                 prepared->output, prepared->algorithm, &bytes),
+      doing);
   if (bytes > most_workspace) {
     throw RuntimeError(doing + ": it wants a workspace of " + std::to_string(bytes) + " bytes, more than " +
                        std::to_string(most_workspace));
   }
-  state->workspace = DeviceMemory(*state_->owner, bytes);
-  Product prepared;
-  prepared.state_ = std::move(state);
-  return prepared;
-}
-
-void Cudnn::Product::launch(StreamHandle stream) const {
-  const Cudnn::State& library = *state_->library;
-  const ContextScope scope(*library.device);
-  const float alpha = 1;
-  const float beta = 0;
-  library.api.check(library.api.set_stream(library.handle, stream), "giving cuDNN a stream");
-  library.api.check(library.api.forward(
-                        library.handle, &alpha, state_->image, device_pointer(state_->problem.image_address),
-                        state_->filter, device_pointer(state_->problem.weights_address), state_->convolution,
-                        state_->algorithm, state_->workspace.data(), state_->workspace.bytes(), &beta,
-                        state_->output, device_pointer(state_->problem.output_address)),
-                    "a convolution with cuDNN");
+  prepared->workspace = DeviceMemory(*state_->owner, bytes);
+  return PreparedCall([prepared](StreamHandle stream) { prepared->launch(stream); });
 }
 
 const std::string& Cudnn::version() const {

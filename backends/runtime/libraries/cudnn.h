@@ -47,16 +47,7 @@ class Cudnn {
 
   /// A convolution with its descriptors and workspace. A value; copies share it, and it keeps the library
   /// open.
-  class Product {
-   public:
-    /// Starts the convolution in `stream` and returns at once. RuntimeError from cuDNN.
-    void launch(StreamHandle stream) const;
-
-   private:
-    friend class Cudnn;
-    struct State;
-    std::shared_ptr<State> state_;
-  };
+  using Product = PreparedCall;
 
   /// UserError for an unknown algorithm or extents outside 1 … 2^31 - 1, RuntimeError where cuDNN does not
   /// offer the convolution by this algorithm, or wants more than 2 GiB for it.
@@ -67,6 +58,7 @@ class Cudnn {
 
  private:
   struct State;
+  explicit Cudnn(std::shared_ptr<State> state) : state_(std::move(state)) {}
   std::shared_ptr<State> state_;
 };
 

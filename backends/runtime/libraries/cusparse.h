@@ -58,16 +58,7 @@ class Cusparse {
 
   /// A product with its workspace and what the library learnt of the weights beforehand. A value; copies
   /// share it, and it keeps the library open.
-  class Product {
-   public:
-    /// Starts the product in `stream` and returns at once. RuntimeError from cuSPARSE.
-    void launch(StreamHandle stream) const;
-
-   private:
-    friend class Cusparse;
-    struct State;
-    std::shared_ptr<State> state_;
-  };
+  using Product = PreparedCall;
 
   /// UserError for an unknown algorithm or extents outside 1 … 2^31 - 1, RuntimeError where cuSPARSE does not
   /// offer the product by this algorithm.
@@ -80,6 +71,7 @@ class Cusparse {
 
  private:
   struct State;
+  explicit Cusparse(std::shared_ptr<State> state) : state_(std::move(state)) {}
   std::shared_ptr<State> state_;
 };
 

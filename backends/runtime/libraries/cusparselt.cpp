@@ -22,60 +22,46 @@ using Matmul = Opaque;
 using Selection = Opaque;
 using Plan = Opaque;
 
-struct EntryPoints {
-  Status (*create)(Handle* handle);
-  Status (*destroy)(const Handle* handle);
-  Status (*get_version)(const Handle* handle, int* version);
-  Status (*describe_dense)(const Handle* handle, Matrix* matrix, std::int64_t rows, std::int64_t columns,
-                           std::int64_t leading, std::uint32_t alignment, int type, int order);
-  Status (*describe_structured)(const Handle* handle, Matrix* matrix, std::int64_t rows, std::int64_t columns,
-                                std::int64_t leading, std::uint32_t alignment, int type, int order,
-                                int sparsity);
-  Status (*destroy_matrix)(const Matrix* matrix);
-  Status (*describe_matmul)(const Handle* handle, Matmul* matmul, int op_a, int op_b, const Matrix* a,
-                            const Matrix* b, const Matrix* c, const Matrix* d, int compute);
-  Status (*select)(const Handle* handle, Selection* selection, const Matmul* matmul, int algorithm);
-  Status (*destroy_selection)(const Selection* selection);  ///< null before version 0.8, which needs none
-  Status (*make_plan)(const Handle* handle, Plan* plan, const Matmul* matmul, const Selection* selection);
-  Status (*destroy_plan)(const Plan* plan);
-  Status (*workspace_size)(const Handle* handle, const Plan* plan, std::size_t* bytes);
-  Status (*check_pruning)(const Handle* handle, const Matmul* matmul, const void* weights, int* wrong,
-                          StreamHandle stream);
-  Status (*compressed_size)(const Handle* handle, const Plan* plan, std::size_t* bytes,
-                            std::size_t* buffer_bytes);
-  Status (*compress)(const Handle* handle, const Plan* plan, const void* weights, void* compressed,
-                     void* buffer, StreamHandle stream);
-  Status (*multiply)(const Handle* handle, const Plan* plan, const void* alpha, const void* a, const void* b,
-                     const void* beta, const void* c, void* d, void* workspace, StreamHandle* streams,
-                     std::int32_t stream_count);
-  Status (*search)(const Handle* handle, Plan* plan, const void* alpha, const void* a, const void* b,
-                   const void* beta, const void* c, void* d, void* workspace, StreamHandle* streams,
-                   std::int32_t stream_count);
-  const char* (*status_text)(Status status);
+/// By a plan that stays, or that a search changes.
+template <class OfPlan>
+using Multiplication = Status(const Handle* handle, OfPlan* plan, const void* alpha, const void* a,
+                              const void* b, const void* beta, const void* c, void* d, void* workspace,
+                              StreamHandle* streams, std::int32_t stream_count);
 
-  bool resolve(const SharedLibrary& library) {
-    library.resolve(status_text, "cusparseLtGetErrorString");
-    library.resolve(destroy_selection, "cusparseLtMatmulAlgSelectionDestroy");
-    return library.resolve(create, "cusparseLtInit") && library.resolve(destroy, "cusparseLtDestroy") &&
-           library.resolve(get_version, "cusparseLtGetVersion") &&
-           library.resolve(describe_dense, "cusparseLtDenseDescriptorInit") &&
-           library.resolve(describe_structured, "cusparseLtStructuredDescriptorInit") &&
-           library.resolve(destroy_matrix, "cusparseLtMatDescriptorDestroy") &&
-           library.resolve(describe_matmul, "cusparseLtMatmulDescriptorInit") &&
-           library.resolve(select, "cusparseLtMatmulAlgSelectionInit") &&
-           library.resolve(make_plan, "cusparseLtMatmulPlanInit") &&
-           library.resolve(destroy_plan, "cusparseLtMatmulPlanDestroy") &&
-           library.resolve(workspace_size, "cusparseLtMatmulGetWorkspace") &&
-           library.resolve(check_pruning, "cusparseLtSpMMAPruneCheck") &&
-           library.resolve(compressed_size, "cusparseLtSpMMACompressedSize") &&
-           library.resolve(compress, "cusparseLtSpMMACompress") &&
-           library.resolve(multiply, "cusparseLtMatmul") && library.resolve(search, "cusparseLtMatmulSearch");
-  }
-  Status open(Handle& handle) const { return create(&handle); }
-  void close(Handle& handle) const { destroy(&handle); }
-  void check(Status status, const std::string& doing) const {
-    check_status(status, status_text, "cuSPARSELt", doing);
-  }
+struct EntryPoints : LibraryFunctions {
+  Imported<Status(Handle* handle)> create{*this, "cusparseLtInit"};
+  Imported<Status(const Handle* handle)> destroy{*this, "cusparseLtDestroy"};
+  Imported<Status(const Handle* handle, int* version)> get_version{*this, "cusparseLtGetVersion"};
+  Imported<Status(const Handle* handle, Matrix* matrix, std::int64_t rows, std::int64_t columns,
+                  std::int64_t leading, std::uint32_t alignment, int type, int order)>
+      describe_dense{*this, "cusparseLtDenseDescriptorInit"};
+  Imported<Status(const Handle* handle, Matrix* matrix, std::int64_t rows, std::int64_t columns,
+                  std::int64_t leading, std::uint32_t alignment, int type, int order, int sparsity)>
+      describe_structured{*this, "cusparseLtStructuredDescriptorInit"};
+  Imported<Status(const Matrix* matrix)> destroy_matrix{*this, "cusparseLtMatDescriptorDestroy"};
+  Imported<Status(const Handle* handle, Matmul* matmul, int op_a, int op_b, const Matrix* a, const Matrix* b,
+                  const Matrix* c, const Matrix* d, int compute)>
+      describe_matmul{*this, "cusparseLtMatmulDescriptorInit"};
+  Imported<Status(const Handle* handle, Selection* selection, const Matmul* matmul, int algorithm)> select{
+      *this, "cusparseLtMatmulAlgSelectionInit"};
+  Imported<Status(const Selection* selection)> destroy_selection{
+      *this, "cusparseLtMatmulAlgSelectionDestroy", false};  ///< null before version 0.8, which needs none
+  Imported<Status(const Handle* handle, Plan* plan, const Matmul* matmul, const Selection* selection)>
+      make_plan{*this, "cusparseLtMatmulPlanInit"};
+  Imported<Status(const Plan* plan)> destroy_plan{*this, "cusparseLtMatmulPlanDestroy"};
+  Imported<Status(const Handle* handle, const Plan* plan, std::size_t* bytes)> workspace_size{
+      *this, "cusparseLtMatmulGetWorkspace"};
+  Imported<Status(const Handle* handle, const Matmul* matmul, const void* weights, int* wrong,
+                  StreamHandle stream)>
+      check_pruning{*this, "cusparseLtSpMMAPruneCheck"};
+  Imported<Status(const Handle* handle, const Plan* plan, std::size_t* bytes, std::size_t* buffer_bytes)>
+      compressed_size{*this, "cusparseLtSpMMACompressedSize"};
+  Imported<Status(const Handle* handle, const Plan* plan, const void* weights, void* compressed, void* buffer,
+                  StreamHandle stream)>
+      compress{*this, "cusparseLtSpMMACompress"};
+  Imported<Multiplication<const Plan>> multiply{*this, "cusparseLtMatmul"};
+  Imported<Multiplication<Plan>> search{*this, "cusparseLtMatmulSearch"};
+  Imported<const char*(Status status)> status_text{*this, "cusparseLtGetErrorString", false};
 };
 
 constexpr std::array<std::string_view, 2> algorithm_names{"chosen", "searched"};
@@ -83,11 +69,9 @@ constexpr std::array<std::string_view, 2> algorithm_names{"chosen", "searched"};
 constexpr float alpha = 1;
 constexpr float beta = 0;
 
-/// cudaDataType_t.
-int data_code(DenseType type) {
-  if (type == DenseType::f16) return 2;
-  if (type == DenseType::bf16) return 14;
-  throw UserError({"multiplying 2:4 weights with cuSPARSELt", {}, "another type", "f16 or bf16"});
+void check_type(DenseType type) {
+  if (type != DenseType::f16 && type != DenseType::bf16)
+    throw UserError({"multiplying 2:4 weights with cuSPARSELt", {}, "another type", "f16 or bf16"});
 }
 
 /// 800 is 0.8.0 and 1000 is 0.10.0; since version 1 the major number stands before four digits.
@@ -99,8 +83,11 @@ std::string text_of_cusparselt_version(int version) {
 
 struct Cusparselt::State : OpenedLibrary<EntryPoints, Handle> {};
 
-struct Cusparselt::Product::State {
-  std::shared_ptr<Cusparselt::State> library;
+namespace {
+
+/// A product with compressed weights and workspace.
+struct PreparedProduct {
+  std::shared_ptr<OpenedLibrary<EntryPoints, Handle>> library;
   TwoOfFourProduct problem;
   // A plan may point at what it was made from, so all of it lives as long as the plan.
   Matrix a{}, b{}, c{};
@@ -110,13 +97,10 @@ struct Cusparselt::Product::State {
   int matrices = 0;  ///< how many of a, b, c have been described
   bool selected = false;
   bool planned = false;
-  DeviceMemory compressed;
-  DeviceMemory workspace;
+  DeviceMemory compressed = {};
+  DeviceMemory workspace = {};
 
-  State() = default;
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-  ~State() {
+  ~PreparedProduct() {
     release_in_context(*library->device, [this] {
       const EntryPoints& api = library->api;
       if (planned) api.destroy_plan(&plan);
@@ -131,56 +115,62 @@ struct Cusparselt::Product::State {
     constexpr int row_major = 2, half_kept = 0, plain = 0, compute_f32 = 2, default_algorithm = 0;
     const EntryPoints& api = library->api;
     const Handle* handle = &library->handle;
+    const auto check = [&](Status status) { library->check(status, doing); };
     const int type = data_code(problem.type);
     const auto [m, n, k] = std::array{problem.m, problem.n, problem.k};
-    api.check(api.describe_structured(handle, &a, m, k, k, alignment, type, row_major, half_kept), doing);
+    check(api.describe_structured(handle, &a, m, k, k, alignment, type, row_major, half_kept));
     matrices = 1;
-    api.check(api.describe_dense(handle, &b, k, n, n, alignment, type, row_major), doing);
+    check(api.describe_dense(handle, &b, k, n, n, alignment, type, row_major));
     matrices = 2;
-    api.check(api.describe_dense(handle, &c, m, n, n, alignment, type, row_major), doing);
+    check(api.describe_dense(handle, &c, m, n, n, alignment, type, row_major));
     matrices = 3;
-    api.check(api.describe_matmul(handle, &matmul, plain, plain, &a, &b, &c, &c, compute_f32), doing);
-    api.check(api.select(handle, &selection, &matmul, default_algorithm), doing);
+    check(api.describe_matmul(handle, &matmul, plain, plain, &a, &b, &c, &c, compute_f32));
+    check(api.select(handle, &selection, &matmul, default_algorithm));
     selected = true;
-    api.check(api.make_plan(handle, &plan, &matmul, &selection), doing);
+    check(api.make_plan(handle, &plan, &matmul, &selection));
     planned = true;
   }
 
   void compress(const std::string& doing) {
     const EntryPoints& api = library->api;
     const Handle* handle = &library->handle;
+    const void* weights = device_pointer(problem.a);
     DeviceMemory wrong(*library->owner, sizeof(int));
     wrong.fill(0);
-    api.check(api.check_pruning(handle, &matmul, device_pointer(problem.a), static_cast<int*>(wrong.data()),
-                                nullptr),
-              doing);
+    library->check(api.check_pruning(handle, &matmul, weights, static_cast<int*>(wrong.data()), nullptr),
+                   doing);
     wait_for(*library->owner, nullptr);
     if (wrong.to_vector<int>().front() != 0)
       throw UserError({doing, {}, "weights with more than two of four elements", "2:4 weights"});
     std::size_t bytes = 0;
     std::size_t buffer_bytes = 0;
-    api.check(api.compressed_size(handle, &plan, &bytes, &buffer_bytes), doing);
+    library->check(api.compressed_size(handle, &plan, &bytes, &buffer_bytes), doing);
     compressed = DeviceMemory(*library->owner, bytes);
     DeviceMemory buffer(*library->owner, buffer_bytes);
-    api.check(
-        api.compress(handle, &plan, device_pointer(problem.a), compressed.data(), buffer.data(), nullptr),
-        doing);
+    library->check(api.compress(handle, &plan, weights, compressed.data(), buffer.data(), nullptr), doing);
     wait_for(*library->owner, nullptr);
   }
 
   void allocate_workspace(const std::string& doing) {
     std::size_t bytes = 0;
-    library->api.check(library->api.workspace_size(&library->handle, &plan, &bytes), doing);
+    library->check(library->api.workspace_size(&library->handle, &plan, &bytes), doing);
     if (bytes > workspace.bytes()) workspace = DeviceMemory(*library->owner, bytes);
   }
 
   /// `function` is `multiply` or `search`, which differ in whether the plan may change.
-  template <class F, class P>
-  Status call(F* function, P* of_plan, StreamHandle stream) const {
+  template <class P>
+  Status call(const Imported<Multiplication<P>>& function, P* of_plan, StreamHandle stream) const {
     return function(&library->handle, of_plan, &alpha, compressed.data(), device_pointer(problem.b), &beta,
                     device_pointer(problem.c), device_pointer(problem.c), workspace.data(), &stream, 1);
   }
+
+  void launch(StreamHandle stream) const {
+    const ContextScope scope(*library->device);
+    library->check(call(library->api.multiply, &plan, stream), "multiplying 2:4 weights with cuSPARSELt");
+  }
 };
+
+}  // namespace
 
 std::optional<Cusparselt> Cusparselt::open(const Device& device, std::string* reason) {
   const VendorLibrary names{
@@ -188,52 +178,39 @@ std::optional<Cusparselt> Cusparselt::open(const Device& device, std::string* re
   auto state = opened_library<State>(names, device, reason, [&](State& opened) -> std::string {
     const ContextScope scope(*opened.device);
     int version = 0;
-    opened.api.check(opened.api.get_version(&opened.handle, &version),
-                     "asking for the version of cuSPARSELt");
+    opened.check(opened.api.get_version(&opened.handle, &version), "asking for the version of cuSPARSELt");
     constexpr int oldest = 800;  // before, the numbers of the compute types were others
     if (version < oldest)
       return "no cuSPARSELt: " + text_of_cusparselt_version(version) + " is older than " +
              text_of_cusparselt_version(oldest);
-    opened.set_version(names.name, text_of_cusparselt_version(version));
+    opened.set_version(text_of_cusparselt_version(version));
     return {};
   });
   if (state == nullptr) return std::nullopt;
-  Cusparselt cusparselt;
-  cusparselt.state_ = std::move(state);
-  return cusparselt;
+  return Cusparselt(std::move(state));
 }
 
 std::span<const std::string_view> Cusparselt::algorithms() {
   return algorithm_names;
 }
 
-Cusparselt::Product Cusparselt::prepare(const TwoOfFourProduct& product, std::string_view algorithm) const {
+PreparedCall Cusparselt::prepare(const TwoOfFourProduct& product, std::string_view algorithm) const {
   if (std::find(algorithm_names.begin(), algorithm_names.end(), algorithm) == algorithm_names.end())
     throw UserError(
         {"cuSPARSELt has no such way to choose a kernel", {}, std::string(algorithm), "chosen or searched"});
+  check_type(product.type);
   const ContextScope scope(*state_->device);
   const std::string doing = "preparing a product with cuSPARSELt (" + std::string(algorithm) + ")";
-  auto state = std::make_shared<Product::State>();
-  state->library = state_;
-  state->problem = product;
-  state->describe(doing);
-  state->compress(doing);
-  state->allocate_workspace(doing);
+  const auto prepared = std::make_shared<PreparedProduct>(state_, product);
+  prepared->describe(doing);
+  prepared->compress(doing);
+  prepared->allocate_workspace(doing);
   if (algorithm == "searched") {
-    state_->api.check(state->call(state_->api.search, &state->plan, nullptr), doing);
+    state_->check(prepared->call(state_->api.search, &prepared->plan, nullptr), doing);
     wait_for(*state_->owner, nullptr);
-    state->allocate_workspace(doing);
+    prepared->allocate_workspace(doing);
   }
-  Product prepared;
-  prepared.state_ = std::move(state);
-  return prepared;
-}
-
-void Cusparselt::Product::launch(StreamHandle stream) const {
-  const Cusparselt::State& library = *state_->library;
-  const ContextScope scope(*library.device);
-  library.api.check(state_->call(library.api.multiply, static_cast<const Plan*>(&state_->plan), stream),
-                    "multiplying 2:4 weights with cuSPARSELt");
+  return PreparedCall([prepared](StreamHandle stream) { prepared->launch(stream); });
 }
 
 const std::string& Cusparselt::version() const {

@@ -39,16 +39,7 @@ class Cusparselt {
 
   /// A product with compressed weights and workspace. A value; copies share it, and it keeps the library
   /// open.
-  class Product {
-   public:
-    /// Starts the product in `stream` and returns at once. RuntimeError from cuSPARSELt.
-    void launch(StreamHandle stream) const;
-
-   private:
-    friend class Cusparselt;
-    struct State;
-    std::shared_ptr<State> state_;
-  };
+  using Product = PreparedCall;
 
   /// Checks and compresses the weights. `c` is written by a search. UserError for an unknown algorithm,
   /// another type, or weights with more than two in four; RuntimeError where cuSPARSELt does not offer the
@@ -60,6 +51,7 @@ class Cusparselt {
 
  private:
   struct State;
+  explicit Cusparselt(std::shared_ptr<State> state) : state_(std::move(state)) {}
   std::shared_ptr<State> state_;
 };
 

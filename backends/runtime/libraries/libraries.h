@@ -5,9 +5,11 @@
 #include <weft/backends/runtime/stream.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace weft {
 
@@ -37,6 +39,19 @@ struct DenseProblem {
   DenseLayout layout = DenseLayout::row_major;
 };
 
+/// A call of one of the vendor's libraries with all that was prepared for it: descriptors, workspace, and
+/// what the library learnt of the operands beforehand. A value; copies share it, and it keeps the library
+/// open.
+class PreparedCall {
+ public:
+  explicit PreparedCall(std::function<void(StreamHandle)> start) : start_(std::move(start)) {}
+  /// Starts the call in `stream` and returns at once. RuntimeError from the library.
+  void launch(StreamHandle stream) const { start_(stream); }
+
+ private:
+  std::function<void(StreamHandle)> start_;
+};
+
 /// cuBLAS on one device. Has its own workspace, so a call can be recorded in a graph; use from one thread at
 /// a time.
 class Dense {
@@ -55,6 +70,7 @@ class Dense {
 
  private:
   struct State;
+  explicit Dense(std::shared_ptr<State> state) : state_(std::move(state)) {}
   std::shared_ptr<State> state_;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <weft/backends/runtime/cuda_device.h>
+#include <weft/backends/runtime/libraries/libraries.h>
 #include <weft/backends/runtime/shared_library.h>
 #include <weft/dsl/errors.h>
 
@@ -10,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace weft {
@@ -22,48 +24,56 @@ struct VendorLibrary {
 
 using VendorStatus = int;
 
-/// RuntimeError "`doing`: …" with the library's own text where `text_of` is there, when `status` is not 0.
-inline void check_status(VendorStatus status, const char* (*text_of)(VendorStatus),
-                         const std::string& library, const std::string& doing) {
-  if (status == 0) return;
-  const char* text = text_of != nullptr ? text_of(status) : nullptr;
-  throw RuntimeError(doing + ": " + (text != nullptr ? text : library + " status " + std::to_string(status)));
-}
-
-/// A library opened on one device. `EntryPoints` has `resolve(library)`, `open(handle)`, `close(handle)` and
-/// `check(status, doing)`.
+/// A library opened on one device. `EntryPoints` are LibraryFunctions with `create`, `destroy` and
+/// `status_text`, which may be missing.
 template <class EntryPoints, class Handle>
 struct OpenedLibrary {
   SharedLibrary library;
-  EntryPoints api{};
+  EntryPoints api;
   std::shared_ptr<CudaDevice> device;
   std::optional<Device> owner;
   Handle handle{};
+  std::string name;     ///< "cuBLAS"
   std::string version;  ///< "cuBLAS 13.1.0 (libcublas.so.13)"
 
   OpenedLibrary() = default;
   OpenedLibrary(const OpenedLibrary&) = delete;
   OpenedLibrary& operator=(const OpenedLibrary&) = delete;
   ~OpenedLibrary() {
-    if (opened_) release_in_context(*device, [this] { api.close(handle); });
+    if (!opened_) return;
+    release_in_context(*device, [this] {
+      if constexpr (std::is_pointer_v<Handle>) {
+        api.destroy(handle);
+      } else {
+        api.destroy(&handle);
+      }
+    });
   }
 
   /// Why it could not be opened; empty where it is. RuntimeError when it is there and fails.
   std::string open(const VendorLibrary& names, const Device& on) {
+    name = names.name;
     if (!on.is_cuda()) return names.name + " needs a CUDA device, not " + on.name();
     library = SharedLibrary::open(names.files, library_folders(), names.companions);
     if (!library) return "no " + names.name + ": " + library.reason();
-    if (!api.resolve(library))
+    if (!library.resolve(api).empty())
       return "no " + names.name + ": " + library.path().string() + " lacks a function that weft calls";
     device = cuda_device_of(on, "opening " + names.name);
     owner = on;
     const ContextScope scope(*device);
-    api.check(api.open(handle), "opening " + names.name + " on " + on.name());
+    check(api.create(&handle), "opening " + names.name + " on " + on.name());
     opened_ = true;
     return {};
   }
 
-  void set_version(const std::string& name, const std::string& number) {
+  /// RuntimeError "`doing`: …" with the library's own text where it has one, when `status` is not 0.
+  void check(VendorStatus status, const std::string& doing) const {
+    if (status == 0) return;
+    const char* text = api.status_text != nullptr ? api.status_text(status) : nullptr;
+    throw RuntimeError(doing + ": " + (text != nullptr ? text : name + " status " + std::to_string(status)));
+  }
+
+  void set_version(const std::string& number) {
     version = name + " " + number + " (" + library.path().filename().string() + ")";
   }
 
@@ -87,6 +97,11 @@ std::shared_ptr<State> opened_library(const VendorLibrary& names, const Device& 
 /// "12.6.3"
 inline std::string dotted_version(std::int64_t major, std::int64_t minor, std::int64_t patch) {
   return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch);
+}
+
+/// cudaDataType_t of the elements.
+inline int data_code(DenseType type) {
+  return type == DenseType::f16 ? 2 : type == DenseType::bf16 ? 14 : 0;
 }
 
 /// A device address as these libraries take it.
