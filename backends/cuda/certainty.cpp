@@ -1,5 +1,6 @@
 #include <weft/backends/cuda/certainty.h>
 #include <weft/scheduler/ir/children.h>
+#include <weft/scheduler/ir/visit.h>
 
 namespace weft::cuda {
 
@@ -21,6 +22,15 @@ void visit_with_certainty(const ir::Expr& expr, bool is_certain,
     each_child(expr, [&](const ir::Expr& child) { inside(child, is_certain); });
   }
   on_part(expr, is_certain);
+}
+
+bool is_steady(const ir::Expr& expr) {
+  bool steady = true;
+  ir::visit(expr, [&](const ir::Expr& e) {
+    const auto* load = e.as<ir::Load>();
+    steady = steady && (load == nullptr || load->buffer->access == ir::Access::read);
+  });
+  return steady;
 }
 
 }  // namespace weft::cuda

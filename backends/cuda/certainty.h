@@ -1,4 +1,4 @@
-// Which parts of an expression are computed wherever the expression stands. For files of this folder.
+// What is sure of the parts of an expression wherever it stands. For files of this folder.
 #pragma once
 
 #include <weft/scheduler/ir/node.h>
@@ -12,5 +12,8 @@ namespace weft::cuda {
 /// `is_certain` says it of the expression itself.
 void visit_with_certainty(const ir::Expr& expr, bool is_certain,
                           const std::function<void(const ir::Expr& part, bool is_certain)>& on_part);
+
+/// Whether the value is the same wherever its variables are: it reads nothing that a kernel writes.
+bool is_steady(const ir::Expr& expr);
 
 }  // namespace weft::cuda

@@ -1,6 +1,8 @@
 #include <weft/backends/cuda/certainty.h>
 #include <weft/backends/cuda/name_values.h>
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 
@@ -53,16 +55,6 @@ bool is_sum_of_variables(const Expr& expr) {
          });
 }
 
-/// Whether the value is the same wherever its variables are: it reads nothing that a kernel writes.
-bool is_steady(const Expr& expr) {
-  bool steady = true;
-  ir::visit(expr, [&](const Expr& e) {
-    const auto* load = e.as<ir::Load>();
-    steady = steady && (load == nullptr || load->buffer->access == ir::Access::read);
-  });
-  return steady;
-}
-
 /// The name that the value deserves, if it deserves one.
 std::optional<std::string> name_for(const Expr& expr) {
   if (!is_steady(expr)) return {};
@@ -83,12 +75,6 @@ std::optional<std::string> name_for(const Expr& expr) {
 /// Equal values have equal keys; sums in whatever order.
 std::string key_of(const Expr& expr) {
   return is_sum_of_variables(expr) ? ir::print(ir::linear(expr).expr()) : ir::print(expr);
-}
-
-bool holds_load(const Expr& expr) {
-  bool found = false;
-  ir::visit(expr, [&](const Expr& e) { found = found || e.as<ir::Load>() != nullptr; });
-  return found;
 }
 
 /// One value, and how it is used in a scope.
@@ -114,7 +100,7 @@ class Candidates {
     for (const std::string& key : order_) {
       const Candidate& each = by_key_.at(key);
       if (each.uses < 2 && !is_sum_of_variables(each.expr)) continue;
-      if (holds_load(each.expr) && !each.is_certain) continue;
+      if (ir::reads_memory(each.expr) && !each.is_certain) continue;
       const auto names = variables_of(each.expr);
       const bool known = std::none_of(names.begin(), names.end(),
                                       [this](const std::string& name) { return bound_.count(name) != 0; });
@@ -126,26 +112,15 @@ class Candidates {
 
  private:
   void add(const Stmt& stmt, bool is_certain) {
-    if (!stmt.defined()) return;
-    if (const auto* s = stmt.as<ir::For>()) {
-      add(s->begin, is_certain);
-      add(s->begin + s->extent, is_certain);
-      add(s->body, false);
-    } else if (const auto* store = stmt.as<ir::Store>()) {
-      for (const Expr& index : store->indices) add(index, is_certain);
-      add(store->value, is_certain);
-    } else if (const auto* block = stmt.as<ir::Block>()) {
-      for (const Stmt& child : block->statements) add(child, is_certain);
-    } else if (const auto* condition = stmt.as<ir::If>()) {
-      add(condition->condition, is_certain);
-      add(condition->then, false);
-      add(condition->otherwise, false);
-    } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
-      add(allocation->body, is_certain);
-    } else if (const auto* let = stmt.as<ir::Let>()) {
-      add(let->value, is_certain);
-      add(let->body, is_certain);
+    if (!stmt.defined() || stmt.as<ir::Copy>() != nullptr || stmt.as<ir::Execute>() != nullptr) return;
+    if (const auto* loop = stmt.as<ir::For>()) {
+      add(loop->begin, is_certain);
+      add(loop->begin + loop->extent, is_certain);
+      return add(loop->body, false);
     }
+    const bool always_enters = stmt.as<ir::If>() == nullptr;
+    each_child(stmt, ir::overloaded{[&](const Expr& child) { add(child, is_certain); },
+                                    [&](const Stmt& child) { add(child, is_certain && always_enters); }});
   }
 
   void add(const Expr& expr, bool is_certain) {
@@ -233,24 +208,12 @@ class Namer {
   }
 
   Stmt inside(const Stmt& stmt) {
-    if (!stmt.defined()) return stmt;
-    if (const auto* s = stmt.as<ir::For>()) {
-      // A vectorized loop over plain stores moves elements together as long as it holds nothing else.
-      if (s->kind == ir::LoopKind::vectorized && is_plain(s->body)) return stmt;
-      ir::For loop = *s;
-      loop.body = scope(s->body);
-      return ir::for_loop(std::move(loop));
-    }
-    if (const auto* s = stmt.as<ir::Block>()) {
-      std::vector<Stmt> statements;
-      for (const Stmt& child : s->statements) statements.push_back(inside(child));
-      return ir::block(std::move(statements));
-    }
-    if (const auto* s = stmt.as<ir::If>())
-      return ir::if_then(s->condition, scope(s->then), scope(s->otherwise));
-    if (const auto* s = stmt.as<ir::Allocate>()) return ir::allocate(s->buffer, inside(s->body));
-    if (const auto* s = stmt.as<ir::Let>()) return ir::let(s->name, s->value, scope(s->body));
-    return stmt;
+    const auto* loop = stmt.as<ir::For>();
+    // A vectorized loop over plain stores moves elements together as long as it holds nothing else.
+    if (loop != nullptr && loop->kind == ir::LoopKind::vectorized && is_plain(loop->body)) return stmt;
+    const bool is_same_scope = stmt.as<ir::Block>() != nullptr || stmt.as<ir::Allocate>() != nullptr;
+    return with_children(stmt,
+                         [&](const Stmt& child) { return is_same_scope ? inside(child) : scope(child); });
   }
 
   std::set<std::string> taken_;

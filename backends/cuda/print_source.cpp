@@ -6,6 +6,7 @@
 #include <weft/backends/cuda/source_statement.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/instructions.h>
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 
@@ -20,26 +21,17 @@ constexpr std::int64_t elements_of_access = 4;
 
 /// Stores as the compiler meets them once it has written out the loops that are unrolled.
 std::int64_t stores_written_out(const ir::Stmt& stmt) {
-  if (!stmt.defined()) return 0;
+  if (stmt.as<ir::Store>() != nullptr) return 1;
   std::int64_t count = 0;
-  if (stmt.as<ir::Store>() != nullptr) {
-    count = 1;
-  } else if (const auto* loop = stmt.as<ir::For>()) {
+  each_child(stmt, [&](const ir::Stmt& child) { count += stores_written_out(child); });
+  if (const auto* loop = stmt.as<ir::For>()) {
     const std::int64_t* extent = ir::integer_value(loop->extent);
     std::int64_t copies = 1;
     if (loop->kind == ir::LoopKind::unrolled && extent != nullptr) copies = *extent;
     // Elements of a vector beyond those of one access are written out.
     if (loop->kind == ir::LoopKind::vectorized && extent != nullptr)
       copies = std::max<std::int64_t>(1, *extent / elements_of_access);
-    if (__builtin_mul_overflow(stores_written_out(loop->body), copies, &count)) return uncountable;
-  } else if (const auto* block = stmt.as<ir::Block>()) {
-    for (const ir::Stmt& child : block->statements) count += stores_written_out(child);
-  } else if (const auto* condition = stmt.as<ir::If>()) {
-    count = stores_written_out(condition->then) + stores_written_out(condition->otherwise);
-  } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
-    count = stores_written_out(allocation->body);
-  } else if (const auto* let = stmt.as<ir::Let>()) {
-    count = stores_written_out(let->body);
+    if (__builtin_mul_overflow(count, copies, &count)) return uncountable;
   }
   return std::min(count, uncountable);
 }
@@ -213,7 +205,7 @@ class SourcePrinter {
 }  // namespace cuda
 
 std::int64_t source_statements(const ThreadProgram& program) {
-  return cuda::stores_written_out(program.program.body);
+  return program.program.body.defined() ? cuda::stores_written_out(program.program.body) : 0;
 }
 
 std::string print_cuda_source(const ThreadProgram& program, const Target& target,

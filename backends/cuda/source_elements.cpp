@@ -3,8 +3,8 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/instructions.h>
 #include <weft/scheduler/ir/children.h>
+#include <weft/scheduler/passes/shared_arrays.h>
 
-#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -36,26 +36,8 @@ struct Uses {
 
 }  // namespace
 
-std::int64_t elements_of(const ir::Buffer& buffer) {
-  std::int64_t count = 1;
-  for (const ir::Expr& extent : buffer.shape) {
-    const std::int64_t* value = ir::integer_value(extent);
-    internal_check(value != nullptr && *value >= 0, "local array " + buffer.name + " has no constant shape");
-    internal_check(!__builtin_mul_overflow(count, *value, &count),
-                   "local array " + buffer.name + " is too large");
-  }
-  // Nothing reads or writes an empty array, but it is declared.
-  return std::max<std::int64_t>(count, 1);
-}
-
-bool reads_memory(const ir::Expr& expr) {
-  bool found = false;
-  ir::visit(expr, [&](const ir::Expr& e) { found = found || e.as<ir::Load>() != nullptr; });
-  return found;
-}
-
 std::string Expressions::local_shape(const ir::Buffer& buffer) const {
-  const std::int64_t count = elements_of(buffer);
+  const std::int64_t count = elements_of_local(buffer);
   if (count == 1) return {};
   if (!has_plain_shape(buffer)) return "[" + std::to_string(count) + "]";
   std::string shape;
@@ -72,7 +54,7 @@ std::string Expressions::element(const ir::BufferRef& buffer, const std::vector<
   }
   const bool local = buffer->scope != ir::Scope::global;
   std::string result = name_of(*buffer);
-  if (local && elements_of(*buffer) == 1) return result;
+  if (local && elements_of_local(*buffer) == 1) return result;
   if (local && has_plain_shape(*buffer)) {
     for (const ir::Expr& index : indices) result += "[" + text(index, Precedence::lowest, Form::any) + "]";
     return result;

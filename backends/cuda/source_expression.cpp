@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <weft/backends/cuda/source_expression.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/instructions.h>
@@ -9,41 +10,12 @@ namespace {
 
 using ir::BinaryOperator;
 
-struct Operator {
-  std::string_view text;
-  Precedence precedence;
-};
-
-Operator operator_of(BinaryOperator op) {
-  switch (op) {
-    case BinaryOperator::add:
-      return {"+", Precedence::sum};
-    case BinaryOperator::subtract:
-      return {"-", Precedence::sum};
-    case BinaryOperator::multiply:
-      return {"*", Precedence::product};
-    case BinaryOperator::divide:
-      return {"/", Precedence::product};
-    case BinaryOperator::remainder:
-      return {"%", Precedence::product};
-    case BinaryOperator::exclusive_or:
-      return {"^", Precedence::exclusive_or};
-    case BinaryOperator::equal:
-      return {"==", Precedence::equality};
-    case BinaryOperator::not_equal:
-      return {"!=", Precedence::equality};
-    case BinaryOperator::less:
-      return {"<", Precedence::comparison};
-    case BinaryOperator::less_equal:
-      return {"<=", Precedence::comparison};
-    case BinaryOperator::logical_and:
-      return {"&&", Precedence::logical_and};
-    case BinaryOperator::logical_or:
-      return {"||", Precedence::logical_or};
-    default:
-      throw InternalError("an operator without a sign in C++");
-  }
-}
+/// In the order of ir::BinaryOperator; those without a sign are functions.
+constexpr Precedence precedences[] = {
+    Precedence::sum,         Precedence::sum,       Precedence::product,    Precedence::product,
+    Precedence::product,     Precedence::postfix,   Precedence::postfix,    Precedence::exclusive_or,
+    Precedence::equality,    Precedence::equality,  Precedence::comparison, Precedence::comparison,
+    Precedence::logical_and, Precedence::logical_or};
 
 bool is_comparison(BinaryOperator op) {
   return op >= BinaryOperator::equal && op <= BinaryOperator::less_equal;
@@ -128,7 +100,8 @@ Expressions::Printed Expressions::of(const ir::Binary& e, Form form) {
 }
 
 Expressions::Printed Expressions::infix(const ir::Binary& e, Form left, Form right) {
-  const auto [sign, precedence] = operator_of(e.op);
+  const std::string_view sign = sign_of(e.op);
+  const Precedence precedence = precedences[static_cast<std::size_t>(e.op)];
   // || around && and ^ around sums read better with parentheses, and compilers ask for them.
   if (e.op == BinaryOperator::exclusive_or) {
     std::string both = text(e.left, Precedence::unary, left) + " ^ ";
@@ -142,7 +115,7 @@ Expressions::Printed Expressions::infix(const ir::Binary& e, Form left, Form rig
       result = text(e.left, precedence, left);
     }
   }
-  result += " " + std::string(sign) + " ";
+  result += fmt::format(" {} ", sign);
   // Sums of integers are exact, in whatever order.
   const bool associates =
       e.op == BinaryOperator::logical_and || (e.op == BinaryOperator::add && !is_float(e.left.dtype()));

@@ -38,10 +38,6 @@ enum class Form : std::uint8_t {
   argument,  ///< the index type, constants too: overloads depend on it
 };
 
-/// Elements of a register or shared buffer.
-std::int64_t elements_of(const ir::Buffer& buffer);
-bool reads_memory(const ir::Expr& expr);
-
 class Expressions {
  public:
   Expressions(const ThreadProgram& program, Names& names, Helpers& helpers);

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <weft/backends/cuda/source_helpers.h>
 
+#include <utility>
+
 namespace weft::cuda {
 namespace {
 
@@ -110,7 +112,22 @@ __device__ __forceinline__ bool last_arrival(int& place, unsigned count) {
 
 )";
 
-/// {0}: larger or smaller, {1}: the type, {2}: the function's name, {3}: CUDA's, which drops a NaN.
+constexpr std::pair<Helpers::Kind, std::string_view> plain_functions[] = {
+    {Helpers::Kind::vector, vector_type},          {Helpers::Kind::load_vector, load_function},
+    {Helpers::Kind::store_vector, store_function}, {Helpers::Kind::stream_vector, stream_function},
+    {Helpers::Kind::copy_async, copy_function},    {Helpers::Kind::copy_group, group_functions}};
+
+struct Extremum {
+  Helpers::Kind kind;
+  std::string_view which, type, name;
+  std::string_view of_cuda;  ///< which drops a NaN
+};
+constexpr Extremum extrema[] = {{Helpers::Kind::minimum_f32, "smaller", "float", "minimum", "fminf"},
+                                {Helpers::Kind::minimum_f64, "smaller", "double", "minimum", "fmin"},
+                                {Helpers::Kind::maximum_f32, "larger", "float", "maximum", "fmaxf"},
+                                {Helpers::Kind::maximum_f64, "larger", "double", "maximum", "fmax"}};
+
+/// In the order of Extremum.
 constexpr std::string_view extremum_function = R"(// The {0} number; NaN if either is one.
 __device__ __forceinline__ {1} {2}({1} a, {1} b) {{
   return isnan(a) || isnan(b) ? a + b : {3}(a, b);
@@ -136,20 +153,15 @@ std::string Helpers::text() const {
   if (has(Kind::bf16)) result += "#include <cuda_bf16.h>\n";
   if (has(Kind::fp16)) result += "#include <cuda_fp16.h>\n";
   if (!result.empty()) result += "\n";
-  if (has(Kind::vector)) result += vector_type;
-  if (has(Kind::load_vector)) result += load_function;
-  if (has(Kind::store_vector)) result += store_function;
-  if (has(Kind::stream_vector)) result += stream_function;
-  if (has(Kind::copy_async)) result += copy_function;
-  if (has(Kind::copy_group)) result += group_functions;
+  for (const auto& [kind, function] : plain_functions) {
+    if (has(kind)) result += function;
+  }
   if (has(Kind::floor_divide)) result += fmt::format(divide_function, index);
   if (has(Kind::floor_remainder)) result += fmt::format(remainder_function, index);
-  if (has(Kind::minimum_f32))
-    result += fmt::format(extremum_function, "smaller", "float", "minimum", "fminf");
-  if (has(Kind::minimum_f64))
-    result += fmt::format(extremum_function, "smaller", "double", "minimum", "fmin");
-  if (has(Kind::maximum_f32)) result += fmt::format(extremum_function, "larger", "float", "maximum", "fmaxf");
-  if (has(Kind::maximum_f64)) result += fmt::format(extremum_function, "larger", "double", "maximum", "fmax");
+  for (const Extremum& each : extrema) {
+    if (has(each.kind))
+      result += fmt::format(extremum_function, each.which, each.type, each.name, each.of_cuda);
+  }
   if (has(Kind::last_arrival)) result += arrival_function;
   for (const std::string& function : functions_) result += function + "\n";
   return result;

@@ -1,27 +1,13 @@
 #include <fmt/format.h>
+#include <weft/backends/cuda/certainty.h>
 #include <weft/backends/cuda/source_statement.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/passes/shared_arrays.h>
 
 #include <algorithm>
 
 namespace weft::cuda {
-namespace {
-
-constexpr std::int64_t most_static_shared_bytes = 48 * 1024;
-
-/// Whether the value is the same wherever it is asked for.
-bool is_steady(const ir::Expr& expr) {
-  bool steady = true;
-  ir::visit(expr, [&](const ir::Expr& e) {
-    const auto* load = e.as<ir::Load>();
-    steady = steady && (load == nullptr || load->buffer->access == ir::Access::read);
-  });
-  return steady;
-}
-
-}  // namespace
-
 SharedLayout shared_layout(const ThreadProgram& program) {
   SharedLayout layout;
   layout.is_dynamic = program.launch.shared_bytes > most_static_shared_bytes;
@@ -166,7 +152,7 @@ void Statements::of(const ir::Let& s) {
   if (is_number) {
     expressions_.set_range(s.name, expressions_.range_of(s.value));
     known_.erase(s.name);
-    if (!reads_memory(s.value)) known_[s.name] = ir::substitute(s.value, known_);
+    if (!ir::reads_memory(s.value)) known_[s.name] = ir::substitute(s.value, known_);
   }
   const std::string name = expressions_.name_of(s.name);
   if (is_declared_as(name, s.value)) return print(s.body);
@@ -181,7 +167,7 @@ void Statements::of(const ir::Let& s) {
 /// `float sum = 0.0f;` where the first statement says so.
 bool Statements::with_first_value(const ir::Allocate& s, const std::string& name) {
   const auto* block = s.body.as<ir::Block>();
-  if (block == nullptr || elements_of(*s.buffer) != 1) return false;
+  if (block == nullptr || elements_of_local(*s.buffer) != 1) return false;
   const auto* first = block->statements.front().as<ir::Store>();
   if (first == nullptr || first->buffer != s.buffer || first->accumulate) return false;
   bool reads_itself = false;

@@ -134,34 +134,21 @@ class LineBreaker {
 }  // namespace
 
 std::string_view type_in_memory(DType dtype) {
-  switch (dtype) {
-    case DType::f16:
-      return "__half";
-    case DType::bf16:
-      return "__nv_bfloat16";
-    case DType::f32:
-      return "float";
-    case DType::f64:
-      return "double";
-    case DType::i8:
-      return "signed char";
-    case DType::u8:
-    case DType::boolean:
-      return "unsigned char";
-    case DType::i16:
-      return "short";
-    case DType::u16:
-      return "unsigned short";
-    case DType::i32:
-      return "int";
-    case DType::u32:
-      return "unsigned int";
-    case DType::i64:
-      return "long long";
-    case DType::u64:
-      return "unsigned long long";
-  }
-  throw InternalError("an element type without a spelling in CUDA C++");
+  // In the order of DType.
+  static constexpr std::string_view types[] = {
+      "__half",       "__nv_bfloat16",  "float", "double",       "signed char", "unsigned char",
+      "short",        "unsigned short", "int",   "unsigned int", "long long",   "unsigned long long",
+      "unsigned char"};
+  return types[static_cast<std::size_t>(dtype)];
+}
+
+std::string_view sign_of(ir::BinaryOperator op) {
+  // In its order.
+  static constexpr std::string_view signs[] = {"+", "-",  "*",  "/", "%",  "",   "",
+                                               "^", "==", "!=", "<", "<=", "&&", "||"};
+  const std::string_view sign = signs[static_cast<std::size_t>(op)];
+  internal_check(!sign.empty(), "an operator without a sign in C++");
+  return sign;
 }
 
 std::string float_literal(double value, DType dtype) {

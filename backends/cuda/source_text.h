@@ -2,6 +2,7 @@
 #pragma once
 
 #include <weft/dsl/dtype.h>
+#include <weft/scheduler/ir/node.h>
 
 #include <cstdint>
 #include <map>
@@ -17,6 +18,9 @@ std::string_view type_in_memory(DType dtype);
 constexpr bool is_narrow_float(DType dtype) {
   return dtype == DType::f16 || dtype == DType::bf16;
 }
+
+/// "+" or "&&". InternalError for operators that are functions in C++.
+std::string_view sign_of(ir::BinaryOperator op);
 
 /// A number of a floating type, exactly: "0.1f", "-2.0", "__float2half_rn(1.5f)", infinities and NaN by bits.
 std::string float_literal(double value, DType dtype);

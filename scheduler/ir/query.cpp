@@ -164,4 +164,10 @@ bool holds_copy(const Stmt& stmt) {
   return found;
 }
 
+bool reads_memory(const Expr& expr) {
+  bool found = false;
+  visit(expr, [&](const Expr& e) { found = found || e.as<Load>() != nullptr; });
+  return found;
+}
+
 }  // namespace weft::ir

@@ -39,4 +39,6 @@ Stmt rebuild(Chain chain);
 Chain sink_innermost(Chain chain);
 /// True when a copy into a tile stands inside.
 bool holds_copy(const Stmt& stmt);
+/// True when a Load stands inside.
+bool reads_memory(const Expr& expr);
 }  // namespace weft::ir

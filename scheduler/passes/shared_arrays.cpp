@@ -1,4 +1,5 @@
 #include <weft/dsl/arithmetic.h>
+#include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/shared_arrays.h>
 
@@ -12,6 +13,17 @@ std::int64_t rounded_up(std::int64_t bytes, std::int64_t unit) {
 }
 
 }  // namespace
+
+std::int64_t elements_of_local(const ir::Buffer& buffer) {
+  std::int64_t count = 1;
+  for (const ir::Expr& extent : buffer.shape) {
+    const std::int64_t* value = ir::integer_value(extent);
+    internal_check(value != nullptr && *value >= 0, "local array " + buffer.name + " has no constant shape");
+    internal_check(!__builtin_mul_overflow(count, *value, &count),
+                   "local array " + buffer.name + " is too large");
+  }
+  return std::max<std::int64_t>(count, 1);
+}
 
 std::int64_t shared_alignment_of(const ir::Buffer& buffer) {
   return buffer.swizzle == 0 ? 16 : std::int64_t{128} << buffer.swizzle;

@@ -1,4 +1,4 @@
-// Where the arrays in shared memory lie.
+// How large local arrays are, and where those in shared memory lie.
 #pragma once
 
 #include <weft/scheduler/ir/program.h>
@@ -7,6 +7,13 @@
 #include <vector>
 
 namespace weft {
+
+/// Programs of more shared memory than this are given all of it at launch.
+constexpr std::int64_t most_static_shared_bytes = 48 * 1024;
+
+/// Elements of an array in registers or shared memory; at least one, because one that nothing reads or writes
+/// is declared too. InternalError where its shape is not constant.
+std::int64_t elements_of_local(const ir::Buffer& buffer);
 
 /// One array of a program whose shared arrays have constant shapes.
 struct SharedArray {
