@@ -4,6 +4,7 @@
 #include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/fold.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/simplify.h>
 
 #include <algorithm>
@@ -77,16 +78,11 @@ class UseCollector {
   bool of(const ir::Let& s) {
     loads_of(s.value);
     if (varies(s.value)) varying_.insert(s.name);
-    if (!is_float(s.value.dtype()) && !reads_memory(s.value))
+    if (!is_float(s.value.dtype()) && !ir::reads_memory(s.value))
       known_[s.name] = ir::substitute(s.value, known_);
     return collect(s.body);
   }
-  bool of(const ir::Allocate&) { return false; }
-  bool of(const ir::Copy&) { return false; }
-  bool of(const ir::CopyGroup&) { return false; }
-  bool of(const ir::TensorOperation&) { return false; }
-  bool of(const ir::Execute&) { return false; }
-  bool of(const ir::Barrier&) { return false; }
+  bool of(const auto&) { return false; }
 
   void loads_of(const ir::Expr& expr) {
     ir::visit(expr, [this](const ir::Expr& e) {
@@ -194,14 +190,8 @@ bool can_run_together(const ir::For& loop, const ir::Substitution& known) {
                               [&](const auto& entry) { return lanes_meet(entry.second, lanes); });
 }
 
-bool reads_memory(const ir::Expr& expr) {
-  bool found = false;
-  ir::visit(expr, [&](const ir::Expr& e) { found = found || e.as<ir::Load>() != nullptr; });
-  return found;
-}
-
 bool is_lazy(const ir::Expr& expr) {
-  bool found = reads_memory(expr);
+  bool found = ir::reads_memory(expr);
   ir::visit(expr, [&](const ir::Expr& e) {
     const auto* binary = e.as<ir::Binary>();
     const bool divides =
@@ -233,6 +223,28 @@ std::int64_t emitted_size(const ir::Stmt& stmt) {
                                     [&](const ir::Stmt& child) { size += emitted_size(child); }});
   }
   return std::min(size, largest_size);
+}
+
+Uses::Uses(const ir::Stmt& body) {
+  std::set<const ir::Buffer*> own;
+  const auto add = [&](const ir::BufferRef& buffer) {
+    if (touched.insert(buffer.get()).second) buffers.push_back(buffer);
+  };
+  const auto on_stmt = [&](const ir::Stmt& s) {
+    each_child(s, add);
+    const auto* allocation = s.as<ir::Allocate>();
+    if (allocation != nullptr && allocation->buffer->scope == ir::Scope::registers)
+      own.insert(allocation->buffer.get());
+  };
+  const auto on_expr = [&](const ir::Expr& e) {
+    each_child(e, add);
+    if (const auto* variable = e.as<ir::Variable>()) variables.insert(variable->name);
+  };
+  ir::visit(body, on_stmt, on_expr);
+  for (const ir::BufferRef& buffer : std::vector(buffers)) {
+    for (const ir::Expr& stride : buffer->strides) ir::visit(stride, on_expr);
+  }
+  std::erase_if(buffers, [&](const ir::BufferRef& buffer) { return own.contains(buffer.get()); });
 }
 
 }  // namespace weft::llvm_backend

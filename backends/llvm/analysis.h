@@ -48,12 +48,20 @@ bool can_run_together(const ir::For& loop, const ir::Substitution& known);
 /// be zero elsewhere.
 bool is_lazy(const ir::Expr& expr);
 
-bool reads_memory(const ir::Expr& expr);
-
 /// Nodes that are emitted when all unrolled loops are written out; saturates at 2^40.
 std::int64_t emitted_size(const ir::Stmt& stmt);
 /// Nodes of an expression.
 std::int64_t nodes_of(const ir::Expr& expr);
+
+/// What a statement uses, also for the strides of buffers.
+struct Uses {
+  explicit Uses(const ir::Stmt& body);
+
+  std::set<std::string> variables;
+  std::set<const ir::Buffer*> touched;
+  std::vector<ir::BufferRef>
+      buffers;  ///< the same in the order in which they are met, but for its own registers
+};
 
 /// A variable that no program can hold: the value of `variable` in lane 0.
 std::string first_lane_of(const std::string& variable);

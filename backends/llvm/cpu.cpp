@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <llvm/CodeGen/TargetSubtargetInfo.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
@@ -98,9 +100,10 @@ llvm::orc::JITTargetMachineBuilder machine_builder(const CpuOptions& options) {
   initialize();
   const auto known = processors_of_this_machine();
   if (std::find(known.begin(), known.end(), options.processor) == known.end()) {
-    std::string accepted;
-    for (const std::string& name : known) accepted += (accepted.empty() ? "" : ", ") + name;
-    throw UserError({"code for that processor cannot run here", {}, options.processor, accepted});
+    throw UserError({"code for that processor cannot run here",
+                     {},
+                     options.processor,
+                     fmt::format("{}", fmt::join(known, ", "))});
   }
   auto host = llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!host) throw_if(host.takeError(), "LLVM does not know this processor");

@@ -5,6 +5,7 @@
 #include <weft/backends/llvm/emit.h>
 #include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/passes/shared_arrays.h>
 
 #include <algorithm>
@@ -20,17 +21,6 @@ constexpr std::int64_t shared_alignment = 16;
 /// outgrows the stack of a thread.
 constexpr std::int64_t most_stack_bytes_of_array = 32 * 1024;
 constexpr std::int64_t local_alignment = 64;
-
-std::int64_t elements_of(const ir::Buffer& buffer) {
-  std::int64_t count = 1;
-  for (const ir::Expr& extent : buffer.shape) {
-    const std::int64_t* value = ir::integer_value(extent);
-    internal_check(value != nullptr && *value >= 0, "local array " + buffer.name + " has no constant shape");
-    internal_check(!__builtin_mul_overflow(count, *value, &count),
-                   "local array " + buffer.name + " is too large");
-  }
-  return std::max<std::int64_t>(count, 1);
-}
 
 std::string identifier(std::string name) {
   std::replace_if(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
@@ -176,8 +166,8 @@ void Emitter::add_shared_arrays() {
       pointer =
           builder_.CreateConstGEP1_32(builder_.getInt8Ty(), dynamic, static_cast<unsigned>(place.offset));
     } else {
-      auto* type =
-          llvm::ArrayType::get(storage_type(buffer->dtype), static_cast<std::uint64_t>(elements_of(*buffer)));
+      auto* type = llvm::ArrayType::get(storage_type(buffer->dtype),
+                                        static_cast<std::uint64_t>(elements_of_local(*buffer)));
       auto* array = new llvm::GlobalVariable(module_, type, false, llvm::GlobalValue::InternalLinkage,
                                              llvm::UndefValue::get(type), identifier(buffer->name), nullptr,
                                              llvm::GlobalValue::NotThreadLocal, shared_space);
@@ -234,18 +224,14 @@ void Emitter::of(const ir::Barrier&) {
 }
 
 void Emitter::of(const ir::Let& s) {
-  const bool integer = !is_float(s.value.dtype());
-  std::optional<ir::Expr> known;
-  if (integer && !reads_memory(s.value)) known = ir::substitute(s.value, known_);
   llvm::Value* bound = value(s.value);
   const bool varies = lanes_ && is_vector(bound);
   if (varies) {
     lanes_->varying.insert(s.name);
-    if (known) lanes_->lets[s.name] = ir::substitute(s.value, lanes_->lets);
+    if (!is_float(s.value.dtype()) && !ir::reads_memory(s.value))
+      lanes_->lets[s.name] = ir::substitute(s.value, lanes_->lets);
   }
-  ir::Range range = integer ? ir::range_of(s.value, ranges_) : ir::Range{};
-  if (integer && !range.minimum && is_non_negative(s.value)) range.minimum = 0;
-  with_variable(s.name, bound, range, known, [&] { statement(s.body); });
+  with_let(s.name, s.value, bound, [&] { statement(s.body); });
   if (varies) {
     lanes_->varying.erase(s.name);
     lanes_->lets.erase(s.name);
@@ -271,7 +257,7 @@ void Emitter::clear_registers(const Storage& storage) {
 }
 
 Emitter::Storage Emitter::local_array(const ir::Buffer& buffer) {
-  const std::int64_t elements = elements_of(buffer);
+  const std::int64_t elements = elements_of_local(buffer);
   const std::int64_t bytes = elements * static_cast<std::int64_t>(size_of(buffer.dtype));
   if (!capabilities_.gpu && bytes > most_stack_bytes_of_array) {
     llvm::Value* pointer = builder_.CreateConstInBoundsGEP1_64(

@@ -45,8 +45,9 @@ struct Emitted {
   std::int64_t worker_scratch_bytes = 0;  ///< CPU: the same for one thread of a parallel loop
 };
 
-/// Shared arrays of a GPU program beyond this are one dynamic array called `weft_shared`.
-constexpr std::int64_t most_static_shared_bytes = 48 * 1024;
+constexpr bool is_narrow(DType dtype) {
+  return dtype == DType::f16 || dtype == DType::bf16;
+}
 
 /// Emits one program. Integers are index_bits wide; f16 and bf16 values are their 16 bits. No floating-point
 /// operation is reordered or contracted, subnormal numbers are kept. minimum and maximum of floating types
@@ -142,6 +143,8 @@ class Emitter {
   llvm::Function* outlined_body(const ir::For& loop, const std::vector<std::string>& variables,
                                 const std::vector<const ir::Buffer*>& buffers);
   llvm::Function* thunk_of(llvm::Function* body, llvm::StructType* context);
+  void with_let(const std::string& name, const ir::Expr& expr, llvm::Value* bound,
+                const std::function<void()>& body);
   void with_variable(const std::string& name, llvm::Value* value, const ir::Range& range,
                      const std::optional<ir::Expr>& known, const std::function<void()>& body);
   void scalar_lane(unsigned lane, const std::function<void()>& body);
@@ -156,13 +159,12 @@ class Emitter {
   llvm::Value* of(const ir::Select& e);
   llvm::Value* of(const ir::Cast& e);
   llvm::Value* of(const ir::Call& e);
-  llvm::Value* integer_binary(const ir::Binary& e, llvm::Value* a, llvm::Value* b);
+  llvm::Value* binary(ir::BinaryOperator op, llvm::Value* a, llvm::Value* b);
   llvm::Value* floor_quotient(const ir::Binary& e, llvm::Value* a, llvm::Value* b);
-  llvm::Value* float_binary(ir::BinaryOperator op, llvm::Value* a, llvm::Value* b);
-  llvm::Value* boolean_binary(ir::BinaryOperator op, llvm::Value* a, llvm::Value* b);
   bool differs_between_lanes(const ir::Expr& expr) const;
   llvm::Value* lazy_branch(llvm::Value* condition, const ir::Expr& expr);
   bool is_non_negative(const ir::Expr& expr) const;
+  ir::Range range_of(const ir::Expr& expr) const;
 
   // emit_memory.cpp
   llvm::Value* raw_load(const ir::Load& e);
@@ -198,6 +200,8 @@ class Emitter {
   // emit_call.cpp
   llvm::Value* intrinsic_call(std::string_view name, const std::vector<llvm::Value*>& arguments,
                               DType result);
+  llvm::CallInst* inline_assembly(llvm::StringRef text, const std::string& constraints, llvm::Type* result,
+                                  const std::vector<llvm::Value*>& operands, bool has_effects);
   llvm::Value* assembly_call(std::string_view text, const std::vector<llvm::Value*>& arguments,
                              const std::vector<DType>& operands, DType result);
   llvm::Value* library_call(std::string_view name, const std::vector<llvm::Value*>& arguments, DType result);

@@ -111,23 +111,29 @@ llvm::Value* Emitter::assembly_call(std::string_view text, const std::vector<llv
     return is_float(dtype) ? storage_type(dtype) : builder_.getInt32Ty();
   };
   std::string constraints = std::string("=") + letter(result);
-  std::vector<llvm::Type*> types;
   std::vector<llvm::Value*> passed;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     constraints += std::string(",") + letter(operands[i]);
-    types.push_back(register_type(operands[i]));
-    passed.push_back(is_float(operands[i]) ? arguments[i]
-                                           : builder_.CreateSExtOrTrunc(arguments[i], types.back()));
+    passed.push_back(is_float(operands[i])
+                         ? arguments[i]
+                         : builder_.CreateSExtOrTrunc(arguments[i], register_type(operands[i])));
   }
-  auto* type = llvm::FunctionType::get(register_type(result), types, false);
+  llvm::Value* computed =
+      inline_assembly({text.data(), text.size()}, constraints, register_type(result), passed, false);
+  return is_float(result) ? computed : builder_.CreateSExtOrTrunc(computed, index_type_);
+}
+
+llvm::CallInst* Emitter::inline_assembly(llvm::StringRef text, const std::string& constraints,
+                                         llvm::Type* result, const std::vector<llvm::Value*>& operands,
+                                         bool has_effects) {
+  std::vector<llvm::Type*> types;
+  for (const llvm::Value* operand : operands) types.push_back(operand->getType());
+  auto* type = llvm::FunctionType::get(result, types, false);
   // A wrong string would end the process inside LLVM.
   if (llvm::Error error = llvm::InlineAsm::verify(type, constraints)) {
-    throw InternalError("PTX with wrong operands: " + llvm::toString(std::move(error)) + ": " +
-                        std::string(text));
+    throw InternalError("PTX with wrong operands: " + llvm::toString(std::move(error)) + ": " + text.str());
   }
-  llvm::Value* computed = builder_.CreateCall(
-      llvm::InlineAsm::get(type, llvm::StringRef(text.data(), text.size()), constraints, false), passed);
-  return is_float(result) ? computed : builder_.CreateSExtOrTrunc(computed, index_type_);
+  return builder_.CreateCall(llvm::InlineAsm::get(type, text, constraints, has_effects), operands);
 }
 
 llvm::Value* Emitter::library_call(std::string_view name, const std::vector<llvm::Value*>& arguments,

@@ -4,13 +4,6 @@
 #include <weft/dsl/errors.h>
 
 namespace weft::llvm_backend {
-namespace {
-
-bool is_narrow(DType dtype) {
-  return dtype == DType::f16 || dtype == DType::bf16;
-}
-
-}  // namespace
 
 llvm::Value* Emitter::convert(llvm::Value* from_value, DType from, DType to) {
   if (from == to) return from_value;

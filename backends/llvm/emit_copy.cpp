@@ -1,10 +1,9 @@
 // Copies that a thread starts.
 #include <fmt/format.h>
-#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <weft/backends/llvm/emit.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/ir/query.h>
 
 #include <algorithm>
 #include <iterator>
@@ -12,12 +11,6 @@
 
 namespace weft::llvm_backend {
 namespace {
-
-bool is_of_data(const ir::Linear::Term& term) {
-  bool found = false;
-  ir::visit(term.atom, [&](const ir::Expr& e) { found = found || e.as<ir::Load>() != nullptr; });
-  return found;
-}
 
 /// Elements after which a swizzle begins anew: multiples of it can be added before the swizzle or behind.
 std::int64_t period_of_swizzle(const ir::Buffer& buffer) {
@@ -57,7 +50,7 @@ llvm::Value* Emitter::pointer_of_run(const ir::Buffer& buffer, const ir::Expr& l
   };
   ir::Linear data;
   for (const ir::Linear::Term& term : sum.terms) {
-    if (is_of_data(term)) {
+    if (ir::reads_memory(term.atom)) {
       data.terms.push_back(term);
     } else {
       add(term.atom, term.coefficient);
@@ -97,10 +90,7 @@ void Emitter::of(const ir::Copy& s) {
     text += ", $2";
     constraints += ",r";
   }
-  std::vector<llvm::Type*> types;
-  for (const llvm::Value* operand : operands) types.push_back(operand->getType());
-  auto* type = llvm::FunctionType::get(builder_.getVoidTy(), types, false);
-  builder_.CreateCall(llvm::InlineAsm::get(type, text + ";", constraints + ",~{memory}", true), operands);
+  inline_assembly(text + ";", constraints + ",~{memory}", builder_.getVoidTy(), operands, true);
 }
 
 void Emitter::of(const ir::CopyGroup& s) {

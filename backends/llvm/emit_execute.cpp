@@ -1,6 +1,4 @@
 // Instructions with effects, as text: LLVM has intrinsics for few of them.
-#include <llvm/IR/InlineAsm.h>
-#include <llvm/Support/Error.h>
 #include <weft/backends/llvm/emit.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/effect_text.h>
@@ -49,8 +47,6 @@ void Emitter::of(const ir::Execute& s) {
     }
   }
   if (!row.only_registers) add("~{memory}");
-  std::vector<llvm::Type*> types;
-  for (const llvm::Value* operand : operands) types.push_back(operand->getType());
   llvm::Type* element =
       row.result == DType::f32 ? builder_.getFloatTy() : static_cast<llvm::Type*>(builder_.getInt32Ty());
   llvm::Type* result = results.empty() ? builder_.getVoidTy()
@@ -58,13 +54,8 @@ void Emitter::of(const ir::Execute& s) {
                            ? element
                            : static_cast<llvm::Type*>(llvm::StructType::get(
                                  context_, std::vector<llvm::Type*>(results.size(), element)));
-  auto* type = llvm::FunctionType::get(result, types, false);
-  if (llvm::Error error = llvm::InlineAsm::verify(type, constraints)) {
-    throw InternalError("PTX with wrong operands: " + llvm::toString(std::move(error)) + ": " +
-                        std::string(row.ptx));
-  }
-  llvm::CallInst* computed = builder_.CreateCall(
-      llvm::InlineAsm::get(type, effect_text(row, s), constraints, !row.only_registers), operands);
+  llvm::CallInst* computed =
+      inline_assembly(effect_text(row, s), constraints, result, operands, !row.only_registers);
   // Threads execute it together: a copy of it in each branch of a condition would wait for the other, and it
   // must not move to where the few go that need its results.
   computed->setConvergent();

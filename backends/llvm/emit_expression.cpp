@@ -6,13 +6,42 @@
 
 #include <algorithm>
 #include <bit>
+#include <variant>
 
 namespace weft::llvm_backend {
 namespace {
 
-bool is_narrow(DType dtype) {
-  return dtype == DType::f16 || dtype == DType::bf16;
-}
+using llvm::Instruction;
+using llvm::Intrinsic::ID;
+using Predicate = llvm::CmpInst::Predicate;
+
+/// What LLVM has for an operator; nothing where operands of that type have none.
+using Operation = std::variant<std::monostate, Instruction::BinaryOps, Predicate, ID>;
+
+struct Operations {
+  Operation of_integers, of_floats, of_conditions;
+};
+
+constexpr Operation smin = ID{llvm::Intrinsic::smin}, smax = ID{llvm::Intrinsic::smax},
+                    minimum = ID{llvm::Intrinsic::minimum}, maximum = ID{llvm::Intrinsic::maximum};
+
+/// In the order of ir::BinaryOperator. Quotients of integers are Emitter::floor_quotient's.
+constexpr Operations operations[] = {
+    {Instruction::Add, Instruction::FAdd, {}},
+    {Instruction::Sub, Instruction::FSub, {}},
+    {Instruction::Mul, Instruction::FMul, {}},
+    {{}, Instruction::FDiv, {}},
+    {{}, {}, {}},
+    {smin, minimum, {}},
+    {smax, maximum, {}},
+    {Instruction::Xor, {}, {}},
+    {Predicate::ICMP_EQ, Predicate::FCMP_OEQ, Predicate::ICMP_EQ},
+    {Predicate::ICMP_NE, Predicate::FCMP_UNE, Predicate::ICMP_NE},
+    {Predicate::ICMP_SLT, Predicate::FCMP_OLT, {}},
+    {Predicate::ICMP_SLE, Predicate::FCMP_OLE, {}},
+    {{}, {}, Instruction::And},
+    {{}, {}, Instruction::Or},
+};
 
 }  // namespace
 
@@ -111,57 +140,34 @@ llvm::Value* Emitter::of(const ir::Binary& e) {
   llvm::Value* b = value(e.right);
   match(a, b);
   const DType dtype = e.left.dtype();
-  if (dtype == DType::boolean) return boolean_binary(e.op, a, b);
-  if (!is_float(dtype)) return integer_binary(e, a, b);
-  if (!is_narrow(dtype)) return float_binary(e.op, a, b);
+  const bool is_quotient = e.op == ir::BinaryOperator::divide || e.op == ir::BinaryOperator::remainder;
+  if (is_quotient && !is_float(dtype)) return floor_quotient(e, a, b);
+  if (!is_narrow(dtype)) return binary(e.op, a, b);
   // f32 has more than twice the digits, so rounding its result once more is rounding the exact one.
-  llvm::Value* result = float_binary(e.op, to_f32(a, dtype), to_f32(b, dtype));
+  llvm::Value* result = binary(e.op, to_f32(a, dtype), to_f32(b, dtype));
   return result->getType()->isIntOrIntVectorTy() ? result : narrow(result, dtype);
 }
 
-llvm::Value* Emitter::boolean_binary(ir::BinaryOperator op, llvm::Value* a, llvm::Value* b) {
-  switch (op) {
-    case ir::BinaryOperator::logical_and:
-      return builder_.CreateAnd(a, b);
-    case ir::BinaryOperator::logical_or:
-      return builder_.CreateOr(a, b);
-    case ir::BinaryOperator::equal:
-      return builder_.CreateICmpEQ(a, b);
-    case ir::BinaryOperator::not_equal:
-      return builder_.CreateICmpNE(a, b);
-    default:
-      throw InternalError("arithmetic of conditions in " + program_.name);
-  }
-}
-
-llvm::Value* Emitter::integer_binary(const ir::Binary& e, llvm::Value* a, llvm::Value* b) {
-  switch (e.op) {
-    case ir::BinaryOperator::add:
-      return builder_.CreateNSWAdd(a, b);
-    case ir::BinaryOperator::subtract:
-      return builder_.CreateNSWSub(a, b);
-    case ir::BinaryOperator::multiply:
-      return builder_.CreateNSWMul(a, b);
-    case ir::BinaryOperator::divide:
-    case ir::BinaryOperator::remainder:
-      return floor_quotient(e, a, b);
-    case ir::BinaryOperator::minimum:
-      return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, a, b);
-    case ir::BinaryOperator::maximum:
-      return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b);
-    case ir::BinaryOperator::exclusive_or:
-      return builder_.CreateXor(a, b);
-    case ir::BinaryOperator::equal:
-      return builder_.CreateICmpEQ(a, b);
-    case ir::BinaryOperator::not_equal:
-      return builder_.CreateICmpNE(a, b);
-    case ir::BinaryOperator::less:
-      return builder_.CreateICmpSLT(a, b);
-    case ir::BinaryOperator::less_equal:
-      return builder_.CreateICmpSLE(a, b);
-    default:
-      throw InternalError("logic of integers in " + program_.name);
-  }
+llvm::Value* Emitter::binary(ir::BinaryOperator op, llvm::Value* a, llvm::Value* b) {
+  const Operations& row = operations[static_cast<std::size_t>(op)];
+  const bool is_condition = a->getType()->isIntOrIntVectorTy(1);
+  const bool is_real = a->getType()->isFPOrFPVectorTy();
+  const Operation& operation = is_condition ? row.of_conditions : is_real ? row.of_floats : row.of_integers;
+  const auto none = [&](std::monostate) -> llvm::Value* {
+    throw InternalError("an operator that its operands do not have in " + program_.name);
+  };
+  const auto computed = [&](Instruction::BinaryOps instruction) {
+    llvm::Value* result = builder_.CreateBinOp(instruction, a, b);
+    const bool wraps = is_real || is_condition || instruction == Instruction::Xor;
+    if (auto* made = llvm::dyn_cast<Instruction>(result); made != nullptr && !wraps)
+      made->setHasNoSignedWrap();
+    return result;
+  };
+  return std::visit(
+      ir::overloaded{
+          none, computed, [&](Predicate predicate) { return builder_.CreateCmp(predicate, a, b); },
+          [&](ID function) -> llvm::Value* { return builder_.CreateBinaryIntrinsic(function, a, b); }},
+      operation);
 }
 
 /// Quotient or remainder rounded towards minus infinity; the divisor is positive.
@@ -179,33 +185,6 @@ llvm::Value* Emitter::floor_quotient(const ir::Binary& e, llvm::Value* a, llvm::
   llvm::Value* below = builder_.CreateICmpSLT(rest, same_integer(rest, 0));
   if (!quotient) return builder_.CreateSelect(below, builder_.CreateNSWAdd(rest, b), rest);
   return builder_.CreateNSWAdd(builder_.CreateSDiv(a, b), builder_.CreateSExt(below, a->getType()));
-}
-
-llvm::Value* Emitter::float_binary(ir::BinaryOperator op, llvm::Value* a, llvm::Value* b) {
-  switch (op) {
-    case ir::BinaryOperator::add:
-      return builder_.CreateFAdd(a, b);
-    case ir::BinaryOperator::subtract:
-      return builder_.CreateFSub(a, b);
-    case ir::BinaryOperator::multiply:
-      return builder_.CreateFMul(a, b);
-    case ir::BinaryOperator::divide:
-      return builder_.CreateFDiv(a, b);
-    case ir::BinaryOperator::minimum:
-      return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::minimum, a, b);
-    case ir::BinaryOperator::maximum:
-      return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, a, b);
-    case ir::BinaryOperator::equal:
-      return builder_.CreateFCmpOEQ(a, b);
-    case ir::BinaryOperator::not_equal:
-      return builder_.CreateFCmpUNE(a, b);
-    case ir::BinaryOperator::less:
-      return builder_.CreateFCmpOLT(a, b);
-    case ir::BinaryOperator::less_equal:
-      return builder_.CreateFCmpOLE(a, b);
-    default:
-      throw InternalError("a remainder or logic of floating-point numbers in " + program_.name);
-  }
 }
 
 llvm::Value* Emitter::of(const ir::Select& e) {
@@ -271,6 +250,13 @@ llvm::Value* Emitter::lazy_branch(llvm::Value* taken, const ir::Expr& expr) {
 
 llvm::Value* Emitter::of(const ir::Cast& e) {
   return convert(value(e.operand), e.operand.dtype(), e.dtype);
+}
+
+/// With what is_non_negative knows beyond ir::range_of.
+ir::Range Emitter::range_of(const ir::Expr& expr) const {
+  ir::Range range = ir::range_of(expr, ranges_);
+  if (!range.minimum && is_non_negative(expr)) range.minimum = 0;
+  return range;
 }
 
 bool Emitter::is_non_negative(const ir::Expr& expr) const {

@@ -1,6 +1,7 @@
 // Loops: counted, written out, as vectors, by threads.
 #include <weft/backends/llvm/emit.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/query.h>
 
 #include <algorithm>
 #include <bit>
@@ -59,6 +60,15 @@ void Emitter::with_variable(const std::string& name, llvm::Value* bound, const i
   known_.erase(name);
 }
 
+/// Runs `body` where `name` is bound to the value of `expr`.
+void Emitter::with_let(const std::string& name, const ir::Expr& expr, llvm::Value* bound,
+                       const std::function<void()>& body) {
+  const bool integer = !is_float(expr.dtype());
+  std::optional<ir::Expr> known;
+  if (integer && !ir::reads_memory(expr)) known = ir::substitute(expr, known_);
+  with_variable(name, bound, integer ? range_of(expr) : ir::Range{}, known, body);
+}
+
 void Emitter::counted(llvm::Value* begin, llvm::Value* end, bool unroll,
                       const std::function<void(llvm::Value*)>& body) {
   llvm::BasicBlock* before = builder_.GetInsertBlock();
@@ -87,8 +97,7 @@ void Emitter::serial_loop(const ir::For& loop, bool unroll) {
   llvm::Value* end = value(loop.begin + loop.extent);
   internal_check(!is_vector(begin) && !is_vector(end),
                  "the bounds of " + loop.name + " differ between lanes");
-  ir::Range range{ir::range_of(loop.begin, ranges_).minimum, {}};
-  if (!range.minimum && is_non_negative(loop.begin)) range.minimum = 0;
+  ir::Range range{range_of(loop.begin).minimum, {}};
   if (const auto last = ir::range_of(loop.begin + loop.extent, ranges_).maximum) range.maximum = *last - 1;
   counted(begin, end, unroll, [&](llvm::Value* counter) {
     with_variable(loop.name, counter, range, {}, [&] { statement(loop.body); });
@@ -141,8 +150,7 @@ void Emitter::vector_loop(const ir::For& loop) {
 
 void Emitter::vector_piece(const ir::For& loop, llvm::Value* first, const ir::Expr& first_expr,
                            unsigned lanes) {
-  ir::Range range = ir::range_of(first_expr, ranges_);
-  if (!range.minimum && is_non_negative(first_expr)) range.minimum = 0;
+  ir::Range range = range_of(first_expr);
   if (range.maximum) *range.maximum += lanes - 1;
   if (lanes == 1) {
     with_variable(loop.name, first, range, {}, [&] { statement(loop.body); });
@@ -174,28 +182,16 @@ void Emitter::scalar_lane(unsigned lane, const std::function<void()>& body) {
 
 /// The body becomes a function of its own; what it uses travels in a struct on the stack of the caller.
 void Emitter::parallel_loop(const ir::For& loop) {
-  std::set<std::string> used;
-  std::set<const ir::Buffer*> touched;
-  const auto on_expr = [&](const ir::Expr& e) {
-    if (const auto* v = e.as<ir::Variable>()) used.insert(v->name);
-    if (const auto* l = e.as<ir::Load>()) touched.insert(l->buffer.get());
-  };
-  const auto on_stmt = [&](const ir::Stmt& s) {
-    if (const auto* store = s.as<ir::Store>()) touched.insert(store->buffer.get());
-  };
-  ir::visit(loop.body, on_stmt, on_expr);
-  // Strides of buffers are expressions too.
-  for (const ir::Buffer* buffer : touched) {
-    for (const ir::Expr& stride : buffer->strides) ir::visit(stride, on_expr);
-  }
+  const Uses uses(loop.body);
   std::vector<std::string> variables;
   std::vector<const ir::Buffer*> locals;
   for (const auto& [name, bound] : frame_.variables) {
-    if (used.count(name) != 0) variables.push_back(name);
+    if (uses.variables.contains(name)) variables.push_back(name);
   }
   // Arguments first and in their order; local arrays by name, so that the text is the same every time.
   for (const auto& [buffer, storage] : frame_.buffers) {
-    if (touched.count(buffer) != 0 && !llvm::isa<llvm::Argument>(storage.pointer)) locals.push_back(buffer);
+    if (uses.touched.contains(buffer) && !llvm::isa<llvm::Argument>(storage.pointer))
+      locals.push_back(buffer);
   }
   std::sort(locals.begin(), locals.end(), [](const auto* a, const auto* b) { return a->name < b->name; });
   std::vector<const ir::Buffer*> buffers;

@@ -61,12 +61,7 @@ void Emitter::inside(const std::vector<ir::Let>& around, std::size_t next,
   const ir::Let& bound = around[next];
   const auto found = frame_.variables.find(bound.name);
   llvm::Value* given = found == frame_.variables.end() ? nullptr : found->second;
-  const bool integer = !is_float(bound.value.dtype());
-  std::optional<ir::Expr> known;
-  if (integer && !reads_memory(bound.value)) known = ir::substitute(bound.value, known_);
-  ir::Range range = integer ? ir::range_of(bound.value, ranges_) : ir::Range{};
-  if (integer && !range.minimum && is_non_negative(bound.value)) range.minimum = 0;
-  with_variable(bound.name, given, range, known, [&] { inside(around, next + 1, body); });
+  with_let(bound.name, bound.value, given, [&] { inside(around, next + 1, body); });
 }
 
 void Emitter::emit_piece(const Piece& piece) {

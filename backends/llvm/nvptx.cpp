@@ -11,6 +11,8 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/instructions.h>
 #include <weft/scheduler/hardware/simulated_target.h>
+#include <weft/scheduler/ir/query.h>
+#include <weft/scheduler/passes/shared_arrays.h>
 
 #include <algorithm>
 #include <mutex>
@@ -30,9 +32,7 @@ bool reads_addresses(const ir::Stmt& body) {
   ir::visit(body, {}, [&](const ir::Expr& e) {
     const auto* load = e.as<ir::Load>();
     if (load == nullptr || found) return;
-    for (const ir::Expr& index : load->indices) {
-      ir::visit(index, [&](const ir::Expr& part) { found = found || part.as<ir::Load>() != nullptr; });
-    }
+    found = std::ranges::any_of(load->indices, ir::reads_memory);
   });
   return found;
 }

@@ -58,55 +58,6 @@ bool is_in_step(const Stmt& body, std::set<std::string> agreed) {
   return agree;
 }
 
-/// What a piece uses.
-class Uses {
- public:
-  explicit Uses(const Stmt& body) {
-    ir::visit(body, [this](const Stmt& s) { statement(s); }, [this](const Expr& e) { expression(e); });
-    for (const ir::BufferRef& buffer : std::vector(buffers_)) {
-      for (const Expr& stride : buffer->strides) ir::visit(stride, [this](const Expr& e) { expression(e); });
-    }
-  }
-
-  bool variable(const std::string& name) const { return variables_.count(name) != 0; }
-
-  /// Without the registers of its own.
-  std::vector<ir::BufferRef> buffers() const {
-    std::vector<ir::BufferRef> given;
-    for (const ir::BufferRef& buffer : buffers_) {
-      if (own_.count(buffer.get()) == 0) given.push_back(buffer);
-    }
-    return given;
-  }
-
- private:
-  void add(const ir::BufferRef& buffer) {
-    if (seen_.insert(buffer.get()).second) buffers_.push_back(buffer);
-  }
-  void statement(const Stmt& s) {
-    if (const auto* store = s.as<ir::Store>()) {
-      add(store->buffer);
-    } else if (const auto* copy = s.as<ir::Copy>()) {
-      add(copy->destination);
-      add(copy->source);
-    } else if (const auto* execute = s.as<ir::Execute>()) {
-      for (const auto* ranges : {&execute->results, &execute->inputs}) {
-        for (const ir::RegisterRange& range : *ranges) add(range.buffer);
-      }
-    } else if (const auto* allocation = s.as<ir::Allocate>()) {
-      if (allocation->buffer->scope == ir::Scope::registers) own_.insert(allocation->buffer.get());
-    }
-  }
-  void expression(const Expr& e) {
-    if (const auto* load = e.as<ir::Load>()) add(load->buffer);
-    if (const auto* variable = e.as<ir::Variable>()) variables_.insert(variable->name);
-  }
-
-  std::set<std::string> variables_;
-  std::vector<ir::BufferRef> buffers_;  ///< in the order in which they are met
-  std::set<const ir::Buffer*> seen_, own_;
-};
-
 class Cutter {
  public:
   Cutter(const ThreadProgram& program, const PieceLimits& limits) : program_(program), limits_(limits) {}
@@ -266,16 +217,17 @@ class Cutter {
     piece.body = ir::substitute(piece.body, values);
     piece.in_step = is_in_step(piece.body, of_warp);
     const Uses uses(piece.body);
-    piece.buffers = uses.buffers();
+    piece.buffers = uses.buffers;
     for (const auto* list : {&program_.program.scalars, &program_.program.extents}) {
       for (const ir::Variable& variable : *list) {
-        if (uses.variable(variable.name)) piece.variables.push_back(variable);
+        if (uses.variables.contains(variable.name)) piece.variables.push_back(variable);
       }
     }
     for (const ir::Let& bound : piece.around) {
       const bool known = std::ranges::any_of(
           piece.variables, [&](const ir::Variable& variable) { return variable.name == bound.name; });
-      if (!known && uses.variable(bound.name)) piece.variables.push_back({bound.name, bound.value.dtype()});
+      if (!known && uses.variables.contains(bound.name))
+        piece.variables.push_back({bound.name, bound.value.dtype()});
     }
   }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <weft/backends/llvm/analysis.h>
@@ -113,10 +114,8 @@ void check_length_after(const ir::Program& program, const llvm::Module& module) 
 void check_masks(const ir::Program& program, const llvm::Module& module) {
   std::int64_t lanes = 0;
   for (const llvm::Function& function : module) {
-    for (const llvm::BasicBlock& block : function) {
-      for (const llvm::Instruction& instruction : block)
-        lanes += is_of_single_lanes(instruction) ? lanes_of(instruction) : 0;
-    }
+    for (const llvm::Instruction& instruction : llvm::instructions(function))
+      lanes += is_of_single_lanes(instruction) ? lanes_of(instruction) : 0;
   }
   if (lanes > most_masked_lanes)
     refuse(program,
