@@ -152,13 +152,11 @@ std::optional<Cudnn> Cudnn::open(const Device& device, std::string* reason) {
       "cuDNN",
       {"libcudnn.so.9"},
       {"libcublasLt.so.13", "libcublas.so.13", "libcublasLt.so.12", "libcublas.so.12", "libnvrtc.so.13"}};
-  auto state = opened_library<State>(names, device, reason, [&](State& opened) {
+  return opened_library<Cudnn, State>(names, device, reason, [&](State& opened) {
     const auto version = static_cast<std::int64_t>(opened.api.get_version());
     opened.set_version(dotted_version(version / 10000, version / 100 % 100, version % 100));
     return std::string();
   });
-  if (state == nullptr) return std::nullopt;
-  return Cudnn(std::move(state));
 }
 
 std::span<const std::string_view> Cudnn::algorithms() {

@@ -38,6 +38,9 @@ struct DenseConvolution {
 /// cuDNN's convolutions on one device, by the interface that names algorithms; use from one thread at a time.
 class Cudnn {
  public:
+  struct State;  ///< of the implementation
+  explicit Cudnn(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
   /// Nothing where there is no cuDNN with that interface or `device` is not a CUDA device; `reason`, when
   /// given, then says why. RuntimeError when cuDNN is there and fails.
   static std::optional<Cudnn> open(const Device& device, std::string* reason = nullptr);
@@ -57,8 +60,6 @@ class Cudnn {
   const std::string& version() const;
 
  private:
-  struct State;
-  explicit Cudnn(std::shared_ptr<State> state) : state_(std::move(state)) {}
   std::shared_ptr<State> state_;
 };
 

@@ -148,15 +148,13 @@ std::optional<Cusparse> Cusparse::open(const Device& device, std::string* reason
   // The number of cuSPARSE stayed behind the toolkit's: CUDA 12 and 13 both bring 12.
   const VendorLibrary names{
       "cuSPARSE", {"libcusparse.so.13", "libcusparse.so.12"}, {"libnvJitLink.so.13", "libnvJitLink.so.12"}};
-  auto state = opened_library<State>(names, device, reason, [&](State& opened) {
+  return opened_library<Cusparse, State>(names, device, reason, [&](State& opened) {
     const ContextScope scope(*opened.device);
     int version = 0;
     opened.check(opened.api.get_version(opened.handle, &version), "asking for the version of cuSPARSE");
     opened.set_version(dotted_version(version / 1000, version / 100 % 10, version % 100));
     return std::string();
   });
-  if (state == nullptr) return std::nullopt;
-  return Cusparse(std::move(state));
 }
 
 std::span<const std::string_view> Cusparse::algorithms() {

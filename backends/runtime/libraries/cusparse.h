@@ -49,6 +49,9 @@ struct BlockedEllProduct {
 /// cuSPARSE on one device; use from one thread at a time.
 class Cusparse {
  public:
+  struct State;  ///< of the implementation
+  explicit Cusparse(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
   /// Nothing where there is no cuSPARSE or `device` is not a CUDA device; `reason`, when given, then says
   /// why. RuntimeError when cuSPARSE is there and fails.
   static std::optional<Cusparse> open(const Device& device, std::string* reason = nullptr);
@@ -70,8 +73,6 @@ class Cusparse {
   const std::string& version() const;
 
  private:
-  struct State;
-  explicit Cusparse(std::shared_ptr<State> state) : state_(std::move(state)) {}
   std::shared_ptr<State> state_;
 };
 

@@ -175,7 +175,7 @@ struct PreparedProduct {
 std::optional<Cusparselt> Cusparselt::open(const Device& device, std::string* reason) {
   const VendorLibrary names{
       "cuSPARSELt", {"libcusparseLt.so.0"}, {"libnvJitLink.so.13", "libnvJitLink.so.12", "libnvrtc.so.13"}};
-  auto state = opened_library<State>(names, device, reason, [&](State& opened) -> std::string {
+  return opened_library<Cusparselt, State>(names, device, reason, [&](State& opened) -> std::string {
     const ContextScope scope(*opened.device);
     int version = 0;
     opened.check(opened.api.get_version(&opened.handle, &version), "asking for the version of cuSPARSELt");
@@ -186,8 +186,6 @@ std::optional<Cusparselt> Cusparselt::open(const Device& device, std::string* re
     opened.set_version(text_of_cusparselt_version(version));
     return {};
   });
-  if (state == nullptr) return std::nullopt;
-  return Cusparselt(std::move(state));
 }
 
 std::span<const std::string_view> Cusparselt::algorithms() {

@@ -30,6 +30,9 @@ struct TwoOfFourProduct {
 /// cuSPARSELt on one device; use from one thread at a time.
 class Cusparselt {
  public:
+  struct State;  ///< of the implementation
+  explicit Cusparselt(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
   /// Nothing where there is no cuSPARSELt, `device` is not a CUDA device or one without sparse tensor cores;
   /// `reason`, when given, then says why. RuntimeError when cuSPARSELt is there and fails.
   static std::optional<Cusparselt> open(const Device& device, std::string* reason = nullptr);
@@ -50,8 +53,6 @@ class Cusparselt {
   const std::string& version() const;
 
  private:
-  struct State;
-  explicit Cusparselt(std::shared_ptr<State> state) : state_(std::move(state)) {}
   std::shared_ptr<State> state_;
 };
 

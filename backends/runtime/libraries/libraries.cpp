@@ -55,7 +55,7 @@ struct Dense::State : OpenedLibrary<EntryPoints, Handle> {
 std::optional<Dense> Dense::open(const Device& device, std::string* reason) {
   const VendorLibrary names{
       "cuBLAS", {"libcublas.so.13", "libcublas.so.12"}, {"libcublasLt.so.13", "libcublasLt.so.12"}};
-  auto state = opened_library<State>(names, device, reason, [&](State& opened) {
+  return opened_library<Dense, State>(names, device, reason, [&](State& opened) {
     const ContextScope scope(*opened.device);
     opened.workspace = DeviceMemory(device, workspace_bytes);
     int version = 0;
@@ -64,8 +64,6 @@ std::optional<Dense> Dense::open(const Device& device, std::string* reason) {
     opened.set_version(dotted_version(version / 10000, version / 100 % 100, version % 100));
     return std::string();
   });
-  if (state == nullptr) return std::nullopt;
-  return Dense(std::move(state));
 }
 
 void Dense::multiply(const DenseProblem& problem, std::uint64_t a, std::uint64_t b, std::uint64_t c,

@@ -56,6 +56,9 @@ class PreparedCall {
 /// a time.
 class Dense {
  public:
+  struct State;  ///< of the implementation
+  explicit Dense(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
   /// Nothing where there is no cuBLAS or `device` is not a CUDA device; `reason`, when given, then says why.
   /// RuntimeError when cuBLAS is there and fails.
   static std::optional<Dense> open(const Device& device, std::string* reason = nullptr);
@@ -69,8 +72,6 @@ class Dense {
   const std::string& version() const;
 
  private:
-  struct State;
-  explicit Dense(std::shared_ptr<State> state) : state_(std::move(state)) {}
   std::shared_ptr<State> state_;
 };
 

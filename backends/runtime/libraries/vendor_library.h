@@ -81,17 +81,17 @@ struct OpenedLibrary {
   bool opened_ = false;
 };
 
-/// Opens it and asks `version_of`, which returns why the library cannot be used (empty: it can); nothing
-/// where it cannot, and then `reason`, when given, says why.
-template <class State, class VersionOf>
-std::shared_ptr<State> opened_library(const VendorLibrary& names, const Device& device, std::string* reason,
+/// A `Library` of an opened `State`, asked for its version by `version_of`, which returns why it cannot be
+/// used (empty: it can); nothing where it cannot, and then `reason`, when given, says why.
+template <class Library, class State, class VersionOf>
+std::optional<Library> opened_library(const VendorLibrary& names, const Device& device, std::string* reason,
                                       VersionOf&& version_of) {
   auto state = std::make_shared<State>();
   std::string why = state->open(names, device);
   if (why.empty()) why = version_of(*state);
-  if (why.empty()) return state;
+  if (why.empty()) return Library(std::move(state));
   if (reason != nullptr) *reason = why;
-  return nullptr;
+  return std::nullopt;
 }
 
 /// "12.6.3"
