@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <weft/backends/cuda/source_expression.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/instructions.h>
@@ -44,6 +45,15 @@ Expressions::Expressions(const ThreadProgram& program, Names& names, Helpers& he
 std::string Expressions::text(const ir::Expr& expr, Precedence around, Form form) {
   Printed printed = print(expr, form);
   return printed.precedence < around ? "(" + printed.text + ")" : std::move(printed.text);
+}
+
+Expressions::Printed Expressions::call(std::string_view function, const std::string& arguments) {
+  return {fmt::format("{}({})", function, arguments), Precedence::postfix};
+}
+
+std::string Expressions::both(const ir::Binary& e, Form form) {
+  const std::string left = text(e.left, Precedence::lowest, form);
+  return left + ", " + text(e.right, Precedence::lowest, form);
 }
 
 Expressions::Printed Expressions::print(const ir::Expr& expr, Form form) {
@@ -126,12 +136,9 @@ Expressions::Printed Expressions::infix(const ir::Binary& e, Form left, Form rig
 Expressions::Printed Expressions::integer_operation(const ir::Binary& e, Form form) {
   switch (e.op) {
     case BinaryOperator::minimum:
-    case BinaryOperator::maximum: {
-      const char* name = e.op == BinaryOperator::minimum ? "min(" : "max(";
-      const std::string left = text(e.left, Precedence::lowest, Form::argument);
-      return {name + left + ", " + text(e.right, Precedence::lowest, Form::argument) + ")",
-              Precedence::postfix};
-    }
+      return call("min", both(e, Form::argument));
+    case BinaryOperator::maximum:
+      return call("max", both(e, Form::argument));
     case BinaryOperator::divide:
     case BinaryOperator::remainder:
       return floor_quotient(e, form);
@@ -162,9 +169,7 @@ Expressions::Printed Expressions::floor_quotient(const ir::Binary& e, Form form)
   }
   const bool quotient = e.op == BinaryOperator::divide;
   helpers_.need(quotient ? Helpers::Kind::floor_divide : Helpers::Kind::floor_remainder);
-  const std::string name = quotient ? "floor_divide(" : "floor_remainder(";
-  const std::string left = text(e.left, Precedence::lowest, Form::narrow);
-  return {name + left + ", " + text(e.right, Precedence::lowest, Form::narrow) + ")", Precedence::postfix};
+  return call(quotient ? "floor_divide" : "floor_remainder", both(e, Form::narrow));
 }
 
 Expressions::Printed Expressions::float_operation(const ir::Binary& e) {
@@ -178,19 +183,15 @@ Expressions::Printed Expressions::float_operation(const ir::Binary& e) {
     return {narrowed(result.text, dtype), Precedence::postfix};
   }
   const bool single = dtype == DType::f32;
-  const auto function = [&](const std::string& name) {
-    const std::string left = text(e.left);
-    return Printed{name + "(" + left + ", " + text(e.right) + ")", Precedence::postfix};
-  };
   switch (e.op) {
     case BinaryOperator::minimum:
       helpers_.need(single ? Helpers::Kind::minimum_f32 : Helpers::Kind::minimum_f64);
-      return function("minimum");
+      return call("minimum", both(e, Form::exact));
     case BinaryOperator::maximum:
       helpers_.need(single ? Helpers::Kind::maximum_f32 : Helpers::Kind::maximum_f64);
-      return function("maximum");
+      return call("maximum", both(e, Form::exact));
     case BinaryOperator::divide:
-      return function(single ? "__fdiv_rn" : "__ddiv_rn");
+      return call(single ? "__fdiv_rn" : "__ddiv_rn", both(e, Form::exact));
     case BinaryOperator::remainder:
       throw InternalError("a remainder of floating-point numbers");
     default:
@@ -224,9 +225,6 @@ Expressions::Printed Expressions::of(const ir::Cast& e, Form) {
 Expressions::Printed Expressions::converted(std::string value, DType from, DType to) {
   helpers_.need_type(from);
   helpers_.need_type(to);
-  const auto call = [](std::string_view function, const std::string& argument) {
-    return Printed{std::string(function) + "(" + argument + ")", Precedence::postfix};
-  };
   if (from == to) return {"(" + value + ")", Precedence::postfix};
   if (is_narrow_float(from)) {
     Printed single = call(from == DType::f16 ? "__half2float" : "__bfloat162float", value);
@@ -256,9 +254,8 @@ Expressions::Printed Expressions::of(const ir::Call& e, Form form) {
     helpers_.need(Helpers::Kind::last_arrival);
     const auto* place = e.arguments.at(0).as<ir::Load>();
     internal_check(place != nullptr, "an arrival without a place");
-    return {"last_arrival(" + element(place->buffer, place->indices) + ", " +
-                text(e.arguments.at(1), Precedence::lowest, Form::any) + ")",
-            Precedence::postfix};
+    const std::string counted = element(place->buffer, place->indices);
+    return call("last_arrival", counted + ", " + text(e.arguments.at(1), Precedence::lowest, Form::any));
   }
   const Instruction& row = instruction(e.instruction);
   internal_check(e.arguments.size() == row.operands.size(),
@@ -275,9 +272,7 @@ Expressions::Printed Expressions::of(const ir::Call& e, Form form) {
   }
   internal_check(row.meaning != nullptr, "CUDA C++ has no form of the instruction " + e.instruction);
   define_function(e.instruction);
-  std::string list;
-  for (const std::string& argument : arguments) list += (list.empty() ? "" : ", ") + argument;
-  return {e.instruction + "(" + list + ")", Precedence::postfix};
+  return call(e.instruction, fmt::format("{}", fmt::join(arguments, ", ")));
 }
 
 /// Whether the text, in any form, is of the index type by itself.

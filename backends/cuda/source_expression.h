@@ -85,6 +85,9 @@ class Expressions {
     std::string text;
     Precedence precedence = Precedence::postfix;
   };
+  static Printed call(std::string_view function, const std::string& arguments);
+  /// Both operands as arguments of a function.
+  std::string both(const ir::Binary& e, Form form);
   Printed print(const ir::Expr& expr, Form form);
   Printed of(const ir::Constant& e, Form form);
   Printed of(const ir::Variable& e, Form form);
