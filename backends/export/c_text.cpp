@@ -26,23 +26,6 @@ constexpr std::array<std::string_view, 17> other_fields{
     "noreturn", "s6_addr",     "imaginary", "sched_priority", "si_pid",  "sa_handler", "sa_sigaction",
     "st_atime", "st_ctime",    "st_mtime"};
 
-std::string_view operator_text(ir::BinaryOperator op) {
-  switch (op) {
-    case ir::BinaryOperator::add:
-      return "+";
-    case ir::BinaryOperator::subtract:
-      return "-";
-    case ir::BinaryOperator::multiply:
-      return "*";
-    case ir::BinaryOperator::divide:
-      return "/";
-    case ir::BinaryOperator::remainder:
-      return "%";
-    default:
-      return {};
-  }
-}
-
 }  // namespace
 
 std::string field_name(const std::string& name) {
@@ -79,8 +62,8 @@ std::string c_expression(const ir::Expr& expr, const std::map<std::string, std::
     const std::string right = c_expression(binary->right, names);
     if (binary->op == ir::BinaryOperator::minimum) return fmt::format("({0} < {1} ? {0} : {1})", left, right);
     if (binary->op == ir::BinaryOperator::maximum) return fmt::format("({0} > {1} ? {0} : {1})", left, right);
-    const std::string_view op = operator_text(binary->op);
-    if (!op.empty()) return fmt::format("({} {} {})", left, op, right);
+    if (binary->op <= ir::BinaryOperator::remainder)
+      return fmt::format("({} {} {})", left, cuda::sign_of(binary->op), right);
   }
   throw InternalError("a launch size that C cannot compute: " + ir::print(expr));
 }
@@ -99,14 +82,7 @@ std::string c_product(const std::vector<Extent>& extents) {
 }
 
 std::string_view c_type(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return "float";
-    case DType::f64:
-      return "double";
-    default:
-      return "uint16_t";
-  }
+  return dtype == DType::f32 ? "float" : dtype == DType::f64 ? "double" : "uint16_t";
 }
 
 }  // namespace weft::exporting

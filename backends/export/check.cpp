@@ -15,10 +15,6 @@ namespace {
 constexpr std::size_t longest_name = 64;
 constexpr std::size_t longest_license = 200;
 
-[[noreturn]] void refuse(std::string what, std::string where, std::string found, std::string accepted) {
-  throw UserError({std::move(what), std::move(where), std::move(found), std::move(accepted)});
-}
-
 /// The text in quotes, on one line and not too long.
 std::string quoted(const std::string& text) {
   constexpr std::size_t most = 80;
@@ -75,10 +71,6 @@ void check_license(const std::string& text) {
                        "LicenseRef-own; "
                        "what else is to be said has its place in the file LICENSE",
                        longest_license));
-}
-
-const Algorithm& algorithm_of(const PackageKernel& kernel) {
-  return kernel.kernel.schedule().algorithm();
 }
 
 void check_kernel(const PackageKernel& kernel, const std::string& where) {
@@ -157,6 +149,10 @@ std::pair<std::string, std::string> difference(const SparseTensor& one, const Sp
 }
 
 }  // namespace
+
+void refuse(std::string what, std::string where, std::string found, std::string accepted) {
+  throw UserError({std::move(what), std::move(where), std::move(found), std::move(accepted)});
+}
 
 std::string place_of(const std::vector<PackageKernel>& kernels, const PackageKernel& kernel) {
   return fmt::format("export, kernel {} ({} for {})", &kernel - kernels.data() + 1, algorithm_of(kernel).name,

@@ -12,6 +12,12 @@ namespace weft::exporting {
 /// first one does, sizes apart, or has other weights.
 void check_kernels(const std::vector<PackageKernel>& kernels);
 
+[[noreturn]] void refuse(std::string what, std::string where, std::string found, std::string accepted);
+
+inline const Algorithm& algorithm_of(const PackageKernel& kernel) {
+  return kernel.kernel.schedule().algorithm();
+}
+
 /// Where an error of this kernel is: "export, kernel 2 (spmm for sm_90)".
 std::string place_of(const std::vector<PackageKernel>& kernels, const PackageKernel& kernel);
 

@@ -94,7 +94,7 @@ std::string print_golden(const Package& package) {
                       expected.value.get(element), allowed * expected.magnitude.get(element) + smallest);
     }
   }
-  std::map<std::string, std::string> words = words_of(package);
+  Words words = words_of(package);
   words["SIZES"] = sizes;
   words["ELEMENTS"] = elements;
   return filled("golden.h", words);

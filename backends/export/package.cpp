@@ -20,14 +20,6 @@ constexpr std::int64_t most_blocks_across = 65'535;  ///< along y and z
 /// Sizes are tried up to here; more elements than a launch could ever have.
 constexpr std::int64_t largest_size = std::int64_t{1} << 40;
 
-[[noreturn]] void refuse(std::string what, std::string where, std::string found, std::string accepted) {
-  throw UserError({std::move(what), std::move(where), std::move(found), std::move(accepted)});
-}
-
-const Algorithm& algorithm_of(const PackageKernel& kernel) {
-  return kernel.kernel.schedule().algorithm();
-}
-
 std::int64_t evaluated(const Kernel& kernel, const ir::Expr& expr, std::int64_t n) {
   const Algorithm& algorithm = kernel.schedule().algorithm();
   std::map<std::string, std::int64_t> sizes;
@@ -215,12 +207,6 @@ const Packing& packing_of(const Package& package, const Kernel& kernel) {
   return package.packings.front();  // a kernel with its weights in its code reads none
 }
 
-std::string text_of(const std::vector<Range>& ranges) {
-  std::vector<std::string> texts;
-  for (const Range& range : ranges) texts.push_back(range.text());
-  return fmt::format("{}", fmt::join(texts, ", and "));
-}
-
 void add_variants(Package& package, const std::vector<PackageKernel>& kernels, const OpenSize& size) {
   for (const PackageKernel& kernel : kernels) {
     const Target& target = kernel.kernel.target();
@@ -255,8 +241,8 @@ void choose_ptx(Package& package) {
   for (TargetGroup& group : package.targets) {
     const bool lowest = !chosen && !group.target->architecture_specific;
     chosen = chosen || lowest;
-    bool complete = true;
-    for (const Variant& variant : group.variants) complete = complete && !variant.kernel->cubin().empty();
+    const bool complete = std::ranges::none_of(
+        group.variants, [](const Variant& variant) { return variant.kernel->cubin().empty(); });
     for (Variant& variant : group.variants) {
       variant.has_cubin = complete;
       variant.has_ptx = lowest || !complete;
@@ -270,6 +256,12 @@ std::string Range::text() const {
   if (least == most) return std::to_string(least);
   if (multiple == 1) return fmt::format("{} to {}", least, most);
   return fmt::format("multiples of {} from {} to {}", multiple, least, most);
+}
+
+std::string text_of(const std::vector<Range>& ranges) {
+  std::vector<std::string> texts;
+  for (const Range& range : ranges) texts.push_back(range.text());
+  return fmt::format("{}", fmt::join(texts, ", and "));
 }
 
 int Packing::tensor_of(const std::string& array) const {

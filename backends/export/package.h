@@ -21,6 +21,9 @@ struct Range {
   std::string text() const;  ///< "1 to 512", "multiples of 8 from 8 to 512"
 };
 
+/// "1 to 64, and multiples of 8 from 72 to 512"
+std::string text_of(const std::vector<Range>& ranges);
+
 /// An array of the packed weights.
 struct Tensor {
   std::string name;
@@ -41,7 +44,7 @@ struct Parameter {
   From from = From::operand;
   int index = 0;             ///< of the operand field, tensor, workspace or scalar
   std::int64_t divisor = 1;  ///< of the size
-  int bytes = 8;             ///< of a scalar
+  int bytes = 8;             ///< as the kernel takes it
 };
 
 struct Variant {

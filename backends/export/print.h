@@ -21,10 +21,11 @@ std::span<const Template> templates();
 
 /// "@NAME@" and the like of a template. InternalError for a template that there is not and for words without
 /// a value.
-std::string filled(std::string_view name, const std::map<std::string, std::string>& words);
+using Words = std::map<std::string, std::string>;
+std::string filled(std::string_view name, const Words& words);
 
 /// The words that all templates may use.
-std::map<std::string, std::string> words_of(const Package& package);
+Words words_of(const Package& package);
 
 std::string print_args_fields(const Package& package);
 /// src/<name>_tables.c: operands, sizes, packings, kernels.
@@ -37,10 +38,12 @@ std::string print_reference(const Package& package);
 std::string print_golden(const Package& package);
 
 /// What the templates of torch/ say.
-std::map<std::string, std::string> torch_words(const Package& package);
+Words torch_words(const Package& package);
 /// tests/smoke.c
 std::string print_smoke(const Package& package);
 
+/// "F16": an element type as safetensors call it.
+std::string type_in_file(DType dtype);
 /// The packed file, as the package makes and reads it.
 std::string packed_file(const Package& package);
 /// The hash of all arrays but the values, as the package's own code computes it.

@@ -20,8 +20,8 @@ class ReferencePrinter {
     }
   }
 
-  std::map<std::string, std::string> words() {
-    std::map<std::string, std::string> result = words_of(package_);
+  Words words() {
+    Words result = words_of(package_);
     result["ADD"] = add();
     result["STORE"] = store();
     std::vector<Extent> outputs;

@@ -8,7 +8,7 @@
 namespace weft::exporting {
 
 std::string print_smoke(const Package& package) {
-  std::map<std::string, std::string> words = words_of(package);
+  Words words = words_of(package);
   std::string fields;
   std::string inputs;
   for (std::size_t i = 0; i < package.operands.size(); ++i) {
@@ -30,22 +30,10 @@ std::string print_smoke(const Package& package) {
     fields += fmt::format("  args.{} = ({}){};\n", package.scalars[k].field, c_type(package.scalars[k].dtype),
                           1.25 - 0.5 * static_cast<double>(k));
   if (!package.size.empty()) fields += fmt::format("  args.{} = n;\n", package.size);
+  words["SIZE"] = package.size;
   words["SET_FIELDS"] = fields;
   words["DRAW_INPUTS"] = inputs;
-  words["SIZE_TOO_LARGE"] =
-      package.size.empty()
-          ? ""
-          : fmt::format(
-                "  call = args;\n  call.{} = {}_MOST + 1;\n  expect(\"a size beyond the claim\", "
-                "{}_BAD_SHAPE, attempt(&call, NULL, 0));\n  call.{} = -1;\n  expect(\"a "
-                "size below zero\", {}_BAD_SHAPE, attempt(&call, NULL, 0));\n",
-                package.size, package.upper, package.upper, package.size, package.upper);
-  words["SIZE_ZERO"] = package.size.empty()
-                           ? ""
-                           : fmt::format(
-                                 "  memset(&call, 0, sizeof call);\n  call.struct_size = sizeof call;\n  "
-                                 "expect(\"size 0\", {}_OK, attempt(&call, NULL, 0));\n",
-                                 package.upper);
+  words["SIZE_CHECKS"] = package.size.empty() ? "" : filled("smoke_sizes.c", words);
   return filled("smoke.c", words);
 }
 

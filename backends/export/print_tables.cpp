@@ -2,235 +2,173 @@
 #include <fmt/format.h>
 #include <weft/backends/export/c_text.h>
 #include <weft/backends/export/print.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/level_kind.h>
-
-#include <algorithm>
 
 namespace weft::exporting {
 namespace {
 
-std::string type_of(DType dtype) {
-  std::string name(name_of(dtype));
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
-  return name;
+/// Elements from the first to the last.
+std::string span_of(const Operand& operand) {
+  if (operand.strides.empty()) return c_product(operand.shape);
+  std::string text = "(1";
+  for (std::size_t i = 0; i < operand.shape.size(); ++i)
+    text += fmt::format(" + ({} - 1) * (int64_t){}", c_extent(operand.shape[i]), operand.strides[i]);
+  return text + ")";
 }
 
-/// Prints the tables of one package.
-class Tables {
- public:
-  explicit Tables(const Package& package) : package_(package), name_(package.name), upper_(package.upper) {}
-
-  std::string print() {
-    text_ += fmt::format(
-        "/* What @NAME@'s other files work through. SPDX-License-Identifier: {} */\n"
-        "#include \"@NAME@_internal.h\"\n\n#include <stdio.h>\n\n",
-        package_.options.spdx);
-    operands();
-    sizes();
-    weights();
-    for (const TargetGroup& group : package_.targets) {
-      for (std::size_t i = 0; i < group.variants.size(); ++i) kernel(group.variants[i]);
-    }
-    targets();
-    return replaced();
+void add_operands(const Package& package, Words& words) {
+  for (std::size_t i = 0; i < package.operands.size(); ++i) {
+    const OperandField& field = package.operands[i];
+    const Operand& operand = package.operand(field);
+    words["OPERANDS"] += fmt::format("    {{\"{0}\", offsetof({1}_args, {0}), {2}, {3}}},\n", field.field,
+                                     package.name, size_of(operand.dtype), field.is_output ? 1 : 0);
+    words["OPERAND_BYTES"] +=
+        fmt::format("  bytes[{}] = {} * {};\n", i, span_of(operand), size_of(operand.dtype));
   }
+}
 
- private:
-  template <class... Values>
-  void line(fmt::format_string<Values...> format, Values&&... values) {
-    text_ += fmt::format(format, std::forward<Values>(values)...) + "\n";
+void add_sizes(const Package& package, Words& words) {
+  words["SIZE"] = package.size.empty() ? "the size" : package.size;
+  words["RANGES"] = text_of(package.ranges);
+  if (package.size.empty()) {
+    words["SIZE_OF"] = "  (void)args;\n  return 1;\n";
+    words["CHOOSE"] = "  (void)n;\n  return 0;\n";
+    return;
   }
-
-  std::string replaced() const {
-    std::string result;
-    std::string_view rest = text_;
-    for (std::size_t at = rest.find("@NAME@"); at != std::string_view::npos; at = rest.find("@NAME@")) {
-      result.append(rest.substr(0, at)).append(name_);
-      rest.remove_prefix(at + 6);
-    }
-    return result.append(rest);
+  words["SIZE_OF"] = fmt::format("  return args->{};\n", package.size);
+  for (std::size_t i = 0; i < package.ranges.size(); ++i) {
+    const Range& range = package.ranges[i];
+    words["CHOOSE"] +=
+        fmt::format("  if ({}{}) return {};\n",
+                    range.least == range.most ? fmt::format("n == {}", range.least)
+                                              : fmt::format("n >= {} && n <= {}", range.least, range.most),
+                    range.multiple > 1 ? fmt::format(" && n % {} == 0", range.multiple) : "", i);
   }
+  words["CHOOSE"] += "  return -1;\n";
+}
 
-  void operands() {
-    line("const @NAME@_operand @NAME@_operands[@NAME@_operand_count] = {{");
-    for (const OperandField& field : package_.operands) {
-      line("    {{\"{0}\", offsetof(@NAME@_args, {0}), {1}, {2}}},", field.field,
-           size_of(package_.operand(field).dtype), field.is_output ? 1 : 0);
-    }
-    line("}};\n\nvoid @NAME@_operand_bytes(int64_t n, int64_t *bytes) {{\n  (void)n;");
-    for (std::size_t i = 0; i < package_.operands.size(); ++i) {
-      const Operand& operand = package_.operand(package_.operands[i]);
-      line("  bytes[{}] = {} * {};", i, span_of(operand), size_of(operand.dtype));
-    }
-    line("}}\n\nint64_t @NAME@_size_of(const @NAME@_args *args) {{");
-    line("{}  return {};\n}}\n", package_.size.empty() ? "  (void)args;\n" : "",
-         package_.size.empty() ? "1" : "args->" + package_.size);
+std::string levels_of(const Package& package, const Packing& packing) {
+  std::string text;
+  for (const Level& level : packing.weights->levels()) {
+    const auto* dimension = level.dimension == Dimension::row      ? "row"
+                            : level.dimension == Dimension::column ? "column"
+                                                                   : "none";
+    const auto tensor = [&](const std::string& array) {
+      return array.empty() ? -1 : packing.tensor_of(array);
+    };
+    text += fmt::format("    {{{0}_level_{1}, {0}_of_{2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}}},\n",
+                        package.name, level_kind(level.kind).name, dimension, level.extent, level.stride,
+                        tensor(level.begin), tensor(level.index), level.padded ? 1 : 0, level.parent,
+                        tensor(level.width), level.across, level.index_bits);
   }
+  return text;
+}
 
-  /// Elements from the first to the last.
-  static std::string span_of(const Operand& operand) {
-    if (operand.strides.empty()) return c_product(operand.shape);
-    std::string text = "(1";
-    for (std::size_t i = 0; i < operand.shape.size(); ++i)
-      text += fmt::format(" + ({} - 1) * (int64_t){}", c_extent(operand.shape[i]), operand.strides[i]);
-    return text + ")";
+void add_weights(const Package& package, Words& words) {
+  words["STRUCTURE"] = package.any_pattern ? "NULL" : "\"" + structure_of(package) + "\"";
+  for (const Tensor& tensor : package.tensors) {
+    std::vector<std::int64_t> shape = tensor.array->shape();
+    if (package.any_pattern && !tensor.name.ends_with(".begin")) shape.front() = -1;
+    const DType dtype = tensor.array->dtype();
+    words["TENSORS"] +=
+        fmt::format("    {{\"{}\", \"{}\", {}, {}, {{{}}}, {}}},\n", tensor.name, type_in_file(dtype),
+                    size_of(dtype), shape.size(), fmt::join(shape, ", "), tensor.is_values ? 1 : 0);
   }
-
-  void sizes() {
-    line("/* Which kernel takes a size, -1 for none. */\nstatic int choose(int64_t n) {{");
-    if (package_.size.empty()) line("  (void)n;\n  return 0;\n}}\n");
-    for (std::size_t i = 0; i < package_.ranges.size() && !package_.size.empty(); ++i) {
-      const Range& range = package_.ranges[i];
-      const std::string multiple = range.multiple > 1 ? fmt::format(" && n % {} == 0", range.multiple) : "";
-      line("  if ({}{}) return {};",
-           range.least == range.most ? fmt::format("n == {}", range.least)
-                                     : fmt::format("n >= {} && n <= {}", range.least, range.most),
-           multiple, i);
-    }
-    if (!package_.size.empty()) line("  return -1;\n}}\n");
-    std::vector<std::string> claims;
-    for (const Range& range : package_.ranges) claims.push_back(range.text());
-    line("int32_t @NAME@_check_size(int64_t n, char *why, size_t why_bytes) {{");
-    line("  if (n == 0 || choose(n) >= 0) return {}_OK;", upper_);
-    line(
-        "  return @NAME@_say({}_BAD_SHAPE, why, why_bytes, \"{} is %lld, and the package is for {}\", (long "
-        "long)n);\n}}\n",
-        upper_, package_.size.empty() ? "the size" : package_.size, fmt::join(claims, ", and "));
+  for (std::size_t i = 0; i < package.packings.size(); ++i) {
+    const Packing& packing = package.packings[i];
+    words["LEVELS"] += fmt::format("static const {}_level levels_{}[] = {{\n{}}};\n\n", package.name, i,
+                                   levels_of(package, packing));
+    const ValueOrder& order = packing.weights->value_order();
+    words["SETS"] += fmt::format(
+        "    {{{}, levels_{}, {}, {}, {{{}}}, {}}},\n", packing.weights->levels().size(), i,
+        packing.tensor_of("values"), order.levels.size(),
+        order.levels.empty() ? "0" : fmt::format("{}", fmt::join(order.levels, ", ")), order.swizzle);
   }
+}
 
-  void weights() {
-    const Package& p = package_;
-    line("const int64_t @NAME@_rows = {}, @NAME@_columns = {};", p.weights().rows(), p.weights().columns());
-    line("const char *const @NAME@_structure = {};\n",
-         p.any_pattern ? "NULL" : "\"" + structure_of(p) + "\"");
-    line("const @NAME@_tensor @NAME@_tensors[@NAME@_tensor_count] = {{");
-    for (const Tensor& tensor : p.tensors) {
-      std::vector<std::int64_t> shape = tensor.array->shape();
-      const bool open = p.any_pattern && !tensor.name.ends_with(".begin");
-      if (open) shape.front() = -1;
-      line("    {{\"{}\", \"{}\", {}, {}, {{{}}}, {}}},", tensor.name, type_of(tensor.array->dtype()),
-           size_of(tensor.array->dtype()), shape.size(), fmt::join(shape, ", "), tensor.is_values ? 1 : 0);
+std::string argument(const Package& package, const Parameter& parameter) {
+  // In the order of Parameter::From.
+  static constexpr std::string_view sources[] = {"operand", "tensor", "workspace", "scalar", "size"};
+  std::string value =
+      std::to_string(parameter.from == Parameter::From::size ? parameter.divisor : parameter.index);
+  if (parameter.from == Parameter::From::scalar)
+    value = fmt::format("offsetof({}_args, {})", package.name,
+                        package.scalars[static_cast<std::size_t>(parameter.index)].field);
+  return fmt::format("    {{{}_from_{}, {}, {}}},\n", package.name,
+                     sources[static_cast<std::size_t>(parameter.from)], parameter.bytes, value);
+}
+
+/// What the launch sizes of the kernel's program are in C.
+std::map<std::string, std::string> size_names(const Kernel& kernel) {
+  std::map<std::string, std::string> names;
+  for (const Operand& operand : kernel.schedule().algorithm().operands) {
+    for (const Extent& extent : operand.shape) {
+      if (extent.is_static()) continue;
+      names[extent.name] = "n";
+      names[extent.name + ".parts"] = fmt::format("(n / {})", extent.multiple);
     }
-    line("}};\n");
-    for (std::size_t i = 0; i < p.packings.size(); ++i) levels(p.packings[i], i);
-    line("const @NAME@_set @NAME@_sets[@NAME@_set_count] = {{");
-    for (std::size_t i = 0; i < p.packings.size(); ++i) {
-      const SparseTensor& weights = *p.packings[i].weights;
-      const ValueOrder& order = weights.value_order();
-      line("    {{{}, levels_{}, {}, {}, {{{}}}, {}}},", weights.levels().size(), i,
-           p.packings[i].tensor_of("values"), order.levels.size(),
-           order.levels.empty() ? "0" : fmt::format("{}", fmt::join(order.levels, ", ")), order.swizzle);
-    }
-    line("}};\n");
   }
+  return names;
+}
 
-  void levels(const Packing& packing, std::size_t number) {
-    line("static const @NAME@_level levels_{}[] = {{", number);
-    for (const Level& level : packing.weights->levels()) {
-      const auto* dimension = level.dimension == Dimension::row      ? "row"
-                              : level.dimension == Dimension::column ? "column"
-                                                                     : "none";
-      const auto tensor = [&](const std::string& array) {
-        return array.empty() ? -1 : packing.tensor_of(array);
+/// What a launch of the kernel is given.
+std::string kernel_of(const Package& package, const Variant& variant, Words words) {
+  const ThreadProgram& program = variant.kernel->lowered();
+  words["SYMBOL"] = variant.symbol;
+  for (const Parameter& parameter : variant.parameters) words["ARGUMENTS"] += argument(package, parameter);
+  const std::map<std::string, std::string> names = size_names(*variant.kernel);
+  for (std::size_t i = 0; i < 3; ++i)
+    words["SHAPE"] +=
+        fmt::format("  shape->grid[{}] = {};\n", i, c_expression(program.launch.grid[i], names));
+  const auto& workspaces = program.program.workspaces;
+  words["CLEARED"] = workspaces.empty() ? "0" : "";
+  for (std::size_t i = 0; i < workspaces.size(); ++i) {
+    const ir::Buffer& buffer = *workspaces[i];
+    words["CLEARED"] += buffer.between_blocks ? "1, " : "0, ";
+    std::string last = "1";
+    for (std::size_t d = 0; d < buffer.shape.size(); ++d)
+      last += fmt::format(" + ({} - 1) * {}", c_expression(buffer.shape[d], names),
+                          c_expression(buffer.strides[d], names));
+    words["SHAPE"] += fmt::format("  shape->workspace[{}] = ({}) * {};\n", i, last, size_of(buffer.dtype));
+  }
+  return filled("tables_kernel.c", words) + "\n";
+}
+
+void add_kernels(const Package& package, Words& words) {
+  const Words shared = words;
+  std::string lists;
+  for (const TargetGroup& group : package.targets) {
+    const std::string& target = group.target->name;
+    lists += fmt::format("static const {}_kernel kernels_{}[] = {{\n", package.name, target);
+    for (const Variant& v : group.variants) {
+      words["KERNELS"] += kernel_of(package, v, shared);
+      const ThreadProgram& program = v.kernel->lowered();
+      const auto image = [&](bool has, std::string_view kind) {
+        return has ? fmt::format("{}_{}_{}", package.name, kind, v.symbol) : std::string("NULL");
       };
-      line("    {{@NAME@_level_{}, @NAME@_of_{}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},",
-           level_kind(level.kind).name, dimension, level.extent, level.stride, tensor(level.begin),
-           tensor(level.index), level.padded ? 1 : 0, level.parent, tensor(level.width), level.across,
-           level.index_bits);
+      lists += fmt::format("    {{\"{}, size {}\", \"{}\", {}, {}, {}, {},\n", target, v.range.text(),
+                           program.program.name, image(v.has_cubin, "cubin"), image(v.has_ptx, "ptx"),
+                           program.launch.threads, program.launch.shared_bytes);
+      lists += fmt::format("     {0}, arguments_{1}, {2}, cleared_{1}, shape_{1}}},\n", v.parameters.size(),
+                           v.symbol, program.program.workspaces.size());
     }
-    line("}};\n");
+    lists += "};\n\n";
+    words["TARGET_ROWS"] +=
+        fmt::format("    {{\"{0}\", {1}, {2}, {3}, kernels_{0}, choose}},\n", target, group.target->sm,
+                    group.target->architecture_specific ? 1 : 0, group.variants.size());
   }
-
-  void kernel(const Variant& variant) {
-    const ThreadProgram& program = variant.kernel->lowered();
-    line("extern {}_HIDDEN const unsigned char @NAME@_cubin_{}[], @NAME@_ptx_{}[];", upper_, variant.symbol,
-         variant.symbol);
-    line("static const @NAME@_argument arguments_{}[] = {{", variant.symbol);
-    for (const Parameter& parameter : variant.parameters) line("    {},", argument(parameter));
-    line("}};");
-    std::string cleared;
-    for (const ir::BufferRef& buffer : program.program.workspaces)
-      cleared += buffer->between_blocks ? "1, " : "0, ";
-    line("static const unsigned char cleared_{}[] = {{{}}};", variant.symbol,
-         cleared.empty() ? "0" : cleared);
-    line("static void shape_{}(int64_t n, @NAME@_shape *shape) {{\n  (void)n;", variant.symbol);
-    const std::map<std::string, std::string> names = size_names(*variant.kernel);
-    for (std::size_t i = 0; i < 3; ++i)
-      line("  shape->grid[{}] = {};", i, c_expression(program.launch.grid[i], names));
-    for (std::size_t i = 0; i < program.program.workspaces.size(); ++i) {
-      const ir::Buffer& buffer = *program.program.workspaces[i];
-      std::string last = "1";
-      for (std::size_t d = 0; d < buffer.shape.size(); ++d)
-        last += fmt::format(" + ({} - 1) * {}", c_expression(buffer.shape[d], names),
-                            c_expression(buffer.strides[d], names));
-      line("  shape->workspace[{}] = ({}) * {};", i, last, size_of(buffer.dtype));
-    }
-    line("}}\n");
-  }
-
-  std::string argument(const Parameter& parameter) const {
-    switch (parameter.from) {
-      case Parameter::From::operand:
-        return fmt::format("{{@NAME@_from_operand, 8, {}}}", parameter.index);
-      case Parameter::From::tensor:
-        return fmt::format("{{@NAME@_from_tensor, 8, {}}}", parameter.index);
-      case Parameter::From::workspace:
-        return fmt::format("{{@NAME@_from_workspace, 8, {}}}", parameter.index);
-      case Parameter::From::scalar:
-        return fmt::format("{{@NAME@_from_scalar, {}, offsetof(@NAME@_args, {})}}", parameter.bytes,
-                           package_.scalars[static_cast<std::size_t>(parameter.index)].field);
-      case Parameter::From::size:
-        break;
-    }
-    return fmt::format("{{@NAME@_from_size, 8, {}}}", parameter.divisor);
-  }
-
-  /// What the launch sizes of the kernel's program are in C.
-  static std::map<std::string, std::string> size_names(const Kernel& kernel) {
-    std::map<std::string, std::string> names;
-    for (const Operand& operand : kernel.schedule().algorithm().operands) {
-      for (const Extent& extent : operand.shape) {
-        if (extent.is_static()) continue;
-        names[extent.name] = "n";
-        names[extent.name + ".parts"] = fmt::format("(n / {})", extent.multiple);
-      }
-    }
-    return names;
-  }
-
-  void targets() {
-    for (const TargetGroup& group : package_.targets) {
-      line("static const @NAME@_kernel kernels_{}[] = {{", group.target->name);
-      for (const Variant& v : group.variants) {
-        const ThreadProgram& program = v.kernel->lowered();
-        line("    {{\"{}, size {}\", \"{}\", {}, {}, {}, {},", group.target->name, v.range.text(),
-             program.program.name, v.has_cubin ? "@NAME@_cubin_" + v.symbol : "NULL",
-             v.has_ptx ? "@NAME@_ptx_" + v.symbol : "NULL", program.launch.threads,
-             program.launch.shared_bytes);
-        line("     {}, arguments_{}, {}, cleared_{}, shape_{}}},", v.parameters.size(), v.symbol,
-             program.program.workspaces.size(), v.symbol, v.symbol);
-      }
-      line("}};\n");
-    }
-    line("const @NAME@_target @NAME@_targets[@NAME@_target_count] = {{");
-    for (const TargetGroup& group : package_.targets) {
-      line("    {{\"{0}\", {1}, {2}, {3}, kernels_{0}, choose}},", group.target->name, group.target->sm,
-           group.target->architecture_specific ? 1 : 0, group.variants.size());
-    }
-    line("}};");
-  }
-
-  const Package& package_;
-  std::string name_;
-  std::string upper_;
-  std::string text_;
-};
+  words["KERNELS"] += lists;
+}
 
 }  // namespace
 
 std::string print_tables(const Package& package) {
-  return Tables(package).print();
+  Words words = words_of(package);
+  add_operands(package, words);
+  add_sizes(package, words);
+  add_weights(package, words);
+  add_kernels(package, words);
+  return filled("tables.c", words);
 }
 
 std::string print_image(const Package& package) {

@@ -1,9 +1,11 @@
 // torch/: the words of the templates of the PyTorch operator.
 #include <fmt/format.h>
+#include <weft/backends/export/c_text.h>
 #include <weft/backends/export/print.h>
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 namespace weft::exporting {
 namespace {
@@ -62,72 +64,59 @@ std::string size_source(const Package& package, std::string_view format) {
 
 }  // namespace
 
-std::map<std::string, std::string> torch_words(const Package& package) {
-  std::map<std::string, std::string> words = words_of(package);
+Words torch_words(const Package& package) {
+  Words words = words_of(package);
   const bool reads = reads_output(package.algorithm);
-  std::vector<std::string> schema, parameters, arguments, names, contiguous;
+  const std::string like = std::ranges::find(package.operands, false, &OperandField::is_output)->field;
+  std::vector<std::pair<std::string, bool>> fields;  ///< that are given, and whether each is a tensor
   std::string prepare;
-  std::string like;
   for (const OperandField& field : package.operands) {
     const Operand& operand = package.operand(field);
     const std::string shape = fmt::format("{{{}}}", fmt::join(shape_of(operand, "n"), ", "));
-    if (field.is_output) {
-      words["TORCH_FAKE_SHAPE"] =
-          fmt::format("[{}]", fmt::join(shape_of(operand, size_source(package, "{}.shape[{}]")), ", "));
+    const std::string checked = fmt::format("checked({3}, \"{0}\", ScalarType::{1}, {2})", field.field,
+                                            scalar_type(operand.dtype), shape, given(field.field));
+    if (!field.is_output || reads) fields.emplace_back(field.field, true);
+    if (!field.is_output) {
       prepare +=
-          reads ? fmt::format(
-                      "  call.output = torch::stable::clone(checked({3}, \"{0}\", ScalarType::{1}, {2}));\n",
-                      field.field, scalar_type(operand.dtype), shape, given(field.field))
-                : fmt::format(
-                      "  call.output = torch::stable::new_empty(@LIKE@, std::vector<std::int64_t>{}, "
-                      "ScalarType::{});\n",
-                      shape, scalar_type(operand.dtype));
-      prepare += fmt::format("  call.args.{} = call.output.mutable_data_ptr();\n", field.field);
-      if (!reads) continue;
-    } else {
-      if (like.empty()) like = field.field;
-      prepare += fmt::format(
-          "  call.inputs.push_back(checked({3}, \"{0}\", ScalarType::{1}, {2}));\n"
-          "  call.args.{0} = call.inputs.back().const_data_ptr();\n",
-          field.field, scalar_type(operand.dtype), shape, given(field.field));
+          fmt::format("  call.inputs.push_back({});\n  call.args.{} = call.inputs.back().const_data_ptr();\n",
+                      checked, field.field);
+      continue;
     }
-    schema.push_back("Tensor " + field.field);
-    parameters.push_back("const Tensor &" + given(field.field));
-    arguments.push_back(given(field.field));
-    names.push_back(field.field);
-    contiguous.push_back(field.field + ".contiguous()");
+    words["TORCH_FAKE_SHAPE"] =
+        fmt::format("[{}]", fmt::join(shape_of(operand, size_source(package, "{}.shape[{}]")), ", "));
+    const std::string made = reads ? fmt::format("clone({})", checked)
+                                   : fmt::format("new_empty({}, std::vector<std::int64_t>{}, ScalarType::{})",
+                                                 given(like), shape, scalar_type(operand.dtype));
+    prepare +=
+        fmt::format("  call.output = torch::stable::{};\n  call.args.{} = call.output.mutable_data_ptr();\n",
+                    made, field.field);
   }
   for (const ScalarField& scalar : package.scalars) {
-    schema.push_back("float " + scalar.field);
-    parameters.push_back("double " + given(scalar.field));
-    arguments.push_back(given(scalar.field));
-    names.push_back(scalar.field);
-    contiguous.push_back(scalar.field);
-    prepare += fmt::format("  call.args.{} = static_cast<{}>({});\n", scalar.field,
-                           scalar.dtype == DType::f64 ? "double" : "float", given(scalar.field));
+    fields.emplace_back(scalar.field, false);
+    prepare += fmt::format("  call.args.{} = static_cast<{}>({});\n", scalar.field, c_type(scalar.dtype),
+                           given(scalar.field));
   }
-  if (const std::size_t at = prepare.find("@LIKE@"); at != std::string::npos)
-    prepare.replace(at, 6, given(like));
-  words["TORCH_PARAMETERS"] = fmt::format("{}", fmt::join(parameters, ", "));
-  words["TORCH_ARGUMENTS"] = fmt::format("{}", fmt::join(arguments, ", "));
-  words["TORCH_NAMES"] = fmt::format("{}", fmt::join(names, ", "));
-  words["TORCH_SCHEMA"] = fmt::format("{}", fmt::join(schema, ", "));
-  words["TORCH_CONTIGUOUS"] = fmt::format("{}", fmt::join(contiguous, ", "));
+  const auto list = [&](std::string_view of_tensor, std::string_view of_scalar) {
+    std::vector<std::string> texts;
+    for (const auto& [field, is_tensor] : fields)
+      texts.push_back(fmt::format(fmt::runtime(is_tensor ? of_tensor : of_scalar), field));
+    return fmt::format("{}", fmt::join(texts, ", "));
+  };
+  words["TORCH_PARAMETERS"] = list("const Tensor &given_{}", "double given_{}");
+  words["TORCH_ARGUMENTS"] = list("given_{}", "given_{}");
+  words["TORCH_NAMES"] = list("{}", "{}");
+  words["TORCH_SCHEMA"] = list("Tensor {}", "float {}");
+  words["TORCH_CONTIGUOUS"] = list("{}.contiguous()", "{}");
   words["TORCH_LIKE"] = like;
-  words["TORCH_CALL"] = fmt::format(
-      "// One call, with what its arguments point to.\nstruct Call {{\n  {0}_args args{{}};\n  "
-      "std::vector<Tensor> inputs;\n"
-      "  Tensor output;\n}};\n\nCall prepare({1}) {{\n  Call call;\n  call.args.struct_size = sizeof "
-      "call.args;\n"
-      "{2}{3}  return call;\n}}\n",
-      package.name, words["TORCH_PARAMETERS"],
-      package.size.empty() ? ""
-                           : fmt::format("  require({0}.dim() > {1}, \"{4}: {5} has too few dimensions\");\n"
-                                         "  const std::int64_t n = {2};\n  call.args.{3} = n;\n",
-                                         given(size_source(package, "{}")), size_source(package, "{1}"),
-                                         given(size_source(package, "{}.size({})")), package.size,
-                                         package.name, size_source(package, "{}")),
-      prepare);
+  words["TORCH_SIZE"] = package.size.empty()
+                            ? ""
+                            : fmt::format(
+                                  "  require({0}.dim() > {1}, \"{4}: {5} has too few dimensions\");\n"
+                                  "  const std::int64_t n = {2};\n  call.args.{3} = n;\n",
+                                  given(size_source(package, "{}")), size_source(package, "{1}"),
+                                  given(size_source(package, "{}.size({})")), package.size, package.name,
+                                  size_source(package, "{}"));
+  words["TORCH_PREPARE"] = prepare;
   return words;
 }
 

@@ -16,7 +16,7 @@ bool is_word(std::string_view text) {
 
 }  // namespace
 
-std::string filled(std::string_view name, const std::map<std::string, std::string>& words) {
+std::string filled(std::string_view name, const Words& words) {
   const auto found = std::ranges::find(templates(), name, &Template::name);
   internal_check(found != templates().end(), "no template " + std::string(name));
   std::string_view rest = found->text;

@@ -1,33 +1,14 @@
 // The packed file, byte for byte as templates/weights.c and templates/pack.c make and read it.
 #include <fmt/format.h>
 #include <weft/backends/export/print.h>
-#include <weft/dsl/errors.h>
+
+#include <algorithm>
+#include <cctype>
 
 void weft_sha256(const void* data, std::size_t bytes, char* hex);  // templates/sha256.c
 
 namespace weft::exporting {
 namespace {
-
-std::string_view type_of(DType dtype) {
-  switch (dtype) {
-    case DType::f16:
-      return "F16";
-    case DType::bf16:
-      return "BF16";
-    case DType::f32:
-      return "F32";
-    case DType::f64:
-      return "F64";
-    case DType::u8:
-      return "U8";
-    case DType::i16:
-      return "I16";
-    case DType::i32:
-      return "I32";
-    default:
-      throw InternalError("packed weights of " + std::string(name_of(dtype)));
-  }
-}
 
 std::string header(const Package& package, const std::string& digits) {
   std::string text = fmt::format(
@@ -35,8 +16,9 @@ std::string header(const Package& package, const std::string& digits) {
   std::size_t offset = 0;
   for (const Tensor& tensor : package.tensors) {
     const std::size_t end = offset + tensor.array->bytes();
-    text += fmt::format(R"(,"{}":{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", tensor.name,
-                        type_of(tensor.array->dtype()), fmt::join(tensor.array->shape(), ","), offset, end);
+    text +=
+        fmt::format(R"(,"{}":{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})", tensor.name,
+                    type_in_file(tensor.array->dtype()), fmt::join(tensor.array->shape(), ","), offset, end);
     offset = end;
   }
   text += "}";
@@ -49,6 +31,12 @@ std::string_view bytes_of_array(const Array& array) {
 }
 
 }  // namespace
+
+std::string type_in_file(DType dtype) {
+  std::string name(name_of(dtype));
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
+  return name;
+}
 
 std::string sha256_of(std::string_view bytes) {
   std::string hex(65, '\0');

@@ -10,10 +10,10 @@ namespace weft::exporting {
 namespace {
 
 std::string shape_text(const Package& package, const Operand& operand) {
-  std::string text;
+  std::vector<std::string> extents;
   for (const Extent& extent : operand.shape)
-    text += fmt::format("{}{}", text.empty() ? "[" : ", ", extent.is_static() ? extent.text() : package.size);
-  return text + "]";
+    extents.push_back(extent.is_static() ? extent.text() : package.size);
+  return fmt::format("[{}]", fmt::join(extents, ", "));
 }
 
 /// Sizes as macros: FFN_ROWS and FFN_COLUMNS of the weights, and the sizes that are claimed.
@@ -23,12 +23,6 @@ std::string constants(const Package& package) {
   if (package.size.empty()) return text;
   return text + fmt::format("#define {0}_LEAST {1}\n#define {0}_MOST {2}\n", package.upper, package.least(),
                             package.most());
-}
-
-std::string claimed(const Package& package) {
-  std::vector<std::string> claims;
-  for (const Range& range : package.ranges) claims.push_back(range.text());
-  return fmt::format("{}", fmt::join(claims, ", and "));
 }
 
 std::string target_names(const Package& package, std::string_view separator) {
@@ -82,7 +76,7 @@ std::string print_args_fields(const Package& package) {
   const auto add = [&](const std::string& declaration, const std::string& comment) {
     text += fmt::format("  {:<20} {}\n", declaration + ";", "/* " + comment + " */");
   };
-  if (!package.size.empty()) add("int64_t " + package.size, claimed(package) + "; 0 is done at once");
+  if (!package.size.empty()) add("int64_t " + package.size, text_of(package.ranges) + "; 0 is done at once");
   for (const OperandField& field : package.operands) {
     const Operand& operand = package.operand(field);
     const std::string type(name_of(operand.dtype));
@@ -97,8 +91,8 @@ std::string print_args_fields(const Package& package) {
   return text;
 }
 
-std::map<std::string, std::string> words_of(const Package& package) {
-  std::map<std::string, std::string> words;
+Words words_of(const Package& package) {
+  Words words;
   words["NAME"] = package.name;
   words["UPPER"] = package.upper;
   words["VERSION"] = WEFT_VERSION;
@@ -106,7 +100,7 @@ std::map<std::string, std::string> words_of(const Package& package) {
   words["COMPUTES"] = package.algorithm.text();
   words["CONSTANTS"] = constants(package);
   words["ARGS_FIELDS"] = print_args_fields(package);
-  words["CLAIM"] = package.size.empty() ? "the sizes above" : package.size + ": " + claimed(package);
+  words["CLAIM"] = package.size.empty() ? "the sizes above" : package.size + ": " + text_of(package.ranges);
   words["ROWS"] = std::to_string(package.weights().rows());
   words["COLUMNS"] = std::to_string(package.weights().columns());
   words["TARGETS"] = target_names(package, ", ");

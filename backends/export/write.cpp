@@ -84,7 +84,7 @@ std::string license_of(const Package& package) {
 void add_weights(Files& files, const Package& package) {
   const std::string file = packed_file(package);
   if (package.options.with_weights) add(files, "weights/" + package.name + ".safetensors", file);
-  std::map<std::string, std::string> words = words_of(package);
+  Words words = words_of(package);
   if (!package.embeds_weights) {
     add(files, "src/" + package.name + "_embedded.c", filled("not_embedded.c", words));
     return;
@@ -95,14 +95,14 @@ void add_weights(Files& files, const Package& package) {
 }
 
 std::string manifest_source(const Package& package, const std::string& manifest) {
-  std::map<std::string, std::string> words = words_of(package);
+  Words words = words_of(package);
   words["MANIFEST"] = c_bytes(bytes_of(manifest + '\0'));
   return filled("manifest.c", words);
 }
 
 Files files_of(const Package& package) {
   Files files;
-  const std::map<std::string, std::string> words = words_of(package);
+  const Words words = words_of(package);
   const std::string source = "src/" + package.name;
   const std::string identity = print_manifest(package);
   for (const Place& place : places) add(files, named(place.path, package.name), filled(place.name, words));
@@ -117,7 +117,7 @@ Files files_of(const Package& package) {
     for (const Variant& variant : group.variants) add_source(files, package, variant);
   }
   add_weights(files, package);
-  const std::map<std::string, std::string> of_torch = torch_words(package);
+  const Words of_torch = torch_words(package);
   add(files, "torch/" + package.name + "_torch.cpp", filled("torch.cpp", of_torch));
   add(files, "torch/" + package.name + ".py", filled("torch.py", of_torch));
   add(files, "torch/CMakeLists.txt", filled("torch.cmake", of_torch));
