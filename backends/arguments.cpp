@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <weft/backends/arguments.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/sparse_tensor.h>
@@ -52,19 +53,13 @@ bool is_packed_like(const SparseTensor& given, const SparseTensor& example) {
 /// How weights are packed, with the shapes in which packings of one format differ.
 std::string packing_text(const SparseTensor& weights) {
   std::string text = std::string(name_of(weights.dtype())) + " in " + weights.format().text();
-  for (const SparseTensor::NamedArray& each : weights.arrays()) {
-    std::string sizes;
-    for (const std::int64_t size : each.array.shape())
-      sizes += (sizes.empty() ? "[" : ", ") + std::to_string(size);
-    text += ", " + each.name + " " + sizes + "]";
-  }
+  for (const SparseTensor::NamedArray& each : weights.arrays())
+    text += ", " + each.name + " " + text_of_shape(each.array.shape());
   return text;
 }
 
 std::string shape_text(const Operand& operand) {
-  std::string text;
-  for (const Extent& extent : operand.shape) text += (text.empty() ? "[" : ", ") + extent.text();
-  return text + "]";
+  return fmt::format("[{}]", fmt::join(operand.shape | std::views::transform(&Extent::text), ", "));
 }
 
 /// Notes the size of a dimension, which others of that name have to have too.
@@ -115,17 +110,14 @@ void refuse_unknown(const std::map<std::string, Value>& given, const std::vector
                     const std::string& kind, const Algorithm& algorithm) {
   for (const auto& [name, value] : given) {
     if (std::ranges::find(known, name) != known.end()) continue;
-    std::string accepted;
-    for (const std::string_view one : known) accepted += (accepted.empty() ? "" : ", ") + std::string(one);
+    const std::string accepted = known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "));
     const Operand* sparse = algorithm.sparse_operand();
     const bool is_weights = sparse != nullptr && sparse->name == name;
     const std::string packed = "; the weights of " + name + " are packed into the schedule" +
                                (algorithm.takes_any_weights() ? ", or given as Arguments::weights" : "");
-    throw UserError(
-        {is_weights ? "the sparse operand is given as an array"
-                    : "the algorithm has no " + kind + " of that name",
-         algorithm.text(), name,
-         (accepted.empty() ? "none" : accepted) + (is_weights ? packed : did_you_mean(name, known))});
+    throw UserError({is_weights ? "the sparse operand is given as an array"
+                                : "the algorithm has no " + kind + " of that name",
+                     algorithm.text(), name, accepted + (is_weights ? packed : did_you_mean(name, known))});
   }
 }
 
@@ -238,13 +230,14 @@ void require_sizes_from_launch(const Algorithm& algorithm) {
             return o.strides.empty() && has(o, extent.name);
           });
       if (is_told) continue;
-      std::string strided;
+      std::vector<std::string> strided;
       for (const Operand& other : algorithm.operands) {
-        if (has(other, extent.name)) strided += (strided.empty() ? "" : ", ") + other.name;
+        if (has(other, extent.name)) strided.push_back(other.name);
       }
       throw UserError(
           {"no launch can tell the size " + extent.name, algorithm.text(),
-           extent.name + " in operands with strides alone (" + strided + "), whose arrays may have any shape",
+           fmt::format("{} in operands with strides alone ({}), whose arrays may have any shape", extent.name,
+                       fmt::join(strided, ", ")),
            "a number in place of " + extent.name + ", or " + extent.name + " in an operand without strides"});
     }
   }

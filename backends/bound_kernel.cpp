@@ -20,16 +20,19 @@
 namespace weft {
 
 struct BoundKernel::State {
-  std::shared_ptr<Kernel::State> kernel;
-  Device device = Device::cpu();
-  std::vector<std::string> names;  ///< of `memory`, as the program's buffers and workspaces
-  std::vector<DeviceMemory> memory;
   struct Contents {
     DType dtype;
     std::vector<std::int64_t> shape;
     bool is_coordinates;  ///< they say where entries of the weights stand
   };
-  std::vector<std::optional<Contents>> contents;  ///< of `memory`; nothing for a workspace
+  /// A buffer or workspace of the program, by its name.
+  struct Placed {
+    std::string name;
+    DeviceMemory memory;
+    std::optional<Contents> contents;  ///< nothing for a workspace
+  };
+  std::shared_ptr<Kernel::State> kernel;
+  std::vector<Placed> placed;
   std::vector<double> scalars;
   std::vector<std::int64_t> extents;
   std::size_t output = 0;
@@ -38,42 +41,38 @@ struct BoundKernel::State {
   // On a GPU.
   std::optional<PreparedLaunch> launch;
 
-  std::size_t find(const std::string& name) const {
-    const auto found = std::ranges::find(names, name);
-    if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-    throw UserError(
-        {"the kernel has no operand of that name",
-         {},
-         name,
-         fmt::format("{}{}", fmt::join(names, ", "),
-                     did_you_mean(name, {std::vector<std::string_view>(names.begin(), names.end())}))});
+  Placed& find(const std::string& name) {
+    const auto found = std::ranges::find(placed, name, &Placed::name);
+    if (found != placed.end()) return *found;
+    std::vector<std::string_view> names;
+    for (const Placed& each : placed) names.push_back(each.name);
+    throw UserError({"the kernel has no operand of that name",
+                     {},
+                     name,
+                     fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(name, names))});
   }
 
-  std::vector<std::string> operands() const {
-    std::vector<std::string> found;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      if (contents[i]) found.push_back(names[i]);
-    }
-    return found;
-  }
-
-  /// The memory of an operand that has these elements.
-  DeviceMemory& find(const std::string& name, const Array& array) {
-    const std::size_t number = find(name);
-    const auto& bound = contents[number];
+  /// One that has these elements.
+  Placed& find(const std::string& name, const Array& array) {
+    Placed& found = find(name);
     const auto text = [](DType dtype, const std::vector<std::int64_t>& shape) {
       return fmt::format("{} {}", name_of(dtype), text_of_shape(shape));
     };
-    if (!bound)
+    if (!found.contents) {
+      std::vector<std::string> operands;
+      for (const Placed& each : placed) {
+        if (each.contents) operands.push_back(each.name);
+      }
       throw UserError({fmt::format("{} is a workspace, which holds nothing between launches", name),
                        {},
                        name,
-                       fmt::format("an operand: {}", fmt::join(operands(), ", "))});
-    if (array.dtype() == bound->dtype && array.shape() == bound->shape) return memory[number];
+                       fmt::format("an operand: {}", fmt::join(operands, ", "))});
+    }
+    if (array.dtype() == found.contents->dtype && array.shape() == found.contents->shape) return found;
     throw UserError({fmt::format("an array does not fit operand {}", name),
                      {},
                      text(array.dtype(), array.shape()),
-                     text(bound->dtype, bound->shape) + ", as it was bound"});
+                     text(found.contents->dtype, found.contents->shape) + ", as it was bound"});
   }
 };
 
@@ -123,62 +122,36 @@ std::map<std::string, std::string> origins_of(const Schedule& schedule) {
   return origins;
 }
 
-class Binder {
- public:
-  Binder(const Kernel& kernel, const std::shared_ptr<Kernel::State>& state, const Device& device,
-         const Arguments& arguments)
-      : kernel_(kernel),
-        device_(device),
-        data_(launch_data(kernel, arguments)),
-        state_(std::make_shared<BoundKernel::State>()) {
-    state_->kernel = state;
-    state_->device = device;
-  }
-
-  std::shared_ptr<BoundKernel::State> bind() {
-    for (const LaunchData::Memory& memory : data_.memory) add(memory);
-    state_->scalars = data_.scalars;
-    state_->extents = data_.extents;
-    state_->output = data_.output;
-    device_.kind() == DeviceKind::cpu ? prepare_call() : prepare_launch();
-    if (device_.kind() == DeviceKind::simulator) name_buffers();
-    return state_;
-  }
-
- private:
-  void add(const LaunchData::Memory& one) {
+std::shared_ptr<BoundKernel::State> bound_to(const Device& device, const Kernel& kernel,
+                                             const std::shared_ptr<Kernel::State>& state,
+                                             const Arguments& arguments) {
+  const LaunchData data = launch_data(kernel, arguments);
+  auto bound = std::make_shared<BoundKernel::State>();
+  bound->kernel = state;
+  std::vector<std::uint64_t> addresses;
+  for (const LaunchData::Memory& one : data.memory) {
     // A kernel may be handed an empty array, but never a null pointer.
-    DeviceMemory memory(device_, std::max<std::size_t>(one.bytes, 16));
+    DeviceMemory memory(device, std::max<std::size_t>(one.bytes, 16));
     if (one.begins_as_zero) memory.fill(0);
     if (one.source != nullptr && one.bytes > 0) memory.upload(one.source->data(), one.bytes);
-    state_->names.push_back(one.name);
-    state_->contents.emplace_back();
+    addresses.push_back(memory.address());
+    bound->pointers.push_back(memory.data());
+    BoundKernel::State::Placed& placed = bound->placed.emplace_back(one.name, std::move(memory));
     if (one.source != nullptr)
-      state_->contents.back() = {one.source->dtype(), one.source->shape(), one.is_coordinates};
-    state_->memory.push_back(std::move(memory));
+      placed.contents = {one.source->dtype(), one.source->shape(), one.is_coordinates};
   }
-
-  void name_buffers() {
-    for (std::size_t i = 0; i < state_->names.size(); ++i)
-      simulator::name_buffer(device_, state_->memory[i].address(), state_->names[i]);
-    simulator::set_origins(device_, kernel_.lowered().program.name, origins_of(kernel_.schedule()));
+  bound->scalars = data.scalars;
+  bound->extents = data.extents;
+  bound->output = data.output;
+  if (device.kind() != DeviceKind::cpu)
+    bound->launch.emplace(loaded_code(kernel, device).function(data.function), data, addresses);
+  if (device.kind() == DeviceKind::simulator) {
+    for (const BoundKernel::State::Placed& each : bound->placed)
+      simulator::name_buffer(device, each.memory.address(), each.name);
+    simulator::set_origins(device, kernel.lowered().program.name, origins_of(kernel.schedule()));
   }
-
-  void prepare_call() {
-    for (const DeviceMemory& memory : state_->memory) state_->pointers.push_back(memory.data());
-  }
-
-  void prepare_launch() {
-    std::vector<std::uint64_t> addresses;
-    for (const DeviceMemory& memory : state_->memory) addresses.push_back(memory.address());
-    state_->launch.emplace(loaded_code(kernel_, device_).function(data_.function), data_, addresses);
-  }
-
-  const Kernel& kernel_;
-  const Device& device_;
-  LaunchData data_;
-  std::shared_ptr<BoundKernel::State> state_;
-};
+  return bound;
+}
 
 }  // namespace
 
@@ -186,7 +159,7 @@ BoundKernel Kernel::bind(const Device& device, const Arguments& arguments, std::
   return user_call(place, [&] {
     BoundKernel bound;
     check_device(state(place).target, device);
-    bound.state_ = Binder(*this, state_, device, arguments).bind();
+    bound.state_ = bound_to(device, *this, state_, arguments);
     return bound;
   });
 }
@@ -221,33 +194,30 @@ void BoundKernel::launch(StreamHandle stream, std::source_location place) const 
 void BoundKernel::poison_output(std::source_location place) const {
   user_call(place, [&] {
     State& bound = state(place);
-    bound.memory[bound.output].poison();
+    bound.placed[bound.output].memory.poison();
   });
 }
 
 void BoundKernel::upload(const std::string& operand, const Array& array, std::source_location place) const {
   user_call(place, [&] {
     State& bound = state(place);
-    DeviceMemory& memory = bound.find(operand, array);
-    if (bound.contents[bound.find(operand)]->is_coordinates)
+    State::Placed& found = bound.find(operand, array);
+    if (found.contents->is_coordinates)
       throw UserError(
           {"the places of the weights' entries cannot be replaced",
            {},
            operand,
            "their values alone; for other places another kernel, or Arguments::weights at binding"});
-    memory.upload(array.data(), array.bytes());
+    found.memory.upload(array.data(), array.bytes());
   });
 }
 
 void BoundKernel::download(const std::string& operand, Array& array, std::source_location place) const {
-  user_call(place, [&] { state(place).find(operand, array).download(array.data(), array.bytes()); });
+  user_call(place, [&] { state(place).find(operand, array).memory.download(array.data(), array.bytes()); });
 }
 
 std::uint64_t BoundKernel::address(const std::string& operand, std::source_location place) const {
-  return user_call(place, [&] {
-    State& bound = state(place);
-    return bound.memory[bound.find(operand)].address();
-  });
+  return user_call(place, [&] { return state(place).find(operand).memory.address(); });
 }
 
 }  // namespace weft

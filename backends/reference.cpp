@@ -326,14 +326,9 @@ namespace {
 
 /// Below this, rounding errors are absolute: the spacing of subnormal numbers.
 double smallest_normal(DType dtype) {
-  switch (dtype) {
-    case DType::f16:
-      return 0x1p-14;
-    case DType::f64:
-      return std::numeric_limits<double>::min();
-    default:
-      return static_cast<double>(std::numeric_limits<float>::min());
-  }
+  if (dtype == DType::f16) return 0x1p-14;
+  return dtype == DType::f64 ? std::numeric_limits<double>::min()
+                             : static_cast<double>(std::numeric_limits<float>::min());
 }
 
 }  // namespace
@@ -376,16 +371,9 @@ std::string Difference::text() const {
 
 double tolerance(DType output, DType accumulator, std::int64_t terms) {
   const auto unit = [](DType dtype) {
-    switch (dtype) {
-      case DType::f16:
-        return 0x1p-11;
-      case DType::bf16:
-        return 0x1p-8;
-      case DType::f64:
-        return 0x1p-53;
-      default:
-        return 0x1p-24;
-    }
+    if (dtype == DType::f16) return 0x1p-11;
+    if (dtype == DType::bf16) return 0x1p-8;
+    return dtype == DType::f64 ? 0x1p-53 : 0x1p-24;
   };
   // Rounding errors of a sum grow like the square root of its length; four times that covers the tail.
   return 1.01 * unit(output) + 4 * unit(accumulator) * (2 + std::sqrt(static_cast<double>(terms)));
