@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <weft/search/measure/pair_pattern.h>
-
-#include <charconv>
+#include <weft/search/records/words.h>
 
 namespace weft {
 namespace {
@@ -10,11 +9,8 @@ constexpr std::int64_t most_rows = 1024, widest = 256;
 
 /// From `least` to `most`; nothing for other texts.
 std::optional<std::int64_t> number(std::string_view text, std::int64_t least, std::int64_t most) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
-    return std::nullopt;
-  return value;
+  const auto value = read_number<std::int64_t>(text);
+  return value && *value >= least && *value <= most ? value : std::nullopt;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <weft/formats/suggestion.h>
 #include <weft/search/measure/baseline.h>
 #include <weft/search/measure/trial.h>
+#include <weft/search/records/words.h>
 
 #include <algorithm>
 #include <array>
@@ -37,9 +38,7 @@ std::string_view name_of(Measure measure) {
 }
 
 Measure measure_named(std::string_view name) {
-  for (std::size_t i = 0; i < measure_names.size(); ++i) {
-    if (measure_names[i] == name) return static_cast<Measure>(i);
-  }
+  if (const auto known = value_named<Measure>(measure_names, name)) return *known;
   throw UserError({"there is no such measure", "--measure", std::string(name),
                    "gpu, sim, model or cpu" + did_you_mean(name, measure_names)});
 }

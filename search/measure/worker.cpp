@@ -10,11 +10,11 @@
 #include <weft/backends/runtime/stream.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/measure/worker.h>
+#include <weft/search/records/words.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -71,9 +71,8 @@ std::vector<pid_t> processes_of_session(pid_t session) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
     const std::string name = entry.path().filename();
-    pid_t process = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
-    if (error != std::errc() || end != name.data() + name.size()) continue;
+    const auto process = read_number<pid_t>(name);
+    if (!process) continue;
     std::ifstream file(entry.path() / "stat");
     std::string line;
     std::getline(file, line);
@@ -86,7 +85,7 @@ std::vector<pid_t> processes_of_session(pid_t session) {
     if (std::sscanf(line.c_str() + after_name + 1, " %c %d %d %d", &state, &parent, &group, &its_session) ==
             4 &&
         its_session == session)
-      found.push_back(process);
+      found.push_back(*process);
   }
   return found;
 }

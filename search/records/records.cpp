@@ -4,6 +4,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/records/json_fields.h>
 #include <weft/search/records/records.h>
+#include <weft/search/records/words.h>
 
 #include <algorithm>
 #include <array>
@@ -107,10 +108,9 @@ Baseline read_baseline(const JsonFields& fields) {
   std::string whose;
   fields.read("of", whose);
   if (whose.empty()) return baseline;
-  const auto known = std::ranges::find(baseline_names, whose);
-  if (known == baseline_names.end())
-    fields.refuse("of", whose, fmt::format("{}", fmt::join(baseline_names, ", ")));
-  baseline.whose = static_cast<BaselineOf>(known - baseline_names.begin());
+  const auto known = value_named<BaselineOf>(baseline_names, whose);
+  if (!known) fields.refuse("of", whose, fmt::format("{}", fmt::join(baseline_names, ", ")));
+  baseline.whose = *known;
   return baseline;
 }
 
@@ -203,10 +203,7 @@ std::string_view name_of(TrialStatus status) {
 }
 
 std::optional<TrialStatus> trial_status_named(std::string_view name) {
-  for (std::size_t i = 0; i < status_names.size(); ++i) {
-    if (status_names[i] == name) return static_cast<TrialStatus>(i);
-  }
-  return std::nullopt;
+  return value_named<TrialStatus>(status_names, name);
 }
 
 std::string_view name_of(BaselineOf whose) {

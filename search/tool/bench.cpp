@@ -6,12 +6,10 @@
 #include <weft/search/measure/report.h>
 #include <weft/search/report/simulated_blocks.h>
 #include <weft/search/tool/bench_simulated.h>
-#include <weft/search/tool/help.h>
+#include <weft/search/tool/flags.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/table.h>
-#include <weft/search/tool/verbs.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -145,7 +143,8 @@ int run_simulated(const Suite& suite, const std::vector<SuiteCase>& cases, const
                           .log = [&log](const std::string& line) { log.add(line); }});
 }
 
-int run(BenchVerb options) {
+int run(const BenchVerb& given) {
+  BenchVerb options = given;
   const Suite suite = of_option("--suite", [&] { return read_suite(options.suite); });
   const std::vector<SuiteCase> cases = cases_of(suite, options.selection);
   if (suite.simulated) return run_simulated(suite, cases, options);
@@ -189,58 +188,48 @@ int run(BenchVerb options) {
 }  // namespace
 
 void add_bench(CLI::App& app, Action& action) {
-  auto options = std::make_shared<BenchVerb>();
-  CLI::App* verb = app.add_subcommand("bench", "measure a suite of problems beside the vendor's libraries");
-  verb->footer(
+  const auto [verb, options] = new_verb<BenchVerb>(
+      app, action, "bench", "measure a suite of problems beside the vendor's libraries",
       "Every result is verified before it is timed; times are medians of rounds in which all take turns.\n"
       "Example: weft bench --suite sparsert_spmm.json --sparsity 0.9 --batch 1 --json bench.jsonl\n"
       "  groups of rows  weft bench --suite shfl_bw_linear.json --only 5120x5120x4096 --V 128\n"
       "  convolutions    weft bench --suite shfl_bw_conv.json --only conv4_x --batch 64 --sparsity 0.9\n"
       "  two of four     weft bench --suite v_n_m_linear.json --only 5120x5120x4096 --pattern 2:4,64:2:16\n"
       "  without a GPU   weft bench --suite sparsert_spmm.json --device cpu --only 1,18\n"
-      "  simulated       weft bench --suite hb_ell_simulated.json --rounds 5 --plot hb_ell_simulated.svg");
-  begin_group(*verb, "Problem");
-  verb->add_option("--suite", options->suite, "a JSON file with problems, their sparsities and element type")
+      "  simulated       weft bench --suite hb_ell_simulated.json --rounds 5 --plot hb_ell_simulated.svg",
+      run);
+  SuiteSelection& selection = options.selection;
+  begin_group(verb, "Problem");
+  add_option(verb, "--suite", options.suite, "a JSON file with problems, their sparsities and element type")
       ->required();
-  verb->add_option("--data", options->data,
-                   "folder of .smtx and .npy weights; generated ones where it has none of a shape");
-  begin_group(*verb, "Device");
-  verb->add_option("--device", options->device, "cuda, which is what it is unasked, cuda:1 or cpu");
-  begin_group(*verb, "Problem");
-  verb->add_option("--only", options->selection.problems,
-                   "ids, labels or sizes (5120x5120x4096) of problems, with commas between them")
-      ->delimiter(',');
-  verb->add_option("--sparsity", options->selection.sparsity, "in place of those of the suite")
-      ->delimiter(',');
-  verb->add_option("--batch", options->selection.batch, "in place of the suite's n_scale or batch")
-      ->delimiter(',');
-  verb->add_option("--V", options->selection.group_rows,
-                   "in place of the suite's V: rows that share their columns")
-      ->delimiter(',');
-  verb->add_option("--pattern", options->selection.patterns,
-                   "in place of the suite's patterns: 2:4 and V:2:M, as 64:2:16")
-      ->delimiter(',');
-  begin_group(*verb, "Device");
-  verb->add_option("--rounds", options->bench.rounds,
-                   "samples of every contestant; simulated, orders of the warps")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
-  verb->add_flag("--cold", options->cold,
-                 "eight kernels with other weights take turns, so that code is cold");
-  begin_group(*verb, "Schedule");
-  verb->add_flag(
-      "--sweep", options->sweep,
+  add_option(verb, "--data", options.data,
+             "folder of .smtx and .npy weights; generated ones where it has none of a shape");
+  begin_group(verb, "Device");
+  add_option(verb, "--device", options.device, "cuda, which is what it is unasked, cuda:1 or cpu");
+  begin_group(verb, "Problem");
+  add_list(verb, "--only", selection.problems,
+           "ids, labels or sizes (5120x5120x4096) of problems, with commas between them");
+  add_list(verb, "--sparsity", selection.sparsity, "in place of those of the suite");
+  add_list(verb, "--batch", selection.batch, "in place of the suite's n_scale or batch");
+  add_list(verb, "--V", selection.group_rows, "in place of the suite's V: rows that share their columns");
+  add_list(verb, "--pattern", selection.patterns,
+           "in place of the suite's patterns: 2:4 and V:2:M, as 64:2:16");
+  begin_group(verb, "Device");
+  add_option(verb, "--rounds", options.bench.rounds,
+             "samples of every contestant; simulated, orders of the warps")
+      ->check(CLI::Range(1, 10000));
+  verb.add_flag("--cold", options.cold, "eight kernels with other weights take turns, so that code is cold");
+  begin_group(verb, "Schedule");
+  verb.add_flag(
+      "--sweep", options.sweep,
       "try every point of the recipes' spaces that is worth it, and time the fastest that is right");
-  verb->add_option("--recipe", options->recipes, "weft's recipes by name, in place of all that fit the suite")
-      ->delimiter(',');
-  verb->add_option("--package", options->packages,
-                   "a folder of weft export, as one more contestant; built by cc, or $CC")
-      ->delimiter(',');
-  verb->add_option("--points", options->points, "of --sweep, only the points whose names hold this");
-  begin_group(*verb, "Output");
-  verb->add_option("--plot", options->plot, "of a simulated suite: an SVG file, the problems with K = 16");
-  verb->add_option("--json", options->json, "append one JSON line a case to this file");
-  verb->callback([options, &action] { action = [options] { return run(*options); }; });
+  add_list(verb, "--recipe", options.recipes, "weft's recipes by name, in place of all that fit the suite");
+  add_list(verb, "--package", options.packages,
+           "a folder of weft export, as one more contestant; built by cc, or $CC");
+  add_option(verb, "--points", options.points, "of --sweep, only the points whose names hold this");
+  begin_group(verb, "Output");
+  add_option(verb, "--plot", options.plot, "of a simulated suite: an SVG file, the problems with K = 16");
+  add_option(verb, "--json", options.json, "append one JSON line a case to this file");
 }
 
 }  // namespace weft::tool

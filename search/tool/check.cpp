@@ -2,13 +2,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
-#include <weft/search/tool/help.h>
+#include <weft/search/tool/flags.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/recipe.h>
 #include <weft/search/tool/table.h>
-#include <weft/search/tool/verbs.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -138,25 +136,19 @@ int run(const CheckVerb& options) {
 }  // namespace
 
 void add_check(CLI::App& app, Action& action) {
-  auto options = std::make_shared<CheckVerb>();
-  CLI::App* verb = app.add_subcommand("check", "whether knobs fit a target; where not, what clashes");
-  verb->footer(
+  const auto [verb, options] = new_verb<CheckVerb>(
+      app, action, "check", "whether knobs fit a target; where not, what clashes",
       "Exit code 0 with a point that has these knobs, 3 with the conditions that clash, their numbers and\n"
       "what would fit. Knobs are those of the recipe, or of --schedule; those not set are open.\n"
       "Example: weft check --weights layer.npy --n 196 --dtype f16 --format shfl_bw:V=64 \\\n"
-      "           --target sm_75 --set tile_m=256 --set tile_n=512 --set stages=8");
-  add_problem_flags(*verb, options->problem);
-  verb->add_option("--target", options->targets, "see weft targets; with commas")
-      ->type_name("TARGET")
-      ->delimiter(',')
-      ->required();
-  verb->add_option("--set", options->set, "fixes a knob: tile_n=128; several, or joined by commas")
-      ->type_name("KNOB=N")
-      ->delimiter(',');
-  begin_group(*verb, "Output");
-  verb->add_flag("--explain", options->explain, "every condition, with its numbers");
-  verb->add_flag("--json", options->json, "one JSON document");
-  verb->callback([options, &action] { action = [options] { return run(*options); }; });
+      "           --target sm_75 --set tile_m=256 --set tile_n=512 --set stages=8",
+      run);
+  add_problem_flags(verb, options.problem);
+  add_list(verb, "--target", options.targets, "see weft targets; with commas", "TARGET")->required();
+  add_list(verb, "--set", options.set, "fixes a knob: tile_n=128; several, or joined by commas", "KNOB=N");
+  begin_group(verb, "Output");
+  verb.add_flag("--explain", options.explain, "every condition, with its numbers");
+  add_json_flag(verb, options.json);
 }
 
 }  // namespace weft::tool

@@ -17,6 +17,14 @@ namespace {
 
 using tool::Action;
 
+/// In the order of the help.
+constexpr std::array verbs{tool::add_devices, tool::add_formats, tool::add_recipes, tool::add_steps,
+                           tool::add_targets, tool::add_inspect, tool::add_prune,   tool::add_check,
+                           tool::add_compile, tool::add_export,  tool::add_run,     tool::add_verify,
+                           tool::add_bench,   tool::add_tune,    tool::add_measure, tool::add_db,
+                           tool::add_replay,  tool::add_demo,    tool::add_train,   tool::add_predict,
+                           tool::add_report,  tool::add_plot};
+
 /// "did you mean --weights?" for the word of the command line that is nearest to a flag or verb.
 std::string suggestion(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> known;
@@ -96,28 +104,7 @@ int command_line(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "weft 0.1.0");
   Action action;
-  tool::add_devices(app, action);
-  tool::add_formats(app, action);
-  tool::add_recipes(app, action);
-  tool::add_steps(app, action);
-  tool::add_targets(app, action);
-  tool::add_inspect(app, action);
-  tool::add_prune(app, action);
-  tool::add_check(app, action);
-  tool::add_compile(app, action);
-  tool::add_export(app, action);
-  tool::add_run(app, action);
-  tool::add_verify(app, action);
-  tool::add_bench(app, action);
-  tool::add_tune(app, action);
-  tool::add_measure(app, action);
-  tool::add_db(app, action);
-  tool::add_replay(app, action);
-  tool::add_demo(app, action);
-  tool::add_train(app, action);
-  tool::add_predict(app, action);
-  tool::add_report(app, action);
-  tool::add_plot(app, action);
+  for (const auto add : verbs) add(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

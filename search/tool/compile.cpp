@@ -1,11 +1,9 @@
 // weft compile: a kernel's program, PTX, CUDA source and resources as files.
 #include <fmt/format.h>
-#include <weft/search/tool/help.h>
+#include <weft/search/tool/flags.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/table.h>
-#include <weft/search/tool/verbs.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -30,11 +28,11 @@ std::vector<std::string> targets_of(const CompileVerb& options) {
 
 int run(const CompileVerb& options) {
   const std::vector<std::string> targets = targets_of(options);
-  check_emitter(options.emitter,
-                std::ranges::any_of(targets, [](const auto& name) { return named_target(name).is_gpu(); }));
-  const Problem problem = make_problem(options.problem);
   KernelOptions kernel_options;
-  kernel_options.emitter = options.emitter == "cuda" ? Emitter::cuda : Emitter::llvm;
+  kernel_options.emitter = emitter_named(options.emitter, std::ranges::any_of(targets, [](const auto& name) {
+                                           return named_target(name).is_gpu();
+                                         }));
+  const Problem problem = make_problem(options.problem);
   auto document = nlohmann::ordered_json::array();
   Table table({"target", "registers", "spilled bytes", "shared bytes", "files"});
   for (const std::string& name : targets) {
@@ -62,22 +60,16 @@ int run(const CompileVerb& options) {
 }  // namespace
 
 void add_compile(CLI::App& app, Action& action) {
-  auto options = std::make_shared<CompileVerb>();
-  CLI::App* verb = app.add_subcommand("compile", "lower one schedule and write what it becomes");
-  verb->footer(
-      "Example: weft compile --op spmm --weights layer.npy --n 256 --target cpu,sm_80,sm_90a -o out");
-  add_problem_flags(*verb, options->problem);
-  verb->add_option("--target", options->targets,
-                   "see weft targets; several joined by commas; cpu,sm_80,sm_90 where it is left out")
-      ->type_name("TARGET")
-      ->delimiter(',');
-  verb->add_option("--emitter", options->emitter, "GPU code by llvm or cuda")
-      ->check(CLI::IsMember({"llvm", "cuda"}))
-      ->capture_default_str();
-  begin_group(*verb, "Output");
-  verb->add_option("-o,--out", options->out, "folder for the files")->capture_default_str();
-  verb->add_flag("--json", options->json, "one JSON document");
-  verb->callback([options, &action] { action = [options] { return run(*options); }; });
+  const auto [verb, options] = new_verb<CompileVerb>(
+      app, action, "compile", "lower one schedule and write what it becomes",
+      "Example: weft compile --op spmm --weights layer.npy --n 256 --target cpu,sm_80,sm_90a -o out", run);
+  add_problem_flags(verb, options.problem);
+  add_list(verb, "--target", options.targets,
+           "see weft targets; several joined by commas; cpu,sm_80,sm_90 where it is left out", "TARGET");
+  add_emitter_flag(verb, options.emitter);
+  begin_group(verb, "Output");
+  add_option(verb, "-o,--out", options.out, "folder for the files");
+  add_json_flag(verb, options.json);
 }
 
 }  // namespace weft::tool

@@ -2,14 +2,12 @@
 #include <fmt/format.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
-#include <weft/search/tool/help.h>
+#include <weft/search/tool/flags.h>
 #include <weft/search/tool/table.h>
-#include <weft/search/tool/verbs.h>
 #include <weft/search/trials/record_export.h>
 #include <weft/search/trials/record_query.h>
 #include <weft/search/trials/standing.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -32,6 +30,10 @@ struct DbVerb {
   bool any_architecture = false;
   bool json = false;
 };
+
+CLI::Validator from_one() {
+  return CLI::Range(std::int64_t{1}, std::int64_t{1} << 62);
+}
 
 /// The chosen records of the files; what could not be read goes to stderr.
 std::vector<StoredRecord> records_of(const std::vector<std::string>& files, const DbVerb& options) {
@@ -214,29 +216,26 @@ int regret(const DbVerb& options) {
 
 void add_filter(CLI::App& verb, DbVerb& options) {
   begin_group(verb, "Trials");
-  verb.add_option("--kernel", options.filter.kernel, "only of this operation: spmm, conv2d");
-  verb.add_option("--target", options.filter.target, "only of this target or architecture");
-  verb.add_option("--measure", options.filter.measure, "only by gpu, sim, model or cpu");
-  verb.add_option("--recipe", options.filter.recipe, "only of this recipe");
-  verb.add_option("--format", options.filter.format, "only of weights in this format");
-  verb.add_option("--status", options.filter.status, "only those that ended so");
-  const auto size = [&](const char* name, std::int64_t& value, const char* what) {
-    verb.add_option(name, value, what)->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 62));
-  };
-  size("--M", options.m, "only of so many rows");
-  size("--K", options.k, "only of so many columns of the weights");
-  size("--N", options.n, "only of so many columns of the dense operand");
+  add_option(verb, "--kernel", options.filter.kernel, "only of this operation: spmm, conv2d");
+  add_option(verb, "--target", options.filter.target, "only of this target or architecture");
+  add_option(verb, "--measure", options.filter.measure, "only by gpu, sim, model or cpu");
+  add_option(verb, "--recipe", options.filter.recipe, "only of this recipe");
+  add_option(verb, "--format", options.filter.format, "only of weights in this format");
+  add_option(verb, "--status", options.filter.status, "only those that ended so");
+  add_option(verb, "--M", options.m, "only of so many rows")->check(from_one());
+  add_option(verb, "--K", options.k, "only of so many columns of the weights")->check(from_one());
+  add_option(verb, "--N", options.n, "only of so many columns of the dense operand")->check(from_one());
 }
 
-CLI::App* add_part(CLI::App& verb, const std::shared_ptr<DbVerb>& options, Action& action, const char* name,
+CLI::App& add_part(CLI::App& verb, const std::shared_ptr<DbVerb>& options, Action& action, const char* name,
                    const char* summary, const char* example, int (*run)(const DbVerb&)) {
   CLI::App* part = verb.add_subcommand(name, summary);
-  part->add_option("files", options->files, "databases of trials")->required();
+  add_option(*part, "files", options->files, "databases of trials")->required();
   part->footer(fmt::format("Example: {}", example));
   add_filter(*part, *options);
   begin_group(*part, "Output");
   part->callback([options, &action, run] { action = [options, run] { return run(*options); }; });
-  return part;
+  return *part;
 }
 
 }  // namespace
@@ -249,37 +248,34 @@ void add_db(CLI::App& app, Action& action) {
       "Examples: weft db best weftdb.jsonl --target sm_90a\n"
       "          weft db merge a.jsonl b.jsonl -o all.jsonl\n"
       "          weft db regret exhaustive.jsonl --searched tuned.jsonl");
-  CLI::App* part = add_part(*verb, options, action, "query", "list trials",
-                            "weft db query weftdb.jsonl --limit 10", query);
-  part->add_option("--limit", options->limit, "only so many, the fastest")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 62));
-  part->add_flag("--json", options->json, "the records themselves, a line each");
-  part = add_part(*verb, options, action, "best", "the fastest kernel of each problem",
-                  "weft db best weftdb.jsonl --target sm_90a", best);
-  part->add_flag("--json", options->json, "the records themselves, a line each");
-  part = add_part(*verb, options, action, "stats", "trials of each problem by how they ended",
-                  "weft db stats weftdb.jsonl", stats);
-  part->add_flag("--json", options->json, "one JSON document");
-  part = add_part(*verb, options, action, "merge", "append to one database what it lacks",
-                  "weft db merge a.jsonl b.jsonl -o all.jsonl", merge);
-  part->add_option("-o,--out", options->out, "the database")->required();
-  part->add_flag("--allow-arch", options->any_architecture, "even of another architecture");
-  part = add_part(*verb, options, action, "export", "write trials for other tools",
-                  "weft db export weftdb.jsonl --to csv -o trials.csv", export_to);
-  part->add_option("--to", options->form, "t4, kernel-tuner or csv")->required();
-  part->add_option("-o,--out", options->out, "the file; stdout if left out");
-  part =
+  CLI::App& query_part = add_part(*verb, options, action, "query", "list trials",
+                                  "weft db query weftdb.jsonl --limit 10", query);
+  add_option(query_part, "--limit", options->limit, "only so many, the fastest")->check(from_one());
+  add_json_flag(query_part, options->json, "the records themselves, a line each");
+  CLI::App& best_part = add_part(*verb, options, action, "best", "the fastest kernel of each problem",
+                                 "weft db best weftdb.jsonl --target sm_90a", best);
+  add_json_flag(best_part, options->json, "the records themselves, a line each");
+  CLI::App& stats_part = add_part(*verb, options, action, "stats", "trials of each problem by how they ended",
+                                  "weft db stats weftdb.jsonl", stats);
+  add_json_flag(stats_part, options->json);
+  CLI::App& merge_part = add_part(*verb, options, action, "merge", "append to one database what it lacks",
+                                  "weft db merge a.jsonl b.jsonl -o all.jsonl", merge);
+  add_option(merge_part, "-o,--out", options->out, "the database")->required();
+  merge_part.add_flag("--allow-arch", options->any_architecture, "even of another architecture");
+  CLI::App& export_part = add_part(*verb, options, action, "export", "write trials for other tools",
+                                   "weft db export weftdb.jsonl --to csv -o trials.csv", export_to);
+  add_option(export_part, "--to", options->form, "t4, kernel-tuner or csv")->required();
+  add_option(export_part, "-o,--out", options->out, "the file; stdout if left out");
+  CLI::App& regret_part =
       add_part(*verb, options, action, "regret", "how near a search comes to the best of exhaustive trials",
                "weft db regret exhaustive.jsonl --searched tuned.jsonl", regret);
-  part->add_option("--searched", options->searched,
-                   "database of the search; if left out, it is played through on the exhaustive times");
-  part->add_option("--trials", options->trials, "of a search that is played through")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  part->add_option("--seeds", options->seeds, "searches of a problem, of which the median counts")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
-  part->add_flag("--json", options->json, "one JSON document");
+  add_option(regret_part, "--searched", options->searched,
+             "database of the search; if left out, it is played through on the exhaustive times");
+  add_option(regret_part, "--trials", options->trials, "of a search that is played through")
+      ->check(CLI::Range(1, 1'000'000));
+  add_option(regret_part, "--seeds", options->seeds, "searches of a problem, of which the median counts")
+      ->check(CLI::Range(1, 10000));
+  add_json_flag(regret_part, options->json);
 }
 
 }  // namespace weft::tool

@@ -6,12 +6,11 @@
 #include <weft/formats/statistics/statistics.h>
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/search/tool/flags.h>
 #include <weft/search/tool/measure.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/table.h>
-#include <weft/search/tool/verbs.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 
 namespace weft::tool {
@@ -109,14 +108,13 @@ int run(const DemoVerb& options) {
 }  // namespace
 
 void add_demo(CLI::App& app, Action& action) {
-  auto options = std::make_shared<DemoVerb>();
-  CLI::App* verb = app.add_subcommand("demo", "from pruned weights to a verified kernel and a verdict");
-  verb->footer("Example: weft demo layer.safetensors --n 512 --out weft_out");
-  verb->add_option("weights", options->weights, "pruned weights; a generated layer where they are left out");
-  verb->add_option("--tensor", options->tensor, "which tensor of the file");
-  verb->add_option("--n", options->n, "columns of the dense operand")->capture_default_str();
-  verb->add_option("--out", options->out, "folder for the kernels")->capture_default_str();
-  verb->callback([options, &action] { action = [options] { return run(*options); }; });
+  const auto [verb, options] =
+      new_verb<DemoVerb>(app, action, "demo", "from pruned weights to a verified kernel and a verdict",
+                         "Example: weft demo layer.safetensors --n 512 --out weft_out", run);
+  add_option(verb, "weights", options.weights, "pruned weights; a generated layer where they are left out");
+  add_option(verb, "--tensor", options.tensor, "which tensor of the file");
+  add_option(verb, "--n", options.n, "columns of the dense operand");
+  add_option(verb, "--out", options.out, "folder for the kernels");
 }
 
 }  // namespace weft::tool

@@ -3,10 +3,9 @@
 #include <weft/backends/cuda/toolkit.h>
 #include <weft/backends/runtime/device.h>
 #include <weft/backends/runtime/driver.h>
+#include <weft/search/tool/flags.h>
 #include <weft/search/tool/table.h>
-#include <weft/search/tool/verbs.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -52,20 +51,20 @@ void print_devices() {
 }  // namespace
 
 void add_devices(CLI::App& app, Action& action) {
-  auto json = std::make_shared<bool>(false);
-  CLI::App* verb = app.add_subcommand("devices", "list devices and tools");
-  verb->footer("Example: weft devices --json");
-  verb->add_flag("--json", *json, "one JSON document");
-  verb->callback([json, &action] {
-    action = [json] {
-      if (*json) {
-        fmt::print("{}\n", json_of_devices());
-      } else {
-        print_devices();
-      }
-      return exit_ok;
-    };
-  });
+  struct DevicesVerb {
+    bool json = false;
+  };
+  const auto run = [](const DevicesVerb& options) -> int {
+    if (options.json) {
+      fmt::print("{}\n", json_of_devices());
+    } else {
+      print_devices();
+    }
+    return exit_ok;
+  };
+  const auto [verb, options] = new_verb<DevicesVerb>(app, action, "devices", "list devices and tools",
+                                                     "Example: weft devices --json", run);
+  add_json_flag(verb, options.json);
 }
 
 }  // namespace weft::tool

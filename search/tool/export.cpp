@@ -3,13 +3,11 @@
 #include <weft/backends/export/export.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
-#include <weft/search/tool/help.h>
+#include <weft/search/tool/flags.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/sizes.h>
 #include <weft/search/tool/table.h>
-#include <weft/search/tool/verbs.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -84,7 +82,7 @@ std::vector<PackageKernel> kernels_of(const ExportVerb& options) {
   const Problem problem = make_problem(problem_options);
   for (const std::string& note : problem.notes) fmt::print(stderr, "note: {}\n", note);
   KernelOptions kernel_options;
-  kernel_options.emitter = options.emitter == "cuda" ? Emitter::cuda : Emitter::llvm;
+  kernel_options.emitter = emitter_named(options.emitter);
   kernel_options.assemble = !options.ptx_only;
   std::vector<PackageKernel> kernels;
   const std::size_t all = options.architectures.size() * ranges.size();
@@ -166,37 +164,30 @@ int run(const ExportVerb& options) {
 }  // namespace
 
 void add_export(CLI::App& app, Action& action) {
-  auto options = std::make_shared<ExportVerb>();
-  CLI::App* verb =
-      app.add_subcommand("export", "write kernels as a folder that other projects build and use");
-  verb->footer(
+  const auto [verb, options] = new_verb<ExportVerb>(
+      app, action, "export", "write kernels as a folder that other projects build and use",
       "The folder needs nothing of weft, and a C compiler alone to build. Where several of --n take a\n"
       "size, the first one runs: --n 8:4096:8,1:4096 has a kernel of its own for rows that begin aligned.\n"
-      "Example: weft export --weights W.npy --n 1:512 --dtype f32 --archs sm_80,sm_90 --name ffn -o DIR");
-  add_problem_flags(*verb, options->problem);
-  verb->remove_option(verb->get_option("--n"));
-  begin_group(*verb, "Problem");
-  verb->add_option("--n", options->sizes,
-                   "columns: 1:512, 8:4096:8 for multiples of 8, 4096 for that one; several joined by commas")
-      ->type_name("N");
-  begin_group(*verb, "Schedule");
-  verb->add_option("--archs", options->architectures, "see weft targets; with commas")
-      ->delimiter(',')
-      ->capture_default_str();
-  begin_group(*verb, "Output");
-  verb->add_option("--name", options->name, "of library and symbols")->type_name("NAME");
-  verb->add_option("-o,--out", options->out, "folder; else the name")->type_name("DIR");
-  verb->add_option("--emitter", options->emitter, "GPU code by llvm or cuda")
-      ->check(CLI::IsMember({"llvm", "cuda"}))
-      ->capture_default_str();
-  verb->add_option("--spdx", options->spdx, "its licence, your choice")->capture_default_str();
-  verb->add_option("--license", options->license, "a file of its text")->type_name("FILE");
-  verb->add_option("--measured", options->measured, "times for the manifest")->type_name("FILE");
-  verb->add_flag("--embed", options->embed, "weights inside the code");
-  verb->add_flag("--no-weights", options->no_weights, "no file of the weights");
-  verb->add_flag("--ptx-only", options->ptx_only, "no machine code");
-  verb->add_flag("--json", options->json, "one JSON document");
-  verb->callback([options, &action] { action = [options] { return run(*options); }; });
+      "Example: weft export --weights W.npy --n 1:512 --dtype f32 --archs sm_80,sm_90 --name ffn -o DIR",
+      run);
+  add_problem_flags(verb, options.problem);
+  verb.remove_option(verb.get_option("--n"));
+  begin_group(verb, "Problem");
+  add_option(verb, "--n", options.sizes,
+             "columns: 1:512, 8:4096:8 for multiples of 8, 4096 for that one; several joined by commas", "N");
+  begin_group(verb, "Schedule");
+  add_list(verb, "--archs", options.architectures, "see weft targets; with commas");
+  begin_group(verb, "Output");
+  add_option(verb, "--name", options.name, "of library and symbols", "NAME");
+  add_option(verb, "-o,--out", options.out, "folder; else the name", "DIR");
+  add_emitter_flag(verb, options.emitter);
+  add_option(verb, "--spdx", options.spdx, "its licence, your choice");
+  add_option(verb, "--license", options.license, "a file of its text", "FILE");
+  add_option(verb, "--measured", options.measured, "times for the manifest", "FILE");
+  verb.add_flag("--embed", options.embed, "weights inside the code");
+  verb.add_flag("--no-weights", options.no_weights, "no file of the weights");
+  verb.add_flag("--ptx-only", options.ptx_only, "no machine code");
+  add_json_flag(verb, options.json);
 }
 
 }  // namespace weft::tool

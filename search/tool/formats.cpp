@@ -19,12 +19,6 @@ const NamedFormat& row_of_format(std::string_view name) {
   return *std::ranges::find(named_formats(), name, &NamedFormat::name);
 }
 
-std::vector<std::string_view> format_names() {
-  std::vector<std::string_view> names;
-  for (const NamedFormat& format : named_formats()) names.push_back(format.name);
-  return names;
-}
-
 bool can_be_pruned_to(const Format& format) {
   try {
     granularity_of(format);
@@ -110,7 +104,7 @@ void add_formats(CLI::App& app, Action& action) {
              .one = "format",
              .summary = "how weights can be stored",
              .example = "shfl_bw",
-             .names = format_names,
+             .names = [] { return names_of(named_formats()); },
              .table = table_of_formats,
              .page = page_of_format,
              .json = json_of_format});

@@ -3,9 +3,8 @@
 #include <weft/formats/io/read.h>
 #include <weft/formats/statistics/statistics.h>
 #include <weft/formats/structure.h>
-#include <weft/search/tool/verbs.h>
+#include <weft/search/tool/flags.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -35,32 +34,32 @@ std::string text_of(const Statistics& found, const std::vector<FoundStructure>& 
   return text + (structures.empty() ? fmt::format("  {:<22}none found\n", name) : "");
 }
 
+struct InspectVerb {
+  std::string file;
+  std::string tensor;
+  bool json = false;
+};
+
+int run(const InspectVerb& options) {
+  ReadOptions read_options;
+  read_options.tensor = options.tensor;
+  const WeightMatrix matrix = read(options.file, read_options);
+  const Statistics found = statistics(matrix);
+  const std::vector<FoundStructure> structures = find_structures(matrix);
+  fmt::print("{}",
+             options.json ? json_of(found, structures) : matrix.origin + "\n" + text_of(found, structures));
+  return exit_ok;
+}
+
 }  // namespace
 
 void add_inspect(CLI::App& app, Action& action) {
-  struct Options {
-    std::string file;
-    std::string tensor;
-    bool json = false;
-  };
-  auto options = std::make_shared<Options>();
-  CLI::App* verb = app.add_subcommand("inspect", "print the structure of a weight file");
-  verb->footer("Example: weft inspect layer.safetensors --tensor model.fc1.weight");
-  verb->add_option("file", options->file, ".smtx .mtx .npy .npz .safetensors")->required();
-  verb->add_option("--tensor", options->tensor, "which tensor of the file");
-  verb->add_flag("--json", options->json, "one JSON document");
-  verb->callback([options, &action] {
-    action = [options] {
-      ReadOptions read_options;
-      read_options.tensor = options->tensor;
-      const WeightMatrix matrix = read(options->file, read_options);
-      const Statistics found = statistics(matrix);
-      const std::vector<FoundStructure> structures = find_structures(matrix);
-      fmt::print("{}", options->json ? json_of(found, structures)
-                                     : matrix.origin + "\n" + text_of(found, structures));
-      return exit_ok;
-    };
-  });
+  const auto [verb, options] =
+      new_verb<InspectVerb>(app, action, "inspect", "print the structure of a weight file",
+                            "Example: weft inspect layer.safetensors --tensor model.fc1.weight", run);
+  add_option(verb, "file", options.file, ".smtx .mtx .npy .npz .safetensors")->required();
+  add_option(verb, "--tensor", options.tensor, "which tensor of the file");
+  add_json_flag(verb, options.json);
 }
 
 }  // namespace weft::tool

@@ -2,9 +2,9 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/synthetic.h>
 #include <weft/search/measure/workload.h>
+#include <weft/search/records/words.h>
 #include <weft/search/tool/made_weights.h>
 
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <string_view>
@@ -29,12 +29,10 @@ std::map<std::string, double, std::less<>> parts_of(std::string_view rest) {
     if (equals == std::string_view::npos) refuse(part);
     const std::string_view name = part.substr(0, equals);
     const std::string_view text = part.substr(equals + 1);
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const auto value = read_number<double>(text);
     const bool known =
         name == "M" || name == "K" || name == "sparsity" || name == "V" || name == "of" || name == "seed";
-    if (!known || error != std::errc() || end != text.data() + text.size()) refuse(part);
-    if (!parts.emplace(name, value).second) refuse(part);
+    if (!known || !value || !parts.emplace(name, *value).second) refuse(part);
   }
   return parts;
 }

@@ -7,16 +7,15 @@
 #include <weft/formats/random.h>
 #include <weft/scheduler/hardware/simulated_target.h>
 #include <weft/scheduler/limits/advice.h>
-#include <weft/search/tool/help.h>
+#include <weft/search/records/words.h>
+#include <weft/search/tool/flags.h>
 #include <weft/search/tool/made_weights.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/recipe.h>
 #include <weft/search/trials/best_file.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -81,14 +80,12 @@ void require_memory(const Algorithm& algorithm) {
 /// "3x3" or "3" as two numbers.
 std::array<std::int64_t, 2> pair_of(const std::string& text, const std::string& flag) {
   const auto number = [&](std::string_view part) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
     constexpr std::int64_t most = 1'000'000'000;  // products of three such numbers are far from any end
-    if (error != std::errc() || end != part.data() + part.size() || value < 0 || value > most) {
+    const auto value = read_number<std::int64_t>(part);
+    if (!value || *value < 0 || *value > most)
       throw UserError({"a flag cannot be read", flag, text,
                        fmt::format("a number from 0 to {}, or two joined by x: 3x3", most)});
-    }
-    return value;
+    return *value;
   };
   const auto cross = text.find('x');
   if (cross == std::string::npos) return {number(text), number(text)};
@@ -108,14 +105,12 @@ Epilogue epilogue_of(const ProblemOptions& options) {
   epilogue.alpha = options.alpha.has_value();
   epilogue.beta = options.beta.has_value();
   epilogue.bias = !options.bias.empty();
-  if (options.activation == "relu") {
-    epilogue.activation = Activation::relu;
-  } else if (options.activation == "gelu") {
-    epilogue.activation = Activation::gelu;
-  } else if (options.activation != "none") {
+  constexpr std::array<std::string_view, 3> names{"none", "relu", "gelu"};
+  const auto activation = value_named<Activation>(names, options.activation);
+  if (!activation)
     throw UserError(
         {"there is no such activation", "--activation", options.activation, "none, relu or gelu"});
-  }
+  epilogue.activation = *activation;
   return epilogue;
 }
 
@@ -208,42 +203,35 @@ UserError with_option(const std::string& option, UserError::Report report) {
 
 void add_problem_flags(CLI::App& app, ProblemOptions& options) {
   begin_group(app, "Problem");
-  app.add_option("--weights", options.weights,
-                 ".smtx .mtx .npy .npz .safetensors, or made:M=512,K=1024,sparsity=0.9")
-      ->type_name("FILE")
+  add_option(app, "--weights", options.weights,
+             ".smtx .mtx .npy .npz .safetensors, or made:M=512,K=1024,sparsity=0.9", "FILE")
       ->required();
-  app.add_option("--tensor", options.tensor, "which tensor of it")->type_name("NAME");
-  app.add_option("--n", options.n, "columns of a product")->type_name("N");
-  app.add_option("--op", options.op, "spmm, spmv, linear, conv2d")->capture_default_str();
-  app.add_option("--dtype", options.dtype, "f32, f16, bf16, f64")->type_name("TYPE");
-  app.add_option("--format", options.format, "see weft formats")->capture_default_str();
-  app.add_option("--seed", options.seed, "of values not in the file")
-      ->check([](const std::string& text) {
-        std::uint64_t seed = 0;
-        const char* end = text.data() + text.size();
-        const auto [stop, error] = std::from_chars(text.data(), end, seed);
-        return error == std::errc() && stop == end
-                   ? std::string()
-                   : text + " is none; accepted: a whole number from 0 to 2^64 - 1";
-      })
-      ->capture_default_str();
-  app.add_option("--b", options.b, "random:1, ints:1, a file")->capture_default_str();
-  app.add_option("--bias", options.bias, "as --b, one a row")->type_name("B");
-  app.add_option("--activation", options.activation, "none, relu, gelu")->capture_default_str();
-  app.add_option("--alpha", options.alpha, "factor of the sum");
-  app.add_option("--beta", options.beta, "of the old output");
-  app.add_option("--c", options.c, "the old output, as --b")->type_name("C");
+  add_option(app, "--tensor", options.tensor, "which tensor of it", "NAME");
+  add_option(app, "--n", options.n, "columns of a product", "N");
+  add_option(app, "--op", options.op, "spmm, spmv, linear, conv2d");
+  add_option(app, "--dtype", options.dtype, "f32, f16, bf16, f64", "TYPE");
+  add_option(app, "--format", options.format, "see weft formats");
+  add_option(app, "--seed", options.seed, "of values not in the file")->check([](const std::string& text) {
+    return read_number<std::uint64_t>(text) ? std::string()
+                                            : text + " is none; accepted: a whole number from 0 to 2^64 - 1";
+  });
+  add_option(app, "--b", options.b, "random:1, ints:1, a file");
+  add_option(app, "--bias", options.bias, "as --b, one a row", "B");
+  add_option(app, "--activation", options.activation, "none, relu, gelu");
+  add_option(app, "--alpha", options.alpha, "factor of the sum");
+  add_option(app, "--beta", options.beta, "of the old output");
+  add_option(app, "--c", options.c, "the old output, as --b", "C");
   begin_group(app, "Convolution");
-  app.add_option("--filter", options.filter, "its height x width")->type_name("3x3");
-  app.add_option("--image", options.image, "its height x width")->type_name("56x56");
-  app.add_option("--batch", options.batch, "images")->capture_default_str();
-  app.add_option("--pad", options.pad, "one number or 1x2")->capture_default_str();
-  app.add_option("--stride", options.stride, "one number or 1x2")->capture_default_str();
-  app.add_option("--dilation", options.dilation, "one number or 1x2")->capture_default_str();
-  app.add_option("--layout", options.layout, "nchw, nhwc, chwn")->capture_default_str();
+  add_option(app, "--filter", options.filter, "its height x width", "3x3");
+  add_option(app, "--image", options.image, "its height x width", "56x56");
+  add_option(app, "--batch", options.batch, "images");
+  add_option(app, "--pad", options.pad, "one number or 1x2");
+  add_option(app, "--stride", options.stride, "one number or 1x2");
+  add_option(app, "--dilation", options.dilation, "one number or 1x2");
+  add_option(app, "--layout", options.layout, "nchw, nhwc, chwn");
   begin_group(app, "Schedule");
-  app.add_option("--recipe", options.recipe, "see weft recipes")->capture_default_str();
-  app.add_option("--schedule", options.schedule, "JSON of weft tune")->type_name("FILE");
+  add_option(app, "--recipe", options.recipe, "see weft recipes");
+  add_option(app, "--schedule", options.schedule, "JSON of weft tune", "FILE");
   for (const auto& [flag, operations] : flags_of_operations) {
     app.get_option(std::string(flag))->each([&options, name = std::string(flag)](const std::string&) {
       options.given.push_back(name);
@@ -251,16 +239,24 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
   }
 }
 
+void add_emitter_flag(CLI::App& app, std::string& emitter) {
+  add_option(app, "--emitter", emitter, "GPU code by llvm or cuda")->check(CLI::IsMember({"llvm", "cuda"}));
+}
+
+Emitter emitter_named(const std::string& name, bool on_gpu) {
+  if (name != "cuda") return Emitter::llvm;
+  if (!on_gpu)
+    throw UserError(
+        {"CUDA source is for GPUs", "--emitter cuda", "no GPU", "a GPU's target, or --emitter llvm"});
+  return Emitter::cuda;
+}
+
 Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> shape,
                const std::string& flag) {
   const auto seed_after = [&](const std::string& prefix) {
-    std::uint64_t seed = 0;
-    const char* first = text.data() + prefix.size();
-    const auto [end, error] = std::from_chars(first, text.data() + text.size(), seed);
-    if (error != std::errc() || end != text.data() + text.size()) {
-      throw UserError({"a seed cannot be read", flag, text, prefix + "7"});
-    }
-    return seed;
+    const auto seed = read_number<std::uint64_t>(std::string_view(text).substr(prefix.size()));
+    if (!seed) throw UserError({"a seed cannot be read", flag, text, prefix + "7"});
+    return *seed;
   };
   if (text == "zeros") return Array(dtype, std::move(shape));
   if (text.starts_with("random:"))
@@ -300,10 +296,6 @@ WeightMatrix read_weights(const ProblemOptions& options) {
     return read(options.weights, as_bits);
   }
 }
-
-}  // namespace
-
-namespace {
 
 /// What a search found, where --schedule names that.
 std::optional<BestKernel> best_of(const ProblemOptions& options) {
@@ -393,6 +385,16 @@ std::string text_of_file(const std::string& path) {
   return std::string(io::text_of(file.bytes()));
 }
 
+std::vector<StoredRecord> records_of_files(const std::vector<std::string>& paths) {
+  std::vector<StoredRecord> records;
+  for (const std::string& path : paths) {
+    const RecordFile file(path, RecordFile::Mode::read);
+    for (const std::string& warning : file.warnings()) fmt::print(stderr, "{}\n", warning);
+    records.insert(records.end(), file.records().begin(), file.records().end());
+  }
+  return records;
+}
+
 void check_threads(const std::optional<int>& threads, bool on_cpu) {
   if (!threads) return;
   const std::string flag = fmt::format("--threads {}", *threads);
@@ -401,12 +403,6 @@ void check_threads(const std::optional<int>& threads, bool on_cpu) {
   if (*threads < 0 || *threads > ThreadPool::most_threads)
     throw UserError({"there is no such number of threads", flag, std::to_string(*threads),
                      fmt::format("1 to {}, or 0 for one a core", ThreadPool::most_threads)});
-}
-
-void check_emitter(const std::string& emitter, bool on_gpu) {
-  if (emitter == "cuda" && !on_gpu)
-    throw UserError(
-        {"CUDA source is for GPUs", "--emitter cuda", "no GPU", "a GPU's target, or --emitter llvm"});
 }
 
 Device named_device(const std::string& text) {

@@ -4,6 +4,7 @@
 #include <weft/backends/kernel.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/sparse_tensor.h>
+#include <weft/search/records/record_file.h>
 #include <weft/search/spaces/problems.h>
 #include <weft/search/spaces/space.h>
 
@@ -63,6 +64,8 @@ struct ProblemOptions {
 
 /// Adds the flags of a problem to a verb. Options live at least as long as the verb.
 void add_problem_flags(CLI::App& app, ProblemOptions& options);
+/// Adds --emitter.
+void add_emitter_flag(CLI::App& app, std::string& emitter);
 
 /// A problem read and made: the algorithm, its packed weights, its arguments on the host.
 struct Problem {
@@ -102,11 +105,14 @@ Schedule schedule_of(const Algorithm& algorithm, const Problem& problem, const P
 /// The text of a file that an option names. UserError when it cannot be opened.
 std::string text_of_file(const std::string& path);
 
+/// The records of several databases; what could not be read is told on stderr.
+std::vector<StoredRecord> records_of_files(const std::vector<std::string>& paths);
+
 /// Throws UserError for a number of CPU threads that there is not, and where no device is a CPU.
 void check_threads(const std::optional<int>& threads, bool on_cpu);
 
-/// Throws UserError where the CUDA compiler is to make code and no target is a GPU.
-void check_emitter(const std::string& emitter, bool on_gpu);
+/// The compiler that --emitter names. UserError for that of CUDA where no target is a GPU.
+Emitter emitter_named(const std::string& name, bool on_gpu = true);
 
 /// The device of --device, and the target of --target or the option given.
 Device named_device(const std::string& text);

@@ -2,9 +2,9 @@
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/suggestion.h>
+#include <weft/search/tool/flags.h>
 #include <weft/search/tool/pages.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -13,11 +13,13 @@ namespace weft::tool {
 namespace {
 
 struct PageOptions {
+  PageVerb verb;
   std::string name;
   bool json = false;
 };
 
-int show(const PageVerb& verb, const PageOptions& options) {
+int show(const PageOptions& options) {
+  const PageVerb& verb = options.verb;
   const std::vector<std::string_view> names = verb.names();
   if (!options.name.empty() && std::ranges::find(names, options.name) == names.end())
     throw UserError({fmt::format("there is no such {}", verb.one), fmt::format("weft {}", verb.verb),
@@ -37,13 +39,13 @@ int show(const PageVerb& verb, const PageOptions& options) {
 
 }  // namespace
 
-void add_pages(CLI::App& app, Action& action, const PageVerb& verb) {
-  auto options = std::make_shared<PageOptions>();
-  CLI::App* added = app.add_subcommand(std::string(verb.verb), std::string(verb.summary));
-  added->footer(fmt::format("Example: weft {} {}", verb.verb, verb.example));
-  added->add_option("name", options->name, fmt::format("of one {}, for a page of its own", verb.one));
-  added->add_flag("--json", options->json, "one JSON document");
-  added->callback([options, verb, &action] { action = [options, verb] { return show(verb, *options); }; });
+void add_pages(CLI::App& app, Action& action, const PageVerb& shown) {
+  const auto [verb, options] =
+      new_verb<PageOptions>(app, action, std::string(shown.verb), std::string(shown.summary),
+                            fmt::format("Example: weft {} {}", shown.verb, shown.example), show);
+  options.verb = shown;
+  add_option(verb, "name", options.name, fmt::format("of one {}, for a page of its own", shown.one));
+  add_json_flag(verb, options.json);
 }
 
 }  // namespace weft::tool

@@ -22,6 +22,14 @@ struct PageVerb {
   nlohmann::ordered_json (*json)(std::string_view name);
 };
 
+/// Names of rows.
+template <class Rows>
+std::vector<std::string_view> names_of(const Rows& rows) {
+  std::vector<std::string_view> names;
+  for (const auto& row : rows) names.push_back(row.name);
+  return names;
+}
+
 /// Adds the verb. Another name than those is refused with the nearest.
 void add_pages(CLI::App& app, Action& action, const PageVerb& verb);
 

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/search/report/trial_charts.h>
-#include <weft/search/tool/verbs.h>
+#include <weft/search/tool/flags.h>
+#include <weft/search/tool/options.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 namespace weft::tool {
@@ -16,12 +16,7 @@ struct PlotVerb {
 };
 
 int run(const PlotVerb& options) {
-  std::vector<StoredRecord> records;
-  for (const std::string& path : options.databases) {
-    const RecordFile file(path, RecordFile::Mode::read);
-    for (const std::string& warning : file.warnings()) fmt::print(stderr, "{}\n", warning);
-    records.insert(records.end(), file.records().begin(), file.records().end());
-  }
+  const std::vector<StoredRecord> records = records_of_files(options.databases);
   const report::Chart chart = report::speed_up_by_recipe(report::problems_of(records));
   write_bytes(options.output, report::svg_file_of(chart) + "\n");
   fmt::print(stderr, "wrote {}: {} lines of {} trials\n", options.output, chart.series.size(),
@@ -32,12 +27,11 @@ int run(const PlotVerb& options) {
 }  // namespace
 
 void add_plot(CLI::App& app, Action& action) {
-  auto options = std::make_shared<PlotVerb>();
-  CLI::App* verb = app.add_subcommand("plot", "speed-ups over dense by sparsity and recipe, as a picture");
-  verb->footer("Example: weft plot docs/data/h200_speed_ups.jsonl -o speed_ups.svg");
-  verb->add_option("databases", options->databases, "files of trials, as weft tune writes them")->required();
-  verb->add_option("-o,--out", options->output, "an SVG file, light and dark")->capture_default_str();
-  verb->callback([options, &action] { action = [options] { return run(*options); }; });
+  const auto [verb, options] =
+      new_verb<PlotVerb>(app, action, "plot", "speed-ups over dense by sparsity and recipe, as a picture",
+                         "Example: weft plot docs/data/h200_speed_ups.jsonl -o speed_ups.svg", run);
+  add_option(verb, "databases", options.databases, "files of trials, as weft tune writes them")->required();
+  add_option(verb, "-o,--out", options.output, "an SVG file, light and dark");
 }
 
 }  // namespace weft::tool

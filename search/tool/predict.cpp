@@ -3,11 +3,10 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/model/bound.h>
 #include <weft/search/model/predict.h>
+#include <weft/search/tool/flags.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/table.h>
-#include <weft/search/tool/verbs.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -126,18 +125,17 @@ int run(const PredictVerb& options) {
 }  // namespace
 
 void add_predict(CLI::App& app, Action& action) {
-  auto options = std::make_shared<PredictVerb>();
-  CLI::App* verb = app.add_subcommand("predict", "a schedule for a problem that was never measured");
-  verb->footer(
+  const auto [verb, options] = new_verb<PredictVerb>(
+      app, action, "predict", "a schedule for a problem that was never measured",
       "Prints a recipe with its knobs, as --recipe takes it. It always fits the target: where the tree's\n"
       "choice does not, the next of its leaf is taken, and at last what the recipe chooses for itself.\n"
-      "Example: weft predict --tree tree.json --weights ffn1.npy --dtype f16 --format shfl_bw:V=64 --n 196");
-  verb->add_option("--tree", options->tree, "what weft train wrote")->required();
-  verb->add_flag("--forest", options->forest, "ask the random forest that is stored beside the tree");
-  verb->add_option("--target", options->target, "see weft targets; the first that the tree learnt from");
-  add_problem_flags(*verb, options->problem);
-  verb->add_flag("--json", options->json, "one JSON document");
-  verb->callback([options, &action] { action = [options] { return run(*options); }; });
+      "Example: weft predict --tree tree.json --weights ffn1.npy --dtype f16 --format shfl_bw:V=64 --n 196",
+      run);
+  add_option(verb, "--tree", options.tree, "what weft train wrote")->required();
+  verb.add_flag("--forest", options.forest, "ask the random forest that is stored beside the tree");
+  add_option(verb, "--target", options.target, "see weft targets; the first that the tree learnt from");
+  add_problem_flags(verb, options.problem);
+  add_json_flag(verb, options.json);
 }
 
 }  // namespace weft::tool

@@ -2,9 +2,11 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <weft/dsl/errors.h>
+#include <weft/search/records/words.h>
 #include <weft/search/tool/progress.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 
@@ -74,9 +76,8 @@ std::string progress_without(int left_out, const std::string& what, const TuneSt
 }  // namespace
 
 ProgressStyle progress_style_named(const std::string& name) {
-  if (name == "auto") return ProgressStyle::automatic;
-  if (name == "plain") return ProgressStyle::plain;
-  if (name == "none") return ProgressStyle::none;
+  constexpr std::array<std::string_view, 3> names{"auto", "plain", "none"};
+  if (const auto known = value_named<ProgressStyle>(names, name)) return *known;
   throw UserError({"there is no such progress", "--progress", name, "auto, plain or none"});
 }
 

@@ -5,11 +5,10 @@
 #include <weft/formats/io/read.h>
 #include <weft/formats/prune/prune.h>
 #include <weft/formats/sparse_tensor.h>
+#include <weft/search/tool/flags.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/table.h>
-#include <weft/search/tool/verbs.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -203,35 +202,32 @@ int run(const PruneVerb& verb) {
 }  // namespace
 
 void add_prune(CLI::App& app, Action& action) {
-  auto verb = std::make_shared<PruneVerb>();
-  CLI::App* command = app.add_subcommand("prune", "choose which weights to keep, and write them");
-  command->footer(
+  const auto [command, verb] = new_verb<PruneVerb>(
+      app, action, "prune", "choose which weights to keep, and write them",
       "Prints which share of the score (the sum of |w|, or of --scores) is kept, beside that of the other\n"
       "ways to prune at the same sparsity. At most (1 - sparsity) of the places are kept, as many whole\n"
       "blocks or columns of V rows as fit; n_m and v_n_m keep two of every four or M columns of a row.\n"
       "Written is this tensor alone, in its shape and type, pruned weights being zero; in .safetensors\n"
       "under its name, with weft.format, weft.sparsity, weft.kept_score and, for shfl_bw, weft.row_order.\n"
-      "Example: weft prune layer.safetensors --format shfl_bw:V=64 --sparsity 0.75 -o pruned.safetensors");
-  command->add_option("weights", verb->weights, "dense or pruned weights: .npy .npz .safetensors .mtx .smtx")
+      "Example: weft prune layer.safetensors --format shfl_bw:V=64 --sparsity 0.75 -o pruned.safetensors",
+      run);
+  add_option(command, "weights", verb.weights, "dense or pruned weights: .npy .npz .safetensors .mtx .smtx")
       ->required();
-  command->add_option("--format", verb->format, "for which to prune: see weft formats")->required();
-  command->add_option("--sparsity", verb->sparsity,
-                      "share of the places to be zero, at least 0 and below 1; n_m and v_n_m have 1 - 2/M");
-  command->add_option("-o,--out", verb->out,
-                      "a .safetensors or .npy file; without it only the table is printed");
-  command->add_option("--tensor", verb->tensor, "which tensor of the file");
-  command->add_option("--scores", verb->scores,
-                      "what each weight is worth, in place of |w|: a file with one matrix of that shape");
-  command->add_option("--seed", verb->options.seed, "of the search for a row order")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command
-      ->add_option("--attempts", verb->options.attempts,
-                   "row orders that shfl_bw tries; 0: one to eight, by the size")
+  add_option(command, "--format", verb.format, "for which to prune: see weft formats")->required();
+  add_option(command, "--sparsity", verb.sparsity,
+             "share of the places to be zero, at least 0 and below 1; n_m and v_n_m have 1 - 2/M");
+  add_option(command, "-o,--out", verb.out,
+             "a .safetensors or .npy file; without it only the table is printed");
+  add_option(command, "--tensor", verb.tensor, "which tensor of the file");
+  add_option(command, "--scores", verb.scores,
+             "what each weight is worth, in place of |w|: a file with one matrix of that shape");
+  add_option(command, "--seed", verb.options.seed, "of the search for a row order")
+      ->check(CLI::NonNegativeNumber);
+  add_option(command, "--attempts", verb.options.attempts,
+             "row orders that shfl_bw tries; 0: one to eight, by the size")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
-  command->add_flag("--json", verb->json, "one JSON document on a line");
-  command->callback([verb, &action] { action = [verb] { return run(*verb); }; });
+  add_json_flag(command, verb.json, "one JSON document on a line");
 }
 
 }  // namespace weft::tool

@@ -21,15 +21,9 @@ const RecipeRow& row_of_recipe(std::string_view name) {
   return *std::ranges::find(recipe_rows(), name, &RecipeRow::name);
 }
 
-std::vector<std::string_view> recipe_names() {
-  std::vector<std::string_view> names;
-  for (const RecipeRow& recipe : recipe_rows()) names.push_back(recipe.name);
-  return names;
-}
-
 std::string table_of_recipes() {
   Table table({"recipe", "what it makes"});
-  for (const std::string_view name : recipe_names())
+  for (const std::string_view name : names_of(recipe_rows()))
     table.row({std::string(name), std::string(summary_of(name))});
   return table.text();
 }
@@ -93,7 +87,7 @@ void add_recipes(CLI::App& app, Action& action) {
              .one = "recipe",
              .summary = "the ways to make a schedule that have a name",
              .example = "shfl_bw",
-             .names = recipe_names,
+             .names = [] { return names_of(recipe_rows()); },
              .table = table_of_recipes,
              .page = page_of_recipe,
              .json = json_of_recipe});

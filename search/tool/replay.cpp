@@ -3,14 +3,13 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/measure/verify.h>
 #include <weft/search/records/record_file.h>
+#include <weft/search/records/words.h>
+#include <weft/search/tool/flags.h>
 #include <weft/search/tool/measure.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/tuning.h>
-#include <weft/search/tool/verbs.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <memory>
 
 namespace weft::tool {
@@ -26,14 +25,13 @@ struct ReplayVerb {
 /// "db.jsonl:17", a line of a file.
 Record record_at(const std::string& place) {
   const std::size_t colon = place.rfind(':');
-  std::size_t line = 0;
-  const char* const end = place.data() + place.size();
-  const bool readable = colon != std::string::npos &&
-                        std::from_chars(place.data() + colon + 1, end, line).ptr == end && line > 0;
-  if (!readable)
+  const auto line = colon == std::string::npos
+                        ? std::nullopt
+                        : read_number<std::size_t>(std::string_view(place).substr(colon + 1));
+  if (!line || *line == 0)
     throw UserError({"a record is named by its file and line", "weft replay", place, "db.jsonl:17"});
   const RecordFile file(place.substr(0, colon), RecordFile::Mode::read);
-  const auto found = std::ranges::find(file.records(), line, &StoredRecord::line);
+  const auto found = std::ranges::find(file.records(), *line, &StoredRecord::line);
   if (found != file.records().end()) return found->record;
   throw UserError({"there is no record on that line", place, fmt::format("{} records", file.records().size()),
                    file.records().empty() ? "a database with records"
@@ -85,14 +83,13 @@ int run(const ReplayVerb& options) {
 }  // namespace
 
 void add_replay(CLI::App& app, Action& action) {
-  auto options = std::make_shared<ReplayVerb>();
-  CLI::App* verb = app.add_subcommand("replay", "make the kernel of a recorded trial again");
-  verb->footer("Example: weft replay weftdb.jsonl:17 -o kernel17 --device cuda");
-  verb->add_option("record", options->place, "file and line: db.jsonl:17")->required();
-  verb->add_option("--weights", options->weights, "where the record's weights lie now");
-  verb->add_option("-o,--out", options->out, "write program, PTX, source and resources into this folder");
-  verb->add_option("--device", options->device, "verify and time it: cpu, cuda, sim:sm_90a");
-  verb->callback([options, &action] { action = [options] { return run(*options); }; });
+  const auto [verb, options] =
+      new_verb<ReplayVerb>(app, action, "replay", "make the kernel of a recorded trial again",
+                           "Example: weft replay weftdb.jsonl:17 -o kernel17 --device cuda", run);
+  add_option(verb, "record", options.place, "file and line: db.jsonl:17")->required();
+  add_option(verb, "--weights", options.weights, "where the record's weights lie now");
+  add_option(verb, "-o,--out", options.out, "write program, PTX, source and resources into this folder");
+  add_option(verb, "--device", options.device, "verify and time it: cpu, cuda, sim:sm_90a");
 }
 
 }  // namespace weft::tool

@@ -6,11 +6,10 @@
 #include <weft/search/report/page.h>
 #include <weft/search/report/trials.h>
 #include <weft/search/spaces/space.h>
+#include <weft/search/tool/flags.h>
 #include <weft/search/tool/tuning.h>
-#include <weft/search/tool/verbs.h>
 #include <weft/search/trials/verdict.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 namespace weft::tool {
@@ -68,11 +67,7 @@ void add_kernel(report::PageInput& page, const report::ProblemTrials& problem) {
 int run(const ReportVerb& options) {
   report::PageInput page;
   page.files = options.databases;
-  for (const std::string& path : options.databases) {
-    const RecordFile file(path, RecordFile::Mode::read);
-    for (const std::string& warning : file.warnings()) fmt::print(stderr, "{}\n", warning);
-    page.records.insert(page.records.end(), file.records().begin(), file.records().end());
-  }
+  page.records = records_of_files(options.databases);
   const std::vector<report::ProblemTrials> problems = report::problems_of(page.records);
   const report::ProblemTrials* chosen = report::most_tried(problems);
   if (!options.no_kernel && chosen != nullptr && chosen->best != nullptr) add_kernel(page, *chosen);
@@ -86,16 +81,15 @@ int run(const ReportVerb& options) {
 }  // namespace
 
 void add_report(CLI::App& app, Action& action) {
-  auto options = std::make_shared<ReportVerb>();
-  CLI::App* verb = app.add_subcommand("report", "one HTML page about measured trials");
-  verb->footer(
+  const auto [verb, options] = new_verb<ReportVerb>(
+      app, action, "report", "one HTML page about measured trials",
       "Verdict, speed-up over sparsity, roofline, best so far, two knobs, failures, predicted against\n"
       "measured, the fastest schedule beside its program and source. It opens from disk, loads nothing.\n"
-      "Example: weft report --db trials.jsonl -o report.html");
-  verb->add_option("--db", options->databases, "files of trials, as weft tune writes them")->required();
-  verb->add_option("-o,--output", options->output, "the page")->capture_default_str();
-  verb->add_flag("--no-kernel", options->no_kernel, "do not make the fastest kernel again to show its texts");
-  verb->callback([options, &action] { action = [options] { return run(*options); }; });
+      "Example: weft report --db trials.jsonl -o report.html",
+      run);
+  add_option(verb, "--db", options.databases, "files of trials, as weft tune writes them")->required();
+  add_option(verb, "-o,--output", options.output, "the page");
+  verb.add_flag("--no-kernel", options.no_kernel, "do not make the fastest kernel again to show its texts");
 }
 
 }  // namespace weft::tool

@@ -1,12 +1,10 @@
 // weft run and weft verify: one kernel on one device.
 #include <fmt/format.h>
 #include <weft/formats/io/npy.h>
-#include <weft/search/tool/help.h>
+#include <weft/search/tool/flags.h>
 #include <weft/search/tool/measure.h>
 #include <weft/search/tool/options.h>
-#include <weft/search/tool/verbs.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -28,18 +26,16 @@ struct RunVerb {
 void add_flags(CLI::App& verb, RunVerb& options) {
   add_problem_flags(verb, options.problem);
   begin_group(verb, "Device");
-  verb.add_option("--device", options.device, "cpu, cuda:1, sim:sm_80")->capture_default_str();
-  verb.add_option("--target", options.target, "see weft targets; the device's own where it is left out")
-      ->type_name("TARGET");
-  verb.add_option("--emitter", options.emitter, "GPU code by llvm or cuda")
-      ->check(CLI::IsMember({"llvm", "cuda"}))
-      ->capture_default_str();
-  verb.add_option("--threads", options.threads, "of a CPU; else one a core")->type_name("N");
+  add_option(verb, "--device", options.device, "cpu, cuda:1, sim:sm_80");
+  add_option(verb, "--target", options.target, "see weft targets; the device's own where it is left out",
+             "TARGET");
+  add_emitter_flag(verb, options.emitter);
+  add_option(verb, "--threads", options.threads, "of a CPU; else one a core", "N");
   verb.add_flag("--every-lane-arrives", options.every_lane_arrives,
                 "warps with roles: no lane arrives for its warp, an order that racecheck follows");
   begin_group(verb, "Output");
-  verb.add_option("--out", options.out, "a .npy file")->type_name("FILE");
-  verb.add_flag("--json", options.json, "one JSON document");
+  add_option(verb, "--out", options.out, "a .npy file", "FILE");
+  add_json_flag(verb, options.json);
 }
 
 nlohmann::ordered_json json_of(const RunVerb& options, const Problem& problem, const Kernel& kernel,
@@ -65,10 +61,9 @@ int execute(const RunVerb& options, bool check) {
   for (const std::string& note : problem.notes) fmt::print(stderr, "note: {}\n", note);
   const Device device = named_device(options.device);
   check_threads(options.threads, device.kind() == DeviceKind::cpu);
-  check_emitter(options.emitter, device.kind() != DeviceKind::cpu);
-  const Target& target = options.target.empty() ? target_of(device) : named_target(options.target);
   KernelOptions kernel_options;
-  kernel_options.emitter = options.emitter == "cuda" ? Emitter::cuda : Emitter::llvm;
+  kernel_options.emitter = emitter_named(options.emitter, device.kind() != DeviceKind::cpu);
+  const Target& target = options.target.empty() ? target_of(device) : named_target(options.target);
   kernel_options.threads = options.threads.value_or(0);
   if (options.every_lane_arrives) kernel_options.arrivals = Arrivals::of_lanes;
   const Kernel kernel = compile(schedule_of(problem, options.problem, target), kernel_options);
@@ -110,30 +105,24 @@ int execute(const RunVerb& options, bool check) {
   return passed ? exit_ok : exit_mismatch;
 }
 
-void add(CLI::App& app, Action& action, const char* name, const char* summary, const char* example,
-         bool check) {
-  auto options = std::make_shared<RunVerb>();
-  CLI::App* verb = app.add_subcommand(name, summary);
-  verb->footer(example);
-  add_flags(*verb, *options);
-  verb->callback(
-      [options, &action, check] { action = [options, check] { return execute(*options, check); }; });
-}
-
 }  // namespace
 
 void add_run(CLI::App& app, Action& action) {
-  add(app, action, "run", "run one kernel and time it",
+  const auto [verb, options] = new_verb<RunVerb>(
+      app, action, "run", "run one kernel and time it",
       "Example: weft run --weights layer.npy --n 256 --dtype f32 --device cpu --b random:7 --out c.npy",
-      false);
+      [](const RunVerb& given) { return execute(given, false); });
+  add_flags(verb, options);
 }
 
 void add_verify(CLI::App& app, Action& action) {
-  add(app, action, "verify", "compare one kernel with the f64 reference; exit code 4 when it is wrong",
+  const auto [verb, options] = new_verb<RunVerb>(
+      app, action, "verify", "compare one kernel with the f64 reference; exit code 4 when it is wrong",
       "Examples: weft verify --op conv2d --weights filter.npy --filter 3x3 --image 56x56 --pad 1\n"
       "          weft verify --op conv2d --weights pruned.safetensors --image 14x14 --pad 1 --batch 16 \\\n"
       "            --layout chwn --format shfl_bw:V=64 --recipe shfl_bw --device sim:sm_90a",
-      true);
+      [](const RunVerb& given) { return execute(given, true); });
+  add_flags(verb, options);
 }
 
 }  // namespace weft::tool

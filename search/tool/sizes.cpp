@@ -1,22 +1,21 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/search/records/words.h>
 #include <weft/search/tool/sizes.h>
 
 #include <algorithm>
-#include <charconv>
 
 namespace weft::tool {
 namespace {
 
 constexpr std::int64_t largest = 1'000'000'000'000;
 
-std::int64_t number_of(std::string_view text, std::string_view whole) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 1 || number > largest)
+std::int64_t size_of(std::string_view text, std::string_view whole) {
+  const auto number = read_number<std::int64_t>(text);
+  if (!number || *number < 1 || *number > largest)
     throw UserError(
         {"sizes cannot be read", "--n", std::string(whole), "1:512, 8:4096:8 or 4096, numbers from 1 on"});
-  return number;
+  return *number;
 }
 
 /// A range with a size, of the numbers of one that has none.
@@ -30,15 +29,15 @@ std::string nearest_range(const SizeRange& range) {
 SizeRange range_of(std::string_view text) {
   const std::size_t first = text.find(':');
   if (first == std::string_view::npos) {
-    const std::int64_t size = number_of(text, text);
+    const std::int64_t size = size_of(text, text);
     return {size, size, 1};
   }
   const std::size_t second = text.find(':', first + 1);
   SizeRange range;
-  range.least = number_of(text.substr(0, first), text);
+  range.least = size_of(text.substr(0, first), text);
   range.most =
-      number_of(text.substr(first + 1, second == std::string_view::npos ? second : second - first - 1), text);
-  if (second != std::string_view::npos) range.multiple = number_of(text.substr(second + 1), text);
+      size_of(text.substr(first + 1, second == std::string_view::npos ? second : second - first - 1), text);
+  if (second != std::string_view::npos) range.multiple = size_of(text.substr(second + 1), text);
   if (range.most / range.multiple * range.multiple < range.least)
     throw UserError(
         {"a range of sizes has none", "--n", std::string(text),

@@ -14,12 +14,6 @@ bool is_numeric_parameter(const Parameter& parameter) {
   return parameter.kind == ParameterKind::number || parameter.kind == ParameterKind::factor;
 }
 
-std::vector<std::string_view> names_of_steps() {
-  std::vector<std::string_view> names;
-  for (const StepKind& step : step_kinds()) names.push_back(step.name);
-  return names;
-}
-
 std::string table_of_steps() {
   Table table({"step", "written", "what it does"});
   for (const StepKind& step : step_kinds())
@@ -95,7 +89,7 @@ void add_steps(CLI::App& app, Action& action) {
              .one = "step",
              .summary = "what a schedule can be made of",
              .example = "tile",
-             .names = names_of_steps,
+             .names = [] { return names_of(step_kinds()); },
              .table = table_of_steps,
              .page = page_of_step,
              .json = json_of_step});

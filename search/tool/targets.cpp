@@ -34,12 +34,6 @@ constexpr std::array target_limits{
                 &Target::cluster_blocks},
 };
 
-std::vector<std::string_view> target_names() {
-  std::vector<std::string_view> names;
-  for (const Target& target : targets()) names.push_back(target.name);
-  return names;
-}
-
 std::string runs_on(const Target& target) {
   if (!target.is_gpu()) return "this machine's processors";
   if (is_simulated_only(target)) return "the simulator alone";
@@ -88,7 +82,7 @@ void add_targets(CLI::App& app, Action& action) {
              .one = "target",
              .summary = "what kernels can be made for, and its limits",
              .example = "sm_90a",
-             .names = target_names,
+             .names = [] { return names_of(targets()); },
              .table = table_of_targets,
              .page = page_of_target,
              .json = json_of_target});

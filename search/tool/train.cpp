@@ -6,11 +6,11 @@
 #include <weft/search/model/recorded_times.h>
 #include <weft/search/model/study.h>
 #include <weft/search/records/record_file.h>
-#include <weft/search/tool/verbs.h>
+#include <weft/search/records/words.h>
+#include <weft/search/tool/flags.h>
+#include <weft/search/tool/options.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -38,14 +38,11 @@ struct TrainVerb {
 std::vector<int> heights_of(const std::vector<std::string>& texts) {
   std::vector<int> heights;
   for (const std::string& text : texts) {
-    int height = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), height);
-    if (text == "inf" || text == "unlimited") {
-      height = TreeOptions::unlimited;
-    } else if (error != std::errc() || end != text.data() + text.size() || height < 0) {
+    const bool unlimited = text == "inf" || text == "unlimited";
+    const auto height = unlimited ? TreeOptions::unlimited : read_number<int>(text);
+    if (!height || *height < 0)
       throw UserError({"a height cannot be read", "--max-height", text, "a whole number from 0, or inf"});
-    }
-    heights.push_back(height);
+    heights.push_back(*height);
   }
   return heights;
 }
@@ -67,11 +64,8 @@ std::string other_measures(const std::vector<Record>& records, const std::string
 
 TimingTable read_times(const TrainVerb& options) {
   std::vector<Record> records;
-  for (const std::string& path : options.databases) {
-    const RecordFile file(path, RecordFile::Mode::read);
-    for (const std::string& warning : file.warnings()) fmt::print(stderr, "{}\n", warning);
-    for (const StoredRecord& stored : file.records()) records.push_back(stored.record);
-  }
+  for (StoredRecord& stored : records_of_files(options.databases))
+    records.push_back(std::move(stored.record));
   const std::string measure = options.measure.empty() ? best_measure(records) : options.measure;
   TimingTable table = timing_table(records, measure);
   if (table.problems.empty())
@@ -140,43 +134,35 @@ int run(const TrainVerb& options) {
 }  // namespace
 
 void add_train(CLI::App& app, Action& action) {
-  auto options = std::make_shared<TrainVerb>();
-  CLI::App* verb = app.add_subcommand("train", "a decision tree that chooses schedules, from measured times");
-  verb->footer(
+  const auto [verb, options] = new_verb<TrainVerb>(
+      app, action, "train", "a decision tree that chooses schedules, from measured times",
       "Prints how the tree, a random forest and the analytic bound do on matrices that they have not\n"
       "seen, with classes normalised to those within 2 % of the best and without, and the tree.\n"
-      "Example: weft train --db trials.jsonl --max-height 4 --emit c -o tree.json");
-  verb->add_option("--db", options->databases, "files of trials, as weft tune writes them")->required();
-  verb->add_option("--measure", options->measure,
-                   "gpu, cpu, sim or model: which trials; the first that there are")
+      "Example: weft train --db trials.jsonl --max-height 4 --emit c -o tree.json",
+      run);
+  add_option(verb, "--db", options.databases, "files of trials, as weft tune writes them")->required();
+  add_option(verb, "--measure", options.measure,
+             "gpu, cpu, sim or model: which trials; the first that there are")
       ->check(CLI::IsMember({"gpu", "cpu", "sim", "model"}));
-  verb->add_option("--max-height", options->heights,
-                   "heights of the tree to choose from, with commas; inf: unlimited (1,2,4,8,inf)")
-      ->delimiter(',');
-  verb->add_option("--min-leaf", options->leaves,
-                   "least problems of a leaf to choose from, below 1 a share of all (1,2,4,8,0.1,0.2)")
-      ->delimiter(',')
+  add_list(verb, "--max-height", options.heights,
+           "heights of the tree to choose from, with commas; inf: unlimited (1,2,4,8,inf)");
+  add_list(verb, "--min-leaf", options.leaves,
+           "least problems of a leaf to choose from, below 1 a share of all (1,2,4,8,0.1,0.2)")
       ->check(CLI::PositiveNumber);
-  verb->add_option("--threshold", options->threshold, "share of the best performance that makes a class suit")
-      ->check(CLI::Range(0.5, 1.0))
+  add_option(verb, "--threshold", options.threshold, "share of the best performance that makes a class suit")
+      ->check(CLI::Range(0.5, 1.0));
+  verb.add_flag("--raw", options.raw, "keep every fastest configuration as a class");
+  add_option(verb, "--cv", options.folds,
+             "parts that matrices are dealt into for judging, 2 or more; 0: each alone")
       ->capture_default_str();
-  verb->add_flag("--raw", options->raw, "keep every fastest configuration as a class");
-  verb->add_option("--cv", options->folds,
-                   "parts that matrices are dealt into for judging, 2 or more; 0: each alone")
-      ->capture_default_str();
-  verb->add_option("--forest", options->trees, "trees of the random forest")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
-  verb->add_flag("--keep-forest", options->keep_forest,
-                 "store the forest beside the tree: weft predict --forest asks it");
-  verb->add_option("--seed", options->seed, "of the forest's and the curve's drawings")
-      ->capture_default_str();
-  verb->add_option("--emit", options->emit, "c, cpp: the tree as if statements, beside -o")
-      ->delimiter(',')
+  add_option(verb, "--forest", options.trees, "trees of the random forest")->check(CLI::Range(1, 10000));
+  verb.add_flag("--keep-forest", options.keep_forest,
+                "store the forest beside the tree: weft predict --forest asks it");
+  add_option(verb, "--seed", options.seed, "of the forest's and the curve's drawings");
+  add_list(verb, "--emit", options.emit, "c, cpp: the tree as if statements, beside -o")
       ->check(CLI::IsMember({"c", "cpp"}));
-  verb->add_option("-o,--output", options->output, "where the tree goes, as JSON");
-  verb->add_flag("--json", options->json, "one JSON document");
-  verb->callback([options, &action] { action = [options] { return run(*options); }; });
+  add_option(verb, "-o,--output", options.output, "where the tree goes, as JSON");
+  add_json_flag(verb, options.json);
 }
 
 }  // namespace weft::tool

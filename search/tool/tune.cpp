@@ -5,11 +5,10 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/measure/worker.h>
 #include <weft/search/model/predictor.h>
-#include <weft/search/tool/help.h>
+#include <weft/search/tool/flags.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/progress.h>
 #include <weft/search/tool/tuning.h>
-#include <weft/search/tool/verbs.h>
 #include <weft/search/trials/best_file.h>
 #include <weft/search/trials/plan.h>
 #include <weft/search/trials/plan_runner.h>
@@ -17,7 +16,6 @@
 #include <weft/search/trials/tune.h>
 #include <weft/search/trials/verdict.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
@@ -340,7 +338,8 @@ int write_plan_of(const TuneVerb& options) {
 }
 
 /// The points of a plan, on this machine.
-int measure_plan(TuneVerb options) {
+int measure_plan(const TuneVerb& given) {
+  TuneVerb options = given;
   const Plan plan = read_plan(options.plan);
   options.target = plan.target;
   options.problem = options_of_source(source_in(options.plan, plan));
@@ -357,7 +356,8 @@ int measure_plan(TuneVerb options) {
   return search(options);
 }
 
-int run(TuneVerb options) {
+int run(const TuneVerb& given) {
+  TuneVerb options = given;
   options.tune.measure.measure = measure_named(options.measure);
   if (!options.absorb.empty()) return absorb(options);
   if (options.problem.weights.empty())
@@ -369,86 +369,72 @@ int run(TuneVerb options) {
 void add_measure_flags(CLI::App& verb, TuneVerb& options) {
   TuneOptions& tune = options.tune;
   begin_group(verb, "Device");
-  verb.add_option("--measure", options.measure, "gpu, cpu, sim, or model: the bound")->capture_default_str();
-  verb.add_option("--device", tune.measure.device, "which CUDA device")->capture_default_str();
-  verb.add_option("--time", options.duration, "stop after so long: 90s, 10m")
-      ->type_name("90s")
+  add_option(verb, "--measure", options.measure, "gpu, cpu, sim, or model: the bound");
+  add_option(verb, "--device", tune.measure.device, "which CUDA device")->capture_default_str();
+  add_option(verb, "--time", options.duration, "stop after so long: 90s, 10m", "90s")
       ->check([](const std::string& text) {
         return text.empty() ? std::string("nothing was given; accepted: 90, 90s, 10m or 1h30m")
                             : std::string();
       });
-  verb.add_option("--timeout", tune.measure.run_seconds, "seconds for running one")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  verb.add_option("--build-timeout", tune.measure.build_seconds, "seconds for building one")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  verb.add_option("--jobs", options.jobs, "at a time; else all cores")->check(CLI::Range(1, 1024));
-  verb.add_option("--rounds", tune.measure.rounds, "samples of a time")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
-  verb.add_option("--copies", tune.measure.copies, "of operands, for cold caches")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  verb.add_option("--max-spill", tune.measure.most_spill_bytes, "bytes of a thread")->capture_default_str();
+  add_option(verb, "--timeout", tune.measure.run_seconds, "seconds for running one")
+      ->check(CLI::PositiveNumber);
+  add_option(verb, "--build-timeout", tune.measure.build_seconds, "seconds for building one")
+      ->check(CLI::PositiveNumber);
+  add_option(verb, "--jobs", options.jobs, "at a time; else all cores")->check(CLI::Range(1, 1024));
+  add_option(verb, "--rounds", tune.measure.rounds, "samples of a time")->check(CLI::Range(1, 10000));
+  add_option(verb, "--copies", tune.measure.copies, "of operands, for cold caches")
+      ->check(CLI::Range(1, 1000));
+  add_option(verb, "--max-spill", tune.measure.most_spill_bytes, "bytes of a thread");
   verb.add_flag("--no-dense", options.no_baselines, "no times of dense products");
   verb.add_flag("--allow-arch", tune.any_architecture, "even to another GPU's file");
-  verb.add_option("--progress", options.progress, "auto, plain or none")->capture_default_str();
-  verb.add_flag("--json", options.json, "one JSON document");
+  add_option(verb, "--progress", options.progress, "auto, plain or none");
+  add_json_flag(verb, options.json);
 }
 
 /// Which points there are, and where they go.
 void add_search_flags(CLI::App& verb, TuneVerb& options) {
   begin_group(verb, "Search");
-  verb.add_option("--target", options.target, "see weft targets; the device's own where it is left out")
-      ->type_name("TARGET");
-  verb.add_option("--trials", options.tune.trials, "with those in the database")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
-      ->capture_default_str();
-  verb.add_option("--strategy", options.strategy,
-                  "ranked, random, exhaustive (all worth trying) or feasible (all that can run)")
-      ->capture_default_str();
-  verb.add_option("--recipes", options.recipes, "only these recipes")->type_name("NAMES")->delimiter(',');
-  verb.add_option("--predictor", options.predictor, "of weft train, asked first")->type_name("TREE");
-  verb.add_option("--set", options.limits, "only these: stages=3,4")->type_name("KNOB=N");
-  verb.add_option("--db", options.database, "file of trials, appended to")->capture_default_str();
-  verb.add_option("-o,--out", options.best, "the fastest schedule, for weft run --schedule")
-      ->capture_default_str();
-  verb.add_option("--plan", options.plan,
-                  "measure nothing: write what is to try, and a program in C that tries it")
-      ->type_name("DIR");
-  verb.add_option("--absorb", options.absorb, "of weft measure")->type_name("DIR");
+  add_option(verb, "--target", options.target, "see weft targets; the device's own where it is left out",
+             "TARGET");
+  add_option(verb, "--trials", options.tune.trials, "with those in the database")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
+  add_option(verb, "--strategy", options.strategy,
+             "ranked, random, exhaustive (all worth trying) or feasible (all that can run)");
+  add_list(verb, "--recipes", options.recipes, "only these recipes", "NAMES");
+  add_option(verb, "--predictor", options.predictor, "of weft train, asked first", "TREE");
+  add_option(verb, "--set", options.limits, "only these: stages=3,4", "KNOB=N");
+  add_option(verb, "--db", options.database, "file of trials, appended to");
+  add_option(verb, "-o,--out", options.best, "the fastest schedule, for weft run --schedule");
+  add_option(verb, "--plan", options.plan,
+             "measure nothing: write what is to try, and a program in C that tries it", "DIR");
+  add_option(verb, "--absorb", options.absorb, "of weft measure", "DIR");
 }
 
 }  // namespace
 
 void add_tune(CLI::App& app, Action& action) {
-  auto options = std::make_shared<TuneVerb>();
-  CLI::App* verb =
-      app.add_subcommand("tune", "search the fastest kernel and say how it stands against dense");
-  verb->footer(
+  const auto [verb, options] = new_verb<TuneVerb>(
+      app, action, "tune", "search the fastest kernel and say how it stands against dense",
       "Every trial is a line of the database; a search that was stopped goes on where it was.\n"
       "Example: weft tune --weights W.npy --n 196 --dtype f32 --target sm_90 --measure model --trials 20\n"
-      "Then: weft run --weights W.npy --n 196 --dtype f32 --schedule best.weft.json --device cuda");
-  add_problem_flags(*verb, options->problem);
-  verb->get_option("--weights")->required(false);  // --absorb needs none
-  add_search_flags(*verb, *options);
-  add_measure_flags(*verb, *options);
-  verb->callback([options, &action] { action = [options] { return run(*options); }; });
+      "Then: weft run --weights W.npy --n 196 --dtype f32 --schedule best.weft.json --device cuda",
+      run);
+  add_problem_flags(verb, options.problem);
+  verb.get_option("--weights")->required(false);  // --absorb needs none
+  add_search_flags(verb, options);
+  add_measure_flags(verb, options);
 }
 
 void add_measure(CLI::App& app, Action& action) {
-  auto options = std::make_shared<TuneVerb>();
-  CLI::App* verb =
-      app.add_subcommand("measure", "measure what weft tune --plan wrote, on this machine's GPU");
-  verb->footer(
+  const auto [verb, options] = new_verb<TuneVerb>(
+      app, action, "measure", "measure what weft tune --plan wrote, on this machine's GPU",
       "Results are appended to results.jsonl in the folder; what was stopped goes on where it was.\n"
       "Example: weft tune --weights W.npy --n 196 --dtype f32 --target sm_90a --trials 40 --plan p\n"
       "there: weft measure p; or, without weft: cd p && cc -O2 runner.c -ldl -lm -o runner && ./runner\n"
-      "back: weft tune --absorb p --db weftdb.jsonl");
-  verb->add_option("folder", options->plan, "of weft tune --plan")->required();
-  add_measure_flags(*verb, *options);
-  verb->callback([options, &action] { action = [options] { return measure_plan(*options); }; });
+      "back: weft tune --absorb p --db weftdb.jsonl",
+      measure_plan);
+  add_option(verb, "folder", options.plan, "of weft tune --plan")->required();
+  add_measure_flags(verb, options);
 }
 
 }  // namespace weft::tool

@@ -1,21 +1,28 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
+#include <weft/search/records/words.h>
 #include <weft/search/tool/tuning.h>
 
+#include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
+#include <ranges>
+#include <string_view>
 #include <utility>
-#include <vector>
+#include <variant>
 
 namespace weft::tool {
 namespace {
 
-using Text = std::string ProblemOptions::*;
-using Scalar = std::optional<double> ProblemOptions::*;
+using Member = std::variant<std::string ProblemOptions::*, std::int64_t ProblemOptions::*,
+                            std::uint64_t ProblemOptions::*, std::optional<double> ProblemOptions::*>;
 
-constexpr std::array<std::pair<const char*, Text>, 15> texts{{
+/// What is not told here makes no difference to the problem.
+const std::array<std::pair<std::string_view, Member>, 20> members{{
+    {"n", &ProblemOptions::n},
+    {"batch", &ProblemOptions::batch},
+    {"seed", &ProblemOptions::seed},
     {"op", &ProblemOptions::op},
     {"weights", &ProblemOptions::weights},
     {"tensor", &ProblemOptions::tensor},
@@ -31,38 +38,30 @@ constexpr std::array<std::pair<const char*, Text>, 15> texts{{
     {"bias", &ProblemOptions::bias},
     {"b", &ProblemOptions::b},
     {"c", &ProblemOptions::c},
+    {"alpha", &ProblemOptions::alpha},
+    {"beta", &ProblemOptions::beta},
 }};
-constexpr std::array<std::pair<const char*, Scalar>, 2> scalars{
-    {{"alpha", &ProblemOptions::alpha}, {"beta", &ProblemOptions::beta}}};
 
+/// What the text says, as the member has it.
 template <class Number>
-Number number_of(const std::string& name, const std::string& text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size())
-    throw UserError({"the source of a record cannot be read", "source." + name, text, "a number"});
-  return number;
+void read(const std::string& name, const std::string& text, Number& number) {
+  const auto read = read_number<Number>(text);
+  if (!read) throw UserError({"the source of a record cannot be read", "source." + name, text, "a number"});
+  number = *read;
+}
+void read(const std::string& /*name*/, const std::string& text, std::string& word) {
+  word = text;
+}
+void read(const std::string& name, const std::string& text, std::optional<double>& number) {
+  read(name, text, number.emplace());
 }
 
-/// False when there is no such flag.
-bool set_flag(ProblemOptions& options, const std::string& name, const std::string& value) {
-  for (const auto& [known, member] : texts) {
-    if (name == known) return options.*member = value, true;
-  }
-  for (const auto& [known, member] : scalars) {
-    if (name == known) return options.*member = number_of<double>(name, value), true;
-  }
-  if (name == "n") return options.n = number_of<std::int64_t>(name, value), true;
-  if (name == "batch") return options.batch = number_of<std::int64_t>(name, value), true;
-  if (name == "seed") return options.seed = number_of<std::uint64_t>(name, value), true;
-  return false;
+template <class Value>
+std::string text_of(const Value& value) {
+  return fmt::format("{}", value);
 }
-
-std::vector<std::string> names_of_flags() {
-  std::vector<std::string> names{"n", "batch", "seed"};
-  for (const auto& [name, member] : texts) names.emplace_back(name);
-  for (const auto& [name, member] : scalars) names.emplace_back(name);
-  return names;
+std::string text_of(const std::optional<double>& value) {
+  return text_of(*value);
 }
 
 }  // namespace
@@ -70,24 +69,24 @@ std::vector<std::string> names_of_flags() {
 std::map<std::string, std::string> source_of(const ProblemOptions& options) {
   const ProblemOptions usual;
   std::map<std::string, std::string> source{{"op", options.op}, {"weights", options.weights}};
-  for (const auto& [name, member] : texts) {
-    if (options.*member != usual.*member) source[name] = options.*member;
+  for (const auto& [name, member] : members) {
+    std::visit(
+        [&, key = std::string(name)](auto field) {
+          if (options.*field != usual.*field) source[key] = text_of(options.*field);
+        },
+        member);
   }
-  for (const auto& [name, member] : scalars) {
-    if (options.*member) source[name] = fmt::format("{}", *(options.*member));
-  }
-  if (options.n != usual.n) source["n"] = std::to_string(options.n);
-  if (options.batch != usual.batch) source["batch"] = std::to_string(options.batch);
-  if (options.seed != usual.seed) source["seed"] = std::to_string(options.seed);
   return source;
 }
 
 ProblemOptions options_of_source(const std::map<std::string, std::string>& source) {
   ProblemOptions options;
   for (const auto& [name, value] : source) {
-    if (!set_flag(options, name, value))
+    const auto known = std::ranges::find(members, name, &std::pair<std::string_view, Member>::first);
+    if (known == members.end())
       throw UserError({"the source of a record has an unknown flag", "source." + name, value,
-                       fmt::format("{}", fmt::join(names_of_flags(), ", "))});
+                       fmt::format("{}", fmt::join(members | std::views::keys, ", "))});
+    std::visit([&](auto field) { read(name, value, options.*field); }, known->second);
   }
   return options;
 }

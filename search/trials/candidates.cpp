@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/suggestion.h>
+#include <weft/search/records/words.h>
 #include <weft/search/trials/candidates.h>
 
 #include <algorithm>
@@ -29,9 +30,7 @@ std::string text_of(const Candidate& candidate) {
 }
 
 Strategy strategy_named(std::string_view name) {
-  for (std::size_t i = 0; i < strategy_names.size(); ++i) {
-    if (strategy_names[i] == name) return static_cast<Strategy>(i);
-  }
+  if (const auto known = value_named<Strategy>(strategy_names, name)) return *known;
   throw UserError({"there is no such strategy", "--strategy", std::string(name),
                    "ranked, random, exhaustive or feasible" + did_you_mean(name, strategy_names)});
 }

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/suggestion.h>
+#include <weft/search/records/words.h>
 #include <weft/search/trials/record_export.h>
 #include <weft/search/trials/record_query.h>
 #include <weft/search/trials/standing.h>
@@ -189,9 +190,7 @@ std::string csv_of(const std::vector<StoredRecord>& records) {
 }  // namespace
 
 RecordForm record_form_named(std::string_view name) {
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if (names[i] == name) return static_cast<RecordForm>(i);
-  }
+  if (const auto known = value_named<RecordForm>(names, name)) return *known;
   throw UserError({"records cannot be exported to that", "--to", std::string(name),
                    fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(name, names))});
 }

@@ -1,0 +1,54 @@
+// How a verb is declared: its name, its page of help, and the options that it takes.
+#pragma once
+
+#include <weft/search/tool/help.h>
+#include <weft/search/tool/verbs.h>
+
+#include <CLI/CLI.hpp>
+#include <concepts>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace weft::tool {
+
+/// A verb, and what its options are read into, which lives as long as the verb.
+template <class Options>
+struct NewVerb {
+  CLI::App& verb;
+  Options& options;
+};
+
+/// Adds a verb that does `run` with its options; `footer` ends its page of help.
+template <class Options>
+NewVerb<Options> new_verb(CLI::App& app, Action& action, const std::string& name, const std::string& summary,
+                          const std::string& footer, int (*run)(const Options&)) {
+  const auto options = std::make_shared<Options>();
+  CLI::App* verb = app.add_subcommand(name, summary);
+  verb->footer(footer);
+  verb->callback([options, run, &action] { action = [options, run] { return run(*options); }; });
+  return {*verb, *options};
+}
+
+/// An option. Its help shows what it is where it is left out, unless that is nothing, and else what it takes.
+template <std::equality_comparable Value>
+CLI::Option* add_option(CLI::App& verb, const std::string& name, Value& value, const std::string& text,
+                        const char* takes = nullptr) {
+  CLI::Option* option = verb.add_option(name, value, text);
+  if (takes != nullptr) option->type_name(takes);
+  if (value != Value{}) option->capture_default_str();
+  return option;
+}
+
+/// Several words, given one by one or joined by commas.
+template <std::equality_comparable Value>
+CLI::Option* add_list(CLI::App& verb, const std::string& name, Value& values, const std::string& text,
+                      const char* takes = nullptr) {
+  return add_option(verb, name, values, text, takes)->delimiter(',');
+}
+
+inline void add_json_flag(CLI::App& verb, bool& json, const char* text = "one JSON document") {
+  verb.add_flag("--json", json, text);
+}
+
+}  // namespace weft::tool
