@@ -9,20 +9,8 @@
 namespace weft {
 namespace {
 
-bool vendors_have(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
-}
-
-DenseType arithmetic_of(DType dtype) {
-  if (dtype == DType::f16) return DenseType::f16;
-  return dtype == DType::bf16 ? DenseType::bf16 : DenseType::f32;
-}
-
 TimingOptions timing_of(const MeasureOptions& options) {
-  TimingOptions timing;
-  timing.rounds = options.rounds;
-  timing.limit_seconds = options.run_seconds;
-  return timing;
+  return {.rounds = options.rounds, .limit_seconds = options.run_seconds};
 }
 
 /// One contestant: the fastest of its ways that is right; nothing where none is.
@@ -78,11 +66,12 @@ std::vector<Baseline> of_vendors(const TrialProblem& problem, const OutputCheck&
     chosen.group_rows = group->second;
     suite.group_rows = {group->second};
   }
+  const DenseType arithmetic = *dense_type_of(workload.dtype);
   const Libraries libraries(device);
   const auto operands = std::make_shared<const Operands>(device, workload);
   std::vector<Baseline> all;
   ContestantRun run(device, options);
-  for (const Contestant& contestant : vendor_contestants(suite, libraries, arithmetic_of(workload.dtype))) {
+  for (const Contestant& contestant : vendor_contestants(suite, libraries, arithmetic)) {
     if (contestant.variants.empty()) continue;
     try {
       std::optional<Baseline> found;
@@ -91,7 +80,7 @@ std::vector<Baseline> of_vendors(const TrialProblem& problem, const OutputCheck&
         found = run.measure(contestant, std::make_shared<const Operands>(device, own),
                             Checker(own, options.budget), nullptr);
       } else {
-        const bool exact = contestant.arithmetic == arithmetic_of(workload.dtype);
+        const bool exact = contestant.arithmetic == arithmetic;
         found = run.measure(contestant, operands, *check.checker(),
                             exact && check.wants_trusted() ? &trusted : nullptr);
       }
@@ -129,7 +118,7 @@ std::vector<Baseline> of_weft(TrialProblem& problem, const OutputCheck& check, c
 std::vector<Baseline> measure_baselines(TrialProblem& problem, const OutputCheck& check, const Device& device,
                                         const Target& target, const MeasureOptions& options,
                                         std::optional<Array>& trusted) {
-  if (device.is_cuda() && check.workload() != nullptr && vendors_have(check.workload()->dtype))
+  if (device.is_cuda() && check.workload() != nullptr && dense_type_of(check.workload()->dtype))
     return of_vendors(problem, check, device, options, trusted);
   const bool by_meaning = device.kind() == DeviceKind::cpu && target.is_gpu();
   return of_weft(problem, check, device, by_meaning ? target_named("cpu") : target, options);

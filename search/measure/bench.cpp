@@ -129,10 +129,7 @@ class Measurement {
 
   /// A few samples, to choose among the ways of one contestant.
   double quick_time(const Run& run) const {
-    TimingOptions quick;
-    quick.rounds = 5;
-    quick.minimum_seconds = 0.0003;
-    return time(device_, run.launch, quick).median;
+    return time(device_, run.launch, {.rounds = 5, .minimum_seconds = 0.0003}).median;
   }
 
   /// The best way on the first copy, then the same way on the others. Empty, with the reason in `entry`, when
@@ -209,9 +206,7 @@ class Measurement {
         for (const Run& run : prepared.runs) run.launch(stream);
       });
     }
-    TimingOptions options;
-    options.rounds = options_.rounds;
-    const std::vector<Timing> timings = time_in_turns(device_, launches, options);
+    const std::vector<Timing> timings = time_in_turns(device_, launches, {.rounds = options_.rounds});
     for (std::size_t i = 0; i < timings.size(); ++i) {
       Timing one = timings[i];
       for (double* value : {&one.median, &one.minimum, &one.percentile_95}) *value /= options_.copies;

@@ -39,13 +39,6 @@ WeightMatrix rows_of(const WeightMatrix& matrix, const std::vector<std::int64_t>
   return with_row_order(matrix, std::vector<std::int32_t>(rows.begin(), rows.end()));
 }
 
-std::int64_t longest_row(const WeightMatrix& matrix) {
-  std::int64_t longest = 0;
-  for (std::size_t row = 0; row + 1 < matrix.row_begin.size(); ++row)
-    longest = std::max(longest, matrix.row_begin[row + 1] - matrix.row_begin[row]);
-  return longest;
-}
-
 std::vector<std::int64_t> shape_of_part(const SuiteProblem& part) {
   if (!part.convolution) return {part.m, part.n};
   const auto output = part.convolution->output();
@@ -95,6 +88,26 @@ double relative_of(std::span<const T> a, std::span<const T> b) {
 }
 
 }  // namespace
+
+std::optional<DenseType> dense_type_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return DenseType::f32;
+    case DType::f16:
+      return DenseType::f16;
+    case DType::bf16:
+      return DenseType::bf16;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::int64_t longest_row(const WeightMatrix& matrix) {
+  std::int64_t longest = 0;
+  for (std::size_t row = 0; row + 1 < matrix.row_begin.size(); ++row)
+    longest = std::max(longest, matrix.row_begin[row + 1] - matrix.row_begin[row]);
+  return longest;
+}
 
 double relative_difference(const Array& output, const Array& trusted) {
   internal_check(output.size() == trusted.size() && output.dtype() == trusted.dtype(),

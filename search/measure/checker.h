@@ -10,6 +10,12 @@
 
 namespace weft {
 
+/// How the vendor's libraries compute with elements of a type; nothing for those that they do not take.
+std::optional<DenseType> dense_type_of(DType dtype);
+
+/// The most entries that a row has.
+std::int64_t longest_row(const WeightMatrix& matrix);
+
 /// What a check found.
 struct Check {
   bool passed = false;

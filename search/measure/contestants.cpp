@@ -1,5 +1,6 @@
 #include <weft/backends/kernel.h>
 #include <weft/dsl/errors.h>
+#include <weft/search/measure/checker.h>
 #include <weft/search/measure/contestants.h>
 #include <weft/search/measure/vendor_contestants.h>
 
@@ -11,17 +12,6 @@ namespace weft {
 namespace {
 
 using SharedOperands = std::shared_ptr<const Operands>;
-
-DenseType arithmetic_of(DType dtype) {
-  switch (dtype) {
-    case DType::f16:
-      return DenseType::f16;
-    case DType::bf16:
-      return DenseType::bf16;
-    default:
-      return DenseType::f32;
-  }
-}
 
 /// Kernels by workload, compiled at most once each.
 class Kernels {
@@ -131,7 +121,7 @@ std::vector<std::string> Libraries::versions() const {
 std::vector<Contestant> contestants_of(const Suite& suite, const Device& device, const Target& target,
                                        const Libraries& libraries, const std::vector<Recipe>& recipes,
                                        const std::optional<Sweep>& sweep) {
-  const DenseType own = arithmetic_of(suite.dtype);
+  const DenseType own = dense_type_of(suite.dtype).value_or(DenseType::f32);
   std::vector<Contestant> all;
   if (device.is_cuda()) all = vendor_contestants(suite, libraries, own);
   for (const Recipe& recipe : recipes) {

@@ -6,7 +6,7 @@
 #include <weft/search/measure/suite.h>
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
 
 namespace weft {
 namespace {
@@ -36,11 +36,9 @@ class SuiteReader {
     suite.dtype = dtype_of(root);
     if (root.contains("patterns")) {
       suite.patterns = patterns_of(root);
-    } else if (root.contains("density")) {
-      suite.sparsity = sparsity_of_density(root);
-      suite.simulated = true;
     } else {
       suite.sparsity = sparsity_of(root);
+      suite.simulated = root.contains("density");
     }
     suite.batch = batch_of(root);
     if (root.contains("V")) suite.group_rows = integers_of(root, "V");
@@ -105,24 +103,18 @@ class SuiteReader {
   }
 
   std::vector<double> sparsity_of(const Json& root) const {
+    const bool by_density = root.contains("density");
+    if (by_density && root.contains("sparsity"))
+      refuse("/sparsity", "sparsity", "it stands beside \"density\"", "either");
+    const char* field = by_density ? "density" : "sparsity";
     std::vector<double> all;
-    const Json& list = list_of(root, "sparsity");
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      if (!list[i].is_number() || !is_sparsity(list[i].get<double>()))
-        refuse(fmt::format("/sparsity/{}", i), "sparsity", list[i].dump(), "a number from 0 to below 1");
-      all.push_back(list[i].get<double>());
-    }
-    return all;
-  }
-
-  std::vector<double> sparsity_of_density(const Json& root) const {
-    if (root.contains("sparsity")) refuse("/sparsity", "sparsity", "it stands beside \"density\"", "either");
-    std::vector<double> all;
-    const Json& list = list_of(root, "density");
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      if (!list[i].is_number() || !is_sparsity(1 - list[i].get<double>()))
-        refuse(fmt::format("/density/{}", i), "density", list[i].dump(), "a number above 0, up to 1");
-      all.push_back(1 - list[i].get<double>());
+    for (const Json& one : list_of(root, field)) {
+      const double share = one.is_number() ? one.get<double>() : std::nan("");
+      const double sparsity = by_density ? 1 - share : share;
+      if (!is_sparsity(sparsity))
+        refuse(fmt::format("/{}/{}", field, all.size()), field, one.dump(),
+               by_density ? "a number above 0, up to 1" : "a number from 0 to below 1");
+      all.push_back(sparsity);
     }
     return all;
   }

@@ -140,9 +140,8 @@ Record Trials::build(const TrialPoint& point) {
       record.microseconds = TrialTime{microseconds, microseconds, microseconds, 1};
       return record;
     }
-    KernelOptions kernel_options;
-    kernel_options.by_meaning = options.measure == Measure::cpu && state_->target.is_gpu();
-    state_->kernel = compile(*schedule, kernel_options);
+    const bool by_meaning = options.measure == Measure::cpu && state_->target.is_gpu();
+    state_->kernel = compile(*schedule, {.by_meaning = by_meaning});
   } catch (const UserError& error) {
     return failed(TrialStatus::constraints, error.what());
   } catch (const std::bad_alloc&) {
@@ -152,15 +151,11 @@ Record Trials::build(const TrialPoint& point) {
   }
   const std::chrono::duration<double, std::milli> spent = Clock::now() - begin;
   record.compile_milliseconds = std::round(spent.count() * 10) / 10;
-  record.shared_bytes = state_->kernel->lowered().launch.shared_bytes;
-  if (const auto& resources = state_->kernel->resources()) {
-    record.registers = resources->registers;
-    record.spill_bytes = resources->spill_bytes;
-    if (resources->spill_bytes > options.most_spill_bytes) {
-      record.status = TrialStatus::constraints;
-      record.message = fmt::format("spills {} B of registers, allowed {} B", resources->spill_bytes,
-                                   options.most_spill_bytes);
-    }
+  add_resources(record, *state_->kernel);
+  if (const auto spilled = record.spill_bytes; spilled > options.most_spill_bytes) {
+    record.status = TrialStatus::constraints;
+    record.message =
+        fmt::format("spills {} B of registers, allowed {} B", *spilled, options.most_spill_bytes);
   }
   return record;
 }
@@ -186,18 +181,13 @@ TrialTime time_copies(const Device& device, const std::vector<BoundKernel>& copi
   const auto launch = [&](StreamHandle stream) {
     for (const BoundKernel& copy : copies) copy.launch(stream);
   };
-  TimingOptions first;
-  first.rounds = 3;
-  first.warm_up = 1;
-  first.minimum_seconds = 0.0001;
-  first.limit_seconds = options.run_seconds;
   if (best > 0) {
+    const TimingOptions first{
+        .rounds = 3, .warm_up = 1, .minimum_seconds = 0.0001, .limit_seconds = options.run_seconds};
     const TrialTime sample = trial_time(time(device, launch, first), copies.size());
     if (sample.minimum > options.give_up * best) return sample;
   }
-  TimingOptions all;
-  all.rounds = options.rounds;
-  all.limit_seconds = options.run_seconds;
+  const TimingOptions all{.rounds = options.rounds, .limit_seconds = options.run_seconds};
   return trial_time(time(device, launch, all), copies.size());
 }
 
@@ -248,6 +238,14 @@ std::vector<Baseline> Trials::baselines() {
   return all;
 }
 
+void add_resources(Record& record, const Kernel& kernel) {
+  record.shared_bytes = kernel.lowered().launch.shared_bytes;
+  if (const auto& resources = kernel.resources()) {
+    record.registers = resources->registers;
+    record.spill_bytes = resources->spill_bytes;
+  }
+}
+
 void tell_registers(const Device& device, const Kernel& kernel) {
   simulator::options(device).registers = kernel.resources() ? kernel.resources()->registers : 0;
 }
@@ -265,39 +263,26 @@ std::string baselines_request() {
 }
 
 std::vector<Baseline> baselines_of(const std::string& reply) {
-  std::vector<Baseline> all;
-  for (const auto& one : nlohmann::json::parse(reply))
-    all.push_back(
-        {one.at("name"), one.at("dense"), one.at("us"), static_cast<BaselineOf>(one.at("of").get<int>())});
-  return all;
+  return record_of(reply).baselines;
 }
 
 std::string device_request() {
   return R"({"step":"device"})";
 }
 
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DeviceDescription, model, sm, multiprocessors, logical_cores,
+                                   driver_version)
+
 DeviceDescription device_of_reply(const std::string& reply) {
   const auto json = nlohmann::json::parse(reply);
   if (json.contains("refused")) throw UserError(json.at("refused").get<std::string>());
   if (json.contains("failed")) throw RuntimeError(json.at("failed").get<std::string>());
-  DeviceDescription device;
-  device.model = json.at("model");
-  device.sm = json.at("sm");
-  device.multiprocessors = json.at("multiprocessors");
-  device.logical_cores = json.at("cores");
-  device.driver_version = json.at("driver");
-  return device;
+  return json.get<DeviceDescription>();
 }
 
 std::string Trials::device_reply() {
   try {
-    const DeviceDescription& device = state_->opened().description();
-    return nlohmann::json{{"model", device.model},
-                          {"sm", device.sm},
-                          {"multiprocessors", device.multiprocessors},
-                          {"cores", device.logical_cores},
-                          {"driver", device.driver_version}}
-        .dump();
+    return nlohmann::json(state_->opened().description()).dump();
   } catch (const UserError& error) {
     return nlohmann::json{{"refused", error.what()}}.dump();
   } catch (const RuntimeError& error) {
@@ -312,13 +297,9 @@ std::string Trials::serve(const std::string& request) {
     return json_of(build({asked.at("space").get<std::size_t>(), asked.at("config").get<KnobValues>()}));
   if (step == "device") return device_reply();
   if (step == "measure") return json_of(measure(asked.at("best").get<double>()));
-  auto all = nlohmann::json::array();
-  for (const Baseline& one : baselines())
-    all.push_back({{"name", one.name},
-                   {"dense", one.dense},
-                   {"us", one.microseconds},
-                   {"of", static_cast<int>(one.whose)}});
-  return all.dump();
+  Record record;
+  record.baselines = baselines();
+  return json_of(record);
 }
 
 }  // namespace weft

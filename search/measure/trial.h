@@ -88,6 +88,9 @@ class Trials {
   std::unique_ptr<State> state_;
 };
 
+/// What a kernel takes, as far as its compiler said it.
+void add_resources(Record& record, const Kernel& kernel);
+
 /// Tells a simulated device how many registers the assembler found, for its time model.
 void tell_registers(const Device& device, const Kernel& kernel);
 

@@ -6,9 +6,7 @@
 #include <weft/search/measure/verify.h>
 #include <xxhash.h>
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 
 namespace weft {
 namespace {
@@ -34,16 +32,9 @@ Record::Pattern pattern_of(const SpaceProblem& what) {
   if (rows_of_group != what.format.parameters.end()) pattern.group = rows_of_group->second;
   pattern.stored = matrix.stored();
   pattern.hash = hash_of_pattern(matrix);
-  if (matrix.rows == 0) return pattern;
-  double squares = 0;
-  for (std::size_t row = 0; row + 1 < matrix.row_begin.size(); ++row) {
-    const auto length = static_cast<double>(matrix.row_begin[row + 1] - matrix.row_begin[row]);
-    squares += length * length;
-  }
-  const auto rows = static_cast<double>(matrix.rows);
-  pattern.row_mean = static_cast<double>(matrix.stored()) / rows;
-  const double variance = std::max(0.0, squares / rows - pattern.row_mean * pattern.row_mean);
-  pattern.row_variation = pattern.row_mean > 0 ? std::sqrt(variance) / pattern.row_mean : 0;
+  const RowLengths lengths = row_lengths(matrix);
+  pattern.row_mean = lengths.mean;
+  pattern.row_variation = lengths.variation;
   return pattern;
 }
 
@@ -74,6 +65,10 @@ Arguments TrialProblem::arguments() {
 
 const Operand& TrialProblem::output() const {
   return what.algorithm.operands[what.algorithm.output.operand];
+}
+
+ProblemSummary TrialProblem::summary() const {
+  return summary_of(what.algorithm, *what.matrix, what.format);
 }
 
 std::optional<Workload> TrialProblem::workload() const {
@@ -136,10 +131,7 @@ OutputCheck::OutputCheck(TrialProblem& problem, double budget)
 
 OutputCheck::Found OutputCheck::check(const Array& output) const {
   if (checker_) {
-    const DType dtype = output.dtype();
-    const DenseType arithmetic = dtype == DType::f16    ? DenseType::f16
-                                 : dtype == DType::bf16 ? DenseType::bf16
-                                                        : DenseType::f32;
+    const DenseType arithmetic = dense_type_of(output.dtype()).value_or(DenseType::f32);
     const Check found = checker_->check(output, arithmetic, true);
     return {{found.relative, 0, found.rows, found.against_trusted}, found.reason};
   }

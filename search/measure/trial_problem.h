@@ -5,6 +5,7 @@
 #include <weft/backends/runtime/device.h>
 #include <weft/formats/weight_matrix.h>
 #include <weft/search/measure/checker.h>
+#include <weft/search/model/problem_summary.h>
 #include <weft/search/records/records.h>
 #include <weft/search/spaces/space.h>
 
@@ -27,6 +28,7 @@ struct TrialProblem {
   /// Borrows `tensors`.
   Arguments arguments();
   const Operand& output() const;
+  ProblemSummary summary() const;
   /// A plain product as the contestants of a measurement compute it; nothing for other algorithms.
   std::optional<Workload> workload() const;
 };

@@ -26,21 +26,11 @@ namespace {
   throw RuntimeError(doing + ": " + std::strerror(errno));
 }
 
-/// All of it, or false: the other end is gone.
-bool write_all(int descriptor, const char* data, std::size_t bytes) {
+/// read() or write() of all bytes, or false: the other end is gone.
+template <class Move, class Byte>
+bool move_all(const Move& move, int descriptor, Byte* data, std::size_t bytes) {
   while (bytes > 0) {
-    const ssize_t count = write(descriptor, data, bytes);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    data += count;
-    bytes -= static_cast<std::size_t>(count);
-  }
-  return true;
-}
-
-bool read_all(int descriptor, char* data, std::size_t bytes) {
-  while (bytes > 0) {
-    const ssize_t count = read(descriptor, data, bytes);
+    const ssize_t count = move(descriptor, data, bytes);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return false;
     data += count;
@@ -54,14 +44,14 @@ bool write_message(int descriptor, const std::string& text) {
   const std::uint64_t length = text.size();
   std::string message(reinterpret_cast<const char*>(&length), sizeof length);
   message += text;
-  return write_all(descriptor, message.data(), message.size());
+  return move_all(::write, descriptor, message.data(), message.size());
 }
 
 std::optional<std::string> read_message(int descriptor) {
   std::uint64_t length = 0;
-  if (!read_all(descriptor, reinterpret_cast<char*>(&length), sizeof length)) return std::nullopt;
+  if (!move_all(::read, descriptor, reinterpret_cast<char*>(&length), sizeof length)) return std::nullopt;
   std::string text(length, '\0');
-  if (!read_all(descriptor, text.data(), text.size())) return std::nullopt;
+  if (!move_all(::read, descriptor, text.data(), text.size())) return std::nullopt;
   return text;
 }
 

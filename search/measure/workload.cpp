@@ -70,13 +70,11 @@ void draw_pairs(Workload& workload, const SuiteCase& chosen, std::uint64_t seed)
 }
 
 void draw(Workload& workload, double sparsity, std::uint64_t seed) {
-  SyntheticLayer layer;
-  layer.rows = workload.problem.m;
-  layer.columns = workload.problem.k;
-  layer.sparsity = sparsity;
-  layer.dtype = workload.dtype;
-  layer.seed = seed;
-  workload.matrix = synthetic_layer(layer);
+  workload.matrix = synthetic_layer({.rows = workload.problem.m,
+                                     .columns = workload.problem.k,
+                                     .sparsity = sparsity,
+                                     .dtype = workload.dtype,
+                                     .seed = seed});
   workload.source = fmt::format("synthetic, seed {}", seed);
 }
 
@@ -118,7 +116,8 @@ double Workload::bytes() const {
   return elements * static_cast<double>(size_of(dtype));
 }
 
-Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& real) {
+Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& real,
+                       std::optional<std::uint64_t> own_seed) {
   Workload workload;
   workload.problem = chosen.problem;
   workload.dtype = dtype;
@@ -128,7 +127,7 @@ Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& 
                      fmt::format("{} x {} weights", chosen.problem.m, chosen.problem.k),
                      fmt::format("at most {}", std::numeric_limits<std::int32_t>::max())});
   workload.algorithm = algorithm_of(chosen.problem, dtype);
-  const std::uint64_t seed = seed_of(chosen.problem, chosen.sparsity);
+  const std::uint64_t seed = own_seed.value_or(seed_of(chosen.problem, chosen.sparsity));
   workload.seed = seed;
   std::vector<std::int64_t> shape_of_b = shape_of(workload.algorithm, "B");
   if (chosen.is_structured()) {

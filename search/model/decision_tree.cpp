@@ -162,8 +162,7 @@ class Growing {
 
   /// All features, or so many of them that differ in the samples, in their order.
   std::vector<std::size_t> features_to_try() {
-    std::vector<std::size_t> all(set_.width);
-    std::iota(all.begin(), all.end(), std::size_t{0});
+    std::vector<std::size_t> all = numbers_below(set_.width);
     if (options_.features_of_split == 0 || options_.features_of_split >= all.size()) return all;
     for (std::size_t i = 0; i < all.size(); ++i)
       std::swap(all[i], all[i + draw_below(random_, all.size() - i)]);
@@ -274,10 +273,7 @@ DecisionTree fit_tree(const TrainingSet& set, const TreeOptions& options, std::v
   if (set.size() == 0 || set.classes == 0)
     throw UserError({"a tree cannot be grown", "TrainingSet", set.size() == 0 ? "no samples" : "no classes",
                      "at least one of each"});
-  if (samples.empty()) {
-    samples.resize(set.size());
-    std::iota(samples.begin(), samples.end(), std::size_t{0});
-  }
+  if (samples.empty()) samples = numbers_below(set.size());
   return Growing(set, options, std::move(samples))();
 }
 

@@ -4,10 +4,18 @@
 #include <weft/formats/random.h>
 
 #include <cstddef>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 namespace weft {
+
+/// 0, 1, … count - 1
+inline std::vector<std::size_t> numbers_below(std::size_t count) {
+  std::vector<std::size_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), std::size_t{0});
+  return numbers;
+}
 
 /// 0 … count - 1
 inline std::size_t draw_below(Random& random, std::size_t count) {

@@ -1,5 +1,6 @@
 // A predictor as `if` statements.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/model/predictor.h>
 
@@ -40,11 +41,9 @@ class Emitting {
 
   void heading() {
     const Predictor::Training& training = predictor_.training;
-    std::string targets;
-    for (const std::string& target : training.targets) targets += (targets.empty() ? "" : ", ") + target;
     line(fmt::format(
         "Which configuration suits a problem: a decision tree by weft train, of {} problems on {}.",
-        training.problems, targets));
+        training.problems, fmt::join(training.targets, ", ")));
     line("M, K: rows and columns of the weights. N: columns of the product. density: share of weights kept.");
     line("V: rows that share their columns, else 0. row_mean, row_variation: weights of a row, and their");
     line("standard deviation over their mean. The rest as their names say.");

@@ -13,7 +13,14 @@ std::int64_t elements_of(const Operand& operand, std::int64_t open_size) {
   return elements;
 }
 
-void add_row_lengths(ProblemSummary& summary, const WeightMatrix& weights) {
+std::int64_t parameter(const Format& format, const char* name, std::int64_t otherwise = 0) {
+  const auto found = format.parameters.find(name);
+  return found == format.parameters.end() ? otherwise : found->second;
+}
+
+}  // namespace
+
+RowLengths row_lengths(const WeightMatrix& weights) {
   double sum = 0, squares = 0;
   for (std::int64_t row = 0; row < weights.rows; ++row) {
     const auto at = static_cast<std::size_t>(row);
@@ -21,19 +28,11 @@ void add_row_lengths(ProblemSummary& summary, const WeightMatrix& weights) {
     sum += length;
     squares += length * length;
   }
-  if (sum == 0) return;
+  if (sum == 0) return {};
   const auto rows = static_cast<double>(weights.rows);
-  summary.row_mean = sum / rows;
-  const double variance = squares / rows - summary.row_mean * summary.row_mean;
-  summary.row_variation = std::sqrt(std::max(0.0, variance)) / summary.row_mean;
+  const double mean = sum / rows;
+  return {mean, std::sqrt(std::max(0.0, squares / rows - mean * mean)) / mean};
 }
-
-std::int64_t parameter(const Format& format, const char* name, std::int64_t otherwise = 0) {
-  const auto found = format.parameters.find(name);
-  return found == format.parameters.end() ? otherwise : found->second;
-}
-
-}  // namespace
 
 double ProblemSummary::density() const {
   const double elements = static_cast<double>(m) * static_cast<double>(k);
@@ -93,7 +92,9 @@ ProblemSummary summary_of(const Algorithm& algorithm, const WeightMatrix& weight
     summary.dense_elements = elements_of(operand, open_size);
     for (const AffineIndex& index : factor.indices) summary.convolution |= index.plain() == nullptr;
   }
-  add_row_lengths(summary, weights);
+  const RowLengths lengths = row_lengths(weights);
+  summary.row_mean = lengths.mean;
+  summary.row_variation = lengths.variation;
   add_format(summary, format);
   return summary;
 }

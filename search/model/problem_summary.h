@@ -37,6 +37,12 @@ struct ProblemSummary {
   double bytes() const;
 };
 
+/// Stored weights of a row: their mean, and their standard deviation over it.
+struct RowLengths {
+  double mean = 0, variation = 0;
+};
+RowLengths row_lengths(const WeightMatrix& weights);
+
 /// Sets what the format asks for; a dense one stores every weight.
 void add_format(ProblemSummary& summary, const Format& format);
 

@@ -11,11 +11,11 @@ namespace weft {
 namespace {
 
 std::int64_t size_of_problem(const Record& record, const char* name) {
-  const auto found = record.problem.sizes.find(name);
-  if (found == record.problem.sizes.end() || found->second < 1)
+  const std::int64_t size = record.problem.size(name);
+  if (size < 1)
     throw UserError({"a record does not say how large its problem is", "record " + record.id,
                      fmt::format("no size {}", name), "M, K and N, from 1 on"});
-  return found->second;
+  return size;
 }
 
 std::string name_of(const ProblemSummary& problem) {
@@ -43,8 +43,7 @@ ProblemSummary summary_of(const Record& record) {
   problem.m = size_of_problem(record, "M");
   problem.k = size_of_problem(record, "K");
   problem.n = size_of_problem(record, "N");
-  const auto word = record.problem.words.find("dtype");
-  const std::string dtype = word == record.problem.words.end() ? "" : word->second;
+  const std::string dtype = record.problem.word("dtype");
   const auto known = dtype_named(dtype);
   if (!known)
     throw UserError({"a record has an unknown element type", "record " + record.id,

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/search/model/bound.h>
 #include <weft/search/model/classes.h>
+#include <weft/search/model/draw.h>
 #include <weft/search/model/study.h>
 
 #include <algorithm>
@@ -114,8 +115,7 @@ class Studying {
     const std::vector<int> labels = options.labelling(table_);
     const Predictor predictor = make_predictor(table_, labels, study_.chosen);
     study_.importance_of_tree = predictor.tree.importance(feature_count);
-    std::vector<std::size_t> all(table_.problems.size());
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+    const std::vector<std::size_t> all = numbers_below(table_.problems.size());
     const RandomForest forest(training_set(table_, all, labels, distinct(labels)), {.trees = options_.trees});
     study_.importance_of_forest = forest.importance();
     study_.tree_nanoseconds = nanoseconds_of(table_, [&](const TimingTable::Problem& problem) {

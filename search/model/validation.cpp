@@ -7,27 +7,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace weft {
 namespace {
 
 constexpr double close_to_best = 0.995;
 
-std::vector<std::size_t> all_problems(const TimingTable& table) {
-  std::vector<std::size_t> all(table.problems.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  return all;
+std::size_t count_of(const std::vector<std::size_t>& matrices) {
+  return matrices.empty() ? 0 : 1 + *std::ranges::max_element(matrices);
 }
 
 /// The part of each problem; problems of one matrix are in one part.
 std::vector<std::size_t> parts_of(const TimingTable& table, const ValidationOptions& options,
                                   std::size_t& count) {
   std::vector<std::size_t> parts = table.matrices();
-  count = parts.empty() ? 0 : 1 + *std::ranges::max_element(parts);
+  count = count_of(parts);
   if (options.folds == 0 || options.folds >= count) return parts;
-  std::vector<std::size_t> dealt(count);
-  std::iota(dealt.begin(), dealt.end(), std::size_t{0});
+  std::vector<std::size_t> dealt = numbers_below(count);
   Random random(options.seed);
   shuffle(dealt, random);
   for (std::size_t& part : parts) part = dealt[part] % options.folds;
@@ -37,8 +33,7 @@ std::vector<std::size_t> parts_of(const TimingTable& table, const ValidationOpti
 
 /// What judges a part are the others.
 void check_parts(const TimingTable& table, const ValidationOptions& options) {
-  const std::vector<std::size_t> matrices = table.matrices();
-  const std::size_t count = matrices.empty() ? 0 : 1 + *std::ranges::max_element(matrices);
+  const std::size_t count = count_of(table.matrices());
   if (count < 2)
     throw UserError({"a predictor needs several matrices", "the times to learn from",
                      count == 1 ? "one matrix" : "none",
@@ -99,7 +94,7 @@ Score cross_validate(const TimingTable& table, const ValidationOptions& options,
 }  // namespace
 
 std::vector<int> Labelling::operator()(const TimingTable& table) const {
-  const std::vector<std::size_t> all = all_problems(table);
+  const std::vector<std::size_t> all = numbers_below(table.problems.size());
   return normalised ? normalised_classes(table, all, threshold) : fastest_classes(table, all);
 }
 
@@ -154,9 +149,7 @@ Score score_bound(const TimingTable& table, const Labelling& labelling) {
 }
 
 Score validate_single(const TimingTable& table, const ValidationOptions& options) {
-  TreeOptions stump;
-  stump.max_height = 0;
-  return validate_tree(table, stump, options);
+  return validate_tree(table, {.max_height = 0}, options);
 }
 
 std::optional<Score> score_usual(const TimingTable& table, const Labelling& labelling) {
@@ -176,10 +169,7 @@ std::vector<GridPoint> validate_grid(const TimingTable& table, const ValidationO
   for (const SplitBy split_by : {SplitBy::gini, SplitBy::slow_down}) {
     for (const int height : heights) {
       for (const double leaf : leaves) {
-        TreeOptions tree;
-        tree.max_height = height;
-        tree.min_leaf = leaf;
-        tree.split_by = split_by;
+        const TreeOptions tree{.max_height = height, .min_leaf = leaf, .split_by = split_by};
         grid.push_back({tree, validate_tree(table, tree, options)});
       }
     }
@@ -208,7 +198,7 @@ std::vector<LearningPoint> learning_curve(const TimingTable& table, const TreeOp
                                           const ValidationOptions& options, int drawings) {
   const std::vector<int> labels = options.labelling(table);
   const std::vector<std::size_t> matrices = table.matrices();
-  const std::size_t count = matrices.empty() ? 0 : 1 + *std::ranges::max_element(matrices);
+  const std::size_t count = count_of(matrices);
   Random random(options.seed);
   std::vector<LearningPoint> curve;
   for (const double share : {0.1, 0.2, 0.4, 0.6, 0.8}) {
@@ -216,8 +206,7 @@ std::vector<LearningPoint> learning_curve(const TimingTable& table, const TreeOp
     if (learnt == 0 || learnt >= count) continue;
     LearningPoint point;
     for (int drawing = 0; drawing < drawings; ++drawing) {
-      std::vector<std::size_t> order(count);
-      std::iota(order.begin(), order.end(), std::size_t{0});
+      std::vector<std::size_t> order = numbers_below(count);
       shuffle(order, random);
       std::vector<bool> chosen(count);
       for (std::size_t i = 0; i < learnt; ++i) chosen[order[i]] = true;

@@ -210,6 +210,16 @@ std::string_view name_of(BaselineOf whose) {
   return baseline_names.at(static_cast<std::size_t>(whose));
 }
 
+std::int64_t Record::Problem::size(const std::string& name) const {
+  const auto found = sizes.find(name);
+  return found == sizes.end() ? 0 : found->second;
+}
+
+std::string Record::Problem::word(const std::string& name) const {
+  const auto found = words.find(name);
+  return found == words.end() ? std::string() : found->second;
+}
+
 std::optional<double> Record::time_of_correct() const {
   if (status != TrialStatus::correct || !microseconds) return std::nullopt;
   return microseconds->median;

@@ -75,6 +75,9 @@ struct Record {
     std::map<std::string, std::int64_t> sizes;  ///< "M", "K", "N"; of a convolution its own
     std::map<std::string, std::string> words;   ///< "dtype", "acc", "algorithm"
     bool operator==(const Problem&) const = default;
+    /// 0, or nothing, where the problem has none of that name.
+    std::int64_t size(const std::string& name) const;
+    std::string word(const std::string& name) const;
   } problem;
   struct Pattern {
     std::string kind;        ///< the format they are packed in: "csr", "shfl_bw:V=64"; a part of the key

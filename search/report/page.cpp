@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/model/timing_table.h>
 #include <weft/search/report/page.h>
@@ -102,9 +103,7 @@ class Page {
   }
 
   std::string files() const {
-    std::string names;
-    for (const std::string& file : input_.files) names += (names.empty() ? "" : ", ") + file;
-    return names.empty() ? "records" : names;
+    return input_.files.empty() ? "records" : fmt::format("{}", fmt::join(input_.files, ", "));
   }
 
   std::string verdict() const {

@@ -54,13 +54,6 @@ class JsonLog {
   std::ofstream file_;
 };
 
-BenchPlace place_of(const Suite& suite, const Device& device, const Target& target,
-                    const Libraries& libraries, const BenchVerb& options) {
-  BenchPlace place{suite.name,  device.name(),        device.description().model,
-                   target.name, libraries.versions(), options.bench.rounds};
-  return place;
-}
-
 std::string cell_of_groups(const MeanLine& line) {
   if (!line.pattern.empty()) return line.pattern;
   return line.group_rows > 0 ? std::to_string(line.group_rows) : "-";
@@ -160,7 +153,8 @@ int run(const BenchVerb& given) {
   JsonLog log(options.json);
   if (options.cold) options.bench.copies = 8;
   const Libraries libraries(device);
-  const BenchPlace place = place_of(suite, device, target, libraries, options);
+  const BenchPlace place{suite.name,  device.name(),        device.description().model,
+                         target.name, libraries.versions(), options.bench.rounds};
   for (const std::string& version : place.libraries) fmt::print(stderr, "{}\n", version);
   std::vector<Contestant> contestants =
       contestants_of(suite, device, target, libraries, chosen_recipes(suite, options.recipes),

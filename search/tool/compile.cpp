@@ -28,16 +28,15 @@ std::vector<std::string> targets_of(const CompileVerb& options) {
 
 int run(const CompileVerb& options) {
   const std::vector<std::string> targets = targets_of(options);
-  KernelOptions kernel_options;
-  kernel_options.emitter = emitter_named(options.emitter, std::ranges::any_of(targets, [](const auto& name) {
-                                           return named_target(name).is_gpu();
-                                         }));
+  const Emitter emitter = emitter_named(options.emitter, std::ranges::any_of(targets, [](const auto& name) {
+                                          return named_target(name).is_gpu();
+                                        }));
   const Problem problem = make_problem(options.problem);
   auto document = nlohmann::ordered_json::array();
   Table table({"target", "registers", "spilled bytes", "shared bytes", "files"});
   for (const std::string& name : targets) {
     const Target& target = named_target(name);
-    const Kernel kernel = compile(schedule_of(problem, options.problem, target), kernel_options);
+    const Kernel kernel = compile(schedule_of(problem, options.problem, target), {.emitter = emitter});
     const std::string folder = (std::filesystem::path(options.out) / target.name).string();
     const std::vector<std::string> files = kernel.write_to(folder);
     const auto& resources = kernel.resources();

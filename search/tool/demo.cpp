@@ -30,12 +30,8 @@ std::string weights_file(const DemoVerb& options) {
   std::filesystem::create_directories(options.out, error);
   if (error) throw RuntimeError("cannot make the folder " + options.out + ": " + error.message());
   const std::string file = (std::filesystem::path(options.out) / "layer.safetensors").string();
-  SyntheticLayer layer;
-  layer.rows = 512;
-  layer.columns = 1152;
-  layer.sparsity = 0.9;
-  write_safetensors(file, {{"weight", to_dense(synthetic_layer(layer))}},
-                    {{"origin", "weft, synthetic pruned layer"}});
+  const WeightMatrix layer = synthetic_layer({.rows = 512, .columns = 1152, .sparsity = 0.9});
+  write_safetensors(file, {{"weight", to_dense(layer)}}, {{"origin", "weft, synthetic pruned layer"}});
   fmt::print("No weights given: {} is a generated layer with the row lengths of a pruned network.\n\n", file);
   return file;
 }

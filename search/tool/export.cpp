@@ -81,9 +81,8 @@ std::vector<PackageKernel> kernels_of(const ExportVerb& options) {
   problem_options.n = 1;
   const Problem problem = make_problem(problem_options);
   for (const std::string& note : problem.notes) fmt::print(stderr, "note: {}\n", note);
-  KernelOptions kernel_options;
-  kernel_options.emitter = emitter_named(options.emitter);
-  kernel_options.assemble = !options.ptx_only;
+  const KernelOptions kernel_options{.emitter = emitter_named(options.emitter),
+                                     .assemble = !options.ptx_only};
   std::vector<PackageKernel> kernels;
   const std::size_t all = options.architectures.size() * ranges.size();
   for (const std::string& architecture : options.architectures) {

@@ -41,9 +41,7 @@ struct InspectVerb {
 };
 
 int run(const InspectVerb& options) {
-  ReadOptions read_options;
-  read_options.tensor = options.tensor;
-  const WeightMatrix matrix = read(options.file, read_options);
+  const WeightMatrix matrix = read(options.file, {.tensor = options.tensor});
   const Statistics found = statistics(matrix);
   const std::vector<FoundStructure> structures = find_structures(matrix);
   fmt::print("{}",

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/formats/synthetic.h>
 #include <weft/search/measure/workload.h>
 #include <weft/search/records/words.h>
 #include <weft/search/tool/made_weights.h>
@@ -35,23 +34,6 @@ std::map<std::string, double, std::less<>> parts_of(std::string_view rest) {
     if (!known || !value || !parts.emplace(name, *value).second) refuse(part);
   }
   return parts;
-}
-
-WeightMatrix drawn(const SuiteCase& chosen, DType dtype, std::uint64_t seed) {
-  const auto [rows, columns] = std::pair(chosen.problem.m, chosen.problem.k);
-  if (chosen.pattern)
-    return pair_weights(
-        {.rows = rows, .columns = columns, .pattern = *chosen.pattern, .dtype = dtype, .seed = seed});
-  if (chosen.group_rows > 0)
-    return shfl_bw_weights({.rows = rows,
-                            .columns = columns,
-                            .sparsity = chosen.sparsity,
-                            .group_rows = chosen.group_rows,
-                            .dtype = dtype,
-                            .seed = seed})
-        .matrix;
-  return synthetic_layer(
-      {.rows = rows, .columns = columns, .sparsity = chosen.sparsity, .dtype = dtype, .seed = seed});
 }
 
 }  // namespace
@@ -94,9 +76,9 @@ WeightMatrix made_weights(const std::string& text, DType dtype) {
   chosen.sparsity = sparsity;
   if (!chosen.pattern) chosen.group_rows = whole("V", 0);
   if (parts.count("V") > 0 && whole("V", 0) < 1) refuse(text);
-  const Workload workload = make_workload(chosen, dtype, {});
-  WeightMatrix matrix = workload.matrix;
-  if (parts.count("seed") > 0) matrix = drawn(chosen, dtype, static_cast<std::uint64_t>(whole("seed", 1)));
+  std::optional<std::uint64_t> seed;
+  if (parts.count("seed") > 0) seed = static_cast<std::uint64_t>(whole("seed", 1));
+  WeightMatrix matrix = make_workload(chosen, dtype, {}, seed).matrix;
   matrix.shape = {matrix.rows, matrix.columns};
   matrix.origin = text;
   return matrix;

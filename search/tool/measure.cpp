@@ -2,30 +2,18 @@
 #include <weft/backends/runtime/libraries/libraries.h>
 #include <weft/backends/runtime/memory.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/search/measure/checker.h>
 #include <weft/search/tool/measure.h>
 
 namespace weft::tool {
 namespace {
-
-std::optional<DenseType> dense_type(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return DenseType::f32;
-    case DType::f16:
-      return DenseType::f16;
-    case DType::bf16:
-      return DenseType::bf16;
-    default:
-      return std::nullopt;
-  }
-}
 
 bool is_plain_product(const Algorithm& algorithm) {
   return algorithm.name == "spmm" && algorithm.result.kind == Term::Kind::sum;
 }
 
 std::optional<DenseTime> time_cublas(const Device& device, const Problem& problem) {
-  const auto type = dense_type(problem.weights->dtype());
+  const auto type = dense_type_of(problem.weights->dtype());
   if (!device.is_cuda() || !is_plain_product(problem.algorithm) || !type) return std::nullopt;
   const auto cublas = Dense::open(device);
   if (!cublas) return std::nullopt;

@@ -282,10 +282,8 @@ namespace {
 WeightMatrix read_weights(const ProblemOptions& options) {
   if (is_made_weights(options.weights))
     return made_weights(options.weights, dtype_of_text(options.dtype, DType::f32));
-  ReadOptions as_written;
-  as_written.tensor = options.tensor;
-  ReadOptions as_bits = as_written;
-  as_bits.reinterpret_as = DType::bf16;
+  const ReadOptions as_written{.tensor = options.tensor};
+  const ReadOptions as_bits{.tensor = options.tensor, .reinterpret_as = DType::bf16};
   if (options.dtype != "bf16") return read(options.weights, as_written);
   try {
     WeightMatrix matrix = read(options.weights, as_written);

@@ -1,5 +1,6 @@
 // weft predict: which schedule suits a problem that was never measured.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/model/bound.h>
 #include <weft/search/model/predict.h>
@@ -54,9 +55,7 @@ RankedBy model_of(const PredictVerb& options, const Predictor& predictor) {
 void warn_of_target(const Predictor& predictor, const Target& target) {
   const std::vector<std::string>& known = predictor.training.targets;
   if (std::ranges::find(known, target.name) != known.end()) return;
-  std::string names;
-  for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
-  fmt::print(stderr, "the tree learnt from {} and has not seen {}\n", names, target.name);
+  fmt::print(stderr, "the tree learnt from {} and has not seen {}\n", fmt::join(known, ", "), target.name);
 }
 
 /// Each reason once.

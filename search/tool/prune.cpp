@@ -171,9 +171,7 @@ int run(const PruneVerb& verb) {
   check_sparsity(verb, format);
   // Parameters that the format itself refuses are found before the search, not after it.
   of_option("--format", [&] { return pack(from_dense(Array(DType::f32, {1, 1}), "one element"), format); });
-  ReadOptions read_options;
-  read_options.tensor = verb.tensor;
-  const WeightMatrix weights = read(verb.weights, read_options);
+  const WeightMatrix weights = read(verb.weights, {.tensor = verb.tensor});
   if (weights.pattern_only)
     fmt::print(stderr, "{} has no values; every weight is worth the same\n", weights.origin);
   std::optional<WeightMatrix> scores;

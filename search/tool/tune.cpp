@@ -219,10 +219,8 @@ std::vector<std::pair<std::string, KnobValues>> predicted_by(const std::string& 
                                                              const TrialProblem& problem,
                                                              const Target& target) {
   const Predictor predictor = predictor_of(text_of_file(path), path);
-  const ProblemSummary summary =
-      summary_of(problem.what.algorithm, *problem.what.matrix, problem.what.format);
   std::vector<std::pair<std::string, KnobValues>> all;
-  for (const Configuration* one : predictor.ranking(features_of(summary, device_numbers(target))))
+  for (const Configuration* one : predictor.ranking(features_of(problem.summary(), device_numbers(target))))
     all.emplace_back(one->recipe, one->point);
   return all;
 }

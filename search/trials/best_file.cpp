@@ -82,15 +82,12 @@ std::string difference(const BestKernel& best, const BestUse& use) {
   };
   if (!record.target.name.empty() && architecture_of(record.target.name) != architecture_of(use.target.name))
     return differs("", record.target.name, use.target.name);
-  const auto word = [&](const char* name) {
-    const auto found = record.problem.words.find(name);
-    return found == record.problem.words.end() ? std::string() : found->second;
-  };
-  if (const std::string text = use.algorithm.text(); !word("algorithm").empty() && word("algorithm") != text)
-    return differs("", word("algorithm"), text);
   const Operand& output = use.algorithm.operands[use.algorithm.output.operand];
-  if (const std::string dtype(name_of(output.dtype)); !word("dtype").empty() && word("dtype") != dtype)
-    return differs("elements of", word("dtype"), dtype);
+  const std::string algorithm = record.problem.word("algorithm"), dtype = record.problem.word("dtype");
+  if (!algorithm.empty() && algorithm != use.algorithm.text())
+    return differs("", algorithm, use.algorithm.text());
+  if (!dtype.empty() && dtype != name_of(output.dtype))
+    return differs("elements of", dtype, name_of(output.dtype));
   const bool open = std::ranges::any_of(use.algorithm.indices,
                                         [](const IndexVariable& index) { return !index.extent.is_static(); });
   std::map<std::string, std::int64_t> asked;
@@ -105,10 +102,6 @@ std::string difference(const BestKernel& best, const BestUse& use) {
     return differs("format", best.format, use.format.text());
   return {};
 }
-
-}  // namespace
-
-namespace {
 
 void refuse(const BestKernel& best, const std::string& origin, const std::string& found) {
   throw UserError(

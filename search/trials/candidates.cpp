@@ -169,6 +169,10 @@ void Candidates::put_first(const Candidate& candidate, std::string why) {
   first_.emplace_back(number_of(candidate), std::move(why));
 }
 
+void Candidates::put_first(const std::string& recipe, const KnobValues& config, std::string why) {
+  if (const Candidate* candidate = find(recipe, config)) put_first(*candidate, std::move(why));
+}
+
 void Candidates::take(const Candidate& candidate) {
   begun_[number_of(candidate)] = true;
 }

@@ -59,6 +59,8 @@ class Candidates {
 
   /// To be tried before all others.
   void put_first(const Candidate& candidate, std::string why);
+  /// The same of a configuration, where it is that of a candidate.
+  void put_first(const std::string& recipe, const KnobValues& config, std::string why);
   /// Begun by somebody: not to be tried again.
   void take(const Candidate& candidate);
   /// What came of it: microseconds, nothing for a failure.

@@ -3,6 +3,7 @@
 #include <weft/backends/launch_data.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
+#include <weft/search/measure/trial.h>
 #include <weft/search/trials/plan_runner.h>
 #include <weft/search/trials/plan_runner/texts.h>
 
@@ -52,13 +53,6 @@ struct Expected {
   std::vector<double> values, allowed;
   std::int64_t rows = 0;
 };
-
-std::int64_t longest_row(const WeightMatrix& matrix) {
-  std::int64_t longest = 0;
-  for (std::size_t row = 0; row + 1 < matrix.row_begin.size(); ++row)
-    longest = std::max(longest, matrix.row_begin[row + 1] - matrix.row_begin[row]);
-  return longest;
-}
 
 /// Rows at equal distances, of a plain product.
 Expected sampled(const TrialProblem& problem, double tolerance_of_sum) {
@@ -223,14 +217,10 @@ Built build(const TrialProblem& problem, const std::vector<Space>& spaces, const
       built.record.kernel_hash = hash_of(schedule.json());
       built.record.strategy = "planned";
       built.kernel = compile(schedule);
-      built.record.shared_bytes = built.kernel->lowered().launch.shared_bytes;
-      if (const auto& resources = built.kernel->resources()) {
-        built.record.registers = resources->registers;
-        built.record.spill_bytes = resources->spill_bytes;
-        if (resources->spill_bytes > most_spill_bytes)
-          throw UserError({"a kernel spills", "--max-spill", fmt::format("{} B", resources->spill_bytes),
-                           fmt::format("at most {} B", most_spill_bytes)});
-      }
+      add_resources(built.record, *built.kernel);
+      if (const auto spilled = built.record.spill_bytes; spilled > most_spill_bytes)
+        throw UserError({"a kernel spills", "--max-spill", fmt::format("{} B", *spilled),
+                         fmt::format("at most {} B", most_spill_bytes)});
     } catch (const std::exception& error) {
       built.kernel.reset();
       built.reason = fmt::format("{}: {}", text_of_config(built.record), error.what());

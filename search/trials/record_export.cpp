@@ -151,7 +151,6 @@ std::string csv_of(const std::vector<StoredRecord>& records) {
       const auto found = r.problem.sizes.find(name);
       return found == r.problem.sizes.end() ? std::string() : std::to_string(found->second);
     };
-    const auto dtype = r.problem.words.find("dtype");
     const Baseline* dense = dense_beside(r);
     const auto& us = r.microseconds;
     std::vector<std::string> cells{std::to_string(stored.line),
@@ -160,7 +159,7 @@ std::string csv_of(const std::vector<StoredRecord>& records) {
                                    size("M"),
                                    size("K"),
                                    size("N"),
-                                   dtype == r.problem.words.end() ? "" : quoted(dtype->second),
+                                   quoted(r.problem.word("dtype")),
                                    std::to_string(r.pattern.stored),
                                    quoted(r.pattern.kind),
                                    r.target.name,

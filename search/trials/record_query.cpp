@@ -9,16 +9,6 @@
 namespace weft {
 namespace {
 
-std::int64_t size_at(const Record& record, const char* name) {
-  const auto found = record.problem.sizes.find(name);
-  return found == record.problem.sizes.end() ? 0 : found->second;
-}
-
-std::string word_at(const Record& record, const char* name) {
-  const auto found = record.problem.words.find(name);
-  return found == record.problem.words.end() ? std::string() : found->second;
-}
-
 /// What a search chooses for, without the versions of tools.
 std::string key_without_tools(Record record) {
   record.toolchain.clear();
@@ -80,7 +70,7 @@ bool RecordFilter::takes(const Record& record) const {
   return fits(kernel, record.kernel) && fits_target && fits(measure, record.measure) &&
          fits(recipe, record.recipe) && fits(format, record.pattern.kind) &&
          fits(status, name_of(record.status)) && std::ranges::all_of(sizes, [&](const auto& size) {
-           return size_at(record, size.first.c_str()) == size.second;
+           return record.problem.size(size.first) == size.second;
          });
 }
 
@@ -92,10 +82,11 @@ std::vector<StoredRecord> selected(const std::vector<StoredRecord>& records, con
 }
 
 std::string name_of_problem(const Record& record) {
-  const auto elements = static_cast<double>(size_at(record, "M")) * static_cast<double>(size_at(record, "K"));
+  const auto [m, k] = std::pair(record.problem.size("M"), record.problem.size("K"));
+  const auto elements = static_cast<double>(m) * static_cast<double>(k);
   const double zero = elements > 0 ? 100 - 100 * static_cast<double>(record.pattern.stored) / elements : 0;
-  return fmt::format("{} {}x{}x{} {}, {:.1f} % zero{}, {}, {}", record.kernel, size_at(record, "M"),
-                     size_at(record, "K"), size_at(record, "N"), word_at(record, "dtype"), zero,
+  return fmt::format("{} {}x{}x{} {}, {:.1f} % zero{}, {}, {}", record.kernel, m, k, record.problem.size("N"),
+                     record.problem.word("dtype"), zero,
                      record.pattern.group > 0 ? fmt::format(", V={}", record.pattern.group) : "",
                      record.target.name, record.measure);
 }
@@ -132,19 +123,16 @@ std::vector<Regret> regrets_of(const std::vector<StoredRecord>& oracle,
     const std::map<std::string, double> times = times_of(found->second);
     const std::map<std::string, double> own = times_of(trials);
     if (times.empty() || own.empty()) continue;
-    Regret regret;
-    regret.problem = name_of_problem(trials.front()->record);
-    regret.points = times.size();
-    regret.oracle = least_of(times);
-    regret.trials = trials.size();
-    regret.measured = least_of(own);
+    const double measured = least_of(own);
+    std::string chosen;
     for (const auto& [name, time] : own) {
-      if (time == regret.measured) regret.chosen = name;
+      if (time == measured) chosen = name;
     }
-    const auto by_oracle = times.find(regret.chosen);
-    regret.by_oracle = by_oracle == times.end() ? regret.measured : by_oracle->second;
-    regret.ratio = regret.oracle / regret.by_oracle;
-    all.push_back(std::move(regret));
+    const auto by_oracle = times.find(chosen);
+    const double reached = by_oracle == times.end() ? measured : by_oracle->second;
+    const double oracle_time = least_of(times);
+    all.push_back({name_of_problem(trials.front()->record), times.size(), oracle_time, trials.size(), chosen,
+                   measured, reached, oracle_time / reached});
   }
   return all;
 }
@@ -158,15 +146,9 @@ std::vector<Regret> played_through(const std::vector<StoredRecord>& oracle, std:
     for (int seed = 1; seed <= std::max(1, seeds); ++seed)
       reached.push_back(play(known, trials, static_cast<std::uint64_t>(seed)));
     std::ranges::sort(reached);
-    Regret regret;
-    regret.problem = name_of_problem(known.front()->record);
-    regret.points = times.size();
-    regret.oracle = least_of(times);
-    regret.trials = static_cast<std::size_t>(trials);
-    regret.chosen = "played through";
-    regret.by_oracle = regret.measured = reached[reached.size() / 2];
-    regret.ratio = regret.oracle / regret.by_oracle;
-    all.push_back(std::move(regret));
+    const double oracle_time = least_of(times), median = reached[reached.size() / 2];
+    all.push_back({name_of_problem(known.front()->record), times.size(), oracle_time,
+                   static_cast<std::size_t>(trials), "played through", median, median, oracle_time / median});
   }
   return all;
 }

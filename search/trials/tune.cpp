@@ -23,19 +23,15 @@ std::optional<double> distance(const Record& a, const Record& b) {
   if (a.kernel != b.kernel || architecture_of(a.target.name) != architecture_of(b.target.name) ||
       a.measure != b.measure)
     return std::nullopt;
-  const auto word = [](const Record& record) {
-    const auto found = record.problem.words.find("dtype");
-    return found == record.problem.words.end() ? std::string() : found->second;
+  if (a.problem.word("dtype") != b.problem.word("dtype") || a.pattern.group != b.pattern.group)
+    return std::nullopt;
+  const auto apart = [](std::int64_t one, std::int64_t other) {
+    return std::abs(std::log((static_cast<double>(one) + 1) / (static_cast<double>(other) + 1)));
   };
-  if (word(a) != word(b) || a.pattern.group != b.pattern.group) return std::nullopt;
-  double sum = std::abs(
-      std::log((static_cast<double>(a.pattern.stored) + 1) / (static_cast<double>(b.pattern.stored) + 1)));
+  double sum = apart(a.pattern.stored, b.pattern.stored);
   for (const char* name : {"M", "K", "N"}) {
-    const auto of_a = a.problem.sizes.find(name);
-    const auto of_b = b.problem.sizes.find(name);
-    if (of_a == a.problem.sizes.end() || of_b == b.problem.sizes.end()) return std::nullopt;
-    sum +=
-        std::abs(std::log((static_cast<double>(of_a->second) + 1) / (static_cast<double>(of_b->second) + 1)));
+    if (!a.problem.sizes.contains(name) || !b.problem.sizes.contains(name)) return std::nullopt;
+    sum += apart(a.problem.size(name), b.problem.size(name));
   }
   return sum;
 }
@@ -193,11 +189,9 @@ class Tuner {
     if (!options_.baselines || !result_.baselines.empty()) return;
     const Measure measure = options_.measure.measure;
     if (measure == Measure::model) {
-      const ProblemSummary summary =
-          summary_of(problem.what.algorithm, *problem.what.matrix, problem.what.format);
-      const DType dtype = problem.output().dtype;
-      use_baselines({{"dense, by the model", true, dense_bound(summary, ceilings_of(dtype, target)),
-                      BaselineOf::model}});
+      const Ceilings ceilings = ceilings_of(problem.output().dtype, target);
+      use_baselines(
+          {{"dense, by the model", true, dense_bound(problem.summary(), ceilings), BaselineOf::model}});
       return;
     }
     const WorkerReply reply =
@@ -208,21 +202,16 @@ class Tuner {
 
   void put_incumbents_first() {
     for (const Space& space : spaces_) {
-      const std::optional<KnobValues> usual = space.usual();
-      const Candidate* candidate = usual ? candidates_.find(space.recipe(), *usual) : nullptr;
-      if (candidate != nullptr) candidates_.put_first(*candidate, "recipe");
+      if (const std::optional<KnobValues> usual = space.usual())
+        candidates_.put_first(space.recipe(), *usual, "recipe");
     }
     // What there is without any recipe, whatever the bound says of it.
-    if (const Candidate* plain = candidates_.find("default", {})) candidates_.put_first(*plain, "default");
+    candidates_.put_first("default", {}, "default");
     if (options_.strategy == Strategy::exhaustive || options_.strategy == Strategy::feasible) return;
-    if (const Record* known = incumbent(file_.records(), common_)) {
-      if (const Candidate* candidate = candidates_.find(known->recipe, known->config))
-        candidates_.put_first(*candidate, "incumbent");
-    }
-    for (const auto& [recipe, config] : options_.predicted) {
-      if (const Candidate* candidate = candidates_.find(recipe, config))
-        candidates_.put_first(*candidate, "predicted");
-    }
+    if (const Record* known = incumbent(file_.records(), common_))
+      candidates_.put_first(known->recipe, known->config, "incumbent");
+    for (const auto& [recipe, config] : options_.predicted)
+      candidates_.put_first(recipe, config, "predicted");
   }
 
   std::string text_of_point(const Record& record) const {
@@ -302,10 +291,8 @@ class Tuner {
 
 Predict analytic_bound(const TrialProblem& problem, const std::vector<Space>& spaces, const Target& target) {
   if (!target.is_gpu()) return [](const TrialPoint&) { return 1.0; };
-  const ProblemSummary summary =
-      summary_of(problem.what.algorithm, *problem.what.matrix, problem.what.format);
   const Ceilings ceilings = ceilings_of(problem.output().dtype, target);
-  return [summary, ceilings, target, &spaces](const TrialPoint& point) {
+  return [summary = problem.summary(), ceilings, target, &spaces](const TrialPoint& point) {
     return bound_of(summary, spaces[point.space].recipe(), point.config, target, ceilings).microseconds;
   };
 }
@@ -357,11 +344,8 @@ std::vector<std::pair<std::string, KnobValues>> first_points(const TrialProblem&
                                                              std::int64_t count) {
   const Predict predicted = analytic_bound(problem, spaces, target);
   Candidates candidates(chosen_candidates(spaces, predicted, options), options.strategy, options.seed);
-  if (const Candidate* plain = candidates.find("default", {})) candidates.put_first(*plain, "default");
-  for (const auto& [recipe, config] : options.predicted) {
-    if (const Candidate* candidate = candidates.find(recipe, config))
-      candidates.put_first(*candidate, "predicted");
-  }
+  candidates.put_first("default", {}, "default");
+  for (const auto& [recipe, config] : options.predicted) candidates.put_first(recipe, config, "predicted");
   std::vector<std::pair<std::string, KnobValues>> points;
   while (static_cast<std::int64_t>(points.size()) < count) {
     const auto choice = candidates.next();
