@@ -3,6 +3,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/effect_instructions.h>
 #include <weft/scheduler/hardware/effect_text.h>
+#include <weft/scheduler/hardware/instruction_texts.h>
 #include <weft/scheduler/hardware/swmma_instructions.h>
 #include <weft/scheduler/hardware/tensor_instructions.h>
 
@@ -10,35 +11,32 @@
 #include <string>
 
 namespace weft {
-namespace {
 
-/// "$3, $4, $5"
-std::string numbered(int first, int count) {
-  std::vector<std::string> names;
-  for (int i = 0; i < count; ++i) names.push_back(fmt::format("${}", first + i));
-  return fmt::format("{}", fmt::join(names, ", "));
-}
-
-/// Texts live as long as the table.
-std::string_view kept(std::string text) {
+std::string_view kept_text(std::string text) {
   static std::deque<std::string> texts;
   return texts.emplace_back(std::move(text));
 }
 
-Instruction effect(std::string_view name, int lowest_sm, std::vector<DType> operands, std::string text) {
-  Instruction row;
-  row.name = name;
-  row.operands = std::move(operands);
-  row.ptx = kept(std::move(text));
-  row.lowest_sm = lowest_sm;
-  row.effect = true;
-  return row;
+std::string numbered(int first, int count) {
+  std::vector<std::string> names;
+  for (int i = 0; i < count; ++i) names.push_back(fmt::format("${}", first + i));
+  return fmt::format("{{{}}}", fmt::join(names, ", "));
 }
+
+Instruction effect(std::string_view name, int lowest_sm, std::vector<DType> operands, std::string text) {
+  return {.name = name,
+          .operands = std::move(operands),
+          .ptx = kept_text(std::move(text)),
+          .lowest_sm = lowest_sm,
+          .effect = true};
+}
+
+namespace {
 
 Instruction load_matrices(int count, bool transposed) {
   const std::string name = fmt::format("ldmatrix_x{}{}", count, transposed ? "_trans" : "");
-  Instruction row = effect(kept(name), 75, {DType::i32},
-                           fmt::format("ldmatrix.sync.aligned.m8n8.x{}{}.shared.b16 {{{}}}, [${}];", count,
+  Instruction row = effect(kept_text(name), 75, {DType::i32},
+                           fmt::format("ldmatrix.sync.aligned.m8n8.x{}{}.shared.b16 {}, [${}];", count,
                                        transposed ? ".trans" : "", numbered(0, count), count));
   row.result = DType::i32;
   row.results = count;
@@ -53,7 +51,7 @@ Instruction multiply_of_warp(const TensorInstruction& tensor) {
   const int inputs = left + right + (tensor.two_of_four ? 1 : 0);
   Instruction row = effect(
       tensor.executed, tensor.lowest_sm, std::vector<DType>(static_cast<std::size_t>(inputs), DType::i32),
-      fmt::format("mma{}.sync.aligned.m16n8k{}.row.col.f32.{}.{}.f32 {{{}}}, {{{}}}, {{{}}}, {{{}}}{};",
+      fmt::format("mma{}.sync.aligned.m16n8k{}.row.col.f32.{}.{}.f32 {}, {}, {}, {}{};",
                   tensor.two_of_four ? ".sp::ordered_metadata" : "", tensor.k, type, type, numbered(0, 4),
                   numbered(4, left), numbered(4 + left, right), numbered(0, 4),
                   tensor.two_of_four ? fmt::format(", ${}, #0", 4 + left + right) : ""));
@@ -75,15 +73,14 @@ Instruction multiply_of_warpgroup(const TensorInstruction& tensor) {
     return fmt::format("bfe.u32 low, ${}, 4, 14; or.b32 low, low, ${}; mov.b64 {}, {{low, ${}}}; ", first,
                        first + 1, which, first + 2);
   };
-  Instruction row =
-      effect(tensor.executed, 90, std::vector<DType>(static_cast<std::size_t>(6 + codes), DType::i32),
-             fmt::format(
-                 "{{ .reg .pred add; .reg .b32 low; .reg .b64 left, right; setp.eq.b32 add, 0, 0; {}{}"
-                 "wgmma.mma_async{}.sync.aligned.m64n{}k{}.f32.{}.{} {{{}}}, left, right{}, add, 1, 1, 0, 1; "
-                 "}}",
-                 descriptor("left", results + codes), descriptor("right", results + codes + 3),
-                 tensor.two_of_four ? ".sp" : "", tensor.n, tensor.k, type, type, numbered(0, results),
-                 tensor.two_of_four ? fmt::format(", ${}, #6", results) : ""));
+  Instruction row = effect(
+      tensor.executed, 90, std::vector<DType>(static_cast<std::size_t>(6 + codes), DType::i32),
+      fmt::format("{{ .reg .pred add; .reg .b32 low; .reg .b64 left, right; setp.eq.b32 add, 0, 0; {}{}"
+                  "wgmma.mma_async{}.sync.aligned.m64n{}k{}.f32.{}.{} {}, left, right{}, add, 1, 1, 0, 1; "
+                  "}}",
+                  descriptor("left", results + codes), descriptor("right", results + codes + 3),
+                  tensor.two_of_four ? ".sp" : "", tensor.n, tensor.k, type, type, numbered(0, results),
+                  tensor.two_of_four ? fmt::format(", ${}, #6", results) : ""));
   row.result = DType::f32;
   row.results = results;
   row.reads_results = true;

@@ -17,6 +17,16 @@ Stmt loop(const std::string& name, std::int64_t extent, LoopKind kind, int step,
 
 }  // namespace
 
+std::optional<std::pair<std::string, std::string>> Fragments::tile_of(const std::vector<ir::For>& loops) {
+  std::string rows, columns;
+  for (const ir::For& loop : loops) {
+    const std::string tile = loop.name.substr(0, loop.name.rfind('.'));
+    if (loop.name.ends_with(".half")) rows = tile;
+    if (loop.name.ends_with(".pair")) columns = tile;
+  }
+  return rows.empty() || columns.empty() ? std::nullopt : std::optional(std::pair(rows, columns));
+}
+
 std::vector<Expr> Fragments::shape() const {
   const auto n = [](std::int64_t number) { return ir::integer(number); };
   return {n(rows / instruction.m),

@@ -6,7 +6,9 @@
 #include <weft/scheduler/ir/node.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weft {
@@ -20,6 +22,9 @@ struct Fragments {
   const TensorInstruction& instruction;
   std::int64_t rows = 0, columns = 0;
   std::string row_loop, column_loop;  ///< the loops that the tile had
+
+  /// The loops that the tile had whose fragments these loops go over; nothing where they go over none.
+  static std::optional<std::pair<std::string, std::string>> tile_of(const std::vector<ir::For>& loops);
 
   static constexpr std::size_t dimensions = 8;
   std::vector<ir::Expr> shape() const;

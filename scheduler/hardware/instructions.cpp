@@ -1,6 +1,9 @@
+#include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/effect_instructions.h>
+#include <weft/scheduler/hardware/instruction_texts.h>
 #include <weft/scheduler/hardware/instructions.h>
+#include <weft/scheduler/ir/visit.h>
 
 namespace weft {
 namespace {
@@ -90,6 +93,15 @@ std::vector<Instruction> with_effects(std::vector<Instruction> rows) {
   return rows;
 }
 
+/// The number of a block or a thread.
+Instruction number_of(std::string_view name, std::string_view in_ptx, std::string_view in_cuda) {
+  return {.name = name,
+          .operands = {},
+          .ptx = kept_text(fmt::format("mov.u32 $0, %{};", in_ptx)),
+          .cuda = in_cuda,
+          .llvm = kept_text(fmt::format("llvm.nvvm.read.ptx.sreg.{}", in_ptx))};
+}
+
 const std::vector<Instruction>& table() {
   using enum DType;
   static const std::vector<Instruction> rows = with_effects({
@@ -114,42 +126,10 @@ const std::vector<Instruction>& table() {
        multiply_add},
       {"erf_f32", f32, {f32}, "", "", "", "", 0, rational_erf},
       {"erf_f64", f64, {f64}, "", "", "", "erf", -1, nullptr},
-      {"block_x",
-       i64,
-       {},
-       "mov.u32 $0, %ctaid.x;",
-       "blockIdx.x",
-       "llvm.nvvm.read.ptx.sreg.ctaid.x",
-       "",
-       0,
-       nullptr},
-      {"block_y",
-       i64,
-       {},
-       "mov.u32 $0, %ctaid.y;",
-       "blockIdx.y",
-       "llvm.nvvm.read.ptx.sreg.ctaid.y",
-       "",
-       0,
-       nullptr},
-      {"block_z",
-       i64,
-       {},
-       "mov.u32 $0, %ctaid.z;",
-       "blockIdx.z",
-       "llvm.nvvm.read.ptx.sreg.ctaid.z",
-       "",
-       0,
-       nullptr},
-      {"thread",
-       i64,
-       {},
-       "mov.u32 $0, %tid.x;",
-       "threadIdx.x",
-       "llvm.nvvm.read.ptx.sreg.tid.x",
-       "",
-       0,
-       nullptr},
+      number_of("block_x", "ctaid.x", "blockIdx.x"),
+      number_of("block_y", "ctaid.y", "blockIdx.y"),
+      number_of("block_z", "ctaid.z", "blockIdx.z"),
+      number_of("thread", "tid.x", "threadIdx.x"),
       {kept_slot, i64, {i64, i64, i64}, "", "", "", "", 0, slot_of_code},
       {.name = set_bit, .operands = {i64, i64, i64}, .meaning = place_of_bit, .below = 64},
       {count_bits, i64, {i64}, "popc.b32 $0, $1;", "__popc($1)", "llvm.ctpop", "", 0, counted_bits},
@@ -179,6 +159,10 @@ std::span<const Instruction> instructions() {
 bool is_last_arrival(const ir::Expr& condition) {
   const auto* call = condition.as<ir::Call>();
   return call != nullptr && call->instruction == last_arrival;
+}
+
+bool holds_arrival(const ir::Stmt& stmt) {
+  return ir::any<ir::If>(stmt, [](const ir::If& branch) { return is_last_arrival(branch.condition); });
 }
 
 const Instruction& instruction(std::string_view name) {

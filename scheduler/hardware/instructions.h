@@ -43,6 +43,8 @@ struct Instruction {
 /// place is zero before the first comes and after the last. Nobody waits.
 inline constexpr std::string_view last_arrival = "last_arrival";
 bool is_last_arrival(const ir::Expr& condition);
+/// Whether such a condition stands inside.
+bool holds_arrival(const ir::Stmt& stmt);
 
 /// The row `kept_slot(word, row, place)`: which slot of its block a kept place of 2:4 sparsity is, from the
 /// word that has its code (formats/kept_slots.h). `row` counts from the first of the group.

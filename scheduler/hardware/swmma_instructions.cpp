@@ -1,8 +1,6 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <weft/scheduler/hardware/instruction_texts.h>
 #include <weft/scheduler/hardware/swmma_instructions.h>
-
-#include <deque>
 
 namespace weft {
 namespace {
@@ -25,43 +23,25 @@ double clocks_of(int width) {
   return dense_clocks * width / static_cast<double>(swmma_block) + selection;
 }
 
-/// Texts live as long as the table.
-std::string_view kept(std::string text) {
-  static std::deque<std::string> texts;
-  return texts.emplace_back(std::move(text));
-}
-
-/// "{$3, $4}"
-std::string registers(int first, int count) {
-  std::vector<std::string> names;
-  for (int i = 0; i < count; ++i) names.push_back(fmt::format("${}", first + i));
-  return fmt::format("{{{}}}", fmt::join(names, ", "));
-}
-
 Instruction row(std::string name, DType result, int results, std::vector<DType> operands, std::string text) {
-  Instruction made;
-  made.name = kept(std::move(name));
+  Instruction made = effect(kept_text(std::move(name)), simulated_only, std::move(operands), std::move(text));
   made.result = result;
   made.results = results;
-  made.operands = std::move(operands);
-  made.ptx = kept(std::move(text));
-  made.lowest_sm = simulated_only;
-  made.effect = true;
   return made;
 }
 
 Instruction load(std::string name, const std::string& opcode, int results) {
   return row(std::move(name), DType::i32, results, {DType::i64},
-             fmt::format("{} {}, [${}];", opcode, registers(0, results), results));
+             fmt::format("{} {}, [${}];", opcode, numbered(0, results), results));
 }
 
 Instruction multiply(int width) {
   const int left = swmma_registers_of_a(width), right = swmma_registers_of_b;
   const int offsets = is_sparse_width(width) ? 1 : 0;
   const int sums = swmma_accumulators;
-  std::string text = fmt::format("swmma.mma.f32.f32.{} {}, {}, {}, {}", width, registers(0, sums),
-                                 registers(sums, left), registers(sums + left, right), registers(0, sums));
-  if (offsets > 0) text += ", " + registers(sums + left + right, offsets);
+  std::string text = fmt::format("swmma.mma.f32.f32.{} {}, {}, {}, {}", width, numbered(0, sums),
+                                 numbered(sums, left), numbered(sums + left, right), numbered(0, sums));
+  if (offsets > 0) text += ", " + numbered(sums + left + right, offsets);
   Instruction made =
       row(swmma_mma(width), DType::f32, sums,
           std::vector<DType>(static_cast<std::size_t>(left + right + offsets), DType::i32), text + ";");
@@ -100,7 +80,7 @@ std::vector<Instruction> swmma_instructions() {
   const int right = swmma_registers_of_b;
   // The place, elements between rows, rows and columns that there are.
   rows.push_back(row(std::string(swmma_load_b), i32, right, {i64, i32, i32, i32},
-                     fmt::format("swmma.load.b {}, [${}], ${}, ${}, ${};", registers(0, right), right,
+                     fmt::format("swmma.load.b {}, [${}], ${}, ${}, ${};", numbered(0, right), right,
                                  right + 1, right + 2, right + 3)));
   return rows;
 }

@@ -1,5 +1,6 @@
 #include <weft/scheduler/hardware/instructions.h>
 #include <weft/scheduler/hardware/tensor_nest.h>
+#include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/visit.h>
 
 #include <algorithm>
@@ -9,14 +10,8 @@ namespace {
 
 using ir::Expr;
 
-const ir::Load* load_of(const Expr& factor) {
-  const auto* cast = factor.as<ir::Cast>();
-  return cast == nullptr ? factor.as<ir::Load>() : cast->operand.as<ir::Load>();
-}
-
 bool depends(const std::vector<Expr>& indices, const std::string& name) {
-  return std::any_of(indices.begin(), indices.end(),
-                     [&](const Expr& index) { return ir::uses(index, name); });
+  return std::ranges::any_of(indices, [&](const Expr& index) { return ir::uses(index, name); });
 }
 
 bool is_kept_slot(const Expr& expr) {
@@ -36,9 +31,8 @@ std::vector<Expr> without_codes(const ir::Load& load) {
 }  // namespace
 
 Expr with_slot(const Expr& expr, const Expr& slot) {
-  ir::Rewriter rewriter;
-  rewriter.on_expr = [&](const Expr& e) { return is_kept_slot(e) ? slot : e; };
-  return rewriter(expr);
+  return ir::rewrite<ir::Call>(expr,
+                               [&](const ir::Call&, const Expr& e) { return is_kept_slot(e) ? slot : e; });
 }
 
 Expr kept_slot_of(const ir::Load& load) {
@@ -52,9 +46,9 @@ Expr kept_slot_of(const ir::Load& load) {
 }
 
 std::optional<TensorNest> tensor_nest_of(const std::vector<ir::For>& loops, const ir::Store& store) {
-  const auto* product = store.value.as<ir::Binary>();
-  if (product == nullptr || product->op != ir::BinaryOperator::multiply) return std::nullopt;
-  const ir::Load* factors[] = {load_of(product->left), load_of(product->right)};
+  const auto* product = ir::as_binary(store.value, ir::BinaryOperator::multiply);
+  if (product == nullptr) return std::nullopt;
+  const ir::Load* factors[] = {ir::loaded(product->left), ir::loaded(product->right)};
   if (factors[0] == nullptr || factors[1] == nullptr) return std::nullopt;
   TensorNest nest;
   nest.sum = store.buffer;
@@ -75,10 +69,9 @@ std::optional<TensorNest> tensor_nest_of(const std::vector<ir::For>& loops, cons
                              : of_sum && !of_left && of_right ? &columns
                              : !of_sum && of_left && of_right ? &depth
                                                               : nullptr;
-      const std::int64_t* begin = ir::integer_value(loop.begin);
+      const auto known = ir::constant_iterations(loop);
       const bool plain = loop.kind == ir::LoopKind::serial || loop.kind == ir::LoopKind::unrolled;
-      fits = fits && role != nullptr && *role == nullptr && plain && begin != nullptr && *begin == 0 &&
-             ir::integer_value(loop.extent) != nullptr;
+      fits = fits && role != nullptr && *role == nullptr && plain && known && known->begin == 0;
       if (role != nullptr) *role = &loop;
     }
     // The weights' rows come first in the stored tile.

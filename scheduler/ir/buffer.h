@@ -48,6 +48,7 @@ using BufferRef = std::shared_ptr<const Buffer>;
 BufferRef make_buffer(std::string name, DType dtype, Scope scope, Access access, std::vector<Expr> shape,
                       bool non_negative = false);
 
+std::int64_t element_bytes(const Buffer& buffer);
 /// The offset of an element, in elements, that indices and strides alone give. Equal offsets are equal
 /// elements, so this is what analyses compare.
 Expr offset_of(const Buffer& buffer, const std::vector<Expr>& indices);

@@ -2,13 +2,13 @@
 #include <weft/scheduler/ir/conjuncts.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace weft::ir {
 namespace {
 
 void collect(const Expr& condition, std::vector<Expr>& parts) {
-  const auto* both = condition.as<Binary>();
-  if (both != nullptr && both->op == BinaryOperator::logical_and) {
+  if (const auto* both = as_binary(condition, BinaryOperator::logical_and)) {
     collect(both->left, parts);
     collect(both->right, parts);
   } else {
@@ -38,11 +38,27 @@ std::vector<Expr> conjuncts_of(const Expr& condition) {
   return parts;
 }
 
+Expr all_of(const std::vector<Expr>& conditions) {
+  return std::accumulate(conditions.begin(), conditions.end(), boolean(true),
+                         [](const Expr& all, const Expr& condition) { return all && condition; });
+}
+
+const Binary* inequality(const Expr& expr) {
+  const auto* less = as_binary(expr, BinaryOperator::less);
+  return less != nullptr ? less : as_binary(expr, BinaryOperator::less_equal);
+}
+
+std::optional<Bound> bound_of(const Expr& condition) {
+  const auto* compare = inequality(condition);
+  if (compare == nullptr || is_float(compare->left.dtype())) return std::nullopt;
+  if (compare->op == BinaryOperator::less) return Bound{compare->left, compare->right};
+  const std::int64_t* zero = integer_value(compare->left);
+  return zero != nullptr && *zero == 0 ? std::optional(Bound{compare->right, {}}) : std::nullopt;
+}
+
 bool share_an_atom(const Expr& a, const Expr& b) {
   const std::vector<Expr> others = atoms_of(b);
-  return std::ranges::any_of(atoms_of(a), [&](const Expr& atom) {
-    return std::ranges::any_of(others, [&](const Expr& other) { return same(atom, other); });
-  });
+  return std::ranges::any_of(atoms_of(a), [&](const Expr& atom) { return contains(others, atom); });
 }
 
 }  // namespace weft::ir

@@ -8,38 +8,9 @@ namespace weft::ir {
 namespace {
 
 Expr fold_constants(BinaryOperator op, std::int64_t a, std::int64_t b) {
-  std::int64_t exact = 0;
-  switch (op) {
-    case BinaryOperator::add:
-      return __builtin_add_overflow(a, b, &exact) ? Expr() : integer(exact);
-    case BinaryOperator::subtract:
-      return __builtin_sub_overflow(a, b, &exact) ? Expr() : integer(exact);
-    case BinaryOperator::multiply:
-      return __builtin_mul_overflow(a, b, &exact) ? Expr() : integer(exact);
-    case BinaryOperator::divide:
-      return b > 0 ? integer(floor_divide(a, b)) : Expr();
-    case BinaryOperator::remainder:
-      return b > 0 ? integer(floor_remainder(a, b)) : Expr();
-    case BinaryOperator::minimum:
-      return integer(std::min(a, b));
-    case BinaryOperator::maximum:
-      return integer(std::max(a, b));
-    case BinaryOperator::exclusive_or:
-      return integer(a ^ b);
-    case BinaryOperator::equal:
-      return boolean(a == b);
-    case BinaryOperator::not_equal:
-      return boolean(a != b);
-    case BinaryOperator::less:
-      return boolean(a < b);
-    case BinaryOperator::less_equal:
-      return boolean(a <= b);
-    case BinaryOperator::logical_and:
-      return boolean(a != 0 && b != 0);
-    case BinaryOperator::logical_or:
-      return boolean(a != 0 || b != 0);
-  }
-  return {};
+  const auto value = computed(op, a, b);
+  if (!value) return {};
+  return op >= BinaryOperator::equal ? boolean(*value != 0) : integer(*value);
 }
 
 /// (x op c1) op c2 becomes x op (c1 op c2) for sums and products, x / (c1 * c2) for quotients.
@@ -119,6 +90,41 @@ std::int64_t floor_divide(std::int64_t a, std::int64_t b) {
 }
 std::int64_t floor_remainder(std::int64_t a, std::int64_t b) {
   return a % b + (a % b < 0 ? b : 0);
+}
+
+std::optional<std::int64_t> computed(BinaryOperator op, std::int64_t a, std::int64_t b) {
+  std::int64_t exact = 0;
+  switch (op) {
+    case BinaryOperator::add:
+      return __builtin_add_overflow(a, b, &exact) ? std::nullopt : std::optional(exact);
+    case BinaryOperator::subtract:
+      return __builtin_sub_overflow(a, b, &exact) ? std::nullopt : std::optional(exact);
+    case BinaryOperator::multiply:
+      return __builtin_mul_overflow(a, b, &exact) ? std::nullopt : std::optional(exact);
+    case BinaryOperator::divide:
+      return b > 0 ? std::optional(floor_divide(a, b)) : std::nullopt;
+    case BinaryOperator::remainder:
+      return b > 0 ? std::optional(floor_remainder(a, b)) : std::nullopt;
+    case BinaryOperator::minimum:
+      return std::min(a, b);
+    case BinaryOperator::maximum:
+      return std::max(a, b);
+    case BinaryOperator::exclusive_or:
+      return a ^ b;
+    case BinaryOperator::equal:
+      return a == b;
+    case BinaryOperator::not_equal:
+      return a != b;
+    case BinaryOperator::less:
+      return a < b;
+    case BinaryOperator::less_equal:
+      return a <= b;
+    case BinaryOperator::logical_and:
+      return a != 0 && b != 0;
+    case BinaryOperator::logical_or:
+      return a != 0 || b != 0;
+  }
+  return std::nullopt;
 }
 
 Expr fold(BinaryOperator op, const Expr& left, const Expr& right) {

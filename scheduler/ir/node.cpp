@@ -6,6 +6,7 @@
 #include <weft/scheduler/ir/visit.h>
 
 #include <algorithm>
+#include <ranges>
 
 namespace weft::ir {
 namespace {
@@ -110,6 +111,11 @@ Expr ceil_divide(const Expr& a, const Expr& b) {
   return (a + (b - 1)) / b;
 }
 
+const Binary* as_binary(const Expr& expr, BinaryOperator op) {
+  const auto* node = expr.as<Binary>();
+  return node != nullptr && node->op == op ? node : nullptr;
+}
+
 const std::int64_t* integer_value(const Expr& expr) {
   const auto* node = expr.as<Constant>();
   return node != nullptr && !is_float(node->dtype) ? &node->integer : nullptr;
@@ -118,6 +124,16 @@ const std::int64_t* integer_value(const Expr& expr) {
 Stmt for_loop(For loop) {
   if (!loop.body.defined()) return {};
   return make_stmt(std::move(loop));
+}
+
+Stmt for_loop(For loop, Stmt body) {
+  loop.body = std::move(body);
+  return for_loop(std::move(loop));
+}
+
+Stmt for_loops(const std::vector<For>& loops, Stmt body) {
+  for (const For& loop : std::views::reverse(loops)) body = for_loop(loop, std::move(body));
+  return body;
 }
 
 Stmt store(BufferRef buffer, std::vector<Expr> indices, Expr value, bool accumulate) {
@@ -145,6 +161,11 @@ Stmt if_then(Expr condition, Stmt then, Stmt otherwise) {
   if (const std::int64_t* value = integer_value(condition)) return *value != 0 ? then : otherwise;
   if (!then.defined() && !otherwise.defined()) return {};
   return make_stmt(If{std::move(condition), std::move(then), std::move(otherwise)});
+}
+
+Stmt if_all(const std::vector<Expr>& conditions, Stmt then) {
+  for (const Expr& condition : std::views::reverse(conditions)) then = if_then(condition, std::move(then));
+  return then;
 }
 
 Stmt allocate(BufferRef buffer, Stmt body) {
@@ -236,9 +257,13 @@ Expr offset_of(const Buffer& buffer, const std::vector<Expr>& indices) {
   return offset;
 }
 
+std::int64_t element_bytes(const Buffer& buffer) {
+  return static_cast<std::int64_t>(size_of(buffer.dtype));
+}
+
 std::int64_t chunk_of(const Buffer& buffer) {
   constexpr std::int64_t bytes_of_chunk = 16;
-  return bytes_of_chunk / static_cast<std::int64_t>(size_of(buffer.dtype));
+  return bytes_of_chunk / element_bytes(buffer);
 }
 
 Expr swizzled(const Buffer& buffer, const Expr& offset) {

@@ -316,14 +316,27 @@ Expr ceil_divide(const Expr& a, const Expr& b);
 /// The value of an integer or boolean constant, if it is one. It lies in the expression.
 const std::int64_t* integer_value(const Expr& expr);
 const std::int64_t* integer_value(Expr&& expr) = delete;
+/// The node if it is that operation, else null.
+const Binary* as_binary(const Expr& expr, BinaryOperator op);
 /// Same tree, node by node.
 bool same(const Expr& a, const Expr& b);
+/// The same trees in the same order.
+bool same(const std::vector<Expr>& a, const std::vector<Expr>& b);
+/// Whether one of the list is the same tree.
+bool contains(const std::vector<Expr>& list, const Expr& expr);
 
 // Building statements. A block flattens blocks inside it and leaves undefined statements out.
 Stmt for_loop(For loop);
+/// The loop around another body.
+Stmt for_loop(For loop, Stmt body);
+/// The loops around the body, the first outermost.
+Stmt for_loops(const std::vector<For>& loops, Stmt body);
 Stmt store(BufferRef buffer, std::vector<Expr> indices, Expr value, bool accumulate = false);
 Stmt block(std::vector<Stmt> statements);
 Stmt if_then(Expr condition, Stmt then, Stmt otherwise = {});
+/// `then` where all conditions hold. The first is asked first: what another one reads may exist only where it
+/// holds.
+Stmt if_all(const std::vector<Expr>& conditions, Stmt then);
 Stmt allocate(BufferRef buffer, Stmt body);
 Stmt let(std::string name, Expr value, Stmt body);
 Stmt copy(Copy copy);

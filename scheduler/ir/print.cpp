@@ -3,6 +3,7 @@
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 
+#include <array>
 #include <iterator>
 #include <utility>
 
@@ -14,39 +15,21 @@ struct Spelling {
   int precedence;
 };
 
-Spelling spelling(BinaryOperator op) {
-  switch (op) {
-    case BinaryOperator::add:
-      return {"+", 5};
-    case BinaryOperator::subtract:
-      return {"-", 5};
-    case BinaryOperator::multiply:
-      return {"*", 6};
-    case BinaryOperator::divide:
-      return {"/", 6};
-    case BinaryOperator::remainder:
-      return {"%", 6};
-    case BinaryOperator::equal:
-      return {"==", 3};
-    case BinaryOperator::not_equal:
-      return {"!=", 3};
-    case BinaryOperator::less:
-      return {"<", 4};
-    case BinaryOperator::less_equal:
-      return {"<=", 4};
-    case BinaryOperator::logical_and:
-      return {"and", 2};
-    case BinaryOperator::logical_or:
-      return {"or", 1};
-    case BinaryOperator::minimum:
-      return {"min", 0};
-    case BinaryOperator::maximum:
-      return {"max", 0};
-    case BinaryOperator::exclusive_or:
-      return {"xor", 0};
-  }
-  return {"?", 0};
-}
+/// In the order of BinaryOperator.
+constexpr std::array<Spelling, 14> spellings{{{"+", 5},
+                                              {"-", 5},
+                                              {"*", 6},
+                                              {"/", 6},
+                                              {"%", 6},
+                                              {"min", 0},
+                                              {"max", 0},
+                                              {"xor", 0},
+                                              {"==", 3},
+                                              {"!=", 3},
+                                              {"<", 4},
+                                              {"<=", 4},
+                                              {"and", 2},
+                                              {"or", 1}}};
 
 /// Expressions written at the end of a text: of a written-out program there are millions.
 class Writer {
@@ -93,7 +76,7 @@ class Writer {
     (*this)(e.operand, 7);
   }
   void write(const Binary& e, int outer) {
-    const auto [name, precedence] = spelling(e.op);
+    const auto [name, precedence] = spellings[static_cast<std::size_t>(e.op)];
     if (precedence == 0) return call(name, {e.left, e.right});
     const bool parentheses = precedence < outer;
     if (parentheses) text_ += "(";
@@ -317,41 +300,14 @@ std::string print(const Program& program, const std::string& marked) {
 }
 
 std::string_view name_of(LoopKind kind) {
-  switch (kind) {
-    case LoopKind::serial:
-      return "serial";
-    case LoopKind::unrolled:
-      return "unrolled";
-    case LoopKind::vectorized:
-      return "vectorized";
-    case LoopKind::parallel:
-      return "parallel";
-    case LoopKind::block_x:
-      return "block_x";
-    case LoopKind::block_y:
-      return "block_y";
-    case LoopKind::block_z:
-      return "block_z";
-    case LoopKind::warp:
-      return "warp";
-    case LoopKind::lane:
-      return "lane";
-    case LoopKind::thread:
-      return "thread";
-  }
-  return "?";
+  constexpr std::array<std::string_view, 10> names{"serial",  "unrolled", "vectorized", "parallel", "block_x",
+                                                   "block_y", "block_z",  "warp",       "lane",     "thread"};
+  return names[static_cast<std::size_t>(kind)];
 }
 
 std::string_view name_of(Scope scope) {
-  switch (scope) {
-    case Scope::global:
-      return "global memory";
-    case Scope::shared:
-      return "shared memory";
-    case Scope::registers:
-      return "registers";
-  }
-  return "?";
+  constexpr std::array<std::string_view, 3> names{"global memory", "shared memory", "registers"};
+  return names[static_cast<std::size_t>(scope)];
 }
 
 }  // namespace weft::ir

@@ -8,22 +8,11 @@ namespace {
 
 /// Index [variable, rest…] in place of [rest…] wherever the buffer is used.
 Stmt add_dimension(const Stmt& stmt, const BufferRef& from, const BufferRef& to, const Expr& index) {
-  const auto extended = [&](const std::vector<Expr>& indices) {
+  return replace_buffer(stmt, from, to, [&](const std::vector<Expr>& indices) {
     std::vector<Expr> result{index};
     result.insert(result.end(), indices.begin(), indices.end());
     return result;
-  };
-  Rewriter rewriter;
-  rewriter.on_expr = [&](const Expr& expr) {
-    const auto* e = expr.as<Load>();
-    return e != nullptr && e->buffer == from ? load(to, extended(e->indices)) : expr;
-  };
-  rewriter.on_stmt = [&](const Stmt& child) {
-    const auto* s = child.as<Store>();
-    if (s == nullptr || s->buffer != from) return child;
-    return store(to, extended(s->indices), s->value, s->accumulate);
-  };
-  return rewriter(stmt);
+  });
 }
 
 /// The loop and its conditions around every statement that uses its variable.
@@ -43,34 +32,21 @@ Stmt distribute(const For& loop, const std::vector<Expr>& conditions, const Stmt
     const Expr index = variable(loop.name) - loop.begin;
     return allocate(wider, distribute(loop, conditions, add_dimension(s->body, s->buffer, wider, index)));
   }
-  if (!uses(stmt, loop.name)) return stmt;
-  For copy = loop;
-  copy.body = stmt;
-  // The outermost first: what an inner one reads may exist only where the outer ones hold.
-  for (auto condition = conditions.rbegin(); condition != conditions.rend(); ++condition)
-    copy.body = if_then(*condition, copy.body);
-  return for_loop(std::move(copy));
+  return uses(stmt, loop.name) ? for_loop(loop, if_all(conditions, stmt)) : stmt;
 }
 
 }  // namespace
 
 std::vector<std::string> loop_names(const Stmt& stmt) {
   std::vector<std::string> names;
-  visit(stmt, [&](const Stmt& s) {
-    const auto* loop = s.as<For>();
-    if (loop != nullptr && std::find(names.begin(), names.end(), loop->name) == names.end())
-      names.push_back(loop->name);
+  each<For>(stmt, [&](const For& loop) {
+    if (std::ranges::find(names, loop.name) == names.end()) names.push_back(loop.name);
   });
   return names;
 }
 
 std::vector<const For*> find_loops(const Stmt& stmt, const std::string& name) {
-  std::vector<const For*> found;
-  visit(stmt, [&](const Stmt& s) {
-    const auto* loop = s.as<For>();
-    if (loop != nullptr && loop->name == name) found.push_back(loop);
-  });
-  return found;
+  return find_all<For>(stmt, [&](const For& loop) { return loop.name == name; });
 }
 
 const For* find_loop(const Stmt& stmt, const std::string& name) {
@@ -80,9 +56,7 @@ const For* find_loop(const Stmt& stmt, const std::string& name) {
 
 InnerLoops inner_loops(const Stmt& stmt) {
   InnerLoops loops;
-  visit(stmt, [&](const Stmt& s) {
-    if (const auto* loop = s.as<For>()) loops.emplace(loop->name, *loop);
-  });
+  each<For>(stmt, [&](const For& loop) { loops.emplace(loop.name, loop); });
   return loops;
 }
 
@@ -93,12 +67,36 @@ bool stands_inside(const Stmt& stmt, const std::string& inner, const std::string
 }
 
 Stmt change_loops(const Stmt& stmt, const std::string& name, const std::function<Stmt(const For&)>& change) {
-  Rewriter rewriter;
-  rewriter.on_stmt = [&](const Stmt& s) {
-    const auto* loop = s.as<For>();
-    return loop != nullptr && loop->name == name ? change(*loop) : s;
+  return rewrite<For>(
+      stmt, [&](const For& loop, const Stmt& same) { return loop.name == name ? change(loop) : same; });
+}
+
+std::optional<Iterations> constant_iterations(const For& loop) {
+  const std::int64_t* begin = integer_value(loop.begin);
+  const std::int64_t* extent = integer_value(loop.extent);
+  return begin != nullptr && extent != nullptr ? std::optional(Iterations{*begin, *extent}) : std::nullopt;
+}
+
+bool is_constant(const Program& program, const Expr& expr) {
+  const auto is_open = [&](const Variable& variable) {
+    return std::ranges::find(program.knobs, variable.name, &Knob::name) == program.knobs.end();
   };
-  return rewriter(stmt);
+  return !any<Load>(expr) && !any<Call>(expr) && !any<Variable>(expr, is_open);
+}
+
+std::optional<std::int64_t> product_of(const std::vector<Expr>& extents) {
+  std::int64_t product = 1;
+  for (const Expr& extent : extents) {
+    const std::int64_t* number = integer_value(extent);
+    if (number == nullptr) return std::nullopt;
+    product *= *number;
+  }
+  return product;
+}
+
+const Load* loaded(const Expr& expr) {
+  const auto* cast = expr.as<Cast>();
+  return cast == nullptr ? expr.as<Load>() : cast->operand.as<Load>();
 }
 
 Chain chain_of(const Stmt& stmt) {
@@ -134,13 +132,8 @@ Stmt rebuild(Chain chain) {
   }
   Stmt body = chain.core;
   for (std::size_t i = chain.loops.size() + 1; i-- > 0;) {
-    for (auto condition = inside[i].rbegin(); condition != inside[i].rend(); ++condition) {
-      body = if_then(*condition, body);
-    }
-    if (i == 0) break;
-    For loop = chain.loops[i - 1];
-    loop.body = body;
-    body = for_loop(std::move(loop));
+    body = if_all(inside[i], body);
+    if (i > 0) body = for_loop(chain.loops[i - 1], body);
   }
   return body;
 }
@@ -159,9 +152,7 @@ Chain sink_innermost(Chain chain) {
 }
 
 bool holds_copy(const Stmt& stmt) {
-  bool found = false;
-  visit(stmt, [&](const Stmt& s) { found = found || s.as<Copy>() != nullptr; });
-  return found;
+  return any<Copy>(stmt);
 }
 
 bool reads_memory(const Expr& expr) {

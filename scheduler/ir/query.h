@@ -1,10 +1,11 @@
 // What steps and passes ask of trees: loops by name, chains of loops, and a loop moved into a sum.
 #pragma once
 
-#include <weft/scheduler/ir/node.h>
+#include <weft/scheduler/ir/program.h>
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,18 @@ InnerLoops inner_loops(const Stmt& stmt);
 bool stands_inside(const Stmt& stmt, const std::string& inner, const std::string& outer);
 /// Every loop of that name becomes what `change` returns.
 Stmt change_loops(const Stmt& stmt, const std::string& name, const std::function<Stmt(const For&)>& change);
+/// The iterations of a loop, where constants say which; else nothing.
+struct Iterations {
+  std::int64_t begin = 0, extent = 0;
+};
+std::optional<Iterations> constant_iterations(const For& loop);
+/// A constant, or an expression over knobs of the program alone.
+bool is_constant(const Program& program, const Expr& expr);
+/// The product of extents that are all constants; else nothing.
+std::optional<std::int64_t> product_of(const std::vector<Expr>& extents);
+/// The load that the expression is, or that it converts; else null.
+const Load* loaded(const Expr& expr);
+
 /// A chain: loops and conditions, each the whole body of the one before, and what stands inside the last.
 struct Chain {
   std::vector<For> loops;  ///< bodies unset

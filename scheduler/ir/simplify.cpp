@@ -1,6 +1,7 @@
 #include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/fold.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/settled.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
@@ -335,6 +336,15 @@ Range range_of(const Expr& expr, const Ranges& variables) {
                         [](const auto&) { return Range{}; },
                     },
                     expr.node().kind());
+}
+
+Ranges loop_ranges(const Stmt& stmt) {
+  Ranges ranges;
+  each<For>(stmt, [&](const For& loop) {
+    const auto known = constant_iterations(loop);
+    if (known && known->extent > 0) ranges[loop.name] = {known->begin, known->begin + known->extent - 1};
+  });
+  return ranges;
 }
 
 std::int64_t Linear::coefficient_of(const std::string& name) const {

@@ -35,24 +35,38 @@ Stmt Rewriter::operator()(const Stmt& stmt) const {
 
 namespace {
 
-Rewriter substituting(const Substitution& by_name) {
-  Rewriter rewriter;
-  rewriter.on_expr = [&by_name](const Expr& expr) {
-    const auto* v = expr.as<Variable>();
-    if (v == nullptr) return expr;
-    const auto found = by_name.find(v->name);
+template <class Tree>
+Tree substituted(const Tree& tree, const Substitution& by_name) {
+  return rewrite<Variable>(tree, [&](const Variable& variable, const Expr& expr) {
+    const auto found = by_name.find(variable.name);
     return found == by_name.end() ? expr : found->second;
-  };
-  return rewriter;
+  });
 }
 
 }  // namespace
 
 Expr substitute(const Expr& expr, const Substitution& by_name) {
-  return substituting(by_name)(expr);
+  return substituted(expr, by_name);
 }
 Stmt substitute(const Stmt& stmt, const Substitution& by_name) {
-  return substituting(by_name)(stmt);
+  return substituted(stmt, by_name);
+}
+
+void each_access(const Stmt& root,
+                 const std::function<void(const BufferRef&, const std::vector<Expr>&)>& on) {
+  visit(
+      root,
+      [&](const Stmt& stmt) {
+        if (const auto* store = stmt.as<Store>()) on(store->buffer, store->indices);
+        const auto* execute = stmt.as<Execute>();
+        if (execute == nullptr) return;
+        for (const auto* ranges : {&execute->results, &execute->inputs}) {
+          for (const RegisterRange& range : *ranges) on(range.buffer, range.indices);
+        }
+      },
+      [&](const Expr& expr) {
+        if (const auto* load = expr.as<Load>()) on(load->buffer, load->indices);
+      });
 }
 
 Stmt replace_buffer(const Stmt& stmt, const BufferRef& from, const BufferRef& to) {
@@ -60,6 +74,34 @@ Stmt replace_buffer(const Stmt& stmt, const BufferRef& from, const BufferRef& to
   Rewriter rewriter;
   rewriter.on_expr = [&](const Expr& expr) { return with_children(expr, buffer); };
   rewriter.on_stmt = [&](const Stmt& child) { return with_children(child, buffer); };
+  return rewriter(stmt);
+}
+
+Stmt replace_buffer(const Stmt& stmt, const BufferRef& from, const BufferRef& to,
+                    const std::function<std::vector<Expr>(const std::vector<Expr>&)>& moved) {
+  const auto replace = [&](auto& node) {
+    if (node.buffer != from) return;
+    node.indices = moved(node.indices);
+    node.buffer = to;
+  };
+  const auto changed = [&](auto node) {
+    replace(node);
+    return build(std::move(node));
+  };
+  Rewriter rewriter;
+  rewriter.on_expr = [&](const Expr& expr) {
+    const auto* load = expr.as<Load>();
+    return load != nullptr && load->buffer == from ? changed(*load) : expr;
+  };
+  rewriter.on_stmt = [&](const Stmt& child) {
+    const auto* store = child.as<Store>();
+    if (store != nullptr && store->buffer == from) return changed(*store);
+    const auto* execute = child.as<Execute>();
+    if (execute == nullptr) return child;
+    Execute result = *execute;
+    for (auto* ranges : {&result.results, &result.inputs}) std::ranges::for_each(*ranges, replace);
+    return build(std::move(result));
+  };
   return rewriter(stmt);
 }
 
@@ -87,6 +129,16 @@ bool holds(const Tree& tree, const BufferRef& buffer) {
 
 bool uses(const Stmt& stmt, const BufferRef& buffer) {
   return stmt.defined() && holds(stmt, buffer);
+}
+
+bool reads(const Expr& expr, const BufferRef& buffer) {
+  return any<Load>(expr, [&](const Load& load) { return load.buffer == buffer; });
+}
+bool reads(const Stmt& stmt, const BufferRef& buffer) {
+  return any<Load>(stmt, [&](const Load& load) { return load.buffer == buffer; });
+}
+bool stores_to(const Stmt& stmt, const BufferRef& buffer) {
+  return any<Store>(stmt, [&](const Store& store) { return store.buffer == buffer; });
 }
 
 namespace {
@@ -120,16 +172,19 @@ bool alike(const Select&, const Select&) {
 
 }  // namespace
 
+bool same(const std::vector<Expr>& a, const std::vector<Expr>& b) {
+  return std::ranges::equal(a, b, [](const Expr& one, const Expr& other) { return same(one, other); });
+}
+
+bool contains(const std::vector<Expr>& list, const Expr& expr) {
+  return std::ranges::any_of(list, [&](const Expr& each) { return same(each, expr); });
+}
+
 bool same(const Expr& a, const Expr& b) {
   if (a.identity() == b.identity()) return true;
   if (!a.defined() || !b.defined() || a.node().index() != b.node().index()) return false;
-  const auto same_child = overloaded{
-      [](const BufferRef& x, const BufferRef& y) { return x == y; },
-      [](const Expr& x, const Expr& y) { return same(x, y); },
-      [](const std::vector<Expr>& x, const std::vector<Expr>& y) {
-        return std::ranges::equal(x, y, [](const Expr& one, const Expr& other) { return same(one, other); });
-      },
-  };
+  const auto same_child = overloaded{[](const BufferRef& x, const BufferRef& y) { return x == y; },
+                                     [](const auto& x, const auto& y) { return same(x, y); }};
   return std::visit(
       [&](const auto& x) {
         const auto& y = *b.as<std::remove_cvref_t<decltype(x)>>();

@@ -7,12 +7,7 @@ namespace weft {
 namespace {
 
 bool binds_loops(const ir::Program& program) {
-  bool found = false;
-  ir::visit(program.body, [&](const ir::Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    found = found || (loop != nullptr && ir::is_bound(loop->kind));
-  });
-  return found;
+  return ir::any<ir::For>(program.body, [](const ir::For& loop) { return ir::is_bound(loop.kind); });
 }
 
 /// The first loop that blocks can share, bound to them, as the user would write it; empty: there is none.

@@ -60,35 +60,29 @@ class Counting {
   }
 
   void add_variables(const Expr& expr) {
-    ir::visit(expr, [&](const Expr& e) {
-      if (const auto* variable = e.as<ir::Variable>()) choosers_.insert(variable->name);
-    });
+    ir::each<ir::Variable>(expr, [&](const ir::Variable& variable) { choosers_.insert(variable.name); });
   }
 
   /// Loops that the ranges of others depend on, that choose what is read of the weights, or, of rows and
   /// groups, that conditions compare with a number, as those around baked entries do.
   void find_choosers(const Stmt& body) {
-    ir::visit(
-        body,
-        [&](const Stmt& s) {
-          if (const auto* loop = s.as<ir::For>()) {
-            add_variables(loop->begin);
-            add_variables(loop->extent);
-          }
-          const auto* condition = s.as<ir::If>();
-          const auto* compared = condition == nullptr ? nullptr : condition->condition.as<ir::Binary>();
-          if (compared == nullptr) return;
-          for (const auto& [one, other] :
-               {std::pair(compared->left, compared->right), std::pair(compared->right, compared->left)}) {
-            const auto* variable = one.as<ir::Variable>();
-            if (variable != nullptr && ir::integer_value(other) != nullptr && may_share(variable->name))
-              choosers_.insert(variable->name);
-          }
-        },
-        [&](const Expr& e) {
-          const auto* load = e.as<ir::Load>();
-          if (load != nullptr && weights_.holds(load->buffer)) add_variables(load->indices[0]);
-        });
+    ir::each<ir::For>(body, [&](const ir::For& loop) {
+      add_variables(loop.begin);
+      add_variables(loop.extent);
+    });
+    ir::each<ir::If>(body, [&](const ir::If& branch) {
+      const auto* compared = branch.condition.as<ir::Binary>();
+      if (compared == nullptr) return;
+      for (const auto& [one, other] :
+           {std::pair(compared->left, compared->right), std::pair(compared->right, compared->left)}) {
+        const auto* variable = one.as<ir::Variable>();
+        if (variable != nullptr && ir::integer_value(other) != nullptr && may_share(variable->name))
+          choosers_.insert(variable->name);
+      }
+    });
+    ir::each<ir::Load>(body, [&](const ir::Load& load) {
+      if (weights_.holds(load.buffer)) add_variables(load.indices[0]);
+    });
   }
 
   void walk(const Stmt& stmt, std::int64_t times) {
@@ -143,16 +137,10 @@ class Counting {
   bool is_even(const ir::For& loop) {
     const auto [found, is_new] = even_.try_emplace(&loop, true);
     if (!is_new) return found->second;
-    bool even = true;
-    ir::visit(loop.body, [&](const Stmt& s) {
-      const auto* inner = s.as<ir::For>();
-      const auto* condition = s.as<ir::If>();
-      if (inner != nullptr)
-        even = even && !ir::uses(inner->begin, loop.name) && !ir::uses(inner->extent, loop.name);
-      if (condition != nullptr) even = even && !ir::uses(condition->condition, loop.name);
-    });
-    even_[&loop] = even;
-    return even;
+    const auto depends = [&](const Expr& expr) { return ir::uses(expr, loop.name); };
+    return even_[&loop] = !ir::any<ir::For>(loop.body, [&](const ir::For& inner) {
+             return depends(inner.begin) || depends(inner.extent);
+           }) && !ir::any<ir::If>(loop.body, [&](const ir::If& branch) { return depends(branch.condition); });
   }
 
   steps::KnownWeights weights_;

@@ -33,41 +33,9 @@ class NoDivisor : public UserError {
 };
 
 std::int64_t apply(BinaryOperator op, std::int64_t a, std::int64_t b) {
-  std::int64_t value = 0;
-  switch (op) {
-    case BinaryOperator::add:
-      if (__builtin_add_overflow(a, b, &value)) throw_too_large();
-      return value;
-    case BinaryOperator::subtract:
-      if (__builtin_sub_overflow(a, b, &value)) throw_too_large();
-      return value;
-    case BinaryOperator::multiply:
-      if (__builtin_mul_overflow(a, b, &value)) throw_too_large();
-      return value;
-    case BinaryOperator::divide:
-    case BinaryOperator::remainder:
-      if (b < 1) throw NoDivisor(b);
-      return op == BinaryOperator::divide ? ir::floor_divide(a, b) : ir::floor_remainder(a, b);
-    case BinaryOperator::minimum:
-      return std::min(a, b);
-    case BinaryOperator::maximum:
-      return std::max(a, b);
-    case BinaryOperator::exclusive_or:
-      return a ^ b;
-    case BinaryOperator::equal:
-      return a == b;
-    case BinaryOperator::not_equal:
-      return a != b;
-    case BinaryOperator::less:
-      return a < b;
-    case BinaryOperator::less_equal:
-      return a <= b;
-    case BinaryOperator::logical_and:
-      return a != 0 && b != 0;
-    case BinaryOperator::logical_or:
-      return a != 0 || b != 0;
-  }
-  throw InternalError("an unknown operator in a constraint");
+  if (const auto value = ir::computed(op, a, b)) return *value;
+  if (op == BinaryOperator::divide || op == BinaryOperator::remainder) throw NoDivisor(b);
+  throw_too_large();
 }
 
 std::int64_t negated(std::int64_t value) {
@@ -156,38 +124,59 @@ class Compiler {
   std::size_t depth_ = 0;
 };
 
+/// Runs instructions from number `begin` to before `end`; `depth` values are on the deepest stack.
+std::int64_t run(std::span<const CompiledConstraints::Instruction> code, std::size_t begin, std::size_t end,
+                 std::span<const std::int64_t> point, std::size_t depth) {
+  using Operation = CompiledConstraints::Operation;
+  std::array<std::int64_t, 32> small;
+  std::vector<std::int64_t> large(depth <= small.size() ? 0 : depth);
+  std::int64_t* top = large.empty() ? small.data() : large.data();  // past the upper number
+  for (std::size_t at = begin; at < end; ++at) {
+    const auto& [operation, operand] = code[at];
+    switch (operation) {
+      case Operation::push:
+        *top++ = operand;
+        break;
+      case Operation::push_knob:
+        *top++ = point[static_cast<std::size_t>(operand)];
+        break;
+      case Operation::negate:
+        top[-1] = negated(top[-1]);
+        break;
+      case Operation::logical_not:
+        top[-1] = top[-1] == 0;
+        break;
+      case Operation::binary:
+        --top;
+        top[-1] = apply(static_cast<BinaryOperator>(operand), top[-1], top[0]);
+        break;
+      case Operation::to_boolean:
+        top[-1] = top[-1] != 0;
+        break;
+      case Operation::jump:
+        at = static_cast<std::size_t>(operand) - 1;
+        break;
+      case Operation::jump_if_zero:
+        if (*--top == 0) at = static_cast<std::size_t>(operand) - 1;
+        break;
+    }
+  }
+  return top[-1];
+}
+
 }  // namespace
 
 std::int64_t evaluate(const Expr& expr, const KnobValues& values) {
-  return std::visit(
-      ir::overloaded{
-          [&](const ir::Constant& e) -> std::int64_t {
-            if (is_float(e.dtype)) throw_not_a_number(expr);
-            return e.integer;
-          },
-          [&](const ir::Variable& e) -> std::int64_t {
-            const auto found = values.find(e.name);
-            internal_check(found != values.end(), "a constraint uses " + e.name + ", which has no value");
-            return found->second;
-          },
-          [&](const ir::Unary& e) -> std::int64_t {
-            const std::int64_t value = evaluate(e.operand, values);
-            return e.op == ir::UnaryOperator::negate ? negated(value) : value == 0;
-          },
-          [&](const ir::Binary& e) -> std::int64_t {
-            return apply(e.op, evaluate(e.left, values), evaluate(e.right, values));
-          },
-          [&](const ir::Select& e) -> std::int64_t {
-            return evaluate(evaluate(e.condition, values) != 0 ? e.when_true : e.when_false, values);
-          },
-          [&](const ir::Cast& e) -> std::int64_t {
-            require_exact(e, expr);
-            const std::int64_t value = evaluate(e.operand, values);
-            return e.dtype == DType::boolean ? value != 0 : value;
-          },
-          [&](const auto&) -> std::int64_t { throw_not_a_number(expr); },
-      },
-      expr.node().kind());
+  std::vector<std::string> knobs;
+  std::vector<std::int64_t> point;
+  for (const auto& [name, value] : values) {
+    knobs.push_back(name);
+    point.push_back(value);
+  }
+  std::vector<CompiledConstraints::Instruction> code;
+  Compiler compiler(knobs, code);
+  compiler.compile(expr);
+  return run(code, 0, code.size(), point, compiler.depth());
 }
 
 bool holds(const Constraint& constraint, const KnobValues& values) {
@@ -207,11 +196,8 @@ const Constraint* first_violation(std::span<const Constraint> constraints, const
 
 std::vector<std::string> knobs_of(const Constraint& constraint) {
   std::set<std::string> names;
-  for (const Expr& side : {constraint.left, constraint.limit}) {
-    ir::visit(side, [&](const Expr& e) {
-      if (const auto* variable = e.as<ir::Variable>()) names.insert(variable->name);
-    });
-  }
+  for (const Expr& side : {constraint.left, constraint.limit})
+    ir::each<ir::Variable>(side, [&](const ir::Variable& variable) { names.insert(variable.name); });
   return {names.begin(), names.end()};
 }
 
@@ -229,50 +215,11 @@ CompiledConstraints::CompiledConstraints(std::span<const Constraint> constraints
   depth_ = compiler.depth();
 }
 
-std::int64_t CompiledConstraints::run(std::size_t begin, std::size_t end, std::span<const std::int64_t> point,
-                                      std::int64_t* top) const {
-  // `top` points past the upper number.
-  for (std::size_t at = begin; at < end; ++at) {
-    const Instruction& instruction = code_[at];
-    switch (instruction.operation) {
-      case Operation::push:
-        *top++ = instruction.operand;
-        break;
-      case Operation::push_knob:
-        *top++ = point[static_cast<std::size_t>(instruction.operand)];
-        break;
-      case Operation::negate:
-        top[-1] = negated(top[-1]);
-        break;
-      case Operation::logical_not:
-        top[-1] = top[-1] == 0;
-        break;
-      case Operation::binary:
-        --top;
-        top[-1] = apply(static_cast<BinaryOperator>(instruction.operand), top[-1], top[0]);
-        break;
-      case Operation::to_boolean:
-        top[-1] = top[-1] != 0;
-        break;
-      case Operation::jump:
-        at = static_cast<std::size_t>(instruction.operand) - 1;
-        break;
-      case Operation::jump_if_zero:
-        if (*--top == 0) at = static_cast<std::size_t>(instruction.operand) - 1;
-        break;
-    }
-  }
-  return top[-1];
-}
-
 bool CompiledConstraints::holds(std::size_t index, std::span<const std::int64_t> point) const {
   internal_check(point.size() == knobs_, "a point with the wrong number of knobs");
   const std::size_t begin = index == 0 ? 0 : ends_[index - 1];
   try {
-    std::array<std::int64_t, 32> small;
-    if (depth_ <= small.size()) return run(begin, ends_[index], point, small.data()) != 0;
-    std::vector<std::int64_t> large(depth_);
-    return run(begin, ends_[index], point, large.data()) != 0;
+    return run(code_, begin, ends_[index], point, depth_) != 0;
   } catch (const NoDivisor&) {
     return false;
   }

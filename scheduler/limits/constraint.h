@@ -72,9 +72,6 @@ class CompiledConstraints {
   };
 
  private:
-  std::int64_t run(std::size_t begin, std::size_t end, std::span<const std::int64_t> point,
-                   std::int64_t* top) const;
-
   std::vector<Instruction> code_;
   std::vector<std::size_t> ends_;  ///< where each constraint ends in `code_`
   std::size_t depth_ = 0;          ///< values on the deepest stack

@@ -1,11 +1,12 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/limits/resource_constraints.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -16,18 +17,6 @@ namespace {
 using ir::Expr;
 using ir::LoopKind;
 using ir::Stmt;
-
-bool is_known(const ir::Program& program, const Expr& expr) {
-  bool known = true;
-  ir::visit(expr, [&](const Expr& e) {
-    if (e.as<ir::Load>() != nullptr || e.as<ir::Call>() != nullptr) known = false;
-    const auto* variable = e.as<ir::Variable>();
-    if (variable == nullptr) return;
-    known = known && std::any_of(program.knobs.begin(), program.knobs.end(),
-                                 [&](const ir::Knob& knob) { return knob.name == variable->name; });
-  });
-  return known;
-}
 
 /// A number that divides the expression whatever the knobs are.
 std::int64_t divisor_of(const ir::Program& program, const Expr& expr) {
@@ -74,22 +63,11 @@ Expr larger(const Expr& a, const Expr& b) {
 /// The extent of an axis: loops inside one another multiply, loops beside one another share it. Undefined
 /// where the axis has no loop.
 Expr axis_extent(const Stmt& stmt, LoopKind axis) {
-  if (!stmt.defined()) return {};
-  if (const auto* loop = stmt.as<ir::For>()) {
-    Expr inside = axis_extent(loop->body, axis);
-    if (loop->kind != axis) return inside;
-    return inside.defined() ? times(loop->extent, inside) : loop->extent;
-  }
-  if (const auto* s = stmt.as<ir::Block>()) {
-    Expr extent;
-    for (const Stmt& child : s->statements) extent = larger(extent, axis_extent(child, axis));
-    return extent;
-  }
-  if (const auto* s = stmt.as<ir::If>())
-    return larger(axis_extent(s->then, axis), axis_extent(s->otherwise, axis));
-  if (const auto* s = stmt.as<ir::Allocate>()) return axis_extent(s->body, axis);
-  if (const auto* s = stmt.as<ir::Let>()) return axis_extent(s->body, axis);
-  return {};
+  Expr inside;
+  each_child(stmt, [&](const Stmt& child) { inside = larger(inside, axis_extent(child, axis)); });
+  const auto* loop = stmt.as<ir::For>();
+  if (loop == nullptr || loop->kind != axis) return inside;
+  return inside.defined() ? times(loop->extent, inside) : loop->extent;
 }
 
 using Buffers = std::vector<const ir::Allocate*>;
@@ -98,56 +76,26 @@ using Buffers = std::vector<const ir::Allocate*>;
 /// that adds none.
 void collect_alive(const Stmt& stmt, std::optional<ir::Scope> scope, Buffers& around,
                    std::vector<Buffers>& lists) {
-  if (!stmt.defined()) return;
-  const auto inside = [&](const Stmt& child) { collect_alive(child, scope, around, lists); };
-  if (const auto* allocation = stmt.as<ir::Allocate>()) {
-    const bool counts = !scope || allocation->buffer->scope == *scope;
-    if (counts) around.push_back(allocation);
-    const std::size_t before = lists.size();
-    inside(allocation->body);
-    if (counts && lists.size() == before) lists.push_back(around);
-    if (counts) around.pop_back();
-  } else if (const auto* loop = stmt.as<ir::For>()) {
-    inside(loop->body);
-  } else if (const auto* block = stmt.as<ir::Block>()) {
-    for (const Stmt& child : block->statements) inside(child);
-  } else if (const auto* condition = stmt.as<ir::If>()) {
-    inside(condition->then);
-    inside(condition->otherwise);
-  } else if (const auto* let = stmt.as<ir::Let>()) {
-    inside(let->body);
-  }
+  const auto* allocation = stmt.as<ir::Allocate>();
+  const bool counts = allocation != nullptr && (!scope || allocation->buffer->scope == *scope);
+  if (counts) around.push_back(allocation);
+  const std::size_t before = lists.size();
+  each_child(stmt, [&](const Stmt& child) { collect_alive(child, scope, around, lists); });
+  if (counts && lists.size() == before) lists.push_back(around);
+  if (counts) around.pop_back();
 }
 
 /// The statement without what instructions of the table do on fragments, of which each thread has its own.
 Stmt without_tensor_operations(const Stmt& stmt) {
-  ir::Rewriter rewriter;
-  rewriter.on_stmt = [](const Stmt& s) { return s.as<ir::TensorOperation>() == nullptr ? s : Stmt(); };
-  return rewriter(stmt);
-}
-
-/// Calls `on_access` with the indices of every use of the buffer.
-void each_access(const Stmt& stmt, const ir::BufferRef& buffer,
-                 const std::function<void(const std::vector<Expr>&)>& on_access) {
-  ir::visit(
-      stmt,
-      [&](const Stmt& s) {
-        const auto* store = s.as<ir::Store>();
-        if (store != nullptr && store->buffer == buffer) on_access(store->indices);
-      },
-      [&](const Expr& e) {
-        const auto* load = e.as<ir::Load>();
-        if (load != nullptr && load->buffer == buffer) on_access(load->indices);
-      });
+  return ir::rewrite<ir::TensorOperation>(stmt, [](const ir::TensorOperation&) { return Stmt(); });
 }
 
 class Constraints {
  public:
   Constraints(const ir::Program& program, const Target& target, std::int64_t resident_blocks)
       : program_(program), target_(target), resident_blocks_(resident_blocks) {
-    ir::visit(program.body, [&](const Stmt& s) {
-      const auto* loop = s.as<ir::For>();
-      if (loop != nullptr && ir::is_within_block(loop->kind)) thread_extents_[loop->name] = loop->extent;
+    ir::each<ir::For>(program.body, [&](const ir::For& loop) {
+      if (ir::is_within_block(loop.kind)) thread_extents_[loop.name] = loop.extent;
     });
   }
 
@@ -165,10 +113,8 @@ class Constraints {
   }
 
   std::vector<Constraint> on_cpu() {
-    ir::visit(program_.body, [&](const Stmt& s) {
-      const auto* allocation = s.as<ir::Allocate>();
-      if (allocation == nullptr) return;
-      const ir::Buffer& buffer = *allocation->buffer;
+    ir::each<ir::Allocate>(program_.body, [&](const ir::Allocate& allocation) {
+      const ir::Buffer& buffer = *allocation.buffer;
       add({unique("local array " + buffer.name),
            "bytes of a local array",
            "B",
@@ -185,16 +131,11 @@ class Constraints {
     Buffers around;
     collect_alive(program_.body, std::nullopt, around, lists);
     for (const Buffers& alive : lists) {
-      Expr total;
-      std::vector<std::pair<std::string, Expr>> parts;
-      for (const ir::Allocate* allocation : alive) {
-        const Expr bytes = bytes_of(*allocation->buffer, allocation->buffer->shape);
-        if (!is_known(program_, bytes)) continue;
-        parts.emplace_back(allocation->buffer->name, bytes);
-        total = total.defined() ? total + bytes : bytes;
-      }
-      add({unique("local memory"), "bytes of the local arrays of a thread", "B", total, local_memory_bytes,
-           parts});
+      Sum bytes;
+      for (const ir::Allocate* allocation : alive)
+        add_to(bytes, allocation->buffer->name, bytes_of(*allocation->buffer, allocation->buffer->shape));
+      add({unique("local memory"), "bytes of the local arrays of a thread", "B", bytes.total,
+           local_memory_bytes, bytes.parts});
     }
     return std::move(list_);
   }
@@ -202,12 +143,24 @@ class Constraints {
  private:
   /// Leaves out what is known only at launch.
   void add(Constraint constraint) {
-    if (constraint.left.defined() && is_known(program_, constraint.left))
+    if (constraint.left.defined() && ir::is_constant(program_, constraint.left))
       list_.push_back(std::move(constraint));
   }
 
+  /// What several buffers take together; undefined where there are none.
+  struct Sum {
+    Expr total;
+    std::vector<std::pair<std::string, Expr>> parts;
+  };
+  /// Leaves out what is known only at launch.
+  void add_to(Sum& sum, const std::string& name, const Expr& number) const {
+    if (!ir::is_constant(program_, number)) return;
+    sum.parts.emplace_back(name, number);
+    sum.total = sum.total.defined() ? sum.total + number : number;
+  }
+
   static Expr bytes_of(const ir::Buffer& buffer, const std::vector<Expr>& shape) {
-    return times(elements_of(shape), static_cast<std::int64_t>(size_of(buffer.dtype)));
+    return times(elements_of(shape), ir::element_bytes(buffer));
   }
 
   void add_grid() {
@@ -219,15 +172,12 @@ class Constraints {
   }
 
   void add_shared() {
-    Expr total;
-    std::vector<std::pair<std::string, Expr>> parts;
-    ir::visit(program_.body, [&](const Stmt& s) {
-      const auto* allocation = s.as<ir::Allocate>();
-      if (allocation == nullptr || allocation->buffer->scope != ir::Scope::shared) return;
-      const Expr bytes = rounded_up(program_, bytes_of(*allocation->buffer, allocation->buffer->shape), 16);
-      if (!is_known(program_, bytes)) return;
-      parts.emplace_back(allocation->buffer->name, bytes);
-      total = total.defined() ? total + bytes : bytes;
+    Sum bytes;
+    auto& [total, parts] = bytes;
+    ir::each<ir::Allocate>(program_.body, [&](const ir::Allocate& allocation) {
+      const ir::Buffer& buffer = *allocation.buffer;
+      if (buffer.scope == ir::Scope::shared)
+        add_to(bytes, buffer.name, rounded_up(program_, bytes_of(buffer, buffer.shape), 16));
     });
     if (!total.defined()) return;
     if (program_.roles) {
@@ -254,8 +204,9 @@ class Constraints {
     const ir::BufferRef& buffer = allocation.buffer;
     std::vector<std::optional<std::string>> shared_out(buffer->shape.size());
     std::vector<bool> disagree(buffer->shape.size(), false);
-    each_access(without_tensor_operations(allocation.body), buffer, [&](const std::vector<Expr>& indices) {
-      for (std::size_t i = 0; i < indices.size(); ++i) {
+    const Stmt by_threads = without_tensor_operations(allocation.body);
+    ir::each_access(by_threads, [&](const ir::BufferRef& used, const std::vector<Expr>& indices) {
+      for (std::size_t i = 0; used == buffer && i < indices.size(); ++i) {
         const auto* variable = indices[i].as<ir::Variable>();
         const bool thread = variable != nullptr && thread_extent(variable->name).defined();
         disagree[i] = disagree[i] || !thread || (shared_out[i] && *shared_out[i] != variable->name);
@@ -297,33 +248,26 @@ class Constraints {
     add_multiprocessor(most);
   }
 
-  std::pair<Expr, std::vector<std::pair<std::string, Expr>>> registers_of(const Buffers& alive) const {
-    Expr total;
-    std::vector<std::pair<std::string, Expr>> parts;
+  Sum registers_of(const Buffers& alive) const {
+    Sum registers;
     for (const ir::Allocate* allocation : alive) {
       const Expr bytes = bytes_of(*allocation->buffer, shape_of_a_thread(*allocation));
-      if (!is_known(program_, bytes)) continue;
-      const Expr registers =
-          divisor_of(program_, bytes) % 4 == 0 ? bytes / ir::integer(4) : ir::ceil_divide(bytes, 4);
-      parts.emplace_back(allocation->buffer->name, registers);
-      total = total.defined() ? total + registers : registers;
+      add_to(registers, allocation->buffer->name,
+             divisor_of(program_, bytes) % 4 == 0 ? bytes / ir::integer(4) : ir::ceil_divide(bytes, 4));
     }
-    return {total, parts};
+    return registers;
   }
 
   std::string unique(const std::string& name) const {
     std::string result = name;
-    for (int copy = 2;
-         std::any_of(list_.begin(), list_.end(), [&](const Constraint& c) { return c.name == result; });
-         ++copy) {
+    for (int copy = 2; std::ranges::find(list_, result, &Constraint::name) != list_.end(); ++copy)
       result = fmt::format("{} ({})", name, copy);
-    }
     return result;
   }
 
   /// Hardware hands out registers in eights to each thread of whole warps.
   void add_multiprocessor(const Expr& registers) {
-    if (!threads_.defined() || !is_known(program_, threads_)) return;
+    if (!threads_.defined() || !ir::is_constant(program_, threads_)) return;
     const Expr whole_warps = rounded_up(program_, threads_, 32);
     if (registers.defined()) {
       const Expr each = rounded_up(program_, registers + reserved_registers, 8);
@@ -371,7 +315,7 @@ Expr threads_per_block_of(const ir::Program& program) {
   Expr count = larger(by_warps, threads);
   if (!count.defined()) return ir::integer(1);
   if (program.roles) count = count + 32 * program.roles->producers;
-  return is_known(program, count) ? count : Expr();
+  return ir::is_constant(program, count) ? count : Expr();
 }
 
 std::vector<Constraint> resource_constraints(const ir::Program& program, const Target& target,

@@ -14,14 +14,10 @@ using ir::Expr;
 using ir::Stmt;
 
 bool waits_for_copies(const Stmt& stmt) {
-  const auto* loop = stmt.defined() ? stmt.as<ir::For>() : nullptr;
-  bool found = false;
-  if (loop != nullptr)
-    ir::visit(loop->body, [&](const Stmt& s) {
-      const auto* executed = s.as<ir::Execute>();
-      found = found || (executed != nullptr && executed->instruction == "mbarrier_wait");
-    });
-  return found;
+  const auto* loop = stmt.as<ir::For>();
+  return loop != nullptr && ir::any<ir::Execute>(loop->body, [](const ir::Execute& executed) {
+           return executed.instruction == "mbarrier_wait";
+         });
 }
 
 /// What is behind the loop of the sum, with registers in place of its loads of integers that nobody writes.
@@ -81,12 +77,12 @@ class Results {
     const auto uses = [&](const std::string& name) { return ir::uses(place, name); };
     if (std::ranges::any_of(around.others, uses)) return e;
     std::vector<Expr> indices, extents;
-    std::vector<const ir::For*> loops;
+    std::vector<ir::For> loops;
     for (const ir::For* loop : around.unrolled) {
       if (!uses(loop->name)) continue;
       indices.push_back(ir::variable(loop->name) - loop->begin);
       extents.push_back(loop->extent);
-      loops.push_back(loop);
+      loops.push_back(*loop);
     }
     const auto known = std::ranges::find_if(places_, [&](const Expr& each) { return ir::same(each, place); });
     const auto number = static_cast<std::size_t>(known - places_.begin());
@@ -94,13 +90,7 @@ class Results {
       places_.push_back(place);
       registers_.push_back(ir::make_buffer(buffer.name + ".asked" + std::to_string(number), buffer.dtype,
                                            ir::Scope::registers, ir::Access::read_write, extents));
-      Stmt asked = ir::store(registers_.back(), indices, place);
-      for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
-        ir::For around_it = **loop;
-        around_it.body = asked;
-        asked = ir::for_loop(std::move(around_it));
-      }
-      asked_.push_back(asked);
+      asked_.push_back(ir::for_loops(loops, ir::store(registers_.back(), indices, place)));
     }
     return ir::load(registers_[number], indices);
   }
@@ -114,19 +104,15 @@ class Results {
 
 ir::Program ask_before_sum(ir::Program program) {
   if (!program.roles) return program;
-  ir::Rewriter rewriter;
-  rewriter.on_stmt = [](const Stmt& s) -> Stmt {
-    const auto* block = s.as<ir::Block>();
-    if (block == nullptr) return s;
-    const auto sum = std::ranges::find_if(block->statements, waits_for_copies);
-    if (sum == block->statements.end()) return s;
+  program.body = ir::rewrite<ir::Block>(program.body, [](const ir::Block& block, const Stmt& s) {
+    const auto sum = std::ranges::find_if(block.statements, waits_for_copies);
+    if (sum == block.statements.end()) return s;
     Results results;
-    std::vector<Stmt> statements(block->statements.begin(), sum + 1);
-    for (auto behind = sum + 1; behind != block->statements.end(); ++behind)
+    std::vector<Stmt> statements(block.statements.begin(), sum + 1);
+    for (auto behind = sum + 1; behind != block.statements.end(); ++behind)
       statements.push_back(results(*behind, {}));
     return results.empty() ? s : results.before(ir::block(std::move(statements)));
-  };
-  program.body = rewriter(program.body);
+  });
   return program;
 }
 

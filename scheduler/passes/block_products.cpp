@@ -14,11 +14,6 @@ namespace {
 using ir::Expr;
 using ir::Stmt;
 
-const ir::Load& load_of(const Expr& factor) {
-  const auto* cast = factor.as<ir::Cast>();
-  return *(cast == nullptr ? factor : cast->operand).as<ir::Load>();
-}
-
 class BlockProduct {
  public:
   BlockProduct(const ir::TensorOperation& operation)
@@ -31,7 +26,7 @@ class BlockProduct {
                    base_of(rows_), base_of(columns_)},
         step_(operation.step) {
     const auto& product = *store_.value.as<ir::Binary>();
-    const ir::Load* factors[] = {&load_of(product.left), &load_of(product.right)};
+    const ir::Load* factors[] = {ir::loaded(product.left), ir::loaded(product.right)};
     const bool swapped = ir::uses(ir::load(factors[0]->buffer, factors[0]->indices), columns_.name);
     values_ = *factors[swapped ? 1 : 0];
     dense_ = *factors[swapped ? 0 : 1];
@@ -72,26 +67,20 @@ class BlockProduct {
                           {{rows_.name, ir::integer(0)}, {places_.name, ir::integer(0)}});
   }
 
-  static const ir::Load* as_offset(const Expr& e) {
-    const auto* load = e.as<ir::Load>();
-    return load != nullptr && load->buffer->dtype == DType::u8 ? load : nullptr;
-  }
-
   /// A place's column in its block is stored; in a dense block, where there are such, it is the place itself.
   bool is_column_in_block(const Expr& e) const {
+    const auto* load = e.as<ir::Load>();
     const auto* choice = e.as<ir::Select>();
     const auto* place = choice == nullptr ? nullptr : choice->when_true.as<ir::Variable>();
-    return as_offset(e) != nullptr || (place != nullptr && place->name == places_.name);
+    return (load != nullptr && load->buffer->dtype == DType::u8) ||
+           (place != nullptr && place->name == places_.name);
   }
 
   ir::Load offsets() const {
-    ir::Load found;
-    ir::visit(dense_.indices.front(), [&](const Expr& e) {
-      if (const ir::Load* load = as_offset(e)) found = *load;
-    });
-    internal_check(found.buffer != nullptr,
-                   "the meaning of " + std::string(swmma_load_b) + " reads no offset");
-    return found;
+    const auto found = ir::find_all<ir::Load>(
+        dense_.indices.front(), [](const ir::Load& load) { return load.buffer->dtype == DType::u8; });
+    internal_check(!found.empty(), "the meaning of " + std::string(swmma_load_b) + " reads no offset");
+    return *found.back();
   }
 
   /// Address, elements between rows, rows and columns that there are from there on.

@@ -4,12 +4,9 @@
 namespace weft::passes {
 
 ir::Program run_by_meaning(ir::Program program) {
-  ir::Rewriter rewriter;
-  rewriter.on_stmt = [](const ir::Stmt& s) {
-    const auto* operation = s.as<ir::TensorOperation>();
-    return operation == nullptr ? s : operation->pending < 0 ? ir::Stmt() : operation->meaning;
-  };
-  program.body = rewriter(program.body);
+  program.body = ir::rewrite<ir::TensorOperation>(program.body, [](const ir::TensorOperation& operation) {
+    return operation.pending < 0 ? ir::Stmt() : operation.meaning;
+  });
   return program;
 }
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/cluster_copies.h>
 #include <weft/scheduler/passes/ring.h>
@@ -20,11 +21,7 @@ constexpr std::int64_t line_bytes = 128;
 /// Precondition 3.
 std::optional<Reason> check_loop(const ir::Program& program, const Target& target) {
   const std::string& name = program.cluster->loop;
-  const ir::For* loop = nullptr;
-  ir::visit(program.body, [&](const Stmt& s) {
-    const auto* found = s.as<ir::For>();
-    if (found != nullptr && found->name == name) loop = found;
-  });
+  const ir::For* loop = ir::find_loop(program.body, name);
   if (loop == nullptr || !ir::is_block(loop->kind))
     return Reason{3, name + " is not bound to blocks",
                   fmt::format("block_x, block_y or block_z: .bind({}, block_x) first", name), name};
@@ -64,20 +61,10 @@ class WayToCopies {
   }
 
  private:
-  bool holds_ring(const Stmt& stmt) const {
-    bool found = false;
-    if (stmt.defined())
-      ir::visit(stmt, [&](const Stmt& s) {
-        const auto* loop = s.as<ir::For>();
-        found = found || (loop != nullptr && loop->name == ring_.name);
-      });
-    return found;
-  }
+  bool holds_ring(const Stmt& stmt) const { return ir::find_loop(stmt, ring_.name) != nullptr; }
 
   /// From one block of the cluster to another.
-  bool differs(const Expr& expr) const {
-    return std::ranges::any_of(of_block_, [&](const std::string& name) { return ir::uses(expr, name); });
-  }
+  bool differs(const Expr& expr) const { return ir::uses_any(expr, of_block_); }
 
   Reason other_turns(const std::string& found) const {
     return {
@@ -89,15 +76,11 @@ class WayToCopies {
 
   /// Another loop bound to blocks, on which nothing that is copied here depends so far.
   std::string other_cluster() const {
-    std::string other;
-    ir::visit(program_.body, [&](const Stmt& s) {
-      const auto* loop = s.as<ir::For>();
-      if (loop != nullptr && ir::is_block(loop->kind) && loop->name != program_.cluster->loop &&
-          other.empty())
-        other = loop->name;
-    });
-    return other.empty() ? std::string("a loop over the other operand bound to blocks")
-                         : fmt::format("the loop {} in place of {}", other, program_.cluster->loop);
+    const std::string& own = program_.cluster->loop;
+    const auto others = ir::find_all<ir::For>(
+        program_.body, [&](const ir::For& loop) { return ir::is_block(loop.kind) && loop.name != own; });
+    return others.empty() ? std::string("a loop over the other operand bound to blocks")
+                          : fmt::format("the loop {} in place of {}", others.front()->name, own);
   }
 
   /// The fewest blocks, or another layout, that would do.
@@ -179,17 +162,13 @@ bool goes_to_cluster(const ir::Program& program, const ir::Copy& copy) {
 std::optional<ir::Copy> share_of(const ir::Copy& copy, const ir::Cluster& cluster) {
   ir::Copy share = copy;
   const std::size_t more = copy.destination_begin.size() - copy.extents.size();
-  auto bytes = static_cast<std::int64_t>(size_of(copy.source->dtype));
-  for (const Expr& extent : copy.extents) {
-    const std::int64_t* number = ir::integer_value(extent);
-    if (number == nullptr) return std::nullopt;
-    bytes *= *number;
-  }
+  const auto elements = ir::product_of(copy.extents);
+  if (!elements) return std::nullopt;
   const auto rows =
       std::ranges::find_if(copy.extents, [](const Expr& extent) { return *ir::integer_value(extent) != 1; });
   const std::int64_t line = copy.source->swizzle > 0 ? line_bytes << copy.source->swizzle : least_bytes;
   if (rows == copy.extents.end() || *ir::integer_value(*rows) % cluster.blocks != 0 ||
-      bytes / cluster.blocks % line != 0)
+      *elements * ir::element_bytes(*copy.source) / cluster.blocks % line != 0)
     return std::nullopt;
   const auto dimension = static_cast<std::size_t>(rows - copy.extents.begin());
   const Expr own = ir::integer(*ir::integer_value(*rows) / cluster.blocks);

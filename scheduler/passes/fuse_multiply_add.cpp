@@ -4,19 +4,15 @@
 namespace weft::passes {
 
 ir::Program fuse_multiply_add(ir::Program program) {
-  ir::Rewriter rewriter;
-  rewriter.on_stmt = [](const ir::Stmt& stmt) {
-    const auto* store = stmt.as<ir::Store>();
-    if (store == nullptr || !store->accumulate) return stmt;
-    const auto* product = store->value.as<ir::Binary>();
-    const DType type = store->value.dtype();
-    if (product == nullptr || product->op != ir::BinaryOperator::multiply || !is_float(type)) return stmt;
+  program.body = ir::rewrite<ir::Store>(program.body, [](const ir::Store& store, const ir::Stmt& stmt) {
+    const auto* product = ir::as_binary(store.value, ir::BinaryOperator::multiply);
+    const DType type = store.value.dtype();
+    if (!store.accumulate || product == nullptr || !is_float(type)) return stmt;
     const char* fused = type == DType::f64 ? "fma_f64" : "fma_f32";
-    const ir::Expr before = ir::load(store->buffer, store->indices);
-    return ir::store(store->buffer, store->indices,
+    const ir::Expr before = ir::load(store.buffer, store.indices);
+    return ir::store(store.buffer, store.indices,
                      ir::call(fused, type, {product->left, product->right, before}));
-  };
-  program.body = rewriter(program.body);
+  });
   return program;
 }
 

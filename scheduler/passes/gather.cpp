@@ -1,5 +1,6 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/conjuncts.h>
+#include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/gather.h>
 #include <weft/scheduler/passes/own_variables.h>
@@ -109,9 +110,7 @@ class Gather {
       const Expr& index = copy_.source_begin[i];
       if (is_of_data(index)) continue;
       for (const Expr& part : {ir::integer(0) <= index, index < copy_.source->shape[i]}) {
-        const bool known = ir::always(part, ranges_) ||
-                           std::ranges::any_of(asked, [&](const Expr& e) { return ir::same(e, part); });
-        if (!known) all = all && part;
+        if (!ir::always(part, ranges_) && !ir::contains(asked, part)) all = all && part;
       }
     }
     return all;
@@ -122,9 +121,8 @@ class Gather {
   /// asks.
   static bool is_of_data(const Expr& index) {
     if (index.as<ir::Load>() != nullptr) return true;
-    const auto* e = index.as<ir::Binary>();
-    return e != nullptr && e->op == ir::BinaryOperator::divide && ir::integer_value(e->right) != nullptr &&
-           is_of_data(e->left);
+    const auto* e = ir::as_binary(index, ir::BinaryOperator::divide);
+    return e != nullptr && ir::integer_value(e->right) != nullptr && is_of_data(e->left);
   }
 
   std::vector<Expr> at(const std::vector<Expr>& indices, const ir::Substitution& place) const {
@@ -135,18 +133,16 @@ class Gather {
 
   /// Whether something is read at a place that exists only where the condition holds.
   bool reads_beyond(const std::vector<Expr>& exprs, const Expr& condition) const {
-    bool found = false;
-    const auto look = [&](const Expr& e) {
-      const auto* load = e.as<ir::Load>();
-      if (load == nullptr) return;
-      for (std::size_t i = 0; i < load->indices.size(); ++i) {
-        const Expr& index = load->indices[i];
-        found = found || (ir::share_an_atom(index, condition) &&
-                          !ir::always(ir::integer(0) <= index && index < load->buffer->shape[i], ranges_));
+    const auto is_beyond = [&](const ir::Load& load) {
+      for (std::size_t i = 0; i < load.indices.size(); ++i) {
+        const Expr& index = load.indices[i];
+        if (ir::share_an_atom(index, condition) &&
+            !ir::always(ir::integer(0) <= index && index < load.buffer->shape[i], ranges_))
+          return true;
       }
+      return false;
     };
-    for (const Expr& expr : exprs) ir::visit(expr, look);
-    return found;
+    return std::ranges::any_of(exprs, [&](const Expr& expr) { return ir::any<ir::Load>(expr, is_beyond); });
   }
 
   /// The condition, of which a part is asked only where those in front of it hold, if it reads at places that
@@ -226,9 +222,7 @@ class Gather {
 
   /// Consecutive threads take consecutive runs.
   Stmt shared_out() const {
-    std::int64_t total = 1;
-    for (std::size_t i = 0; i < copy_.extents.size(); ++i) total *= extent(i);
-    total /= length_;
+    const std::int64_t total = *ir::product_of(copy_.extents) / length_;
     const Expr thread = thread_number();
     const std::string round = name_ + ".round";
     const auto runs_at = [&](const Expr& number) { return move(place_of(number)); };
@@ -272,9 +266,8 @@ class Gather {
 bool divides(std::int64_t number, const Expr& expr) {
   const auto fits = [&](const ir::Linear::Term& term) {
     if (term.coefficient % number == 0) return true;
-    const auto* e = term.atom.as<ir::Binary>();
-    return e != nullptr && e->op == ir::BinaryOperator::remainder && divides(number, e->left) &&
-           divides(number, e->right);
+    const auto* e = ir::as_binary(term.atom, ir::BinaryOperator::remainder);
+    return e != nullptr && divides(number, e->left) && divides(number, e->right);
   };
   const ir::Linear sum = ir::linear(expr);
   return sum.constant % number == 0 && std::ranges::all_of(sum.terms, fits);

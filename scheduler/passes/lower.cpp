@@ -61,22 +61,19 @@ void check_roles(const ir::Program& program, std::int64_t threads, const Target&
 }
 
 /// Whether 32 bits do not hold the number.
-bool is_wide(const ir::Expr& e) {
-  const auto* constant = e.as<ir::Constant>();
-  return constant != nullptr && !is_float(constant->dtype) &&
-         (constant->integer < INT32_MIN || constant->integer > INT32_MAX);
+bool is_wide(const ir::Constant& constant) {
+  return !is_float(constant.dtype) && (constant.integer < INT32_MIN || constant.integer > INT32_MAX);
 }
 
 bool has_wide_numbers(const ir::Program& program) {
-  bool found = false;
-  const auto look = [&](const ir::Expr& e) { found = found || is_wide(e); };
   for (const auto* list : {&program.buffers, &program.workspaces}) {
     for (const ir::BufferRef& buffer : *list) {
-      for (const ir::Expr& stride : buffer->strides) ir::visit(stride, look);
+      for (const ir::Expr& stride : buffer->strides) {
+        if (ir::any<ir::Constant>(stride, is_wide)) return true;
+      }
     }
   }
-  ir::visit(program.body, {}, look);
-  return found;
+  return ir::any<ir::Constant>(program.body, is_wide);
 }
 
 /// Generated code indexes with 32 bits unless places of a buffer are known to need more, or the program knows
@@ -101,13 +98,11 @@ int index_bits_of(const ir::Program& program) {
 }
 
 void require_constant_arrays(const ir::Program& program) {
-  ir::visit(program.body, [&](const ir::Stmt& s) {
-    const auto* allocation = s.as<ir::Allocate>();
-    if (allocation == nullptr) return;
-    for (const ir::Expr& extent : allocation->buffer->shape) {
+  ir::each<ir::Allocate>(program.body, [&](const ir::Allocate& allocation) {
+    for (const ir::Expr& extent : allocation.buffer->shape) {
       if (ir::integer_value(extent) != nullptr) continue;
-      throw UserError({fmt::format("{} in {} has no constant size", allocation->buffer->name,
-                                   ir::name_of(allocation->buffer->scope)),
+      throw UserError({fmt::format("{} in {} has no constant size", allocation.buffer->name,
+                                   ir::name_of(allocation.buffer->scope)),
                        program.name, ir::print(extent), "split the loop that it runs over by a constant"});
     }
   });

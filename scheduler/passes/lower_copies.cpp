@@ -3,6 +3,7 @@
 #include <weft/scheduler/hardware/instructions.h>
 #include <weft/scheduler/ir/agreement.h>
 #include <weft/scheduler/ir/children.h>
+#include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/gather.h>
@@ -93,7 +94,7 @@ class CopyLowering {
   /// or not at all.
   Runs runs_of(const ir::Copy& copy, const std::string& name) const {
     Runs runs{1, copy.extents, name + ".run", false};
-    const auto size = static_cast<std::int64_t>(size_of(copy.source->dtype));
+    const std::int64_t size = ir::element_bytes(*copy.source);
     for (const std::int64_t bytes : {16, 8, 4}) {
       const std::int64_t length = bytes / size;
       if (length < 2 || copy.extents.empty() || !has_runs(copy, length)) continue;
@@ -110,12 +111,8 @@ class CopyLowering {
   /// Whether the threads start all of the copy before they wait for any of it, though nothing runs ahead: a
   /// thread that loads more than a few elements has no registers to wait for all of them together.
   bool goes_on_by_itself(const ir::Copy& copy, const Runs& runs) const {
-    std::int64_t all = runs.length;
-    for (const Expr& extent : runs.extents) {
-      const std::int64_t* number = ir::integer_value(extent);
-      all *= number == nullptr ? most_loads * threads_ + 1 : *number;
-    }
-    return starts_copies_ && threads_ > 0 && all > most_loads * threads_ &&
+    const auto all = ir::product_of(runs.extents);
+    return starts_copies_ && threads_ > 0 && (!all || runs.length * *all > most_loads * threads_) &&
            copy.source->scope == ir::Scope::global && copy.destination->scope == ir::Scope::shared;
   }
 
@@ -223,13 +220,10 @@ class CopyLowering {
     constexpr double least_busy = 0.6;
     std::optional<Planes> best;
     double busiest = least_busy;
+    const auto all = ir::product_of(runs.extents);
+    if (!all || *all < 1) return std::nullopt;
     Planes planes;
-    planes.runs = 1;
-    for (const Expr& extent : runs.extents) {
-      const std::int64_t* number = ir::integer_value(extent);
-      if (number == nullptr || *number < 1) return std::nullopt;
-      planes.runs *= *number;
-    }
+    planes.runs = *all;
     for (std::size_t i = 0; i + 1 < copy.extents.size() && is_inside(copy, i); ++i) {
       const std::int64_t extent = *ir::integer_value(copy.extents[i]);
       planes.first = i + 1;
@@ -375,46 +369,35 @@ class CopyLowering {
 
 /// Drops all but one of barriers that follow one another.
 Stmt without_doubled_barriers(const Stmt& stmt) {
-  ir::Rewriter rewriter;
-  rewriter.on_stmt = [](const Stmt& s) {
-    const auto* block = s.as<ir::Block>();
-    if (block == nullptr) return s;
+  return ir::rewrite<ir::Block>(stmt, [](const ir::Block& block) {
     std::vector<Stmt> statements;
-    for (const Stmt& child : block->statements) {
+    for (const Stmt& child : block.statements) {
       const bool doubled = child.as<ir::Barrier>() != nullptr && !statements.empty() &&
                            statements.back().as<ir::Barrier>() != nullptr;
       if (!doubled) statements.push_back(child);
     }
     return ir::block(std::move(statements));
-  };
-  return rewriter(stmt);
+  });
 }
 
 /// Whether all threads of a block reach its barriers.
 class UniformBarriers {
  public:
   void require(const Stmt& stmt, bool uniform) {
-    if (!stmt.defined()) return;
-    if (const auto* loop = stmt.as<ir::For>()) {
-      require(loop->body, uniform && is_of_block(loop->begin) && is_of_block(loop->extent));
-    } else if (const auto* condition = stmt.as<ir::If>()) {
-      if (!uniform && is_last_arrival(condition->condition))
-        internal_check(false, "an arrival that only part of a block reaches");
-      const bool together = uniform && is_of_block(condition->condition);
-      require(condition->then, together);
-      require(condition->otherwise, together);
-    } else if (const auto* block = stmt.as<ir::Block>()) {
-      for (const Stmt& child : block->statements) require(child, uniform);
-    } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
-      require(allocation->body, uniform);
-    } else if (const auto* bound = stmt.as<ir::Let>()) {
-      const bool differs = !is_of_block(bound->value);
-      if (differs) of_thread_.insert(bound->name);
-      require(bound->body, uniform);
-      if (differs) of_thread_.erase(bound->name);
-    } else if (!uniform && stmt.as<ir::Barrier>() != nullptr) {
+    const auto* loop = stmt.as<ir::For>();
+    const auto* branch = stmt.as<ir::If>();
+    const auto* let = stmt.as<ir::Let>();
+    if (!uniform && branch != nullptr && is_last_arrival(branch->condition))
+      internal_check(false, "an arrival that only part of a block reaches");
+    if (!uniform && stmt.as<ir::Barrier>() != nullptr)
       internal_check(false, "a barrier that only part of a block reaches");
-    }
+    const bool differs = let != nullptr && !is_of_block(let->value);
+    if (differs) of_thread_.insert(let->name);
+    const bool together = uniform &&
+                          (loop == nullptr || (is_of_block(loop->begin) && is_of_block(loop->extent))) &&
+                          (branch == nullptr || is_of_block(branch->condition));
+    each_child(stmt, [&](const Stmt& child) { require(child, together); });
+    if (differs) of_thread_.erase(let->name);
   }
 
  private:

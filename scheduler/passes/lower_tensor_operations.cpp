@@ -3,6 +3,7 @@
 #include <weft/formats/kept_slots.h>
 #include <weft/scheduler/hardware/fragments.h>
 #include <weft/scheduler/hardware/tensor_nest.h>
+#include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/block_products.h>
@@ -52,17 +53,11 @@ class Operation {
 
  private:
   static TensorNest nest_of(const ir::TensorOperation& operation) {
-    std::vector<ir::For> loops;
-    Stmt core = operation.meaning;
-    while (const auto* loop = core.as<ir::For>()) {
-      loops.push_back(*loop);
-      const Stmt body = loop->body;
-      core = body;
-    }
-    const auto* store = core.as<ir::Store>();
-    internal_check(store != nullptr,
+    const ir::Chain chain = ir::chain_of(operation.meaning);
+    const auto* store = chain.core.as<ir::Store>();
+    internal_check(store != nullptr && chain.conditions.empty(),
                    "the meaning of " + operation.instruction + " is no nest around a store");
-    auto nest = tensor_nest_of(loops, *store);
+    auto nest = tensor_nest_of(chain.loops, *store);
     internal_check(nest.has_value(),
                    "the meaning of " + operation.instruction + " is no product of matrices");
     return std::move(*nest);
@@ -71,9 +66,7 @@ class Operation {
   /// The indices of the sum in front of those that its fragments have.
   static std::vector<Expr> leading_of(const ir::TensorOperation& operation) {
     std::vector<Expr> indices;
-    ir::visit(operation.meaning, [&](const Stmt& s) {
-      if (const auto* store = s.as<ir::Store>()) indices = store->indices;
-    });
+    ir::each<ir::Store>(operation.meaning, [&](const ir::Store& store) { indices = store.indices; });
     indices.resize(indices.size() - Fragments::dimensions);
     return indices;
   }
@@ -232,7 +225,7 @@ class Operation {
       internal_check(value != nullptr, "the place of " + load.buffer->name + " is no constant");
       return *value;
     };
-    return (offset(steps) - offset(0)) * static_cast<std::int64_t>(size_of(load.buffer->dtype));
+    return (offset(steps) - offset(0)) * ir::element_bytes(*load.buffer);
   }
 
   /// What a descriptor says besides the address: PTX ISA, "Matrix descriptor format".
@@ -298,14 +291,10 @@ class Operation {
 }  // namespace
 
 ir::Program lower_tensor_operations(ir::Program program) {
-  ir::Rewriter rewriter;
-  rewriter.on_stmt = [](const Stmt& s) {
-    const auto* operation = s.as<ir::TensorOperation>();
-    if (operation == nullptr) return s;
-    return row_of(operation->instruction).place == TensorOperands::blocks ? lower_block_product(*operation)
-                                                                          : Operation(*operation)();
-  };
-  program.body = rewriter(program.body);
+  program.body = ir::rewrite<ir::TensorOperation>(program.body, [](const ir::TensorOperation& operation) {
+    return row_of(operation.instruction).place == TensorOperands::blocks ? lower_block_product(operation)
+                                                                         : Operation(operation)();
+  });
   return program;
 }
 

@@ -27,36 +27,23 @@ std::int64_t extent_of(const ir::For& loop) {
 /// How many warps, lanes or threads the loops of an axis need; nested ones multiply. 0: there is none.
 std::int64_t needed(const Stmt& stmt, LoopKind axis) {
   std::int64_t most = 0;
-  if (!stmt.defined()) return most;
-  if (const auto* loop = stmt.as<ir::For>()) {
-    const std::int64_t inside = needed(loop->body, axis);
-    return loop->kind == axis ? extent_of(*loop) * std::max<std::int64_t>(inside, 1) : inside;
-  }
-  if (const auto* s = stmt.as<ir::Block>()) {
-    for (const Stmt& child : s->statements) most = std::max(most, needed(child, axis));
-  } else if (const auto* condition = stmt.as<ir::If>()) {
-    most = std::max(needed(condition->then, axis), needed(condition->otherwise, axis));
-  } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
-    most = needed(allocation->body, axis);
-  } else if (const auto* let = stmt.as<ir::Let>()) {
-    most = needed(let->body, axis);
-  }
-  return most;
+  each_child(stmt, [&](const Stmt& child) { most = std::max(most, needed(child, axis)); });
+  const auto* loop = stmt.as<ir::For>();
+  return loop != nullptr && loop->kind == axis ? extent_of(*loop) * std::max<std::int64_t>(most, 1) : most;
 }
 
 /// The extent of the block loops of one axis; they must agree, because they share one grid.
 Expr grid_extent(const ir::Program& program, LoopKind axis) {
   Expr extent;
-  ir::visit(program.body, [&](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    if (loop == nullptr || loop->kind != axis) return;
-    if (extent.defined() && !ir::same(extent, loop->extent)) {
+  ir::each<ir::For>(program.body, [&](const ir::For& loop) {
+    if (loop.kind != axis) return;
+    if (extent.defined() && !ir::same(extent, loop.extent)) {
       throw UserError({fmt::format("two loops of different extents are bound to {}", ir::name_of(axis)),
                        {},
-                       fmt::format("{} and {}", ir::print(extent), ir::print(loop->extent)),
+                       fmt::format("{} and {}", ir::print(extent), ir::print(loop.extent)),
                        "one extent for each axis"});
     }
-    extent = loop->extent;
+    extent = loop.extent;
   });
   return extent.defined() ? extent : ir::integer(1);
 }
@@ -114,20 +101,9 @@ Teams Teams::inside(const ir::For& loop) const {
   return result;
 }
 
-bool holds_barrier(const Stmt& stmt) {
-  bool found = false;
-  if (stmt.defined())
-    ir::visit(stmt, [&](const Stmt& s) {
-      const auto* condition = s.as<ir::If>();
-      found = found || s.as<ir::Barrier>() != nullptr ||
-              (condition != nullptr && is_last_arrival(condition->condition));
-    });
-  return found;
-}
-
 /// The statement where the condition holds; barriers are reached by all threads.
 Stmt where(const Expr& condition, const Stmt& stmt) {
-  if (!holds_barrier(stmt)) return ir::if_then(condition, stmt);
+  if (!ir::any<ir::Barrier>(stmt) && !holds_arrival(stmt)) return ir::if_then(condition, stmt);
   return with_children(stmt, [&](const Stmt& child) { return where(condition, child); });
 }
 
@@ -150,9 +126,7 @@ class Mapping {
     if (ir::is_block(loop.kind))
       return ir::let(loop.name, ir::call(std::string(ir::name_of(loop.kind)), DType::i64, {}) + loop.begin,
                      body);
-    ir::For changed = loop;
-    changed.body = body;
-    return ir::for_loop(std::move(changed));
+    return ir::for_loop(loop, body);
   }
 
   /// The index as the loop's variable, with a condition where more of them come than the loop has iterations.
@@ -200,10 +174,9 @@ ir::Program map_threads(ir::Program program, std::int64_t threads, Launch& launc
   launch.grid = {grid_extent(program, LoopKind::block_x), grid_extent(program, LoopKind::block_y),
                  grid_extent(program, LoopKind::block_z)};
   launch.threads = threads;
-  ir::visit(program.body, [&](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    if (loop == nullptr || !program.cluster || loop->name != program.cluster->loop) return;
-    launch.cluster.at(static_cast<std::size_t>(loop->kind) - static_cast<std::size_t>(LoopKind::block_x)) =
+  ir::each<ir::For>(program.body, [&](const ir::For& loop) {
+    if (!program.cluster || loop.name != program.cluster->loop) return;
+    launch.cluster.at(static_cast<std::size_t>(loop.kind) - static_cast<std::size_t>(LoopKind::block_x)) =
         program.cluster->blocks;
   });
   program.body = Mapping{}(program.body, Teams::of_block(threads));
@@ -211,15 +184,12 @@ ir::Program map_threads(ir::Program program, std::int64_t threads, Launch& launc
 }
 
 ir::Program serialize_bound_loops(ir::Program program) {
-  ir::Rewriter rewriter;
-  rewriter.on_stmt = [](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    if (loop == nullptr || !ir::is_bound(loop->kind)) return s;
-    ir::For serial = *loop;
+  program.body = ir::rewrite<ir::For>(program.body, [](const ir::For& loop, const Stmt& s) {
+    if (!ir::is_bound(loop.kind)) return s;
+    ir::For serial = loop;
     serial.kind = LoopKind::serial;
     return ir::for_loop(std::move(serial));
-  };
-  program.body = rewriter(program.body);
+  });
   return program;
 }
 

@@ -11,40 +11,17 @@ namespace {
 
 using ir::Stmt;
 
-bool stores_to(const Stmt& stmt, const ir::BufferRef& buffer) {
-  bool found = false;
-  ir::visit(stmt, [&](const Stmt& s) {
-    const auto* store = s.as<ir::Store>();
-    found = found || (store != nullptr && store->buffer == buffer);
-  });
-  return found;
-}
-
 /// Whether each warp has a part of the array of its own: all that is stored and read there is chosen by the
 /// loops over warps, all of which stand around.
 bool stays_in_warp(const Stmt& body, const ir::BufferRef& buffer, const std::vector<std::string>& warps) {
-  bool stays = !warps.empty();
-  const auto look = [&](const std::vector<ir::Expr>& indices) {
-    for (const std::string& warp : warps) {
-      stays = stays && std::any_of(indices.begin(), indices.end(), [&](const ir::Expr& index) {
-                const auto* variable = index.as<ir::Variable>();
-                return variable != nullptr && variable->name == warp;
-              });
-    }
-  };
-  ir::visit(
-      body,
-      [&](const Stmt& s) {
-        const auto* loop = s.as<ir::For>();
-        stays = stays &&
-                (loop == nullptr || (loop->kind != ir::LoopKind::warp && loop->kind != ir::LoopKind::thread));
-        const auto* store = s.as<ir::Store>();
-        if (store != nullptr && store->buffer == buffer) look(store->indices);
-      },
-      [&](const ir::Expr& e) {
-        const auto* load = e.as<ir::Load>();
-        if (load != nullptr && load->buffer == buffer) look(load->indices);
-      });
+  bool stays = !warps.empty() && !ir::any<ir::For>(body, [](const ir::For& loop) {
+    return loop.kind == ir::LoopKind::warp || loop.kind == ir::LoopKind::thread;
+  });
+  ir::each_access(body, [&](const ir::BufferRef& used, const std::vector<ir::Expr>& indices) {
+    stays = stays && (used != buffer || std::ranges::all_of(warps, [&](const std::string& warp) {
+                        return ir::contains(indices, ir::variable(warp));
+                      }));
+  });
   return stays;
 }
 
@@ -91,13 +68,8 @@ Stmt ordered(const Stmt& stmt, bool repeats, const std::vector<std::string>& aro
 }  // namespace
 
 ir::Program order_exchanges(ir::Program program) {
-  bool shares = false;
-  ir::visit(program.body, [&](const Stmt& s) {
-    const auto* allocation = s.as<ir::Allocate>();
-    shares = shares || (allocation != nullptr && allocation->buffer->scope == ir::Scope::shared);
-  });
-  if (!shares) return program;
-  program.body = ordered(program.body, false, {});
+  const auto is_shared = [](const ir::Allocate& s) { return s.buffer->scope == ir::Scope::shared; };
+  if (ir::any<ir::Allocate>(program.body, is_shared)) program.body = ordered(program.body, false, {});
   return program;
 }
 

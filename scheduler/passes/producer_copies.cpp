@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/conjuncts.h>
+#include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/cluster_copies.h>
@@ -33,31 +34,31 @@ std::int64_t extent_of(const Expr& extent) {
 }
 
 std::int64_t bytes_of(const ir::Copy& copy) {
-  auto bytes = static_cast<std::int64_t>(size_of(copy.source->dtype));
-  for (const Expr& extent : copy.extents) bytes *= extent_of(extent);
-  return bytes;
+  const auto elements = ir::product_of(copy.extents);
+  internal_check(elements.has_value(), "a copy of producers has no constant extent");
+  return *elements * ir::element_bytes(*copy.source);
 }
 
 bool uses_data(const Expr& expr, const Expr& data) {
-  bool found = false;
-  ir::visit(expr, [&](const Expr& e) { found = found || ir::same(e, data); });
-  return found;
+  const auto& load = *data.as<ir::Load>();
+  return ir::any<ir::Load>(expr, [&](const ir::Load& each) {
+    return each.buffer == load.buffer && ir::same(each.indices, load.indices);
+  });
 }
 
 /// A condition that holds for no number from the weights unless this one does: of a comparison of sums, what
 /// depends on the number alone is replaced by its worst value. The condition itself where it is of another
 /// form, or about the number alone.
 Expr for_any_number(const Expr& condition, const Expr& data) {
-  const auto* e = condition.as<ir::Binary>();
-  const bool compares =
-      e != nullptr && (e->op == ir::BinaryOperator::less || e->op == ir::BinaryOperator::less_equal);
-  if (!compares || !uses_data(condition, data)) return condition;
+  const auto* e = ir::inequality(condition);
+  if (e == nullptr || !uses_data(condition, data)) return condition;
   constexpr std::int64_t mark_of_padding = -1;
   const std::string name = "data.number";
   const ir::Ranges ranges{{name, {data.as<ir::Load>()->buffer->non_negative ? 0 : mark_of_padding, {}}}};
-  ir::Rewriter rewriter;
-  rewriter.on_expr = [&](const Expr& each) { return ir::same(each, data) ? ir::variable(name) : each; };
-  ir::Linear sum = ir::linear(rewriter(e->right - e->left));
+  ir::Linear sum =
+      ir::linear(ir::rewrite<ir::Load>(e->right - e->left, [&](const ir::Load&, const Expr& each) {
+        return ir::same(each, data) ? ir::variable(name) : each;
+      }));
   bool others = false;
   for (ir::Linear::Term& term : sum.terms) {
     if (!ir::uses(term.atom, name)) {
@@ -78,10 +79,8 @@ Expr for_any_number(const Expr& condition, const Expr& data) {
 /// the other. Sums of the two for each row are also what ptxas 13.0 makes a wrong kernel of: of several
 /// products' upper halves with different addends it takes one for another (docs/decisions.md).
 Expr number_apart(const Expr& condition, const Expr& data) {
-  const auto* e = condition.as<ir::Binary>();
-  const bool compares =
-      e != nullptr && (e->op == ir::BinaryOperator::less || e->op == ir::BinaryOperator::less_equal);
-  if (!compares || !uses_data(condition, data)) return condition;
+  const auto* e = ir::inequality(condition);
+  if (e == nullptr || !uses_data(condition, data)) return condition;
   ir::Linear rest = ir::linear(e->right - e->left);
   ir::Linear of_number;
   std::ranges::copy_if(rest.terms, std::back_inserter(of_number.terms),
@@ -114,13 +113,11 @@ Expr with_number(const Expr& expr, const Expr& data, const Expr& loaded) {
 }  // namespace
 
 Expr data_of(const ir::Copy& copy) {
-  Expr data;
   for (const Expr& index : copy.source_begin) {
-    ir::visit(index, [&](const Expr& e) {
-      if (e.as<ir::Load>() != nullptr && !data.defined()) data = e;
-    });
+    const auto loads = ir::find_all<ir::Load>(index, [](const ir::Load&) { return true; });
+    if (!loads.empty()) return ir::load(loads.front()->buffer, loads.front()->indices);
   }
-  return data;
+  return {};
 }
 
 bool has_bulk_copy(const Ring& ring) {
@@ -157,10 +154,9 @@ ProducerCopies::Gathered ProducerCopies::gathered(const ir::Copy& copy) const {
   result.data = data_of(copy);
   if (!result.data.defined()) return result;
   if (result.copy.inside.defined()) {
-    Expr inside = ir::boolean(true);
-    for (const Expr& condition : ir::conjuncts_of(result.copy.inside))
-      inside = inside && number_apart(condition, result.data);
-    result.copy.inside = inside;
+    std::vector<Expr> conditions = ir::conjuncts_of(result.copy.inside);
+    for (Expr& condition : conditions) condition = number_apart(condition, result.data);
+    result.copy.inside = ir::all_of(conditions);
   }
   const auto registers = [&](const char* name, std::vector<Expr> shape) {
     return ir::make_buffer(copy.destination->name + name, DType::i32, ir::Scope::registers,

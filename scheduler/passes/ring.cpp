@@ -47,13 +47,7 @@ Stmt without_ring(const Stmt& stmt, Ring& ring) {
 }  // namespace
 
 bool has_ring(const Stmt& stmt) {
-  bool found = false;
-  if (stmt.defined())
-    ir::visit(stmt, [&](const Stmt& s) {
-      const auto* copy = s.as<ir::Copy>();
-      found = found || (copy != nullptr && copy->asynchronous);
-    });
-  return found;
+  return ir::any<ir::Copy>(stmt, [](const ir::Copy& copy) { return copy.asynchronous; });
 }
 
 Stmt ring_of(const Stmt& body, Ring& ring) {
@@ -61,27 +55,20 @@ Stmt ring_of(const Stmt& body, Ring& ring) {
 }
 
 std::vector<const ir::For*> ring_loops(const Stmt& stmt) {
-  std::vector<const ir::For*> loops;
-  ir::visit(stmt, [&](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    if (loop == nullptr) return;
+  return ir::find_all<ir::For>(stmt, [](const ir::For& loop) {
     Ring ring;
-    ring_of(loop->body, ring);
-    if (!ring.copies.empty()) loops.push_back(loop);
+    ring_of(loop.body, ring);
+    return !ring.copies.empty();
   });
-  return loops;
 }
 
 Stmt with_slot(const Stmt& stmt, const Ring& ring, const Expr& slot) {
-  ir::Rewriter rewriter;
-  rewriter.on_expr = [&](const Expr& e) {
-    const auto* load = e.as<ir::Load>();
-    if (load == nullptr || std::ranges::find(ring.tiles, load->buffer) == ring.tiles.end()) return e;
-    std::vector<Expr> indices = load->indices;
+  return ir::rewrite<ir::Load>(stmt, [&](const ir::Load& load, const Expr& e) {
+    if (std::ranges::find(ring.tiles, load.buffer) == ring.tiles.end()) return e;
+    std::vector<Expr> indices = load.indices;
     indices.front() = slot;
-    return ir::load(load->buffer, std::move(indices));
-  };
-  return rewriter(stmt);
+    return ir::load(load.buffer, std::move(indices));
+  });
 }
 
 }  // namespace weft::passes

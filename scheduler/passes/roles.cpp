@@ -13,7 +13,6 @@ namespace weft::passes {
 namespace {
 
 using ir::Expr;
-using ir::Stmt;
 
 constexpr std::int64_t warp_size = 32, threads_of_group = 128;
 
@@ -65,10 +64,9 @@ std::optional<Reason> check_numbers(const ir::Program& program, const ir::Copy& 
              fmt::format("one number for each row: .stage(\"{}\", shared, …) in place of .stitch, {}",
                          copy.source->name, or_no_roles));
   }
-  ir::visit(data, [&](const Expr& e) {
-    const auto* load = e.as<ir::Load>();
-    if (load != nullptr && !is_input(program, load->buffer))
-      refuse(fmt::format("{} is read from {}", ir::print(data), ir::name_of(load->buffer->scope)),
+  ir::each<ir::Load>(data, [&](const ir::Load& load) {
+    if (!is_input(program, load.buffer))
+      refuse(fmt::format("{} is read from {}", ir::print(data), ir::name_of(load.buffer->scope)),
              fmt::format("numbers of rows that the program is given in memory: no .stage of these, {}",
                          or_no_roles));
   });
@@ -149,12 +147,7 @@ std::optional<Reason> check_ring(const ir::Program& program) {
 
 /// Precondition 11: all threads of a block ask who came last, and producers are elsewhere.
 std::optional<Reason> check_arrivals(const ir::Program& program) {
-  bool asks = false;
-  ir::visit(program.body, [&](const Stmt& s) {
-    const auto* condition = s.as<ir::If>();
-    asks = asks || (condition != nullptr && is_last_arrival(condition->condition));
-  });
-  if (!asks) return std::nullopt;
+  if (!holds_arrival(program.body)) return std::nullopt;
   return Reason{11,
                 "blocks share a sum, which all their threads hand over together",
                 fmt::format(".split_k(…, reduce = shared), {}", or_no_roles),

@@ -23,11 +23,7 @@ Stmt copies_of(const Ring& ring, const ir::For& loop) {
   for (std::size_t i = 0; i < ring.copies.size(); ++i) {
     ir::Copy own = ring.copies[i];
     own.destination_begin.front() = slot_of(ring, loop);
-    Stmt statement = ir::copy(std::move(own));
-    for (auto condition = ring.conditions_of[i].rbegin(); condition != ring.conditions_of[i].rend();
-         ++condition)
-      statement = ir::if_then(*condition, statement);
-    copies.push_back(statement);
+    copies.push_back(ir::if_all(ring.conditions_of[i], ir::copy(std::move(own))));
   }
   return ir::block(std::move(copies));
 }

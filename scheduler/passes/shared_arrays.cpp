@@ -1,5 +1,6 @@
 #include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/shared_arrays.h>
 
@@ -32,17 +33,13 @@ std::int64_t shared_alignment_of(const ir::Buffer& buffer) {
 std::vector<SharedArray> shared_arrays(const ir::Program& program) {
   std::vector<SharedArray> arrays;
   std::int64_t end = 0;
-  ir::visit(program.body, [&](const ir::Stmt& s) {
-    const auto* allocation = s.as<ir::Allocate>();
-    if (allocation == nullptr || allocation->buffer->scope != ir::Scope::shared) return;
-    const ir::Buffer& buffer = *allocation->buffer;
-    const bool known = std::any_of(arrays.begin(), arrays.end(),
-                                   [&](const SharedArray& array) { return array.buffer == &buffer; });
-    if (known) return;
-    auto bytes = static_cast<std::int64_t>(size_of(buffer.dtype));
-    for (const ir::Expr& extent : buffer.shape) bytes *= *ir::integer_value(extent);
+  ir::each<ir::Allocate>(program.body, [&](const ir::Allocate& allocation) {
+    const ir::Buffer& buffer = *allocation.buffer;
+    const bool known = std::ranges::find(arrays, &buffer, &SharedArray::buffer) != arrays.end();
+    if (buffer.scope != ir::Scope::shared || known) return;
     // An array without elements has an address too.
-    bytes = std::max<std::int64_t>(16, rounded_up(bytes, 16));
+    const std::int64_t bytes =
+        std::max<std::int64_t>(16, rounded_up(*ir::product_of(buffer.shape) * ir::element_bytes(buffer), 16));
     const std::int64_t offset = rounded_up(end, shared_alignment_of(buffer));
     arrays.push_back({&buffer, offset, bytes});
     end = offset + bytes;

@@ -10,13 +10,8 @@ namespace {
 using ir::Stmt;
 
 bool holds_loops_or_sums(const Stmt& stmt) {
-  bool found = false;
-  ir::visit(stmt, [&](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    found =
-        found || s.as<ir::Allocate>() != nullptr || (loop != nullptr && loop->kind == ir::LoopKind::serial);
-  });
-  return found;
+  return ir::any<ir::Allocate>(stmt) ||
+         ir::any<ir::For>(stmt, [](const ir::For& loop) { return loop.kind == ir::LoopKind::serial; });
 }
 
 /// Whether a loop inside runs as far as a register says that is made inside: once the vector stands inside of
@@ -62,22 +57,17 @@ Stmt sink(const ir::For& loop) {
 }  // namespace
 
 ir::Program sink_vector_loops(ir::Program program) {
-  ir::Rewriter rewriter;
-  bool changed = true;
-  rewriter.on_stmt = [&](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    if (loop == nullptr || loop->kind != ir::LoopKind::vectorized || !holds_loops_or_sums(loop->body))
-      return s;
-    changed = true;
-    if (!has_bounds_in_registers(loop->body)) return sink(*loop);
-    ir::For serial = *loop;
-    serial.kind = ir::LoopKind::serial;
-    return ir::for_loop(std::move(serial));
-  };
   // One round moves a loop past one chain or allocation.
-  while (changed) {
+  for (bool changed = true; changed;) {
     changed = false;
-    program.body = rewriter(program.body);
+    program.body = ir::rewrite<ir::For>(program.body, [&](const ir::For& loop, const Stmt& s) {
+      if (loop.kind != ir::LoopKind::vectorized || !holds_loops_or_sums(loop.body)) return s;
+      changed = true;
+      if (!has_bounds_in_registers(loop.body)) return sink(loop);
+      ir::For serial = loop;
+      serial.kind = ir::LoopKind::serial;
+      return ir::for_loop(std::move(serial));
+    });
   }
   return program;
 }

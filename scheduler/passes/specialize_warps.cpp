@@ -132,11 +132,8 @@ class Roles {
         producers_(roles_.producers * warp_size) {}
 
   Stmt operator()(const Stmt& body) {
-    if (const auto* loop = body.as<ir::For>(); loop != nullptr && ir::is_block(loop->kind)) {
-      ir::For changed = *loop;
-      changed.body = (*this)(loop->body);
-      return ir::for_loop(std::move(changed));
-    }
+    if (const auto* loop = body.as<ir::For>(); loop != nullptr && ir::is_block(loop->kind))
+      return ir::for_loop(*loop, (*this)(loop->body));
     if (const auto* let = body.as<ir::Let>()) return ir::let(let->name, let->value, (*this)(let->body));
     const auto loops = ring_loops(body);
     internal_check(loops.size() == 1, "warps have roles in a program without one ring of copies");
@@ -241,19 +238,16 @@ class Roles {
   Stmt consume(const ir::For& loop) const {
     bool overlaps = false, has_codes = false;
     const auto with_pending = [&](const Stmt& stmt, int pending) {
-      ir::Rewriter rewriter;
-      rewriter.on_stmt = [&](const Stmt& s) -> Stmt {
-        const auto* operation = s.as<ir::TensorOperation>();
-        const TensorInstruction* row = operation == nullptr ? nullptr : row_of(operation->instruction);
+      return ir::rewrite<ir::TensorOperation>(stmt, [&](const ir::TensorOperation& operation, const Stmt& s) {
+        const TensorInstruction* row = row_of(operation.instruction);
         if (row == nullptr || row->place != TensorOperands::shared) return s;
-        if (row->two_of_four && !may_overlap(*operation)) return s;
+        if (row->two_of_four && !may_overlap(operation)) return s;
         overlaps = true;
         has_codes = row->two_of_four;
-        ir::TensorOperation changed = *operation;
+        ir::TensorOperation changed = operation;
         changed.pending = pending;
         return ir::tensor_operation(std::move(changed));
-      };
-      return rewriter(stmt);
+      });
     };
     const Stmt compute = with_pending(with_slot(rest_, ring_, slot()), 1);
     const Stmt finish = with_pending(with_slot(rest_, ring_, number(0)), -1);
@@ -280,11 +274,9 @@ class Roles {
   bool may_overlap(const ir::TensorOperation& operation) const {
     constexpr std::int64_t short_iteration = 32;  // places that are kept
     std::int64_t places = 0;
-    ir::visit(operation.meaning, [&](const Stmt& s) {
-      const auto* loop = s.as<ir::For>();
-      const std::int64_t* extent = loop == nullptr ? nullptr : ir::integer_value(loop->extent);
-      const bool sums = extent != nullptr && loop->body.as<ir::Store>() != nullptr;
-      if (sums) places = *extent;
+    ir::each<ir::For>(operation.meaning, [&](const ir::For& loop) {
+      const std::int64_t* extent = ir::integer_value(loop.extent);
+      if (extent != nullptr && loop.body.as<ir::Store>() != nullptr) places = *extent;
     });
     return ring_.buffers >= (places <= short_iteration ? 3 : 4);
   }
@@ -314,13 +306,10 @@ class Roles {
 
   /// Whether tiles are read by loads of the lanes, which nothing waits for, rather than by the instruction.
   static bool loads_fragments(const Stmt& stmt) {
-    bool found = false;
-    ir::visit(stmt, [&](const Stmt& s) {
-      const auto* operation = s.as<ir::TensorOperation>();
-      const TensorInstruction* row = operation == nullptr ? nullptr : row_of(operation->instruction);
-      found = found || (row != nullptr && row->place == TensorOperands::registers);
+    return ir::any<ir::TensorOperation>(stmt, [](const ir::TensorOperation& operation) {
+      const TensorInstruction* row = row_of(operation.instruction);
+      return row != nullptr && row->place == TensorOperands::registers;
     });
-    return found;
   }
 
   static const TensorInstruction* row_of(const std::string& executed) {
@@ -389,19 +378,15 @@ ir::Program specialize_warps(ir::Program program, std::int64_t consumers, Arriva
 ir::Program wait_within_roles(ir::Program program, std::int64_t consumers) {
   if (!program.roles) return program;
   // The roles part behind the first barrier.
-  ir::Rewriter within;
-  within.on_stmt = [&](const Stmt& s) {
-    return s.as<ir::Barrier>() == nullptr ? s
-                                          : ir::execute("barrier_of_some", {number(1), number(consumers)});
+  const auto within = [&](const Stmt& stmt) {
+    return ir::rewrite<ir::Barrier>(stmt, [&](const ir::Barrier&) {
+      return ir::execute("barrier_of_some", {number(1), number(consumers)});
+    });
   };
-  ir::Rewriter rewriter;
-  rewriter.on_stmt = [&](const Stmt& s) -> Stmt {
-    const auto* condition = s.as<ir::If>();
-    const bool parts = condition != nullptr && condition->otherwise.defined() &&
-                       ir::same(condition->condition, thread() < number(consumers));
-    return parts ? ir::if_then(condition->condition, within(condition->then), condition->otherwise) : s;
-  };
-  program.body = rewriter(program.body);
+  program.body = ir::rewrite<ir::If>(program.body, [&](const ir::If& branch, const Stmt& s) {
+    const bool parts = branch.otherwise.defined() && ir::same(branch.condition, thread() < number(consumers));
+    return parts ? ir::if_then(branch.condition, within(branch.then), branch.otherwise) : s;
+  });
   return program;
 }
 

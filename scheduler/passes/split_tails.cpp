@@ -17,18 +17,16 @@ using ir::Stmt;
 /// The condition at its hardest over all iterations of the inner loops it uses, or undefined where that is
 /// not to be had: an inner loop of unknown range, or an index that is no sum.
 Expr hardest(const Expr& condition, const ir::InnerLoops& inner) {
-  const auto* comparison = condition.as<ir::Binary>();
-  const bool ordered = comparison != nullptr && (comparison->op == ir::BinaryOperator::less ||
-                                                 comparison->op == ir::BinaryOperator::less_equal);
-  if (!ordered) return {};
+  const auto* comparison = ir::inequality(condition);
+  if (comparison == nullptr) return {};
   ir::Linear sum = ir::linear(comparison->left - comparison->right);
   for (ir::Linear::Term& term : sum.terms) {
     for (const auto& [name, loop] : inner) {
       if (!ir::uses(term.atom, name)) continue;
-      const std::int64_t* begin = ir::integer_value(loop.begin);
-      const std::int64_t* extent = ir::integer_value(loop.extent);
-      if (term.atom.as<ir::Variable>() == nullptr || begin == nullptr || extent == nullptr) return {};
-      sum.constant += term.coefficient * (term.coefficient > 0 ? *begin + *extent - 1 : *begin);
+      const auto known = ir::constant_iterations(loop);
+      if (term.atom.as<ir::Variable>() == nullptr || !known) return {};
+      sum.constant +=
+          term.coefficient * (term.coefficient > 0 ? known->begin + known->extent - 1 : known->begin);
       term.coefficient = 0;
     }
   }
@@ -58,18 +56,12 @@ MadeInside made_inside(const Stmt& body) {
 /// can be read.
 bool known_outside(const Expr& condition, const std::string& name, const ir::InnerLoops& inner,
                    const MadeInside& made) {
-  bool known = true;
-  ir::visit(condition, [&](const Expr& e) {
-    if (const auto* variable = e.as<ir::Variable>()) known = known && made.values.count(variable->name) == 0;
-    const auto* load = e.as<ir::Load>();
-    if (load == nullptr) return;
-    known = known && made.buffers.count(load->buffer.get()) == 0;
-    for (const Expr& index : load->indices) {
-      known = known && !ir::uses(index, name) &&
-              std::ranges::none_of(inner, [&](const auto& entry) { return ir::uses(index, entry.first); });
-    }
+  return !ir::uses_any(condition, made.values) && !ir::any<ir::Load>(condition, [&](const ir::Load& load) {
+    return made.buffers.contains(load.buffer.get()) ||
+           std::ranges::any_of(load.indices, [&](const Expr& index) {
+             return ir::uses(index, name) || ir::uses_any(index, inner);
+           });
   });
-  return known;
 }
 
 /// Conditions inside vectorized loops of `body` that need the loop `name` and, besides it, only loops that
@@ -77,23 +69,17 @@ bool known_outside(const Expr& condition, const std::string& name, const ir::Inn
 std::vector<Expr> tail_conditions(const Stmt& body, const std::string& name, const ir::InnerLoops& inner) {
   std::vector<Expr> found;
   const MadeInside made = made_inside(body);
-  ir::visit(body, [&](const Stmt& s) {
-    const auto* vector = s.as<ir::For>();
-    if (vector == nullptr || vector->kind != ir::LoopKind::vectorized) return;
-    ir::visit(vector->body, [&](const Stmt& child) {
-      const auto* condition = child.as<ir::If>();
-      if (condition == nullptr) return;
-      const std::vector<Expr> parts = ir::conjuncts_of(condition->condition);
-      for (const Expr& part : parts) {
+  ir::each<ir::For>(body, [&](const ir::For& vector) {
+    if (vector.kind != ir::LoopKind::vectorized) return;
+    ir::each<ir::If>(vector.body, [&](const ir::If& branch) {
+      for (const Expr& part : ir::conjuncts_of(branch.condition)) {
         const bool here =
-            ir::uses(part, name) && ir::uses(part, vector->name) && known_outside(part, name, inner, made) &&
+            ir::uses(part, name) && ir::uses(part, vector.name) && known_outside(part, name, inner, made) &&
             std::none_of(inner.begin(), inner.end(), [&](const auto& entry) {
               return ir::uses(part, entry.first) && entry.second.kind != ir::LoopKind::vectorized &&
                      entry.second.kind != ir::LoopKind::unrolled;
             });
-        const bool known =
-            std::any_of(found.begin(), found.end(), [&](const Expr& e) { return ir::same(e, part); });
-        if (here && !known && hardest(part, inner).defined()) found.push_back(part);
+        if (here && !ir::contains(found, part) && hardest(part, inner).defined()) found.push_back(part);
       }
     });
   });
@@ -101,30 +87,21 @@ std::vector<Expr> tail_conditions(const Stmt& body, const std::string& name, con
 }
 
 Stmt without(const Stmt& stmt, const std::vector<Expr>& conditions) {
-  ir::Rewriter rewriter;
-  rewriter.on_stmt = [&](const Stmt& s) {
-    const auto* condition = s.as<ir::If>();
-    if (condition == nullptr) return s;
-    const std::vector<Expr> parts = ir::conjuncts_of(condition->condition);
-    Expr rest = ir::boolean(true);
-    for (const Expr& part : parts) {
-      const bool dropped =
-          std::any_of(conditions.begin(), conditions.end(), [&](const Expr& e) { return ir::same(e, part); });
-      if (!dropped) rest = rest && part;
-    }
-    return ir::if_then(rest, condition->then, condition->otherwise);
-  };
-  return rewriter(stmt);
+  return ir::rewrite<ir::If>(stmt, [&](const ir::If& branch) {
+    std::vector<Expr> rest = ir::conjuncts_of(branch.condition);
+    std::erase_if(rest, [&](const Expr& part) { return ir::contains(conditions, part); });
+    return ir::if_then(ir::all_of(rest), branch.then, branch.otherwise);
+  });
 }
 
 /// The body of the iterations where the conditions may fail. Where only the last one is left of a known
 /// number, it says which.
 Stmt tail_of(const ir::For& loop, const Expr& all_hold) {
-  const std::int64_t* begin = ir::integer_value(loop.begin);
-  const std::int64_t* extent = ir::integer_value(loop.extent);
-  if (begin == nullptr || extent == nullptr) return loop.body;
-  const std::int64_t last = *begin + *extent - 1;
-  const bool others_hold = *extent == 1 || ir::always(all_hold, {{loop.name, {*begin, last - 1}}});
+  const auto known = ir::constant_iterations(loop);
+  if (!known) return loop.body;
+  const std::int64_t last = known->begin + known->extent - 1;
+  const bool others_hold =
+      known->extent == 1 || ir::always(all_hold, {{loop.name, {known->begin, last - 1}}});
   return others_hold ? ir::substitute(loop.body, {{loop.name, ir::integer(last)}}) : loop.body;
 }
 
@@ -135,20 +112,13 @@ Stmt split(const ir::For& loop) {
   if (conditions.empty()) return ir::for_loop(loop);
   Expr all_hold = ir::boolean(true);
   for (const Expr& condition : conditions) all_hold = all_hold && hardest(condition, inner);
-  ir::For result = loop;
-  result.body = ir::if_then(all_hold, without(loop.body, conditions), tail_of(loop, all_hold));
-  return ir::for_loop(std::move(result));
+  return ir::for_loop(loop, ir::if_then(all_hold, without(loop.body, conditions), tail_of(loop, all_hold)));
 }
 
 }  // namespace
 
 ir::Program split_tails(ir::Program program) {
-  ir::Rewriter rewriter;
-  rewriter.on_stmt = [](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    return loop == nullptr ? s : split(*loop);
-  };
-  program.body = rewriter(program.body);
+  program.body = ir::rewrite<ir::For>(program.body, split);
   return program;
 }
 

@@ -15,38 +15,22 @@ namespace {
 using ir::Expr;
 using ir::Stmt;
 
-bool holds(const std::vector<Expr>& conditions, const Expr& wanted) {
-  return std::any_of(conditions.begin(), conditions.end(),
-                     [&](const Expr& condition) { return ir::same(condition, wanted); });
-}
-
 std::vector<const ir::Load*> loads_of(const Expr& expr) {
-  std::vector<const ir::Load*> loads;
-  ir::visit(expr, [&](const Expr& e) {
-    if (const auto* load = e.as<ir::Load>()) loads.push_back(load);
-  });
-  return loads;
+  return ir::find_all<ir::Load>(expr, [](const ir::Load&) { return true; });
 }
 
 /// What the expression depends on: variables, and data.
 std::set<std::string> inputs_of(const Expr& expr) {
   std::set<std::string> names;
-  ir::visit(expr, [&](const Expr& e) {
-    if (const auto* variable = e.as<ir::Variable>()) names.insert(variable->name);
-    if (const auto* load = e.as<ir::Load>()) names.insert(load->buffer->name);
-  });
+  ir::each<ir::Variable>(expr, [&](const ir::Variable& variable) { names.insert(variable.name); });
+  ir::each<ir::Load>(expr, [&](const ir::Load& load) { names.insert(load.buffer->name); });
   return names;
 }
 
 /// column[p] >= 0 and value[p]: what the condition reads anyway may be read without asking.
 bool is_read_by(const Expr& condition, const ir::Load& load) {
-  const auto loads = loads_of(condition);
-  return std::any_of(loads.begin(), loads.end(), [&](const ir::Load* other) {
-    return std::equal(load.indices.begin(), load.indices.end(), other->indices.begin(), other->indices.end(),
-                      [](const Expr& a, const Expr& b) { return ir::same(a, b); }) &&
-           std::equal(load.buffer->shape.begin(), load.buffer->shape.end(), other->buffer->shape.begin(),
-                      other->buffer->shape.end(),
-                      [](const Expr& a, const Expr& b) { return ir::same(a, b); });
+  return ir::any<ir::Load>(condition, [&](const ir::Load& other) {
+    return ir::same(load.indices, other.indices) && ir::same(load.buffer->shape, other.buffer->shape);
   });
 }
 
@@ -81,6 +65,7 @@ bool made_safe(const Expr& condition, const ir::Ranges& loops, Expr& factor) {
 class Removal {
  public:
   Stmt operator()(const Stmt& body) {
+    loops_ = ir::loop_ranges(body);
     note_results(body, {});
     ir::Rewriter rewriter;
     rewriter.on_stmt = [&](const Stmt& s) {
@@ -102,7 +87,6 @@ class Removal {
       if (store->buffer->scope == ir::Scope::registers) writes_[store->buffer.get()].push_back(conditions);
       return;
     }
-    if (const auto* loop = stmt.as<ir::For>()) note_range(*loop);
     if (const auto* s = stmt.as<ir::Let>()) note_loads(s->value, conditions);
     if (const auto* s = stmt.as<ir::If>()) {
       note_loads(s->condition, conditions);
@@ -113,12 +97,6 @@ class Removal {
       return;
     }
     each_child(stmt, [&](const Stmt& child) { note_results(child, conditions); });
-  }
-
-  void note_range(const ir::For& loop) {
-    const std::int64_t* begin = ir::integer_value(loop.begin);
-    const std::int64_t* extent = ir::integer_value(loop.extent);
-    if (begin != nullptr && extent != nullptr) loops_[loop.name] = {*begin, *begin + *extent - 1};
   }
 
   static std::vector<const Expr*> exprs_of(const ir::Store& store) {
@@ -134,9 +112,9 @@ class Removal {
   /// Where the condition does not hold, nobody looks at the sum.
   bool guards_result(const ir::BufferRef& sum, const Expr& condition) const {
     const auto found = results_.find(sum.get());
-    return found != results_.end() &&
-           std::all_of(found->second.begin(), found->second.end(),
-                       [&](const auto& around) { return holds(around, condition); });
+    return found != results_.end() && std::ranges::all_of(found->second, [&](const auto& around) {
+             return ir::contains(around, condition);
+           });
   }
 
   /// Whether the expression reads registers that nobody writes where the condition does not hold.
@@ -144,9 +122,9 @@ class Removal {
     const auto loads = loads_of(expr);
     return std::any_of(loads.begin(), loads.end(), [&](const ir::Load* load) {
       const auto found = writes_.find(load->buffer.get());
-      return found != writes_.end() &&
-             std::any_of(found->second.begin(), found->second.end(),
-                         [&](const auto& around) { return holds(around, condition); });
+      return found != writes_.end() && std::ranges::any_of(found->second, [&](const auto& around) {
+               return ir::contains(around, condition);
+             });
     });
   }
 
@@ -164,44 +142,32 @@ class Removal {
   Stmt without(const Stmt& stmt, const std::vector<Expr>& conditions) const {
     if (const auto* loop = stmt.as<ir::For>()) {
       const bool together = loop->kind == ir::LoopKind::unrolled || loop->kind == ir::LoopKind::vectorized;
-      const Stmt body = together ? without(loop->body, conditions) : Stmt();
-      if (!body.defined()) return {};
-      ir::For changed = *loop;
-      changed.body = body;
-      return ir::for_loop(std::move(changed));
+      return ir::for_loop(*loop, together ? without(loop->body, conditions) : Stmt());
     }
     const auto* store = stmt.as<ir::Store>();
     if (store != nullptr && begins_for_nothing(*store, conditions)) return stmt;
     if (store == nullptr || !store->accumulate || store->buffer->scope != ir::Scope::registers) return {};
-    const auto* product = store->value.as<ir::Binary>();
-    if (product == nullptr || product->op != ir::BinaryOperator::multiply || !is_float(store->value.dtype()))
-      return {};
+    const auto* product = ir::as_binary(store->value, ir::BinaryOperator::multiply);
+    if (product == nullptr || !is_float(store->value.dtype())) return {};
     return without(*store, *product, conditions);
   }
 
   static bool repeats_a_sum(const Stmt& stmt) {
     const auto* loop = stmt.as<ir::For>();
-    bool found = false;
-    if (loop != nullptr && loop->kind == ir::LoopKind::unrolled)
-      ir::visit(loop->body, [&](const Stmt& s) { found = found || s.as<ir::Allocate>() != nullptr; });
-    return found;
+    return loop != nullptr && loop->kind == ir::LoopKind::unrolled && ir::any<ir::Allocate>(loop->body);
   }
 
   /// Parts of sums go to shared memory whether or not somebody reads them there: a branch around the store
   /// would take the sum along, and its loads would wait for those of the sum before.
   Stmt leave_parts(const Stmt& stmt) const {
-    ir::Rewriter rewriter;
-    rewriter.on_stmt = [&](const Stmt& s) {
-      const auto* condition = s.as<ir::If>();
-      if (condition == nullptr || condition->otherwise.defined()) return s;
-      const std::vector<Expr> conditions = ir::conjuncts_of(condition->condition);
-      const auto* store = condition->then.as<ir::Store>();
+    return ir::rewrite<ir::If>(stmt, [&](const ir::If& branch, const Stmt& s) {
+      const auto* store = branch.then.as<ir::Store>();
       const auto* value = store == nullptr ? nullptr : store->value.as<ir::Load>();
       const bool part = value != nullptr && value->buffer->scope == ir::Scope::registers &&
-                        store->buffer->scope == ir::Scope::shared && !store->accumulate;
-      return part && nobody_asks(*store, conditions) ? condition->then : s;
-    };
-    return rewriter(stmt);
+                        store->buffer->scope == ir::Scope::shared && !store->accumulate &&
+                        !branch.otherwise.defined();
+      return part && nobody_asks(*store, ir::conjuncts_of(branch.condition)) ? branch.then : s;
+    });
   }
 
   /// Whether the first value of a sum may be set where the conditions do not hold, as additions to it are

@@ -39,17 +39,15 @@ std::int64_t rounded(std::int64_t elements) {
 }  // namespace
 
 ir::Program trim_vectors(ir::Program program) {
-  ir::Rewriter rewriter;
-  rewriter.on_stmt = [](const Stmt& s) {
-    const auto vector = guarded_vector(s);
+  program.body = ir::rewrite<ir::For>(program.body, [](const ir::For& loop, const Stmt& s) {
+    const auto vector = guarded_vector(loop);
     if (!vector) return s;
-    const std::int64_t count = passing(vector->guard->condition, vector->loop->name, vector->elements);
+    const std::int64_t count = passing(vector->guard->condition, loop.name, vector->elements);
     if (count < 1 || rounded(count) >= vector->elements) return s;
-    ir::For shorter = *vector->loop;
+    ir::For shorter = loop;
     shorter.extent = ir::integer(rounded(count));
     return ir::for_loop(std::move(shorter));
-  };
-  program.body = rewriter(program.body);
+  });
   return program;
 }
 

@@ -1,4 +1,6 @@
 #include <weft/scheduler/ir/children.h>
+#include <weft/scheduler/ir/conjuncts.h>
+#include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/passes/passes.h>
 
@@ -10,10 +12,9 @@ using ir::Stmt;
 
 /// `variable < number` or `number <= variable`.
 bool compares_with_number(const Expr& condition, const std::string& variable) {
-  const auto* comparison = condition.as<ir::Binary>();
+  const auto* comparison = ir::inequality(condition);
   if (comparison == nullptr) return false;
   const bool less = comparison->op == ir::BinaryOperator::less;
-  if (!less && comparison->op != ir::BinaryOperator::less_equal) return false;
   const Expr& compared = less ? comparison->left : comparison->right;
   const Expr& number = less ? comparison->right : comparison->left;
   const auto* v = compared.as<ir::Variable>();
@@ -21,12 +22,8 @@ bool compares_with_number(const Expr& condition, const std::string& variable) {
 }
 
 bool chooses(const ir::For& loop) {
-  bool found = false;
-  ir::visit(loop.body, [&](const Stmt& s) {
-    const auto* condition = s.as<ir::If>();
-    found = found || (condition != nullptr && compares_with_number(condition->condition, loop.name));
-  });
-  return found;
+  return ir::any<ir::If>(
+      loop.body, [&](const ir::If& branch) { return compares_with_number(branch.condition, loop.name); });
 }
 
 /// The statement where the variable has the value. Branches that are not taken are not looked at: together
@@ -66,18 +63,15 @@ Stmt without_shared_arrays(const Stmt& stmt, std::vector<ir::BufferRef>& taken) 
   return inner(allocation->body);
 }
 
-Stmt written_out(const Stmt& stmt) {
-  const auto* loop = stmt.as<ir::For>();
-  const bool whole = loop != nullptr && loop->kind == ir::LoopKind::unrolled &&
-                     ir::integer_value(loop->begin) != nullptr && ir::integer_value(loop->extent) != nullptr;
-  if (!whole || !chooses(*loop)) return stmt;
+Stmt written_out(const ir::For& loop, const Stmt& stmt) {
+  const auto known = ir::constant_iterations(loop);
+  if (loop.kind != ir::LoopKind::unrolled || !known || !chooses(loop)) return stmt;
   // An array in shared memory has one place, however often the iterations are written.
   std::vector<ir::BufferRef> shared;
-  const Stmt body = without_shared_arrays(loop->body, shared);
+  const Stmt body = without_shared_arrays(loop.body, shared);
   std::vector<Stmt> iterations;
-  const std::int64_t begin = *ir::integer_value(loop->begin);
-  for (std::int64_t i = 0; i < *ir::integer_value(loop->extent); ++i)
-    iterations.push_back(with_value(body, {{loop->name, ir::integer(begin + i)}}));
+  for (std::int64_t i = 0; i < known->extent; ++i)
+    iterations.push_back(with_value(body, {{loop.name, ir::integer(known->begin + i)}}));
   Stmt result = ir::block(std::move(iterations));
   for (const ir::BufferRef& buffer : shared) result = ir::allocate(buffer, result);
   return result;
@@ -86,9 +80,7 @@ Stmt written_out(const Stmt& stmt) {
 }  // namespace
 
 ir::Program write_out_choices(ir::Program program) {
-  ir::Rewriter rewriter;
-  rewriter.on_stmt = written_out;
-  program.body = rewriter(program.body);
+  program.body = ir::rewrite<ir::For>(program.body, written_out);
   return program;
 }
 

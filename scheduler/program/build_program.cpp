@@ -1,5 +1,6 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/level_kind.h>
+#include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/program/check_weights.h>
 #include <weft/scheduler/program/own_names.h>
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <ranges>
 
 namespace weft {
 namespace {
@@ -204,8 +206,7 @@ class Builder {
                                      ir::Access::read_write, {});
     if (weights_ == nullptr) {
       Stmt body = around_sum(sum, dense_reduction(sum), {});
-      const auto indices = output_indices();
-      for (auto index = indices.rbegin(); index != indices.rend(); ++index) body = loop_over(*index, body);
+      for (const std::string& index : std::views::reverse(output_indices())) body = loop_over(index, body);
       return body;
     }
     return gather_from(0, LevelPlace{}, sum, false);
@@ -247,20 +248,14 @@ class Builder {
   /// The result is there where all `conditions` hold; the sum of a row that is none is never looked at.
   Stmt around_sum(const ir::BufferRef& sum, Stmt update, const std::vector<Expr>& conditions) {
     Stmt first = ir::store(sum, {}, ir::constant(value_type(algorithm_), 0));
-    Stmt last = ir::if_then(all_of(conditions), result(ir::load(sum, {})));
+    Stmt last = ir::if_then(ir::all_of(conditions), result(ir::load(sum, {})));
     return ir::allocate(sum, ir::block({first, std::move(update), last}));
-  }
-
-  static Expr all_of(const std::vector<Expr>& conditions) {
-    Expr all = ir::boolean(true);
-    for (const Expr& condition : conditions) all = all && condition;
-    return all;
   }
 
   Stmt dense_reduction(const ir::BufferRef& sum) {
     Stmt body = guarded({}, ir::store(sum, {}, product({}), true));
-    for (auto index = algorithm_.indices.rbegin(); index != algorithm_.indices.rend(); ++index) {
-      if (index->reduction) body = loop_over(index->name, body);
+    for (const IndexVariable& index : std::views::reverse(algorithm_.indices)) {
+      if (index.reduction) body = loop_over(index.name, body);
     }
     return body;
   }
@@ -280,9 +275,9 @@ class Builder {
     };
     Stmt first = ir::store(sum, result_place(), ir::constant(value_type(algorithm_), 0));
     Stmt last = result(ir::load(sum, result_place()));
-    for (auto row = rows_.rbegin(); row != rows_.rend(); ++row) {
-      first = loop_over(*row, first);
-      last = loop_over(*row, last);
+    for (const std::string& row : std::views::reverse(rows_)) {
+      first = loop_over(row, first);
+      last = loop_over(row, last);
     }
     Stmt update = levels_->loops(0, weights_->levels().size(), LevelPlace{}, [&](const LevelPlace& place) {
       bind_coordinate(rows_, place.row);
@@ -291,9 +286,8 @@ class Builder {
                      ir::store(sum, result_place(), product(levels_->value_place(place)), true));
     });
     Stmt body = ir::block({first, update, last});
-    const auto indices = output_indices();
-    for (auto index = indices.rbegin(); index != indices.rend(); ++index) {
-      if (!is_row(*index)) body = loop_over(*index, body);
+    for (const std::string& index : std::views::reverse(output_indices())) {
+      if (!is_row(index)) body = loop_over(index, body);
     }
     return body;
   }
@@ -331,7 +325,7 @@ class Builder {
       if (algorithm_.operands[factor.operand].storage == Storage::sparse) continue;
       add_bounds(factor, conditions);
     }
-    return ir::if_then(all_of(conditions), std::move(body));
+    return ir::if_then(ir::all_of(conditions), std::move(body));
   }
 
   /// That sums of indices stay inside of the operand; an index that stands alone does.
@@ -351,7 +345,7 @@ class Builder {
     const Expr value = load_access(access);
     return conditions.empty()
                ? value
-               : ir::select(all_of(conditions), value, ir::constant(value_type(algorithm_), 0));
+               : ir::select(ir::all_of(conditions), value, ir::constant(value_type(algorithm_), 0));
   }
 
   Stmt result(const Expr& sum) {
@@ -361,9 +355,7 @@ class Builder {
     std::vector<Expr> indices;
     for (const AffineIndex& index : algorithm_.output.indices) indices.push_back(affine(index));
     Stmt stmt = ir::store(operands_[algorithm_.output.operand], indices, value);
-    for (auto binding = lets.rbegin(); binding != lets.rend(); ++binding) {
-      stmt = ir::let(binding->first, binding->second, stmt);
-    }
+    for (const auto& [name, named] : std::views::reverse(lets)) stmt = ir::let(name, named, stmt);
     return stmt;
   }
 

@@ -257,14 +257,8 @@ std::string variable_called(const ir::Program& program, const std::string& name)
   if (std::ranges::any_of(program.scalars, is_it)) return "a scalar";
   if (std::ranges::any_of(program.extents, is_it)) return "a size";
   if (std::ranges::any_of(program.knobs, is_it)) return "a knob";
-  std::string found;
-  ir::visit(program.body, [&](const ir::Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    const auto* let = s.as<ir::Let>();
-    if (loop != nullptr && loop->name == name) found = "a loop";
-    if (let != nullptr && let->name == name) found = "a value";
-  });
-  return found;
+  if (ir::any<ir::For>(program.body, is_it)) return "a loop";
+  return ir::any<ir::Let>(program.body, is_it) ? "a value" : "";
 }
 
 }  // namespace weft

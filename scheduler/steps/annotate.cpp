@@ -1,5 +1,6 @@
 // unroll, vectorize, parallel: who runs the iterations of a loop; and what bind asks as well.
 #include <fmt/format.h>
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/annotate.h>
@@ -18,10 +19,7 @@ using ir::Stmt;
 
 ir::Program marked(ir::Program program, const std::string& name, LoopKind kind, int step) {
   program.body = change_loops(program.body, name, [&](const ir::For& loop) {
-    ir::For changed = loop;
-    changed.kind = kind;
-    changed.step = step;
-    return ir::for_loop(std::move(changed));
+    return ir::for_loop({loop.name, loop.begin, loop.extent, kind, step, loop.body});
   });
   return program;
 }
@@ -41,7 +39,7 @@ std::optional<Reason> require_constant(const ir::Program& program, const std::st
                                        std::int64_t largest) {
   const ir::Expr& extent = find_loop(program.body, name)->extent;
   const std::int64_t* value = ir::integer_value(extent);
-  if (value != nullptr ? *value <= largest : is_constant_extent(program, extent)) return std::nullopt;
+  if (value != nullptr ? *value <= largest : ir::is_constant(program, extent)) return std::nullopt;
   return Reason{3, fmt::format("{} has {} iterations", name, ir::print(extent)),
                 fmt::format("a constant number of at most {}: .split({} = {}) first, then {}.inner", largest,
                             name, std::min<std::int64_t>(32, largest), name),
@@ -60,9 +58,9 @@ std::optional<Reason> require_independent(const ir::Program& program, const std:
 }
 
 std::optional<Reason> require_no_copy(const ir::Program& program, const std::string& name) {
-  const auto loops = find_loops(program.body, name);
   const auto any = [&](bool (*holds)(const Stmt&)) {
-    return std::any_of(loops.begin(), loops.end(), [&](const ir::For* loop) { return holds(loop->body); });
+    return std::ranges::any_of(find_loops(program.body, name),
+                               [&](const ir::For* loop) { return holds(loop->body); });
   };
   if (any(holds_exchange)) {
     return Reason{10, fmt::format("sums of groups are handed over inside {}", name),
@@ -80,25 +78,18 @@ constexpr std::int64_t largest_vector = 1024;
 
 /// Lines of the program that stand in unrolled loops, each as often as it is written out.
 std::int64_t written_out(const Stmt& stmt, std::int64_t copies) {
-  if (!stmt.defined()) return 0;
-  if (const auto* s = stmt.as<ir::Block>()) {
-    std::int64_t sum = 0;
-    for (const Stmt& child : s->statements) sum += written_out(child, copies);
-    return sum;
-  }
-  const std::int64_t self = copies > 1 ? copies : 0;
-  if (const auto* s = stmt.as<ir::For>()) {
-    const std::int64_t* extent = ir::integer_value(s->extent);
-    if (s->kind != LoopKind::unrolled || extent == nullptr) return self + written_out(s->body, copies);
-    // Nested loops of at most `largest_unroll` iterations each could still overflow.
-    constexpr std::int64_t enough = largest_unroll * largest_unroll;
-    return written_out(s->body, std::min(enough, copies * *extent));
-  }
-  if (const auto* s = stmt.as<ir::If>())
-    return self + written_out(s->then, copies) + written_out(s->otherwise, copies);
-  if (const auto* s = stmt.as<ir::Allocate>()) return written_out(s->body, copies);
-  if (const auto* s = stmt.as<ir::Let>()) return self + written_out(s->body, copies);
-  return self;
+  const auto* loop = stmt.as<ir::For>();
+  const std::int64_t* extent = loop == nullptr ? nullptr : ir::integer_value(loop->extent);
+  const bool unrolls = loop != nullptr && loop->kind == LoopKind::unrolled && extent != nullptr;
+  // Nested loops of at most `largest_unroll` iterations each could still overflow.
+  constexpr std::int64_t enough = largest_unroll * largest_unroll;
+  const std::int64_t inside = unrolls ? std::min(enough, copies * *extent) : copies;
+  const bool is_line = !unrolls && stmt.as<ir::Block>() == nullptr && stmt.as<ir::Allocate>() == nullptr;
+  std::int64_t sum = is_line && copies > 1 ? copies : 0;
+  // What an instruction does is one line.
+  if (stmt.as<ir::TensorOperation>() == nullptr)
+    each_child(stmt, [&](const Stmt& child) { sum += written_out(child, inside); });
+  return sum;
 }
 
 StepResult apply_unroll(const ir::Program& program, const StepArguments& arguments,
@@ -127,32 +118,30 @@ StepResult vectorized(const ir::Program& program, const StepArguments& arguments
   if (auto refused = require_constant(program, name, largest_vector)) return *refused;
   if (auto refused = require_no_copy(program, name)) return *refused;
   std::optional<Reason> refused;
-  ir::visit(program.body, [&](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    if (loop == nullptr || refused) return;
-    if (loop->name != name) {
-      if (loop->kind == LoopKind::vectorized && find_loop(loop->body, name) != nullptr) {
-        refused = Reason{5, fmt::format("{} around it is vectorized already", loop->name),
+  ir::each<ir::For>(program.body, [&](const ir::For& loop) {
+    if (refused) return;
+    if (loop.name != name) {
+      if (loop.kind == LoopKind::vectorized && find_loop(loop.body, name) != nullptr) {
+        refused = Reason{5, fmt::format("{} around it is vectorized already", loop.name),
                          fmt::format("one vectorized loop in a nest: {} in place of {}",
-                                     written("vectorize", {name}), written("vectorize", {loop->name})),
+                                     written("vectorize", {name}), written("vectorize", {loop.name})),
                          name};
       }
       return;
     }
-    ir::visit(loop->body, [&](const Stmt& inside) {
-      const auto* inner = inside.as<ir::For>();
-      if (inner == nullptr || refused) return;
-      if (inner->kind == LoopKind::vectorized) {
+    ir::each<ir::For>(loop.body, [&](const ir::For& inner) {
+      if (refused) return;
+      if (inner.kind == LoopKind::vectorized) {
         refused = Reason{
-            5, fmt::format("{} inside it is vectorized already", inner->name),
+            5, fmt::format("{} inside it is vectorized already", inner.name),
             fmt::format("one vectorized loop in a nest: leave {} out", written("vectorize", {name})), name};
-      } else if (ir::uses(inner->begin, name) || ir::uses(inner->extent, name)) {
-        refused = Reason{6, fmt::format("the range of {} inside depends on {}", inner->name, name),
-                         "a loop whose iterations all do the same", inner->name};
-      } else if (ir::is_bound(inner->kind) || inner->kind == LoopKind::parallel) {
-        refused = Reason{7, fmt::format("{} inside it is {}", inner->name, ir::name_of(inner->kind)),
-                         fmt::format("an innermost loop: {} first", written("reorder", {inner->name, name})),
-                         inner->name};
+      } else if (ir::uses(inner.begin, name) || ir::uses(inner.extent, name)) {
+        refused = Reason{6, fmt::format("the range of {} inside depends on {}", inner.name, name),
+                         "a loop whose iterations all do the same", inner.name};
+      } else if (ir::is_bound(inner.kind) || inner.kind == LoopKind::parallel) {
+        refused = Reason{7, fmt::format("{} inside it is {}", inner.name, ir::name_of(inner.kind)),
+                         fmt::format("an innermost loop: {} first", written("reorder", {inner.name, name})),
+                         inner.name};
       }
     });
   });
@@ -179,19 +168,11 @@ StepResult apply_parallel(const ir::Program& program, const StepArguments& argum
                   "a CPU target; on a GPU, " + written("bind", {name, "block_x"}), name};
   }
   std::string other;
-  ir::visit(program.body, [&](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    if (loop == nullptr) return;
-    const bool around = loop->kind == LoopKind::parallel && find_loop(loop->body, name) != nullptr;
-    const bool inside = loop->name == name && [&] {
-      bool found = false;
-      ir::visit(loop->body, [&](const Stmt& child) {
-        const auto* inner = child.as<ir::For>();
-        found = found || (inner != nullptr && inner->kind == LoopKind::parallel);
-      });
-      return found;
-    }();
-    if (around || inside) other = loop->name;
+  const auto is_parallel = [](const ir::For& loop) { return loop.kind == LoopKind::parallel; };
+  ir::each<ir::For>(program.body, [&](const ir::For& loop) {
+    const bool around = is_parallel(loop) && find_loop(loop.body, name) != nullptr;
+    const bool inside = loop.name == name && ir::any<ir::For>(loop.body, is_parallel);
+    if (around || inside) other = loop.name;
   });
   if (!other.empty())
     return Reason{6, fmt::format("the parallel loop {} around or inside {} already", other, name),

@@ -23,11 +23,6 @@ constexpr std::int64_t most_entries = 300'000;     ///< written out in one progr
 constexpr std::int64_t most_places = 1 << 21;      ///< that loops reach, whether they hold an entry or not
 constexpr std::int64_t bytes_of_instruction = 16;  ///< of a GPU
 
-bool uses_loop_of(const Expr& expr, const std::vector<ir::For>& loops) {
-  return std::any_of(loops.begin(), loops.end(),
-                     [&](const ir::For& loop) { return ir::uses(expr, loop.name); });
-}
-
 /// What the step was told about the code; 0: nothing.
 struct Limits {
   std::int64_t code_bytes = 0;  ///< of a block
@@ -253,21 +248,20 @@ class Baking {
 
   /// Of entries that are alike.
   Stmt together(const std::vector<BakedEntry>& entries) const {
-    const auto begin = entries.begin(), end = entries.end();
-    Expr shared = begin->shared;
+    const BakedEntry& first = entries.front();
+    Expr shared = first.shared;
     const std::string name = nest_.sum->name + ".factor";
     std::vector<Stmt> updates;
-    for (auto entry = begin; entry != end; ++entry) {
-      std::vector<Expr> place{ir::integer(entry->row)};
+    for (const BakedEntry& entry : entries) {
+      std::vector<Expr> place{ir::integer(entry.row)};
       place.insert(place.end(), nest_.place.begin(), nest_.place.end());
-      const Expr value = shared.defined() ? entry->value * ir::variable(name, shared.dtype()) : entry->value;
+      const Expr value = shared.defined() ? entry.value * ir::variable(name, shared.dtype()) : entry.value;
       updates.push_back(ir::store(wider_, place, value, true));
     }
-    const bool finite =
-        std::all_of(begin, end, [](const BakedEntry& entry) { return entry.has_finite_value(); });
+    const bool finite = std::ranges::all_of(entries, &BakedEntry::has_finite_value);
     Expr counts;
     ir::Chain chain{nest_.columns, {}, {}};
-    for (const Expr& condition : begin->conditions) {
+    for (const Expr& condition : first.conditions) {
       if (shared.defined() && without_condition(condition, shared)) continue;
       if (shared.defined() && finite && clamp_reads(condition, shared)) {
         counts = counts.defined() ? counts && condition : condition;
@@ -295,18 +289,14 @@ class Baking {
   bool without_condition(const Expr& condition, Expr& shared) const {
     const auto* less = condition.as<ir::Binary>();
     if (less == nullptr || less->op != ir::BinaryOperator::less || is_float(less->left.dtype())) return false;
-    const bool vector = std::any_of(nest_.columns.begin(), nest_.columns.end(), [](const ir::For& loop) {
-      return loop.kind == ir::LoopKind::vectorized;
-    });
-    if (vector || !uses_loop_of(condition, nest_.columns)) return false;
+    const bool vector =
+        std::ranges::find(nest_.columns, ir::LoopKind::vectorized, &ir::For::kind) != nest_.columns.end();
+    if (vector || !ir::uses_any(condition, nest_.columns)) return false;
     bool replaced = true;
-    ir::Rewriter rewriter;
-    rewriter.on_expr = [&](const Expr& e) {
-      const auto* load = e.as<ir::Load>();
-      if (load == nullptr) return e;
+    const Expr changed = ir::rewrite<ir::Load>(shared, [&](const ir::Load& load, const Expr& e) {
       // A tile in shared memory holds every column, zero behind the last one.
-      if (load->buffer->scope == ir::Scope::shared) return e;
-      std::vector<Expr> indices = load->indices;
+      if (load.buffer->scope == ir::Scope::shared) return e;
+      std::vector<Expr> indices = load.indices;
       bool here = false;
       for (Expr& index : indices) {
         if (!ir::same(index, less->left)) continue;
@@ -314,64 +304,36 @@ class Baking {
         here = true;
       }
       replaced = replaced && here;
-      return ir::load(load->buffer, std::move(indices));
-    };
-    const Expr changed = rewriter(shared);
+      return ir::load(load.buffer, std::move(indices));
+    });
     if (replaced) shared = changed;
     return replaced;
   }
 
   /// Indices [row, …] of the sums of all rows in place of […] of one row's, and the same of their parts.
-  Stmt of_all_rows(const Stmt& stmt) const {
-    const auto wider = [&](const ir::BufferRef& buffer, std::vector<Expr>& indices) {
-      const bool is_part = nest_.groups && buffer == nest_.groups->parts;
-      if (total_ != nullptr && buffer == total_) {
-        indices.insert(indices.begin(), ir::variable(loop_) - nest_.begin);
-        return wider_total_;
-      }
-      if (buffer != nest_.sum && !is_part) return buffer;
-      indices.insert(indices.begin() + (is_part ? 1 : 0), ir::variable(loop_) - nest_.begin);
-      return is_part ? wider_parts_ : wider_;
+  Stmt of_all_rows(Stmt stmt) const {
+    const auto widen = [&](const ir::BufferRef& from, const ir::BufferRef& to, std::ptrdiff_t place) {
+      if (from == nullptr) return;
+      stmt = ir::replace_buffer(stmt, from, to, [&](std::vector<Expr> indices) {
+        indices.insert(indices.begin() + place, ir::variable(loop_) - nest_.begin);
+        return indices;
+      });
     };
-    ir::Rewriter rewriter;
-    rewriter.on_expr = [&](const Expr& e) {
-      const auto* load = e.as<ir::Load>();
-      if (load == nullptr) return e;
-      std::vector<Expr> indices = load->indices;
-      const ir::BufferRef buffer = wider(load->buffer, indices);
-      return buffer == load->buffer ? e : ir::load(buffer, std::move(indices));
-    };
-    rewriter.on_stmt = [&](const Stmt& s) {
-      const auto* store = s.as<ir::Store>();
-      if (store == nullptr) return s;
-      std::vector<Expr> indices = store->indices;
-      const ir::BufferRef buffer = wider(store->buffer, indices);
-      return buffer == store->buffer ? s
-                                     : ir::store(buffer, std::move(indices), store->value, store->accumulate);
-    };
-    return rewriter(stmt);
-  }
-
-  static Stmt under(const std::vector<Expr>& conditions, Stmt body) {
-    for (auto condition = conditions.rbegin(); condition != conditions.rend(); ++condition)
-      body = ir::if_then(*condition, body);
-    return body;
+    widen(nest_.sum, wider_, 0);
+    widen(total_, wider_total_, 0);
+    widen(nest_.groups ? nest_.groups->parts : nullptr, wider_parts_, 1);
+    return stmt;
   }
 
   Stmt each_row(const std::vector<Stmt>& statements) const {
     ir::For loop = nest_.rows;
     loop.step = context_.step;
-    loop.body = under(nest_.of_row, of_all_rows(ir::block(statements)));
-    return ir::for_loop(std::move(loop));
+    return ir::for_loop(std::move(loop), ir::if_all(nest_.of_row, of_all_rows(ir::block(statements))));
   }
 
   Stmt written_out(Stmt tree) const {
     ir::Chain chain{nest_.around, nest_.outside, {}};
-    if (chunks_) {
-      ir::For pieces = chunks_->loop;
-      pieces.body = std::move(tree);
-      tree = ir::for_loop(std::move(pieces));
-    }
+    if (chunks_) tree = ir::for_loop(chunks_->loop, std::move(tree));
     chain.core = ir::allocate(wider_, ir::block({each_row(nest_.first), tree, each_row(nest_.last)}));
     if (nest_.groups) chain.core = total_ != nullptr ? between_blocks(chain.core) : in_groups(chain.core);
     return rebuild(std::move(chain));
@@ -381,11 +343,11 @@ class Baking {
   Stmt between_blocks(const Stmt& sums) const {
     GroupedSum sum = *nest_.groups;
     sum.arrival = ir::substitute(sum.arrival, {{loop_, ir::integer(nest_.begin)}});
-    sum.own = under(nest_.of_thread, sums);
+    sum.own = ir::if_all(nest_.of_thread, sums);
     std::vector<Stmt> statements;
     const Stmt one_row = nest_.result.as<ir::Allocate>()->body;
     for (const Stmt& stmt : one_row.as<ir::Block>()->statements) statements.push_back(each_row({stmt}));
-    sum.result = under(nest_.of_thread, ir::allocate(wider_total_, ir::block(std::move(statements))));
+    sum.result = ir::if_all(nest_.of_thread, ir::allocate(wider_total_, ir::block(std::move(statements))));
     return statement_of(sum);
   }
 
@@ -395,17 +357,13 @@ class Baking {
     const std::int64_t groups = *ir::integer_value(group.extent);
     const std::string share = loop_ + ".share";
     const Expr row = ir::variable(share) * ir::integer(groups) + ir::variable(group.name);
-    Stmt result = under(nest_.of_row, of_all_rows(nest_.result));
+    Stmt result = ir::if_all(nest_.of_row, of_all_rows(nest_.result));
     result = ir::substitute(result, {{loop_, row + ir::integer(nest_.begin)}});
     if (nest_.extent % groups != 0) result = ir::if_then(row < ir::integer(nest_.extent), result);
     result = ir::for_loop({share, ir::integer(0), ir::integer(ceil_divide(nest_.extent, groups)),
                            ir::LoopKind::serial, context_.step, result});
-    ir::For own = group;
-    own.body = under(nest_.of_thread, sums);
-    ir::For last = group;
-    last.body = under(nest_.of_thread, result);
-    return ir::allocate(wider_parts_,
-                        ir::block({ir::for_loop(std::move(own)), ir::for_loop(std::move(last))}));
+    return ir::allocate(wider_parts_, ir::block({ir::for_loop(group, ir::if_all(nest_.of_thread, sums)),
+                                                 ir::for_loop(group, ir::if_all(nest_.of_thread, result))}));
   }
 
   const ir::Program& program_;

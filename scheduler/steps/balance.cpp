@@ -64,10 +64,8 @@ StepResult apply_balance(const ir::Program& program, const StepArguments& argume
   if (context.algorithm.takes_any_weights())
     return Reason{3, "the weights are given at launch", "a sparse operand whose sizes are numbers", name};
   for (const ir::For* loop : find_loops(program.body, name)) {
-    const std::int64_t* begin = ir::integer_value(loop->begin);
-    const std::int64_t* extent = ir::integer_value(loop->extent);
-    const bool whole =
-        begin != nullptr && *begin == 0 && extent != nullptr && *extent == context.weights->rows();
+    const auto known = ir::constant_iterations(*loop);
+    const bool whole = known && known->begin == 0 && known->extent == context.weights->rows();
     if (whole && name == row_loop_name(context.algorithm) && loop->kind == ir::LoopKind::serial) continue;
     return Reason{
         2,

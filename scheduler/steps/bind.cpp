@@ -12,8 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <set>
 
 namespace weft::steps {
 namespace {
@@ -40,27 +38,18 @@ std::string bind_to(const std::string& name, LoopKind axis) {
 
 /// An axis of blocks that no loop has, else the last.
 LoopKind free_block_axis(const ir::Program& program) {
-  std::set<LoopKind> taken;
-  ir::visit(program.body, [&](const Stmt& s) {
-    if (const auto* loop = s.as<ir::For>()) taken.insert(loop->kind);
-  });
-  return taken.count(LoopKind::block_x) == 0   ? LoopKind::block_x
-         : taken.count(LoopKind::block_y) == 0 ? LoopKind::block_y
-                                               : LoopKind::block_z;
+  for (const LoopKind axis : {LoopKind::block_x, LoopKind::block_y}) {
+    if (!ir::any<ir::For>(program.body, [&](const ir::For& loop) { return loop.kind == axis; })) return axis;
+  }
+  return LoopKind::block_z;
 }
 
 /// Whether the extent is a number when a launch begins: made of constants, knobs and sizes alone.
 bool is_known_at_launch(const ir::Program& program, const ir::Expr& extent) {
-  bool known = true;
-  ir::visit(extent, [&](const ir::Expr& e) {
-    known = known && e.as<ir::Load>() == nullptr;
-    const auto* variable = e.as<ir::Variable>();
-    if (variable == nullptr) return;
-    const auto is_it = [&](const auto& each) { return each.name == variable->name; };
-    known =
-        known && (std::ranges::any_of(program.knobs, is_it) || std::ranges::any_of(program.extents, is_it));
+  return !ir::any<ir::Load>(extent) && !ir::any<ir::Variable>(extent, [&](const ir::Variable& variable) {
+    const auto is_it = [&](const auto& each) { return each.name == variable.name; };
+    return std::ranges::none_of(program.knobs, is_it) && std::ranges::none_of(program.extents, is_it);
   });
-  return known;
 }
 
 /// Preconditions 3 and 6 of blocks: the grid has the axis as long as the loop is, and all loops of the axis
@@ -81,19 +70,18 @@ std::optional<Reason> require_grid(const ir::Program& program, const std::string
         "a number of blocks that is known when a launch begins: a loop over a dimension, or over parts",
         name};
   std::optional<Reason> refused;
-  ir::visit(program.body, [&](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    if (loop == nullptr || refused || loop->kind != axis || ir::same(loop->extent, extent)) return;
+  ir::each<ir::For>(program.body, [&](const ir::For& loop) {
+    if (refused || loop.kind != axis || ir::same(loop.extent, extent)) return;
     // What knobs decide may become equal.
-    if (is_constant_extent(program, loop->extent) && is_constant_extent(program, extent) &&
-        (known == nullptr || ir::integer_value(loop->extent) == nullptr))
+    if (ir::is_constant(program, loop.extent) && ir::is_constant(program, extent) &&
+        (known == nullptr || ir::integer_value(loop.extent) == nullptr))
       return;
     refused = Reason{
         6,
-        fmt::format("{} is bound to {} and has {} iterations, {} has {}", loop->name, ir::name_of(axis),
-                    ir::print(loop->extent), name, ir::print(extent)),
+        fmt::format("{} is bound to {} and has {} iterations, {} has {}", loop.name, ir::name_of(axis),
+                    ir::print(loop.extent), name, ir::print(extent)),
         fmt::format("one length for each axis of the grid: {}", bind_to(name, free_block_axis(program))),
-        loop->name};
+        loop.name};
   });
   return refused;
 }
@@ -101,34 +89,33 @@ std::optional<Reason> require_grid(const ir::Program& program, const std::string
 std::optional<Reason> check_axis(const ir::Program& program, const std::string& name, LoopKind axis,
                                  const Target& target) {
   std::optional<Reason> refused;
-  ir::visit(program.body, [&](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    if (loop == nullptr || refused || loop->name == name) return;
+  ir::each<ir::For>(program.body, [&](const ir::For& loop) {
+    if (refused || loop.name == name) return;
     const bool nested =
-        stands_inside(program.body, name, loop->name) || stands_inside(program.body, loop->name, name);
-    if (loop->kind == axis && nested && ir::is_block(axis)) {
-      refused = Reason{6, fmt::format("{} is bound to {} already", loop->name, ir::name_of(axis)),
+        stands_inside(program.body, name, loop.name) || stands_inside(program.body, loop.name, name);
+    if (loop.kind == axis && nested && ir::is_block(axis)) {
+      refused = Reason{6, fmt::format("{} is bound to {} already", loop.name, ir::name_of(axis)),
                        "one loop of a nest for each of block_x, block_y, block_z: " +
                            bind_to(name, free_block_axis(program)),
-                       loop->name};
+                       loop.name};
     }
+    const auto is_part = [](LoopKind kind) { return kind == LoopKind::warp || kind == LoopKind::lane; };
     const bool mixed =
-        (axis == LoopKind::thread && (loop->kind == LoopKind::warp || loop->kind == LoopKind::lane)) ||
-        (loop->kind == LoopKind::thread && (axis == LoopKind::warp || axis == LoopKind::lane));
+        (axis == LoopKind::thread && is_part(loop.kind)) || (loop.kind == LoopKind::thread && is_part(axis));
     if (mixed && nested) {
-      refused = Reason{7, fmt::format("{} is bound to {}", loop->name, ir::name_of(loop->kind)),
+      refused = Reason{7, fmt::format("{} is bound to {}", loop.name, ir::name_of(loop.kind)),
                        "either thread, or warp and lane: " +
-                           bind_to(name, loop->kind == LoopKind::lane   ? LoopKind::warp
-                                         : loop->kind == LoopKind::warp ? LoopKind::lane
-                                                                        : LoopKind::thread),
-                       loop->name};
+                           bind_to(name, loop.kind == LoopKind::lane   ? LoopKind::warp
+                                         : loop.kind == LoopKind::warp ? LoopKind::lane
+                                                                       : LoopKind::thread),
+                       loop.name};
     }
-    if (ir::is_block(axis) && ir::is_within_block(loop->kind) && !is_group_loop(name) &&
-        find_loop(loop->body, name) != nullptr) {
-      refused = Reason{8, fmt::format("{} around it is bound to {}", loop->name, ir::name_of(loop->kind)),
+    if (ir::is_block(axis) && ir::is_within_block(loop.kind) && !is_group_loop(name) &&
+        find_loop(loop.body, name) != nullptr) {
+      refused = Reason{8, fmt::format("{} around it is bound to {}", loop.name, ir::name_of(loop.kind)),
                        fmt::format("block loops outside warp, lane and thread loops: {} first",
-                                   written("reorder", {name, loop->name})),
-                       loop->name};
+                                   written("reorder", {name, loop.name})),
+                       loop.name};
     }
   });
   if (refused) return refused;
@@ -137,13 +124,17 @@ std::optional<Reason> check_axis(const ir::Program& program, const std::string& 
   return require_constant(program, name, largest_extent(axis, target));
 }
 
+/// What is left of the program without the loops of that name.
+Stmt outside_of(const ir::Program& program, const std::string& name) {
+  return change_loops(program.body, name, [](const ir::For&) { return Stmt(); });
+}
+
 /// ", as n, m.outer": loops that hold every use of the buffer.
 std::string loops_around(const ir::Program& program, const ir::BufferRef& buffer) {
   std::vector<std::string> around;
   for (const std::string& name : loop_names(program.body)) {
-    const Stmt rest = change_loops(program.body, name, [](const ir::For&) { return Stmt(); });
     const bool one = find_loops(program.body, name).size() == 1;
-    if (one && (!rest.defined() || !ir::uses(rest, buffer))) around.push_back(name);
+    if (one && !ir::uses(outside_of(program, name), buffer)) around.push_back(name);
   }
   return around.empty() ? std::string() : fmt::format(", as {}", fmt::join(around, ", "));
 }
@@ -151,12 +142,11 @@ std::string loops_around(const ir::Program& program, const ir::BufferRef& buffer
 /// Precondition 11: what the iterations keep in a workspace, nobody else uses. Threads of different blocks,
 /// and those of one block between two loops, do not wait for one another.
 std::optional<Reason> require_own_workspaces(const ir::Program& program, const std::string& name) {
-  const Stmt rest = change_loops(program.body, name, [](const ir::For&) { return Stmt(); });
-  const auto loops = find_loops(program.body, name);
+  const Stmt rest = outside_of(program, name);
   for (const ir::BufferRef& workspace : program.workspaces) {
-    const bool inside = std::any_of(loops.begin(), loops.end(),
-                                    [&](const ir::For* loop) { return ir::uses(loop->body, workspace); });
-    if (!inside || !rest.defined() || !ir::uses(rest, workspace)) continue;
+    const bool inside = std::ranges::any_of(
+        find_loops(program.body, name), [&](const ir::For* loop) { return ir::uses(loop->body, workspace); });
+    if (!inside || !ir::uses(rest, workspace)) continue;
     return Reason{
         11,
         fmt::format("{} is used inside {} and outside of it, by threads that do not wait for it",
@@ -170,36 +160,24 @@ std::optional<Reason> require_own_workspaces(const ir::Program& program, const s
 /// True when a register of the buffer is chosen by the loop.
 bool chooses_register(const Stmt& body, const ir::BufferRef& buffer, const std::string& name) {
   bool found = false;
-  const auto look = [&](const ir::BufferRef& used, const std::vector<ir::Expr>& indices) {
-    found = found || (used == buffer && std::any_of(indices.begin(), indices.end(),
-                                                    [&](const ir::Expr& e) { return ir::uses(e, name); }));
-  };
-  ir::visit(
-      body,
-      [&](const Stmt& s) {
-        if (const auto* store = s.as<ir::Store>()) look(store->buffer, store->indices);
-      },
-      [&](const ir::Expr& e) {
-        if (const auto* load = e.as<ir::Load>()) look(load->buffer, load->indices);
-      });
+  ir::each_access(body, [&](const ir::BufferRef& used, const std::vector<ir::Expr>& indices) {
+    found = found || (used == buffer &&
+                      std::ranges::any_of(indices, [&](const ir::Expr& e) { return ir::uses(e, name); }));
+  });
   return found;
 }
 
 /// Precondition 12: registers that the iterations choose are used nowhere else. Iterations become threads,
 /// and threads have registers of their own.
 std::optional<Reason> require_own_registers(const ir::Program& program, const std::string& name) {
-  const Stmt rest = change_loops(program.body, name, [](const ir::For&) { return Stmt(); });
-  if (!rest.defined()) return std::nullopt;
   const auto loops = find_loops(program.body, name);
   std::optional<Reason> refused;
-  ir::visit(rest, [&](const Stmt& s) {
-    const auto* allocation = s.as<ir::Allocate>();
-    if (allocation == nullptr || refused || allocation->buffer->scope != ir::Scope::registers) return;
-    const ir::BufferRef& buffer = allocation->buffer;
-    const bool chosen = std::any_of(loops.begin(), loops.end(), [&](const ir::For* loop) {
-      return chooses_register(loop->body, buffer, name);
-    });
-    if (!chosen || !ir::uses(allocation->body, buffer)) return;
+  ir::each<ir::Allocate>(outside_of(program, name), [&](const ir::Allocate& allocation) {
+    const ir::BufferRef& buffer = allocation.buffer;
+    if (refused || buffer->scope != ir::Scope::registers) return;
+    const bool chosen = std::ranges::any_of(
+        loops, [&](const ir::For* loop) { return chooses_register(loop->body, buffer, name); });
+    if (!chosen || !ir::uses(allocation.body, buffer)) return;
     refused =
         Reason{12, fmt::format("registers of {} are used inside {} and outside of it", buffer->name, name),
                fmt::format("a loop around every use of {}", buffer->name), buffer->name};

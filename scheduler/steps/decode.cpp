@@ -85,15 +85,14 @@ class Decode {
   /// Where all blocks of a row are stored, in the order of the iterations, as many of them as fit.
   void find_numbers(const ir::For& loop) {
     constexpr std::int64_t most_bytes = 16 * 1024;
-    const std::int64_t* iterations = ir::integer_value(loop.extent);
-    const std::int64_t* first = ir::integer_value(loop.begin);
-    if (iterations == nullptr || first == nullptr || *first != 0) return;
+    const auto known = ir::constant_iterations(loop);
+    if (!known || known->begin != 0) return;
     ir::Substitution begin{{loop.name, ir::integer(0)}};
     for (const ir::For& each : reading_.beside) begin[each.name] = ir::integer(0);
     first_block_ = ir::substitute(reading_.block, begin);
     in_row_ = ir::variable(loop.name) * ir::integer(count_of(reading_.beside)) + number_of(reading_.beside);
     const ir::Linear rest = ir::linear(reading_.block - first_block_ - in_row_);
-    const std::int64_t rows = count_of(reading_.below), of_row = *iterations * count_of(reading_.beside);
+    const std::int64_t rows = count_of(reading_.below), of_row = known->extent * count_of(reading_.beside);
     if (rest.constant != 0 || !rest.terms.empty() || 2 * 4 * rows * of_row > most_bytes) return;
     const auto numbers = [&](const ir::BufferRef& source) {
       return ir::make_buffer(source->name + ".stored", source->dtype, ir::Scope::shared,
@@ -142,8 +141,7 @@ class Decode {
   /// Rows of 32, 64 or 128 bytes whose chunks change places: eight of them lie in different banks. A tile of
   /// fewer rows than the exchange repeats after stays in order: four of 32 bytes fill the banks once.
   static int swizzle_of(const ir::Buffer& tile) {
-    const std::int64_t bytes =
-        *ir::integer_value(tile.shape.back()) * static_cast<std::int64_t>(size_of(tile.dtype));
+    const std::int64_t bytes = *ir::integer_value(tile.shape.back()) * ir::element_bytes(tile);
     const int swizzle = bytes == 32 ? 1 : bytes == 64 ? 2 : bytes % 128 == 0 ? 3 : 0;
     return ir::holds_whole_lines(tile, swizzle) ? swizzle : 0;
   }
@@ -303,11 +301,9 @@ class Decode {
       const auto* condition = s.as<ir::If>();
       if (condition == nullptr || condition->otherwise.defined() || !reads(condition->condition, tile))
         return s;
-      Expr left = ir::boolean(true);
-      for (const Expr& part : ir::conjuncts_of(condition->condition)) {
-        if (!reads(part, tile)) left = left && part;
-      }
-      return ir::if_then(left, condition->then);
+      std::vector<Expr> left = ir::conjuncts_of(condition->condition);
+      std::erase_if(left, [&](const Expr& part) { return reads(part, tile); });
+      return ir::if_then(ir::all_of(left), condition->then);
     };
     return rewriter(body);
   }
@@ -344,27 +340,17 @@ StepResult decode_at(const ir::Program& program, const StepArguments& arguments,
                   fmt::format("parts = a power of two from 1 to {}", most_parts),
                   {}};
   if (auto refused = require_reached_together(program, request.at, 5)) return *refused;
-  ir::Program result = program;
-  std::optional<Reason> refused;
-  bool done = false;
-  result.body = change_loops(result.body, request.at, [&](const ir::For& loop) -> Stmt {
-    ir::For changed = loop;
-    if (!reads(loop.body, arrays->values) || refused) return ir::for_loop(std::move(changed));
-    done = true;
-    Decode decode(context, request, parts, *arrays, passes::threads_of(program));
-    auto decoded = decode(loop);
-    if (auto* reason = std::get_if<Reason>(&decoded)) {
-      refused = *reason;
-      return ir::for_loop(std::move(changed));
-    }
-    changed.body = std::get<Stmt>(decoded);
-    refused = needs_its_iteration(program, changed.body, loop);
-    return decode.with_numbers(ir::for_loop(std::move(changed)));
-  });
-  if (refused) return *refused;
-  if (done) return result;
-  return Reason{3, fmt::format("{} reads no block of {}", request.at, request.tensor),
-                "the loop over the blocks of a row", request.at};
+  const auto reads_block = [&](const ir::For* loop) { return reads(loop->body, arrays->values); };
+  if (std::ranges::none_of(find_loops(program.body, request.at), reads_block))
+    return Reason{3, fmt::format("{} reads no block of {}", request.at, request.tensor),
+                  "the loop over the blocks of a row", request.at};
+  std::optional<Decode> decode;
+  return with_copies(
+      program, request.at, arrays->values,
+      [&](const ir::For& loop) {
+        return decode.emplace(context, request, parts, *arrays, passes::threads_of(program))(loop);
+      },
+      [&](const Stmt& loop) { return decode->with_numbers(loop); });
 }
 
 StepResult apply_decode(const ir::Program& program, const StepArguments& arguments,

@@ -24,15 +24,11 @@ const ir::For* directly_inside(const ir::For& outer, const std::string& name) {
 
 /// A loop around or inside the two that is bound to block_x.
 const ir::For* other_along_x(const Stmt& body, const ir::For& outer, const ir::For& inner) {
-  const ir::For* found = nullptr;
-  ir::visit(body, [&](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    if (loop == nullptr || loop->kind != ir::LoopKind::block_x) return;
-    if (loop->name == outer.name || loop->name == inner.name) return;
-    if (find_loop(loop->body, outer.name) != nullptr || find_loop(inner.body, loop->name) != nullptr)
-      found = loop;
+  const auto found = ir::find_all<ir::For>(body, [&](const ir::For& loop) {
+    return loop.kind == ir::LoopKind::block_x && loop.name != outer.name && loop.name != inner.name &&
+           (find_loop(loop.body, outer.name) != nullptr || find_loop(inner.body, loop.name) != nullptr);
   });
-  return found;
+  return found.empty() ? nullptr : found.back();
 }
 
 StepResult apply_persist(const ir::Program& program, const StepArguments& arguments,

@@ -109,11 +109,8 @@ class Pooling {
   Stmt around_each(const std::vector<Stmt>& statements) const {
     ir::Chain chain = chain_;
     chain.conditions.clear();
-    std::vector<Stmt> guarded = statements;
-    for (Stmt& stmt : guarded) {
-      for (auto condition = chain_.conditions.rbegin(); condition != chain_.conditions.rend(); ++condition)
-        stmt = ir::if_then(*condition, stmt);
-    }
+    std::vector<Stmt> guarded;
+    for (const Stmt& stmt : statements) guarded.push_back(ir::if_all(chain_.conditions, stmt));
     chain.core = ir::allocate(sum_.buffer, ir::block(std::move(guarded)));
     return rebuild(std::move(chain));
   }
@@ -169,15 +166,11 @@ class Pooling {
   /// rows that a block lacks are negative.
   Stmt result_of_rows(const ir::BufferRef& parts) {
     numbers_of_row_ = {ir::variable(row_)};
-    ir::Rewriter rewriter;
     const std::string mark = row_ + ".known";
-    rewriter.on_expr = [&](const Expr& e) {
-      const auto* load = e.as<ir::Load>();
-      if (load == nullptr || !known_.holds(load->buffer) || is_float(load->buffer->dtype) || !of_row_alone(e))
-        return e;
-      return ir::variable(mark + std::to_string(number_of(e)));
-    };
-    const Stmt result = rewriter(around(total(parts)));
+    const Stmt result = ir::rewrite<ir::Load>(around(total(parts)), [&](const ir::Load& load, const Expr& e) {
+      const bool known = known_.holds(load.buffer) && !is_float(load.buffer->dtype) && of_row_alone(e);
+      return known ? ir::variable(mark + std::to_string(number_of(e))) : e;
+    });
     const Expr count = ir::integer(std::ssize(numbers_of_row_));
     table_ = ir::make_buffer(row_ + ".numbers", DType::i32, ir::Scope::global, ir::Access::read,
                              {ir::integer(blocks() * row_turns_ * workers_) * count});
@@ -193,12 +186,7 @@ class Pooling {
 
   /// No variable but the row.
   bool of_row_alone(const Expr& expr) const {
-    bool alone = true;
-    ir::visit(expr, [&](const Expr& e) {
-      const auto* variable = e.as<ir::Variable>();
-      alone = alone && (variable == nullptr || variable->name == row_);
-    });
-    return alone;
+    return !ir::any<ir::Variable>(expr, [&](const ir::Variable& variable) { return variable.name != row_; });
   }
 
   std::size_t number_of(const Expr& expr) {

@@ -1,5 +1,6 @@
 // reorder.
 #include <fmt/format.h>
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/list.h>
@@ -80,12 +81,10 @@ Names moving_inside(const ir::Chain& chain, const Names& order) {
 /// A statement inside the core that uses the loop and has one of the order's loops inside, but lets no loop
 /// past itself: a choice between two branches, or a value with a name. Undefined where there is none.
 Stmt obstacle(const Stmt& core, const std::string& loop, const Names& order) {
-  if (const auto* s = core.as<ir::Allocate>()) return obstacle(s->body, loop, order);
-  if (const auto* s = core.as<ir::Block>()) {
-    for (const Stmt& child : s->statements) {
-      if (const Stmt found = obstacle(child, loop, order); found.defined()) return found;
-    }
-    return {};
+  if (core.as<ir::Allocate>() != nullptr || core.as<ir::Block>() != nullptr) {
+    Stmt found;
+    any_child(core, [&](const Stmt& child) { return (found = obstacle(child, loop, order)).defined(); });
+    return found;
   }
   const Stmt inside = chain_of(core).core;
   if (!inside.defined() || (inside.as<ir::If>() == nullptr && inside.as<ir::Let>() == nullptr)) return {};
@@ -136,7 +135,7 @@ class Reorder {
   std::optional<Reason> check_moving(const ir::Chain& chain, const Names& moving) const {
     for (const ir::For& loop : chain.loops) {
       if (!contains(moving, loop.name)) continue;
-      if (!is_constant_extent(program_, loop.extent)) {
+      if (!ir::is_constant(program_, loop.extent)) {
         return Reason{
             4,
             fmt::format("{} has {} iterations, each of which needs a register for its sum", loop.name,
@@ -162,16 +161,12 @@ class Reorder {
 
 /// True when the loops called `inner` stand inside a loop called `outer` wherever both stand in one nest.
 bool in_order(const Stmt& body, const Names& order) {
-  bool ordered = true;
-  ir::visit(body, [&](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    if (loop == nullptr || !contains(order, loop->name)) return;
-    for (const std::string& name : order) {
-      if (name == loop->name) break;
-      ordered = ordered && find_loop(loop->body, name) == nullptr;
-    }
+  return !ir::any<ir::For>(body, [&](const ir::For& loop) {
+    const auto place = std::ranges::find(order, loop.name);
+    return place != order.end() && std::any_of(order.begin(), place, [&](const std::string& name) {
+             return find_loop(loop.body, name) != nullptr;
+           });
   });
-  return ordered;
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // reorder_writeback: results leave through shared memory, whole lines of a row at a time.
 #include <fmt/format.h>
+#include <weft/scheduler/hardware/fragments.h>
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/list.h>
@@ -7,6 +9,8 @@
 #include <weft/scheduler/steps/parts/parameters.h>
 
 #include <algorithm>
+#include <iterator>
+#include <tuple>
 
 namespace weft::steps {
 namespace {
@@ -18,10 +22,6 @@ using ir::Stmt;
 constexpr std::int64_t rows_of_warp = 16, lanes_of_warp = 32, run = 8;
 /// Elements between the rows of a warp's tile, beyond their columns: rows then begin in different banks.
 constexpr std::int64_t gap = 8;
-
-bool ends_with(const std::string& text, std::string_view end) {
-  return text.size() > end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
 
 const ir::Store* last_store(const Stmt& stmt) {
   if (const auto* let = stmt.as<ir::Let>()) return last_store(let->body);
@@ -39,18 +39,12 @@ Stmt with_store(const Stmt& stmt, const std::function<Stmt(const ir::Store&)>& c
 struct Nest {
   ir::Chain chain;
   std::string rows, columns;  ///< the loops that tensorize has split
-  std::vector<const ir::For*> warps;
+  std::vector<ir::For> warps;
   const ir::Store* store = nullptr;
 
-  const ir::For* loop(const std::string& name) const {
-    for (const ir::For& each : chain.loops) {
-      if (each.name == name) return &each;
-    }
-    return nullptr;
-  }
   std::int64_t extent(const std::string& name) const {
-    const ir::For* found = loop(name);
-    return found == nullptr ? 1 : *ir::integer_value(found->extent);
+    const auto found = std::ranges::find(chain.loops, name, &ir::For::name);
+    return found == chain.loops.end() ? 1 : *ir::integer_value(found->extent);
   }
 };
 
@@ -59,12 +53,11 @@ std::optional<Nest> nest_of(const Stmt& stmt, const std::string& tensor) {
   nest.chain = chain_of(stmt);
   nest.store = nest.chain.core.defined() ? last_store(nest.chain.core) : nullptr;
   if (nest.store == nullptr || nest.store->buffer->name != tensor) return std::nullopt;
-  for (const ir::For& loop : nest.chain.loops) {
-    if (ends_with(loop.name, ".half")) nest.rows = loop.name.substr(0, loop.name.size() - 5);
-    if (ends_with(loop.name, ".pair")) nest.columns = loop.name.substr(0, loop.name.size() - 5);
-    if (loop.kind == LoopKind::warp) nest.warps.push_back(&loop);
-  }
-  if (nest.rows.empty() || nest.columns.empty()) return std::nullopt;
+  const auto tile = Fragments::tile_of(nest.chain.loops);
+  if (!tile) return std::nullopt;
+  std::tie(nest.rows, nest.columns) = *tile;
+  std::ranges::copy_if(nest.chain.loops, std::back_inserter(nest.warps),
+                       [](const ir::For& loop) { return loop.kind == LoopKind::warp; });
   return nest;
 }
 
@@ -79,9 +72,9 @@ class Writeback {
     while (all % runs_ != 0) runs_ /= 2;
     parts_ = all / runs_;
     std::vector<Expr> shape;
-    for (const ir::For* warp : nest.warps) {
-      shape.push_back(warp->extent);
-      warp_.push_back(ir::variable(warp->name));
+    for (const ir::For& warp : nest.warps) {
+      shape.push_back(warp.extent);
+      warp_.push_back(ir::variable(warp.name));
     }
     shape.push_back(ir::integer(rows_of_warp));
     shape.push_back(ir::integer(runs_ * run + gap));
@@ -94,12 +87,7 @@ class Writeback {
     body = loop(".part", parts_, LoopKind::unrolled, body);
     body = ir::for_loop({nest_.rows + ".tile", ir::integer(0),
                          ir::integer(nest_.extent(nest_.rows + ".tile")), LoopKind::unrolled, step_, body});
-    for (auto warp = nest_.warps.rbegin(); warp != nest_.warps.rend(); ++warp) {
-      ir::For around = **warp;
-      around.body = body;
-      body = ir::for_loop(std::move(around));
-    }
-    return body;
+    return ir::for_loops(nest_.warps, body);
   }
 
  private:
@@ -129,11 +117,10 @@ class Writeback {
     return indices;
   }
 
-  Stmt guarded(const ir::Substitution& names, Stmt body) const {
-    for (auto condition = nest_.chain.conditions.rbegin(); condition != nest_.chain.conditions.rend();
-         ++condition)
-      body = ir::if_then(ir::substitute(*condition, names), body);
-    return body;
+  Stmt guarded(const ir::Substitution& names, const Stmt& body) const {
+    std::vector<Expr> conditions = nest_.chain.conditions;
+    for (Expr& condition : conditions) condition = ir::substitute(condition, names);
+    return ir::if_all(conditions, body);
   }
 
   /// Each lane stores its fragments.
@@ -200,7 +187,7 @@ StepResult apply_reorder_writeback(const ir::Program& program, const StepArgumen
   int found = 0;
   std::optional<Reason> refused;
   const std::function<Stmt(const Stmt&)> change = [&](const Stmt& s) -> Stmt {
-    if (!s.defined() || refused) return s;
+    if (refused) return s;
     if (s.as<ir::For>() != nullptr) {
       if (const auto nest = nest_of(s, tensor)) {
         ++found;
@@ -210,22 +197,7 @@ StepResult apply_reorder_writeback(const ir::Program& program, const StepArgumen
         return refused ? s : Writeback(*nest, context.step, columns)();
       }
     }
-    if (const auto* loop = s.as<ir::For>()) {
-      ir::For changed = *loop;
-      changed.body = change(loop->body);
-      return ir::for_loop(std::move(changed));
-    }
-    if (const auto* block = s.as<ir::Block>()) {
-      std::vector<Stmt> statements;
-      for (const Stmt& child : block->statements) statements.push_back(change(child));
-      return ir::block(std::move(statements));
-    }
-    if (const auto* condition = s.as<ir::If>())
-      return ir::if_then(condition->condition, change(condition->then), change(condition->otherwise));
-    if (const auto* allocation = s.as<ir::Allocate>())
-      return ir::allocate(allocation->buffer, change(allocation->body));
-    if (const auto* let = s.as<ir::Let>()) return ir::let(let->name, let->value, change(let->body));
-    return s;
+    return with_children(s, change);
   };
   ir::Program result = program;
   result.body = change(program.body);

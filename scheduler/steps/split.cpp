@@ -47,9 +47,8 @@ std::optional<std::int64_t> most_iterations(const ir::Program& program, const ir
   for (const ir::Knob& knob : program.knobs)
     ranges[knob.name] = {1, *std::max_element(knob.values.begin(), knob.values.end())};
   if (const auto most = ir::range_of(loop.extent, ranges).maximum) return most;
-  bool of_weights = false;
-  ir::visit(loop.extent, [&](const Expr& e) { of_weights = of_weights || e.as<ir::Load>() != nullptr; });
-  if (!of_weights || context.weights == nullptr || context.algorithm.takes_any_weights()) return std::nullopt;
+  if (!ir::any<ir::Load>(loop.extent) || context.weights == nullptr || context.algorithm.takes_any_weights())
+    return std::nullopt;
   return std::max(context.weights->rows(), context.weights->columns());
 }
 

@@ -11,7 +11,8 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <iterator>
+#include <ranges>
 
 namespace weft::steps {
 namespace {
@@ -52,9 +53,9 @@ class Splitting {
       if (buffer != nullptr) result.workspaces.push_back(buffer);
     }
     if (outermost_.empty()) {
-      ir::Rewriter rewriter;
-      rewriter.on_stmt = [&](const Stmt& s) { return is_sum(s) ? split({{}, {}, s}) : s; };
-      result.body = rewriter(program_.body);
+      result.body = ir::rewrite<ir::Allocate>(program_.body, [&](const ir::Allocate&, const Stmt& s) {
+        return is_sum(s) ? split({{}, {}, s}) : s;
+      });
     } else {
       result.body = change_loops(program_.body, outermost_, [&](const ir::For& loop) {
         ir::Chain chain = chain_of(ir::for_loop(loop));
@@ -104,15 +105,10 @@ class Splitting {
     return false;
   }
 
-  bool depends_on_thread(const Expr& expr) const {
-    return std::any_of(threads_.begin(), threads_.end(),
-                       [&](const ir::For& loop) { return ir::uses(expr, loop.name); });
-  }
-
   /// Precondition 6, once the loops around are known.
   std::optional<Reason> require_common_conditions() const {
     for (const Expr& condition : conditions_around_) {
-      if (!depends_on_thread(condition)) continue;
+      if (!ir::uses_any(condition, threads_)) continue;
       return Reason{6, fmt::format("only threads with {} reach the sum", ir::print(condition)),
                     "a sum that all threads of the block reach: stage into registers after split_k", loop_};
     }
@@ -144,15 +140,10 @@ class Splitting {
   std::optional<Reason> require_launch_sizes() const {
     if (reduction_ == Reduction::shared) return std::nullopt;
     for (const ir::For& loop : others_) {
-      bool known = true;
-      for (const Expr& bound : {loop.begin, loop.extent}) {
-        ir::visit(bound, [&](const Expr& e) {
-          known =
-              known && e.as<ir::Load>() == nullptr &&
-              std::ranges::none_of(others_, [&](const ir::For& other) { return ir::uses(e, other.name); });
-        });
-      }
-      if (known) continue;
+      const auto is_known = [&](const Expr& bound) {
+        return !ir::any<ir::Load>(bound) && !ir::uses_any(bound, others_);
+      };
+      if (is_known(loop.begin) && is_known(loop.extent)) continue;
       return Reason{8, fmt::format("{} around the sum has {} iterations", loop.name, ir::print(loop.extent)),
                     "loops of sizes that the launch knows, or reduce = shared", loop.name};
     }
@@ -166,51 +157,51 @@ class Splitting {
       buffer->between_blocks = true;
       return buffer;
     };
-    std::vector<Expr> tiles;
-    for (auto loop = others_.rbegin(); loop != others_.rend(); ++loop) tiles.push_back(loop->extent);
+    const std::vector<Expr> tiles = extents_of(others_);
     arrivals_ = workspace(sum_.buffer->name + ".arrivals", DType::i32, tiles);
     std::vector<Expr> shape = tiles;
     if (reduction_ == Reduction::second_pass) shape.insert(shape.begin(), groups_);
-    shape.insert(shape.end(), sum_.buffer->shape.begin(), sum_.buffer->shape.end());
-    for (auto loop = threads_.rbegin(); loop != threads_.rend(); ++loop) shape.push_back(loop->extent);
-    between_ = workspace(sum_.buffer->name + ".parts", sum_.buffer->dtype, std::move(shape));
+    between_ = workspace(sum_.buffer->name + ".parts", sum_.buffer->dtype, with_sum_and_threads(shape));
   }
 
-  /// The numbers of the loops around, save those of threads.
-  std::vector<Expr> tile() const {
-    std::vector<Expr> result;
-    for (auto loop = others_.rbegin(); loop != others_.rend(); ++loop)
-      result.push_back(ir::variable(loop->name) - loop->begin);
-    return result;
+  static std::vector<Expr> extents_of(const std::vector<ir::For>& loops) {
+    std::vector<Expr> extents;
+    for (const ir::For& loop : std::views::reverse(loops)) extents.push_back(loop.extent);
+    return extents;
+  }
+  static std::vector<Expr> numbers_of(const std::vector<ir::For>& loops) {
+    std::vector<Expr> numbers;
+    for (const ir::For& loop : std::views::reverse(loops))
+      numbers.push_back(ir::variable(loop.name) - loop.begin);
+    return numbers;
+  }
+
+  /// The shape of what each thread keeps of the sum, for each place of the shape.
+  std::vector<Expr> with_sum_and_threads(std::vector<Expr> shape) const {
+    shape.insert(shape.end(), sum_.buffer->shape.begin(), sum_.buffer->shape.end());
+    std::ranges::copy(extents_of(threads_), std::back_inserter(shape));
+    return shape;
   }
 
   Stmt split(ir::Chain chain) const {
     std::vector<Expr> of_threads;
     std::erase_if(chain.conditions, [&](const Expr& condition) {
-      if (!depends_on_thread(condition)) return false;
+      if (!ir::uses_any(condition, threads_)) return false;
       of_threads.push_back(condition);
       return true;
     });
-    const auto guarded = [&](Stmt body) {
-      for (auto condition = of_threads.rbegin(); condition != of_threads.rend(); ++condition)
-        body = ir::if_then(*condition, body);
-      return body;
-    };
     GroupedSum grouped;
     grouped.group = {
         loop_ + std::string(group_suffix), ir::integer(0), groups_, ir::LoopKind::serial, step_, {}};
     if (reduction_ == Reduction::shared) {
-      std::vector<Expr> shape{groups_};
-      shape.insert(shape.end(), sum_.buffer->shape.begin(), sum_.buffer->shape.end());
-      for (auto loop = threads_.rbegin(); loop != threads_.rend(); ++loop) shape.push_back(loop->extent);
       grouped.parts = ir::make_buffer(sum_.buffer->name + ".parts", sum_.buffer->dtype, ir::Scope::shared,
-                                      ir::Access::read_write, shape);
+                                      ir::Access::read_write, with_sum_and_threads({groups_}));
     } else {
-      grouped.arrival =
-          ir::call(std::string(last_arrival), DType::boolean, {ir::load(arrivals_, tile()), groups_});
+      grouped.arrival = ir::call(std::string(last_arrival), DType::boolean,
+                                 {ir::load(arrivals_, numbers_of(others_)), groups_});
     }
-    grouped.own = guarded(own_sum(grouped));
-    grouped.result = guarded(total(grouped));
+    grouped.own = ir::if_all(of_threads, own_sum(grouped));
+    grouped.result = ir::if_all(of_threads, total(grouped));
     chain.core = statement_of(grouped);
     return rebuild(std::move(chain));
   }
@@ -219,12 +210,9 @@ class Splitting {
   std::vector<Expr> place(const Expr& group, const std::vector<Expr>& indices) const {
     std::vector<Expr> result;
     if (reduction_ != Reduction::atomic) result.push_back(group);
-    if (reduction_ != Reduction::shared) {
-      for (Expr& number : tile()) result.push_back(std::move(number));
-    }
+    if (reduction_ != Reduction::shared) std::ranges::copy(numbers_of(others_), std::back_inserter(result));
     result.insert(result.end(), indices.begin(), indices.end());
-    for (auto loop = threads_.rbegin(); loop != threads_.rend(); ++loop)
-      result.push_back(ir::variable(loop->name) - loop->begin);
+    std::ranges::copy(numbers_of(threads_), std::back_inserter(result));
     return result;
   }
 

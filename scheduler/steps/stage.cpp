@@ -6,7 +6,6 @@
 #include <weft/scheduler/ir/whole_runs.h>
 #include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/steps/list.h>
-#include <weft/scheduler/steps/parts/block_reading.h>
 #include <weft/scheduler/steps/parts/copies_ahead.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/padding.h>
@@ -16,6 +15,7 @@
 #include <weft/scheduler/steps/parts/staging_request.h>
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 namespace weft::steps {
@@ -24,53 +24,31 @@ namespace {
 using ir::Expr;
 using ir::Stmt;
 
-bool uses_any(const Expr& expr, const ir::InnerLoops& loops) {
-  return std::any_of(loops.begin(), loops.end(),
-                     [&](const auto& entry) { return ir::uses(expr, entry.first); });
-}
-
 std::vector<const ir::Load*> loads_of(const Stmt& body, const ir::BufferRef& buffer) {
-  std::vector<const ir::Load*> loads;
-  ir::visit(body, {}, [&](const Expr& e) {
-    const auto* load = e.as<ir::Load>();
-    if (load != nullptr && load->buffer == buffer) loads.push_back(load);
-  });
-  return loads;
+  return ir::find_all<ir::Load>(body, [&](const ir::Load& load) { return load.buffer == buffer; });
 }
 
 Stmt with_loads(const Stmt& body, const ir::BufferRef& buffer,
                 const std::function<Expr(const ir::Load&)>& change) {
-  ir::Rewriter rewriter;
-  rewriter.on_expr = [&](const Expr& e) {
-    const auto* load = e.as<ir::Load>();
-    return load != nullptr && load->buffer == buffer ? change(*load) : e;
-  };
-  return rewriter(body);
+  return ir::rewrite<ir::Load>(
+      body, [&](const ir::Load& load, const Expr& e) { return load.buffer == buffer ? change(load) : e; });
 }
 
 /// Precondition 6: the expression reads no tile that is made inside the body, where it does not exist yet.
 std::optional<Reason> reads_later_tile(const Expr& expr, const Stmt& body) {
-  std::optional<Reason> refused;
-  ir::visit(body, [&](const Stmt& s) {
-    const auto* allocation = s.as<ir::Allocate>();
-    if (allocation == nullptr || refused) return;
-    ir::visit(expr, [&](const Expr& e) {
-      const auto* load = e.as<ir::Load>();
-      if (load == nullptr || load->buffer != allocation->buffer) return;
-      refused = Reason{
-          6, fmt::format("the place depends on {}, which is made further inside", allocation->buffer->name),
-          "the outer stage first, or both at one loop", allocation->buffer->name};
-    });
-  });
-  return refused;
+  const auto later = ir::find_all<ir::Allocate>(
+      body, [&](const ir::Allocate& allocation) { return ir::reads(expr, allocation.buffer); });
+  if (later.empty()) return std::nullopt;
+  const std::string& name = later.front()->buffer->name;
+  return Reason{6, fmt::format("the place depends on {}, which is made further inside", name),
+                "the outer stage first, or both at one loop", name};
 }
 
 /// A tile of a tile needs another name than the tile that it is made of.
 std::string tile_name(const ir::Program& program, const std::string& wanted) {
   std::set<std::string> taken;
-  ir::visit(program.body, [&](const Stmt& s) {
-    if (const auto* allocation = s.as<ir::Allocate>()) taken.insert(allocation->buffer->name);
-  });
+  ir::each<ir::Allocate>(program.body,
+                         [&](const ir::Allocate& allocation) { taken.insert(allocation.buffer->name); });
   std::string name = wanted;
   for (int number = 2; taken.count(name) != 0; ++number) name = wanted + std::to_string(number);
   return name;
@@ -89,8 +67,7 @@ std::vector<Expr> shape_of_tile(const std::vector<Expr>& extents, const ir::Load
       return ir::uses(index, entry.first) && is_output_loop(entry.first, algorithm);
     });
   };
-  bool data = false;
-  ir::visit(load.indices.back(), [&](const Expr& e) { data = data || e.as<ir::Load>() != nullptr; });
+  const bool data = ir::any<ir::Load>(load.indices.back());
   const bool rows = std::any_of(load.indices.begin(), load.indices.end() - 1, is_of_results);
   if (data && rows && !is_of_results(load.indices.back())) shape.back() = ir::integer(*last + 1);
   return shape;
@@ -105,7 +82,7 @@ std::variant<std::vector<Span>, Reason> region_of(const Stmt& body, const ir::Bu
   for (const ir::Load* load : loads_of(body, buffer)) {
     for (std::size_t i = 0; i < load->indices.size(); ++i) {
       const Span span = span_of(load->indices[i], buffer->shape[i], loops, coordinates);
-      if (!span.begin.defined() || !is_constant_extent(program, span.extent)) {
+      if (!span.begin.defined() || !ir::is_constant(program, span.extent)) {
         return Reason{4,
                       fmt::format("the reads of {}[…, {}, …] do not fill a tile of constant size",
                                   buffer->name, ir::print(load->indices[i])),
@@ -250,11 +227,11 @@ std::variant<Stmt, Reason> stage_registers(const Stmt& body, const ir::BufferRef
   std::vector<Expr> indices;
   for (const std::string& name : loop_names(body)) {
     if (!ir::uses(value, name)) continue;
-    if (!is_constant_extent(program, loops.at(name).extent)) {
+    if (!ir::is_constant(program, loops.at(name).extent)) {
       return Reason{4, fmt::format("{} runs over {} iterations", name, ir::print(loops.at(name).extent)),
                     "loops of constant extents", name};
     }
-    if (uses_any(loops.at(name).begin, loops)) {
+    if (ir::uses_any(loops.at(name).begin, loops)) {
       return Reason{4, fmt::format("{} begins at {}", name, ir::print(loops.at(name).begin)),
                     "a place further inside, where that is known", name};
     }
@@ -270,17 +247,16 @@ std::variant<Stmt, Reason> stage_registers(const Stmt& body, const ir::BufferRef
   for (const std::vector<Expr>& guards : guards_of_reads(body, buffer, loops, used)) {
     fills.push_back(ir::store(tile, indices, value));
     // The inner conditions may read where the outer ones hold alone.
-    for (auto guard = guards.rbegin(); guard != guards.rend(); ++guard) {
-      if (auto refused = reads_later_tile(*guard, body)) return *refused;
-      fills.back() = ir::if_then(*guard, fills.back());
+    for (const Expr& guard : std::views::reverse(guards)) {
+      if (auto refused = reads_later_tile(guard, body)) return *refused;
     }
+    fills.back() = ir::if_all(guards, fills.back());
   }
   Stmt fill = ir::block(std::move(fills));
-  for (auto name = used.rbegin(); name != used.rend(); ++name) {
-    ir::For loop = loops.at(*name);
-    loop.body = fill;
+  for (const std::string& name : std::views::reverse(used)) {
+    ir::For loop = loops.at(name);
     loop.step = step;
-    fill = ir::for_loop(std::move(loop));
+    fill = ir::for_loop(std::move(loop), fill);
   }
   const Stmt rest = with_loads(body, buffer, [&](const ir::Load&) { return ir::load(tile, indices); });
   return ir::allocate(tile, ir::block({fill, rest}));
@@ -312,13 +288,9 @@ std::variant<Stmt, Reason> behind_staged(const Stmt& body, const ir::BufferRef& 
 
 bool indexed_inside(const Stmt& body, const ir::BufferRef& buffer) {
   const ir::InnerLoops loops = inner_loops(body);
-  for (const ir::Load* load : loads_of(body, buffer)) {
-    if (std::any_of(load->indices.begin(), load->indices.end(),
-                    [&](const Expr& index) { return uses_any(index, loops); })) {
-      return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(loads_of(body, buffer), [&](const ir::Load* load) {
+    return std::ranges::any_of(load->indices, [&](const Expr& index) { return ir::uses_any(index, loops); });
+  });
 }
 
 /// The buffers of a tensor that the loops read: itself, or the arrays of the sparse operand whose place
@@ -326,10 +298,9 @@ bool indexed_inside(const Stmt& body, const ir::BufferRef& buffer) {
 std::vector<ir::BufferRef> buffers_read(const ir::Program& program, const std::vector<const ir::For*>& loops,
                                         const std::string& tensor) {
   const auto reads_it = [&](const ir::BufferRef& buffer) {
-    return std::any_of(loops.begin(), loops.end(), [&](const ir::For* loop) {
-      if (loads_of(loop->body, buffer).empty()) return false;
+    return std::ranges::any_of(loops, [&](const ir::For* loop) {
       const bool array = buffer->name.starts_with(tensor + ".") && indexed_inside(loop->body, buffer);
-      return buffer->name == tensor || array;
+      return array || (buffer->name == tensor && ir::reads(loop->body, buffer));
     });
   };
   std::vector<ir::BufferRef> buffers;
@@ -352,27 +323,16 @@ StepResult stage_at(const ir::Program& program, const StepArguments& arguments, 
     return *refused;
   const auto buffers = buffers_read(program, find_loops(program.body, request.at), request.tensor);
   if (buffers.empty()) return reads_no_such_input(program, request, context);
-  ir::Program result = program;
-  std::optional<Reason> refused;
+  StepResult result = program;
   for (const ir::BufferRef& buffer : buffers) {
-    result.body = change_loops(result.body, request.at, [&](const ir::For& loop) -> Stmt {
-      ir::For changed = loop;
-      if (!loads_of(loop.body, buffer).empty() && !refused) {
-        Ring ring{request.depth, (ir::variable(loop.name) - loop.begin) % ir::integer(request.depth)};
-        auto staged = behind_staged(loop.body, buffer, request.depth == 1, [&](const Stmt& body) {
-          return request.scope == "shared" ? stage_shared(body, buffer, program, context, ring)
-                                           : stage_registers(body, buffer, program, context.step);
-        });
-        if (auto* reason = std::get_if<Reason>(&staged)) {
-          refused = *reason;
-        } else {
-          changed.body = std::get<Stmt>(staged);
-          refused = needs_its_iteration(program, changed.body, loop);
-        }
-      }
-      return ir::for_loop(std::move(changed));
+    result = with_copies(std::get<ir::Program>(result), request.at, buffer, [&](const ir::For& loop) {
+      const Ring ring{request.depth, (ir::variable(loop.name) - loop.begin) % ir::integer(request.depth)};
+      return behind_staged(loop.body, buffer, request.depth == 1, [&](const Stmt& body) {
+        return request.scope == "shared" ? stage_shared(body, buffer, program, context, ring)
+                                         : stage_registers(body, buffer, program, context.step);
+      });
     });
-    if (refused) return *refused;
+    if (std::holds_alternative<Reason>(result)) break;
   }
   return result;
 }

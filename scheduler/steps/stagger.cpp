@@ -29,7 +29,7 @@ class Stagger {
   /// The arrays that are indexed by the loop, or the access that is neither by it alone nor without it.
   std::optional<Reason> collect(const Stmt& body) {
     std::optional<Reason> refused;
-    const auto look = [&](const ir::BufferRef& buffer, const std::vector<Expr>& indices) {
+    ir::each_access(body, [&](const ir::BufferRef& buffer, const std::vector<Expr>& indices) {
       if (buffer->scope != ir::Scope::registers) return;
       for (std::size_t i = 0; i < indices.size(); ++i) {
         if (!ir::uses(indices[i], name())) continue;
@@ -40,15 +40,14 @@ class Stagger {
                            name() + " alone, as an index of an array in registers", name()};
         }
       }
-    };
-    each_access(body, look);
+    });
     return refused;
   }
 
   /// Whether every access, in the whole program, of the arrays found is by the loop.
   std::optional<Reason> check(const Stmt& program) const {
     std::optional<Reason> refused;
-    each_access(program, [&](const ir::BufferRef& buffer, const std::vector<Expr>& indices) {
+    ir::each_access(program, [&](const ir::BufferRef& buffer, const std::vector<Expr>& indices) {
       for (std::size_t i = 0; i < indices.size(); ++i) {
         if (has({buffer, i}) && !ir::same(indices[i], plain_))
           refused = Reason{5, fmt::format("{}[…, {}, …]", buffer->name, ir::print(indices[i])),
@@ -90,18 +89,6 @@ class Stagger {
     return indices;
   }
 
-  template <class Look>
-  static void each_access(const Stmt& stmt, const Look& look) {
-    ir::visit(
-        stmt,
-        [&](const Stmt& s) {
-          if (const auto* store = s.as<ir::Store>()) look(store->buffer, store->indices);
-        },
-        [&](const Expr& e) {
-          if (const auto* load = e.as<ir::Load>()) look(load->buffer, load->indices);
-        });
-  }
-
   Expr plain_, turned_;
   std::vector<Dimension> dimensions_;
 };
@@ -110,11 +97,10 @@ class Stagger {
 std::optional<Reason> require_arrays_inside(const ir::Program& program, const std::string& name,
                                             const std::string& by) {
   std::optional<Reason> refused;
-  ir::visit(program.body, [&](const Stmt& s) {
-    const auto* allocation = s.as<ir::Allocate>();
-    if (allocation == nullptr || allocation->buffer->scope != ir::Scope::registers) return;
-    if (find_loop(allocation->body, by) != nullptr && find_loop(allocation->body, name) != nullptr)
-      refused = Reason{5, fmt::format("{} is made around {}", allocation->buffer->name, by),
+  ir::each<ir::Allocate>(program.body, [&](const ir::Allocate& allocation) {
+    if (allocation.buffer->scope == ir::Scope::registers && find_loop(allocation.body, by) != nullptr &&
+        find_loop(allocation.body, name) != nullptr)
+      refused = Reason{5, fmt::format("{} is made around {}", allocation.buffer->name, by),
                        fmt::format("registers that are made inside {}", by), by};
   });
   return refused;
@@ -126,10 +112,9 @@ std::optional<Reason> check_loops(const ir::Program& program, const std::string&
     if (auto missing = require_loop(program, each)) return missing;
   }
   for (const ir::For* loop : find_loops(program.body, name)) {
-    const std::int64_t* begin = ir::integer_value(loop->begin);
-    const std::int64_t* extent = ir::integer_value(loop->extent);
-    const bool fits = begin != nullptr && *begin == 0 && extent != nullptr && *extent > 0 &&
-                      std::has_single_bit(static_cast<std::uint64_t>(*extent));
+    const auto known = ir::constant_iterations(*loop);
+    const bool fits = known && known->begin == 0 && known->extent > 0 &&
+                      std::has_single_bit(static_cast<std::uint64_t>(known->extent));
     const bool serial = loop->kind == ir::LoopKind::serial || loop->kind == ir::LoopKind::unrolled;
     if (!fits || !serial)
       return Reason{
@@ -163,9 +148,8 @@ StepResult apply_stagger(const ir::Program& program, const StepArguments& argume
   ir::Program result = program;
   result.body = change_loops(result.body, name, [&](const ir::For& loop) {
     ir::For changed = loop;
-    changed.body = stagger(loop.body);
     changed.step = context.step;
-    return ir::for_loop(std::move(changed));
+    return ir::for_loop(std::move(changed), stagger(loop.body));
   });
   return result;
 }

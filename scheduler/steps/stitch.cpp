@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <ranges>
 
 namespace weft::steps {
 namespace {
@@ -50,39 +51,16 @@ void look_for(const Stmt& stmt, const ir::BufferRef& buffer, std::vector<ir::For
     conditions.resize(conditions.size() - parts.size());
     look_for(condition->otherwise, buffer, loops, conditions, found);
   } else {
-    ir::visit(stmt, {}, [&](const Expr& e) {
-      const auto* load = e.as<ir::Load>();
-      if (load == nullptr || load->buffer != buffer) return;
+    ir::each<ir::Load>(stmt, [&](const ir::Load& load) {
+      if (load.buffer != buffer) return;
       if (found.load != nullptr) {
-        found.several = found.several ||
-                        !ir::same(ir::load(buffer, load->indices), ir::load(buffer, found.load->indices));
+        found.several = found.several || !ir::same(load.indices, found.load->indices);
         found.other_conditions.push_back(conditions);
         return;
       }
-      found = {load, loops, conditions, {}, false, {}};
+      found = {&load, loops, conditions, {}, false, {}};
     });
   }
-}
-
-bool uses_load(const Stmt& stmt, const ir::BufferRef& buffer) {
-  bool found = false;
-  ir::visit(stmt, {}, [&](const Expr& e) {
-    const auto* load = e.as<ir::Load>();
-    found = found || (load != nullptr && load->buffer == buffer);
-  });
-  return found;
-}
-
-/// The values of all loops of constant extents.
-ir::Ranges ranges_of_loops(const ir::Program& program) {
-  ir::Ranges ranges;
-  ir::visit(program.body, [&](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    const std::int64_t* begin = loop == nullptr ? nullptr : ir::integer_value(loop->begin);
-    const std::int64_t* extent = loop == nullptr ? nullptr : ir::integer_value(loop->extent);
-    if (begin != nullptr && extent != nullptr) ranges[loop->name] = {*begin, *begin + *extent - 1};
-  });
-  return ranges;
 }
 
 /// Whether the statement only adds products to sums, and what is read of the buffer is a factor of each.
@@ -96,9 +74,8 @@ bool adds_products_of(const Stmt& stmt, const ir::BufferRef& buffer) {
   const std::function<bool(const Expr&)> is_factor = [&](const Expr& e) {
     if (const auto* cast = e.as<ir::Cast>()) return is_factor(cast->operand);
     if (const auto* load = e.as<ir::Load>()) return load->buffer == buffer;
-    const auto* product = e.as<ir::Binary>();
-    return product != nullptr && product->op == ir::BinaryOperator::multiply &&
-           (is_factor(product->left) || is_factor(product->right));
+    const auto* product = ir::as_binary(e, ir::BinaryOperator::multiply);
+    return product != nullptr && (is_factor(product->left) || is_factor(product->right));
   };
   const auto* store = stmt.as<ir::Store>();
   return store != nullptr && store->accumulate && is_factor(store->value);
@@ -107,22 +84,11 @@ bool adds_products_of(const Stmt& stmt, const ir::BufferRef& buffer) {
 /// Whether bounds of loops or conditions read the buffer: a tile that iterations fill cannot say how many
 /// there are.
 bool decides_what_runs(const Stmt& stmt, const ir::BufferRef& buffer) {
-  bool found = false;
-  const auto look = [&](const Expr& expr) {
-    ir::visit(expr, [&](const Expr& e) {
-      const auto* load = e.as<ir::Load>();
-      found = found || (load != nullptr && load->buffer == buffer);
-    });
-  };
-  ir::visit(stmt, [&](const Stmt& s) {
-    if (const auto* loop = s.as<ir::For>()) {
-      look(loop->begin);
-      look(loop->extent);
-    } else if (const auto* condition = s.as<ir::If>()) {
-      look(condition->condition);
-    }
-  });
-  return found;
+  return ir::any<ir::For>(stmt,
+                          [&](const ir::For& loop) {
+                            return ir::reads(loop.begin, buffer) || ir::reads(loop.extent, buffer);
+                          }) ||
+         ir::any<ir::If>(stmt, [&](const ir::If& branch) { return ir::reads(branch.condition, buffer); });
 }
 
 /// Tiles are stored in lines of 128 bytes where their rows fill such: then eight rows of 16 bytes each, one
@@ -143,7 +109,7 @@ Lines lines_of(std::int64_t columns, std::int64_t size) {
 class Stitch {
  public:
   Stitch(const ir::Program& program, const StepContext& context, const StagingRequest& request)
-      : context_(context), request_(request), coordinates_(context), ranges_(ranges_of_loops(program)) {}
+      : context_(context), request_(request), coordinates_(context), ranges_(ir::loop_ranges(program.body)) {}
 
   std::variant<Stmt, Reason> operator()(const ir::For& loop, const ir::BufferRef& buffer) {
     if (decides_what_runs(loop.body, buffer))
@@ -218,12 +184,11 @@ class Stitch {
   /// columns.
   std::optional<Reason> sort_loops(const Reading& reading, const ir::BufferRef& buffer) {
     for (const ir::For& each : reading.loops) {
-      const bool used = std::any_of(reading.indices.begin(), reading.indices.end(),
-                                    [&](const Expr& index) { return ir::uses(index, each.name); });
-      if (!used) continue;
-      const std::int64_t* extent = ir::integer_value(each.extent);
-      const std::int64_t* begin = ir::integer_value(each.begin);
-      if (extent == nullptr || begin == nullptr || *begin != 0)
+      if (std::ranges::none_of(reading.indices,
+                               [&](const Expr& index) { return ir::uses(index, each.name); }))
+        continue;
+      const auto known = ir::constant_iterations(each);
+      if (!known || known->begin != 0)
         return Reason{4,
                       fmt::format("{} runs over {} .. {}", each.name, ir::print(each.begin),
                                   ir::print(each.begin + each.extent)),
@@ -234,7 +199,7 @@ class Stitch {
                       each.name};
       const bool of_output = is_output_loop(each.name, context_.algorithm);
       (of_output ? columns_of_tile_ : rows_of_tile_).push_back(each);
-      (of_output ? columns_ : rows_) *= *extent;
+      (of_output ? columns_ : rows_) *= known->extent;
     }
     if (rows_of_tile_.empty() || columns_of_tile_.empty())
       return Reason{
@@ -269,15 +234,17 @@ class Stitch {
 
   /// Those of the conditions that can be asked while copying: where they do not hold the tile is zero.
   std::vector<Expr> conditions_of_tile(const Reading& reading, const std::vector<Expr>& conditions) const {
+    const auto is_of_tile = [&](const ir::For& each) {
+      return std::ranges::find(rows_of_tile_, each.name, &ir::For::name) != rows_of_tile_.end() ||
+             std::ranges::find(columns_of_tile_, each.name, &ir::For::name) != columns_of_tile_.end();
+    };
     std::vector<Expr> result;
     for (const Expr& condition : conditions) {
       const Expr own = in_slots(condition);
-      const bool possible = std::all_of(reading.loops.begin(), reading.loops.end(), [&](const ir::For& each) {
-        const auto is_it = [&](const ir::For& other) { return other.name == each.name; };
-        return !ir::uses(own, each.name) || std::any_of(rows_of_tile_.begin(), rows_of_tile_.end(), is_it) ||
-               std::any_of(columns_of_tile_.begin(), columns_of_tile_.end(), is_it);
-      });
-      if (possible) result.push_back(condition);
+      if (std::ranges::all_of(reading.loops, [&](const ir::For& each) {
+            return is_of_tile(each) || !ir::uses(own, each.name);
+          }))
+        result.push_back(condition);
     }
     return result;
   }
@@ -286,9 +253,7 @@ class Stitch {
   std::optional<Reason> require_same_conditions(const Reading& reading, const std::vector<Expr>& asked,
                                                 const ir::BufferRef& buffer) const {
     const auto has_all = [](const std::vector<Expr>& some, const std::vector<Expr>& all) {
-      return std::ranges::all_of(all, [&](const Expr& one) {
-        return std::ranges::any_of(some, [&](const Expr& each) { return ir::same(each, one); });
-      });
+      return std::ranges::all_of(all, [&](const Expr& one) { return ir::contains(some, one); });
     };
     for (const std::vector<Expr>& conditions : reading.other_conditions) {
       const std::vector<Expr> others = conditions_of_tile(reading, conditions);
@@ -314,49 +279,37 @@ class Stitch {
 
   /// Whether the condition may keep what is read of other buffers inside of them.
   bool keeps_others_inside(const Expr& condition, const Stmt& then, const ir::BufferRef& buffer) const {
-    bool found = false;
-    ir::visit(then, {}, [&](const Expr& e) {
-      const auto* load = e.as<ir::Load>();
-      if (load == nullptr || load->buffer == buffer || found) return;
-      for (std::size_t i = 0; i < load->indices.size(); ++i) {
-        if (!ir::share_an_atom(load->indices[i], condition)) continue;
+    return ir::any<ir::Load>(then, [&](const ir::Load& load) {
+      if (load.buffer == buffer) return false;
+      for (std::size_t i = 0; i < load.indices.size(); ++i) {
+        if (!ir::share_an_atom(load.indices[i], condition)) continue;
         ir::Ranges ranges = ranges_;
-        const Expr index = coordinates_.named(load->indices[i], ranges);
-        found = found || !ir::always(ir::integer(0) <= index && index < load->buffer->shape[i], ranges);
+        const Expr index = coordinates_.named(load.indices[i], ranges);
+        if (!ir::always(ir::integer(0) <= index && index < load.buffer->shape[i], ranges)) return true;
       }
+      return false;
     });
-    return found;
   }
 
   /// The body reads the tile, and asks no more what the copy has asked for it alone: where that does not
   /// hold, the products are zero.
   Stmt with_tile(const Stmt& body, const ir::BufferRef& buffer, const std::vector<Expr>& asked,
                  const Expr& element) const {
-    ir::Rewriter rewriter;
-    rewriter.on_stmt = [&](const Stmt& s) -> Stmt {
-      const auto* condition = s.as<ir::If>();
-      if (condition == nullptr || condition->otherwise.defined() ||
-          !adds_products_of(condition->then, buffer))
-        return s;
+    const Stmt unasked = ir::rewrite<ir::If>(body, [&](const ir::If& branch, const Stmt& s) {
+      if (branch.otherwise.defined() || !adds_products_of(branch.then, buffer)) return s;
       // What comes later may read where the parts in front hold alone.
-      Stmt rest = condition->then;
+      Stmt rest = branch.then;
       Expr left;
-      const std::vector<Expr> parts = ir::conjuncts_of(condition->condition);
-      for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-        const bool gone =
-            std::any_of(asked.begin(), asked.end(), [&](const Expr& each) { return ir::same(each, *part); });
-        if (gone && !keeps_others_inside(*part, rest, buffer)) continue;
-        rest = ir::if_then(*part, rest);
-        left = left.defined() ? *part && left : *part;
+      const std::vector<Expr> parts = ir::conjuncts_of(branch.condition);
+      for (const Expr& part : std::views::reverse(parts)) {
+        if (ir::contains(asked, part) && !keeps_others_inside(part, rest, buffer)) continue;
+        rest = ir::if_then(part, rest);
+        left = left.defined() ? part && left : part;
       }
-      return left.defined() ? ir::if_then(left, condition->then) : condition->then;
-    };
-    ir::Rewriter loads;
-    loads.on_expr = [&](const Expr& e) {
-      const auto* load = e.as<ir::Load>();
-      return load != nullptr && load->buffer == buffer ? element : e;
-    };
-    return loads(rewriter(body));
+      return left.defined() ? ir::if_then(left, branch.then) : branch.then;
+    });
+    return ir::rewrite<ir::Load>(
+        unasked, [&](const ir::Load& load, const Expr& e) { return load.buffer == buffer ? element : e; });
   }
 
   const StepContext& context_;
@@ -383,26 +336,12 @@ StepResult stitch_at(const ir::Program& program, const StepArguments& arguments,
     return *refused;
   if (auto refused = require_reached_together(program, request.at, 5)) return *refused;
   const ir::BufferRef buffer = operand_called(program, request.tensor);
-  bool read = false;
-  for (const ir::For* loop : find_loops(program.body, request.at))
-    read = read || (buffer != nullptr && uses_load(loop->body, buffer));
-  if (!read) return reads_no_such_input(program, request, context);
-  ir::Program result = program;
-  std::optional<Reason> refused;
-  result.body = change_loops(result.body, request.at, [&](const ir::For& loop) -> Stmt {
-    ir::For changed = loop;
-    if (!uses_load(loop.body, buffer) || refused) return ir::for_loop(std::move(changed));
-    auto stitched = Stitch(program, context, request)(loop, buffer);
-    if (auto* reason = std::get_if<Reason>(&stitched)) {
-      refused = *reason;
-    } else {
-      changed.body = std::get<Stmt>(stitched);
-      refused = needs_its_iteration(program, changed.body, loop);
-    }
-    return ir::for_loop(std::move(changed));
+  const bool read = std::ranges::any_of(find_loops(program.body, request.at), [&](const ir::For* loop) {
+    return buffer != nullptr && ir::reads(loop->body, buffer);
   });
-  if (refused) return *refused;
-  return result;
+  if (!read) return reads_no_such_input(program, request, context);
+  return with_copies(program, request.at, buffer,
+                     [&](const ir::For& loop) { return Stitch(program, context, request)(loop, buffer); });
 }
 
 StepResult apply_stitch(const ir::Program& program, const StepArguments& arguments,

@@ -6,6 +6,7 @@
 #include <weft/scheduler/hardware/instructions.h>
 #include <weft/scheduler/hardware/simulated_target.h>
 #include <weft/scheduler/hardware/tensor_nest.h>
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
@@ -34,15 +35,9 @@ void find_nests(const Stmt& stmt, std::vector<Stmt>& found) {
     }
     return find_nests(chain.core, found);
   }
-  if (const auto* block = stmt.as<ir::Block>()) {
-    for (const Stmt& child : block->statements) find_nests(child, found);
-  } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
-    find_nests(allocation->body, found);
-  } else if (const auto* condition = stmt.as<ir::If>()) {
-    find_nests(condition->then, found);
-  } else if (const auto* let = stmt.as<ir::Let>()) {
-    find_nests(let->body, found);
-  }
+  // What an instruction does already is none.
+  if (stmt.as<ir::TensorOperation>() != nullptr) return;
+  each_child(stmt, [&](const Stmt& child) { find_nests(child, found); });
 }
 
 class Tensorize {
@@ -144,12 +139,7 @@ class Tensorize {
   }
 
   static std::vector<const ir::Load*> loads_in(const Expr& value) {
-    std::vector<const ir::Load*> loads;
-    ir::visit(value, [&](const Expr& e) {
-      const auto* load = e.as<ir::Load>();
-      if (load != nullptr && is_float(load->buffer->dtype)) loads.push_back(load);
-    });
-    return loads;
+    return ir::find_all<ir::Load>(value, [](const ir::Load& load) { return is_float(load.buffer->dtype); });
   }
 
   std::optional<Reason> check_instruction() {
@@ -246,7 +236,7 @@ class Tensorize {
     for (const ir::Load* factor : {&nest_.left, &nest_.right}) {
       const ir::Buffer& tile = *factor->buffer;
       const std::int64_t* line = ir::integer_value(tile.shape.back());
-      const std::int64_t bytes = line == nullptr ? 0 : *line * static_cast<std::int64_t>(size_of(tile.dtype));
+      const std::int64_t bytes = line == nullptr ? 0 : *line * ir::element_bytes(tile);
       if (tile.swizzle > 0 && bytes == std::int64_t{16} << tile.swizzle) continue;
       return Reason{
           9, fmt::format("{} has lines of {} bytes, swizzle {}", tile.name, bytes, tile.swizzle),
@@ -277,11 +267,11 @@ class Tensorize {
     const Stmt operation = operation_of(chain, [&](const Expr& row, const Expr& column) {
       return ir::store(sum, place(store.indices, fragments.place_of(row, column)), store.value, true);
     });
-    ir::Program result = program_;
+    const Stmt in_fragments = ir::replace_buffer(
+        replaced(program_.body, nest, operation), store.buffer, sum,
+        [&](const std::vector<Expr>& indices) { return place(indices, fragments.place_in_loops()); });
     ir::Rewriter rewriter;
     rewriter.on_stmt = [&](const Stmt& s) -> Stmt {
-      if (const auto* own = s.as<ir::Store>(); own != nullptr && own->buffer == store.buffer)
-        return ir::store(sum, place(own->indices, fragments.place_in_loops()), own->value, own->accumulate);
       if (const auto* allocation = s.as<ir::Allocate>();
           allocation != nullptr && allocation->buffer == store.buffer)
         return ir::allocate(sum, allocation->body);
@@ -294,13 +284,8 @@ class Tensorize {
       if (loop->name == fragments.column_loop) return fragments.over_columns(loop->body, context_.step);
       return s;
     };
-    rewriter.on_expr = [&](const Expr& e) {
-      const auto* load = e.as<ir::Load>();
-      return load != nullptr && load->buffer == store.buffer
-                 ? ir::load(sum, place(load->indices, fragments.place_in_loops()))
-                 : e;
-    };
-    result.body = rewriter(replaced(result.body, nest, operation));
+    ir::Program result = program_;
+    result.body = rewriter(in_fragments);
     if (is_of_blocks()) result.body = with_uniform_numbers(result.body, context_);
     return result;
   }
@@ -311,9 +296,8 @@ class Tensorize {
   }
 
   static Stmt replaced(const Stmt& body, const Stmt& nest, const Stmt& by) {
-    ir::Rewriter rewriter;
-    rewriter.on_stmt = [&](const Stmt& s) { return s.identity() == nest.identity() ? by : s; };
-    return rewriter(body);
+    return ir::rewrite<ir::For>(
+        body, [&](const ir::For&, const Stmt& s) { return s.identity() == nest.identity() ? by : s; });
   }
 
   template <class Update>
@@ -323,21 +307,14 @@ class Tensorize {
     const Expr depth = ir::variable(nest_.depth.name + tile_suffix);
     const ir::Substitution names{
         {nest_.rows.name, row}, {nest_.columns.name, column}, {nest_.depth.name, depth}};
-    Stmt meaning = update(row, column);
-    for (auto condition = chain.conditions.rbegin(); condition != chain.conditions.rend(); ++condition)
-      meaning = ir::if_then(*condition, meaning);
-    meaning = ir::substitute(meaning, names);
+    Stmt meaning = ir::substitute(ir::if_all(chain.conditions, update(row, column)), names);
     for (const ir::For* loop : {&nest_.depth, &nest_.columns, &nest_.rows})
       meaning = ir::for_loop({loop->name + tile_suffix, ir::integer(0), loop->extent, ir::LoopKind::serial,
                               context_.step, meaning});
-    Stmt result = ir::tensor_operation({std::string(instruction_->executed), meaning, context_.step});
-    for (auto loop = chain.loops.rbegin(); loop != chain.loops.rend(); ++loop) {
-      if (!ir::is_within_block(loop->kind)) continue;
-      ir::For around = *loop;
-      around.body = result;
-      result = ir::for_loop(std::move(around));
-    }
-    return result;
+    std::vector<ir::For> around = chain.loops;
+    std::erase_if(around, [](const ir::For& loop) { return !ir::is_within_block(loop.kind); });
+    return ir::for_loops(around,
+                         ir::tensor_operation({std::string(instruction_->executed), meaning, context_.step}));
   }
 
   const ir::Program& program_;

@@ -28,18 +28,16 @@ std::size_t likeness(const BakedEntry& entry) {
 
 /// Whether both multiply the same under the same conditions, so that it is read once for them.
 bool alike(const BakedEntry& a, const BakedEntry& b) {
-  if (!a.shared.defined() || !b.shared.defined() || a.conditions.size() != b.conditions.size()) return false;
-  return ir::same(a.shared, b.shared) &&
-         std::equal(a.conditions.begin(), a.conditions.end(), b.conditions.begin(),
-                    [](const ir::Expr& x, const ir::Expr& y) { return ir::same(x, y); });
+  return a.shared.defined() && b.shared.defined() && ir::same(a.shared, b.shared) &&
+         ir::same(a.conditions, b.conditions);
 }
 
 }  // namespace
 
 void BakedEntry::take(const ir::Expr& added) {
-  const auto* product = added.as<ir::Binary>();
+  const auto* product = ir::as_binary(added, ir::BinaryOperator::multiply);
   value = added;
-  if (product == nullptr || product->op != ir::BinaryOperator::multiply) return;
+  if (product == nullptr) return;
   const bool left = product->left.as<ir::Constant>() != nullptr;
   if (!left && product->right.as<ir::Constant>() == nullptr) return;
   value = left ? product->left : product->right;

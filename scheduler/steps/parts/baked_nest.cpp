@@ -14,27 +14,13 @@ using ir::Stmt;
 
 constexpr std::int64_t most_blocks = 1 << 16;  ///< of rows: leaves of the tree of conditions
 
-const ir::For* enclosing(const Stmt& stmt, const std::string& name, std::vector<ir::For>& path) {
-  const ir::For* found = nullptr;
-  if (const auto* loop = stmt.as<ir::For>()) {
-    if (loop->name == name) return loop;
-    path.push_back(*loop);
-    found = enclosing(loop->body, name, path);
-    if (found == nullptr) path.pop_back();
-  } else if (const auto* block = stmt.as<ir::Block>()) {
-    for (const Stmt& child : block->statements) {
-      if (found == nullptr) found = enclosing(child, name, path);
-    }
-  } else if (const auto* condition = stmt.as<ir::If>()) {
-    found = enclosing(condition->then, name, path);
-    if (found == nullptr && condition->otherwise.defined())
-      found = enclosing(condition->otherwise, name, path);
-  } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
-    found = enclosing(allocation->body, name, path);
-  } else if (const auto* let = stmt.as<ir::Let>()) {
-    found = enclosing(let->body, name, path);
-  }
-  return found;
+/// The loops around the only one of that name, outermost first.
+std::vector<ir::For> loops_around(const Stmt& body, const std::string& name) {
+  std::vector<ir::For> around;
+  ir::each<ir::For>(body, [&](const ir::For& loop) {
+    if (find_loop(loop.body, name) != nullptr) around.push_back(loop);
+  });
+  return around;
 }
 
 class NestFinder {
@@ -79,13 +65,11 @@ class NestFinder {
     const ir::LoopKind kind = nest_.rows.kind;
     if (kind != ir::LoopKind::serial && kind != ir::LoopKind::unrolled)
       return refuse(fmt::format("{} is {}", loop_, ir::name_of(kind)));
-    const std::int64_t* begin = ir::integer_value(nest_.rows.begin);
-    const std::int64_t* extent = ir::integer_value(nest_.rows.extent);
-    if (begin == nullptr || extent == nullptr)
-      return refuse(fmt::format("{} has {} iterations", loop_, ir::print(nest_.rows.extent)));
-    nest_.begin = *begin;
-    nest_.extent = *extent;
-    enclosing(program_.body, loop_, path_);
+    const auto known = ir::constant_iterations(nest_.rows);
+    if (!known) return refuse(fmt::format("{} has {} iterations", loop_, ir::print(nest_.rows.extent)));
+    nest_.begin = known->begin;
+    nest_.extent = known->extent;
+    path_ = loops_around(program_.body, loop_);
     for (const ir::For& loop : path_) {
       if (loop.kind != ir::LoopKind::vectorized) continue;
       return Reason{6, fmt::format("{} around it is vectorized", loop.name),
@@ -98,9 +82,7 @@ class NestFinder {
   std::optional<Reason> take_apart() {
     ir::Chain chain = chain_of(find_loop(program_.body, loop_)->body);
     if (!chain.loops.empty() && is_group_loop(chain.loops.back().name)) {
-      ir::For group = chain.loops.back();
-      group.body = chain.core;
-      chain.core = ir::for_loop(std::move(group));
+      chain.core = ir::for_loop(chain.loops.back(), chain.core);
       chain.loops.pop_back();
     }
     for (ir::For& loop : chain.loops) {
@@ -169,7 +151,7 @@ class NestFinder {
     // A loop chooses the entry when its range is known from the weights alone or the position depends on it.
     for (ir::For& loop : chain.loops) {
       const bool output = is_output_loop(loop.name, context_.algorithm);
-      if (output && is_constant_extent(program_, loop.extent) && ir::integer_value(loop.extent) != nullptr) {
+      if (output && ir::integer_value(loop.extent) != nullptr) {
         nest_.columns.push_back(std::move(loop));
       } else if (!output && (loop.kind == ir::LoopKind::serial || loop.kind == ir::LoopKind::unrolled)) {
         nest_.entries.push_back(std::move(loop));
@@ -184,16 +166,14 @@ class NestFinder {
 
   /// Precondition 5: the loops that choose the block of rows have constant ranges.
   std::optional<Reason> find_selectors() {
-    const Stmt& body = find_loop(program_.body, loop_)->body;
-    std::vector<Expr> reads;
-    ir::visit(body, {}, [&](const Expr& e) {
-      const auto* load = e.as<ir::Load>();
-      if (load != nullptr && weights_.holds(load->buffer)) reads.push_back(e);
-    });
+    const auto reads =
+        ir::find_all<ir::Load>(find_loop(program_.body, loop_)->body,
+                               [&](const ir::Load& load) { return weights_.holds(load.buffer); });
     std::int64_t blocks = 1;
     for (const ir::For& loop : path_) {
-      const bool chooses =
-          std::any_of(reads.begin(), reads.end(), [&](const Expr& e) { return ir::uses(e, loop.name); });
+      const bool chooses = std::ranges::any_of(reads, [&](const ir::Load* load) {
+        return std::ranges::any_of(load->indices, [&](const Expr& e) { return ir::uses(e, loop.name); });
+      });
       const std::int64_t* extent = ir::integer_value(loop.extent);
       if (!chooses && loop.kind == ir::LoopKind::unrolled && extent != nullptr) nest_.copies *= *extent;
       if (!chooses) continue;

@@ -22,16 +22,9 @@ using ir::Stmt;
 
 constexpr std::size_t loops_of_nest = 3;
 
-const ir::Load* load_of(const Expr& factor) {
-  const auto* cast = factor.as<ir::Cast>();
-  return cast == nullptr ? factor.as<ir::Load>() : cast->operand.as<ir::Load>();
-}
-
 bool counts(const ir::For& loop, std::int64_t number) {
-  const std::int64_t* begin = ir::integer_value(loop.begin);
-  const std::int64_t* extent = ir::integer_value(loop.extent);
-  return loop.kind == ir::LoopKind::serial && begin != nullptr && *begin == 0 && extent != nullptr &&
-         *extent == number;
+  const auto known = ir::constant_iterations(loop);
+  return loop.kind == ir::LoopKind::serial && known && known->begin == 0 && known->extent == number;
 }
 
 class BlockNest {
@@ -72,10 +65,9 @@ class BlockNest {
   }
 
   std::optional<Reason> take_factors() {
-    const auto* product = store_.value.as<ir::Binary>();
-    const bool is_product = product != nullptr && product->op == ir::BinaryOperator::multiply;
-    const ir::Load* factors[] = {is_product ? load_of(product->left) : nullptr,
-                                 is_product ? load_of(product->right) : nullptr};
+    const auto* product = ir::as_binary(store_.value, ir::BinaryOperator::multiply);
+    const ir::Load* factors[] = {product != nullptr ? ir::loaded(product->left) : nullptr,
+                                 product != nullptr ? ir::loaded(product->right) : nullptr};
     if (factors[0] == nullptr || factors[1] == nullptr)
       return refused(ir::print(chain_.core),
                      "a product of a stored value and one of a dense matrix: sum(k, A(m, k) * B(k, n))");
@@ -129,12 +121,11 @@ class BlockNest {
   std::optional<Reason> check_right() const {
     const ir::Load& right = nest_.right;
     const auto at = [&](std::int64_t column) {
-      ir::Rewriter rewriter;
-      rewriter.on_expr = [&](const Expr& e) {
-        const auto* variable = e.as<ir::Variable>();
-        return variable == nullptr ? e : ir::integer(variable->name == nest_.columns.name ? column : 0);
-      };
-      const Expr simple = ir::simplify(rewriter(right.indices.back()), {});
+      const Expr of_column =
+          ir::rewrite<ir::Variable>(right.indices.back(), [&](const ir::Variable& variable) {
+            return ir::integer(variable.name == nest_.columns.name ? column : 0);
+          });
+      const Expr simple = ir::simplify(of_column, {});
       const std::int64_t* value = ir::integer_value(simple);
       return value == nullptr ? -1 : *value;
     };
@@ -218,16 +209,12 @@ Stmt with_uniform_numbers(const Stmt& stmt, const StepContext& context) {
       {blocks.index, [=](const Expr& block) { return block % ir::integer(in_row) / ir::integer(pieces); }},
       {places.width, [=](const Expr&) { return ir::integer(widths.front()); }},
       {places.begin, [=](const Expr& block) { return block * ir::integer(swmma_block * widths.front()); }}};
-  ir::Rewriter rewriter;
-  rewriter.on_expr = [&](const Expr& e) {
-    const auto* load = e.as<ir::Load>();
-    if (load == nullptr) return e;
+  return ir::rewrite<ir::Load>(stmt, [&](const ir::Load& load, const Expr& e) {
     for (const auto& [array, number] : numbers) {
-      if (load->buffer->name == array_buffer_name(operand, array)) return number(load->indices.front());
+      if (load.buffer->name == array_buffer_name(operand, array)) return number(load.indices.front());
     }
     return e;
-  };
-  return rewriter(stmt);
+  });
 }
 
 }  // namespace weft::steps

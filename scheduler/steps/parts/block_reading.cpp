@@ -7,6 +7,8 @@
 #include <weft/scheduler/steps/parts/loops.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <utility>
 
 namespace weft::steps {
@@ -20,23 +22,20 @@ class FindReading {
   FindReading(const BlockArrays& arrays, const StepContext& context) : arrays_(arrays), context_(context) {}
 
   std::optional<Reason> operator()(const ir::For& loop) {
-    std::vector<ir::For> places;
-    ir::visit(loop.body, [&](const Stmt& s) {
-      const auto* each = s.as<ir::For>();
-      if (each != nullptr && load_of(each->extent, arrays_.width) != nullptr) places.push_back(*each);
-    });
+    const auto places = ir::find_all<ir::For>(
+        loop.body, [&](const ir::For& each) { return load_of(each.extent, arrays_.width) != nullptr; });
     if (places.size() != 1)
       return Reason{
           3, fmt::format("{} loops in {} run over the places of a block's row", places.size(), loop.name),
           "one such loop in the body of the loop at which the copy is made", loop.name};
-    reading_.places = places.front().name;
-    reading_.block = load_of(places.front().extent, arrays_.width)->indices.front();
+    reading_.places = places.front()->name;
+    reading_.block = load_of(places.front()->extent, arrays_.width)->indices.front();
     const ir::InnerLoops loops = inner_loops(loop.body);
     for (const std::string& name : loop_names(loop.body)) {
       if (!ir::uses(reading_.block, name)) continue;
       const ir::For& inside = loops.at(name);
-      const std::int64_t* begin = ir::integer_value(inside.begin);
-      if (begin == nullptr || *begin != 0 || ir::integer_value(inside.extent) == nullptr)
+      const auto known = ir::constant_iterations(inside);
+      if (!known || known->begin != 0)
         return Reason{
             4, fmt::format("an iteration of {} reads as many blocks as {} has iterations", loop.name, name),
             fmt::format("one block an iteration, at = {}, or .split({} = 2) first and at = {}.outer", name,
@@ -44,7 +43,7 @@ class FindReading {
             name};
       (is_output_loop(name, context_.algorithm) ? reading_.below : reading_.beside).push_back(inside);
     }
-    return find_row(places.front());
+    return find_row(*places.front());
   }
 
   BlockReading take() { return std::move(reading_); }
@@ -52,20 +51,17 @@ class FindReading {
  private:
   /// begin[block] + row * width[block] + place
   std::optional<Reason> find_row(const ir::For& places) {
-    std::vector<Expr> indices;
-    ir::visit(places.body, {}, [&](const Expr& e) {
-      if (const auto* load = load_of(e, arrays_.values)) indices.push_back(load->indices.front());
-    });
     const Expr width = ir::load(arrays_.width, {reading_.block});
     const Expr begin = ir::load(arrays_.begin, {reading_.block});
-    for (const Expr& index : indices) {
+    for (const ir::Load* value : ir::find_all<ir::Load>(
+             places.body, [&](const ir::Load& load) { return load.buffer == arrays_.values; })) {
+      const Expr& index = value->indices.front();
       Expr row = ir::integer(0);
       const ir::Linear rest = ir::linear(index - begin - ir::variable(places.name));
       bool known = rest.constant == 0 && rest.terms.size() <= 1;
       for (const ir::Linear::Term& term : rest.terms) {
-        const auto* product = term.atom.as<ir::Binary>();
-        known = known && term.coefficient == 1 && product != nullptr &&
-                product->op == ir::BinaryOperator::multiply && ir::same(product->right, width);
+        const auto* product = ir::as_binary(term.atom, ir::BinaryOperator::multiply);
+        known = known && term.coefficient == 1 && product != nullptr && ir::same(product->right, width);
         if (known) row = product->left;
       }
       if (!known || (reading_.row.defined() && !ir::same(row, reading_.row)))
@@ -108,18 +104,6 @@ const ir::Load* load_of(const Expr& expr, const ir::BufferRef& buffer) {
   return load != nullptr && load->buffer == buffer ? load : nullptr;
 }
 
-bool reads(const Expr& expr, const ir::BufferRef& buffer) {
-  bool found = false;
-  ir::visit(expr, [&](const Expr& e) { found = found || load_of(e, buffer) != nullptr; });
-  return found;
-}
-
-bool reads(const Stmt& stmt, const ir::BufferRef& buffer) {
-  bool found = false;
-  ir::visit(stmt, {}, [&](const Expr& e) { found = found || load_of(e, buffer) != nullptr; });
-  return found;
-}
-
 std::variant<BlockReading, Reason> block_reading_of(const ir::For& loop, const BlockArrays& arrays,
                                                     const StepContext& context) {
   FindReading find(arrays, context);
@@ -134,9 +118,8 @@ std::vector<ir::For> BlockReading::block_loops() const {
 }
 
 std::int64_t count_of(const std::vector<ir::For>& loops) {
-  std::int64_t count = 1;
-  for (const ir::For& loop : loops) count *= *ir::integer_value(loop.extent);
-  return count;
+  return std::transform_reduce(loops.begin(), loops.end(), std::int64_t{1}, std::multiplies<>(),
+                               [](const ir::For& loop) { return *ir::integer_value(loop.extent); });
 }
 
 Expr number_of(const std::vector<ir::For>& loops) {

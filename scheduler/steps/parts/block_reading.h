@@ -23,8 +23,6 @@ std::optional<BlockArrays> block_arrays_of(const ir::Program& program, const Ste
 
 /// The expression as a load from the buffer, or null.
 const ir::Load* load_of(const ir::Expr& expr, const ir::BufferRef& buffer);
-bool reads(const ir::Expr& expr, const ir::BufferRef& buffer);
-bool reads(const ir::Stmt& stmt, const ir::BufferRef& buffer);
 
 /// What an iteration reads: the loop over the places of a row, the number of the block, and the row in it.
 struct BlockReading {

@@ -8,18 +8,15 @@ namespace weft::steps {
 using ir::Expr;
 
 Expr Chunks::placed(const Expr& expr, std::int64_t column) const {
-  ir::Rewriter rewriter;
-  rewriter.on_expr = [&](const Expr& e) {
-    const auto* load = e.as<ir::Load>();
-    const auto at = load == nullptr ? summed.end() : summed.find(load->buffer->name);
+  return ir::rewrite<ir::Load>(expr, [&](const ir::Load& load, const Expr& e) {
+    const auto at = summed.find(load.buffer->name);
     if (at == summed.end()) return e;
-    std::vector<Expr> indices = load->indices;
+    std::vector<Expr> indices = load.indices;
     const std::int64_t* place = ir::integer_value(indices[at->second]);
     if (place == nullptr || *place != column) return e;
     indices[at->second] = ir::variable(loop.name) * ir::integer(columns) + ir::integer(column % columns);
-    return ir::load(load->buffer, std::move(indices));
-  };
-  return rewriter(expr);
+    return ir::load(load.buffer, std::move(indices));
+  });
 }
 
 std::variant<Chunks, Reason> chunks_of(const ir::Program& program, const StepContext& context,

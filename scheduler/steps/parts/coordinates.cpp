@@ -25,16 +25,13 @@ Coordinates::Coordinates(const StepContext& context) {
 }
 
 ir::Expr Coordinates::named(const ir::Expr& expr, ir::Ranges& ranges) const {
-  ir::Rewriter rewriter;
-  rewriter.on_expr = [&](const ir::Expr& e) {
-    const auto* load = e.as<ir::Load>();
-    const auto found = load == nullptr ? by_buffer_.end() : by_buffer_.find(load->buffer->name);
+  return ir::rewrite<ir::Load>(expr, [&](const ir::Load& load, const ir::Expr& e) {
+    const auto found = by_buffer_.find(load.buffer->name);
     if (found == by_buffer_.end()) return e;
     const std::string name = ir::print(e);
     ranges[name] = found->second;
     return ir::variable(name);
-  };
-  return rewriter(expr);
+  });
 }
 
 }  // namespace weft::steps

@@ -16,9 +16,11 @@ namespace {
 using ir::Expr;
 using ir::Stmt;
 
-/// Asynchronous copies of the iterations of the loop whose body it is, with the conditions around them.
-void collect(const Stmt& body, std::vector<Expr> conditions,
-             std::vector<std::pair<const ir::Copy*, std::vector<Expr>>>& found) {
+/// Copies, with the conditions around each.
+using Copies = std::vector<std::pair<const ir::Copy*, std::vector<Expr>>>;
+
+/// Asynchronous copies of the iterations of the loop whose body it is.
+void collect(const Stmt& body, std::vector<Expr> conditions, Copies& found) {
   if (!body.defined()) return;
   if (const auto* copy = body.as<ir::Copy>(); copy != nullptr && copy->asynchronous) {
     found.emplace_back(copy, conditions);
@@ -32,8 +34,8 @@ void collect(const Stmt& body, std::vector<Expr> conditions,
   }
 }
 
-std::vector<std::pair<const ir::Copy*, std::vector<Expr>>> copies_at(const Stmt& body) {
-  std::vector<std::pair<const ir::Copy*, std::vector<Expr>>> found;
+Copies copies_at(const Stmt& body) {
+  Copies found;
   collect(body, {}, found);
   return found;
 }
@@ -75,12 +77,10 @@ namespace {
 
 ir::Ranges ranges_of_loops(const ir::Program& program) {
   ir::Ranges ranges;
-  ir::visit(program.body, [&](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    if (loop == nullptr) return;
-    const ir::Range begin = ir::range_of(loop->begin, ranges);
-    const ir::Range last = ir::range_of(loop->begin + loop->extent - 1, ranges);
-    ranges[loop->name] = {begin.minimum, last.maximum};
+  ir::each<ir::For>(program.body, [&](const ir::For& loop) {
+    const ir::Range begin = ir::range_of(loop.begin, ranges);
+    const ir::Range last = ir::range_of(loop.begin + loop.extent - 1, ranges);
+    ranges[loop.name] = {begin.minimum, last.maximum};
   });
   return ranges;
 }
@@ -114,36 +114,55 @@ std::optional<Reason> reads_behind(const ir::Load& load, const ir::Ranges& range
   return std::nullopt;
 }
 
-}  // namespace
-
+/// Precondition 9 of a loop whose body is now `staged`.
 std::optional<Reason> needs_its_iteration(const ir::Program& program, const Stmt& staged,
                                           const ir::For& loop) {
   const ir::Ranges ranges = ranges_of_loops(program);
   std::set<const ir::Buffer*> made;
-  ir::visit(staged, [&](const Stmt& s) {
-    if (const auto* allocation = s.as<ir::Allocate>()) made.insert(allocation->buffer.get());
-  });
+  ir::each<ir::Allocate>(staged,
+                         [&](const ir::Allocate& allocation) { made.insert(allocation.buffer.get()); });
   for (const auto& [copy, conditions] : copies_at(staged)) {
     std::vector<Expr> needed = conditions;
     needed.insert(needed.end(), copy->source_begin.begin(), copy->source_begin.end());
     std::optional<Reason> refused;
     for (const Expr& expr : needed) {
-      ir::visit(expr, [&](const Expr& e) {
-        const auto* load = e.as<ir::Load>();
-        if (load == nullptr || refused) return;
-        if (made.count(load->buffer.get()) == 0) {
-          if (conditions.empty()) refused = reads_behind(*load, ranges, *copy);
+      ir::each<ir::Load>(expr, [&](const ir::Load& load) {
+        if (refused) return;
+        if (!made.contains(load.buffer.get())) {
+          if (conditions.empty()) refused = reads_behind(load, ranges, *copy);
           return;
         }
         refused = Reason{9,
                          fmt::format("the place of {} depends on {}, which each iteration of {} makes",
-                                     copy->source->name, load->buffer->name, loop.name),
-                         "depth = 1, or places known before the loop", load->buffer->name};
+                                     copy->source->name, load.buffer->name, loop.name),
+                         "depth = 1, or places known before the loop", load.buffer->name};
       });
     }
     if (refused) return refused;
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+StepResult with_copies(ir::Program program, const std::string& at, const ir::BufferRef& buffer,
+                       const std::function<std::variant<Stmt, Reason>(const ir::For&)>& copied,
+                       const std::function<Stmt(const Stmt&)>& around) {
+  std::optional<Reason> refused;
+  Stmt body = change_loops(program.body, at, [&](const ir::For& loop) {
+    if (refused || !reads(loop.body, buffer)) return ir::for_loop(loop);
+    auto changed = copied(loop);
+    if (auto* reason = std::get_if<Reason>(&changed)) {
+      refused = std::move(*reason);
+      return ir::for_loop(loop);
+    }
+    refused = needs_its_iteration(program, std::get<Stmt>(changed), loop);
+    const Stmt result = ir::for_loop(loop, std::get<Stmt>(std::move(changed)));
+    return around ? around(result) : result;
+  });
+  if (refused) return *std::move(refused);
+  program.body = std::move(body);
+  return program;
 }
 
 }  // namespace weft::steps

@@ -4,8 +4,10 @@
 #include <weft/scheduler/program/step.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <variant>
 
 namespace weft::steps {
 
@@ -13,9 +15,12 @@ namespace weft::steps {
 std::optional<Reason> check_depth(const ir::Program& program, const std::string& at, const std::string& scope,
                                   std::int64_t depth, const Target& target);
 
-/// Precondition 9: why a copy of the loop, whose body is now `staged`, needs what its own iteration makes, or
+/// The program with what `copied` makes of the loops called `at` that read the buffer: bodies that begin with
+/// copies. A refusal is one of its own, or of precondition 9: a copy needs what its own iteration makes, or
 /// conditions that it is started ahead of.
-std::optional<Reason> needs_its_iteration(const ir::Program& program, const ir::Stmt& staged,
-                                          const ir::For& loop);
+/// `around` makes of such a loop what takes its place.
+StepResult with_copies(ir::Program program, const std::string& at, const ir::BufferRef& buffer,
+                       const std::function<std::variant<ir::Stmt, Reason>(const ir::For&)>& copied,
+                       const std::function<ir::Stmt(const ir::Stmt&)>& around = {});
 
 }  // namespace weft::steps

@@ -13,15 +13,11 @@ bool is_group_loop(const std::string& name) {
 }
 
 Stmt statement_of(const GroupedSum& sum) {
-  ir::For own = sum.group;
-  if (sum.arrival.defined()) {
-    own.body = ir::block({sum.own, ir::if_then(sum.arrival, sum.result)});
-    return ir::for_loop(std::move(own));
-  }
-  own.body = sum.own;
-  ir::For last = sum.group;
-  last.body = ir::if_then(ir::variable(last.name) < ir::integer(1), sum.result);
-  return ir::allocate(sum.parts, ir::block({ir::for_loop(std::move(own)), ir::for_loop(std::move(last))}));
+  if (sum.arrival.defined())
+    return ir::for_loop(sum.group, ir::block({sum.own, ir::if_then(sum.arrival, sum.result)}));
+  const Stmt last = ir::if_then(ir::variable(sum.group.name) < 1, sum.result);
+  return ir::allocate(sum.parts,
+                      ir::block({ir::for_loop(sum.group, sum.own), ir::for_loop(sum.group, last)}));
 }
 
 namespace {
@@ -56,53 +52,27 @@ std::optional<GroupedSum> grouped_sum_of(const Stmt& stmt) {
   return sum;
 }
 
-namespace {
-
-bool holds_arrival(const Stmt& stmt) {
-  bool found = false;
-  ir::visit(stmt, [&](const Stmt& s) {
-    const auto* condition = s.as<ir::If>();
-    found = found || (condition != nullptr && is_last_arrival(condition->condition));
-  });
-  return found;
-}
-
-}  // namespace
-
 std::string blocks_that_count_again(const Stmt& stmt) {
   std::string found;
-  const auto look = [&](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    if (loop != nullptr && ir::is_block(loop->kind) && !holds_arrival(loop->body)) found = loop->name;
-  };
-  ir::visit(stmt, [&](const Stmt& s) {
-    const auto* group = s.as<ir::For>();
-    if (group != nullptr && is_group_loop(group->name) && holds_arrival(group->body))
-      ir::visit(group->body, look);
+  ir::each<ir::For>(stmt, [&](const ir::For& group) {
+    if (!is_group_loop(group.name) || !holds_arrival(group.body)) return;
+    ir::each<ir::For>(group.body, [&](const ir::For& loop) {
+      if (ir::is_block(loop.kind) && !holds_arrival(loop.body)) found = loop.name;
+    });
   });
   return found;
 }
 
 bool meets_between_blocks(const Stmt& stmt, const std::string& group_loop) {
-  bool found = false;
-  ir::visit(stmt, [&](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    found = found || (loop != nullptr && loop->name == group_loop && holds_arrival(loop->body));
-  });
-  return found;
+  return ir::any<ir::For>(
+      stmt, [&](const ir::For& loop) { return loop.name == group_loop && holds_arrival(loop.body); });
 }
 
 bool holds_exchange(const Stmt& stmt) {
-  bool found = holds_arrival(stmt);
-  ir::visit(stmt, [&](const Stmt& s) {
-    const auto* allocation = s.as<ir::Allocate>();
-    if (allocation == nullptr || allocation->buffer->scope != ir::Scope::shared) return;
-    ir::visit(allocation->body, [&](const Stmt& inside) {
-      const auto* store = inside.as<ir::Store>();
-      found = found || (store != nullptr && store->buffer == allocation->buffer);
-    });
-  });
-  return found;
+  return holds_arrival(stmt) || ir::any<ir::Allocate>(stmt, [](const ir::Allocate& allocation) {
+           return allocation.buffer->scope == ir::Scope::shared &&
+                  ir::stores_to(allocation.body, allocation.buffer);
+         });
 }
 
 }  // namespace weft::steps

@@ -24,12 +24,12 @@ KnownWeights::KnownWeights(const ir::Program& program, const std::string& operan
 }
 
 bool KnownWeights::are_read_by(const ir::Stmt& stmt) const {
-  bool found = false;
-  ir::visit(stmt, {}, [&](const Expr& e) {
-    const auto* load = e.as<ir::Load>();
-    found = found || (load != nullptr && holds(load->buffer) && arrays_.at(load->buffer.get()) == values_);
-  });
-  return found;
+  return ir::any<ir::Load>(stmt, [&](const ir::Load& load) { return is_value(load); });
+}
+
+bool KnownWeights::is_value(const ir::Load& load) const {
+  const auto found = arrays_.find(load.buffer.get());
+  return found != arrays_.end() && found->second == values_;
 }
 
 std::vector<std::int32_t> KnownWeights::numbers_of(const ir::BufferRef& buffer) const {
@@ -82,15 +82,8 @@ std::optional<std::int64_t> KnownWeights::integer(const Expr& expr, const Variab
 }
 
 Expr KnownWeights::position(const Expr& expr) const {
-  Expr position;
-  bool several = false;
-  ir::visit(expr, [&](const Expr& e) {
-    const auto* load = e.as<ir::Load>();
-    if (load == nullptr || !holds(load->buffer) || arrays_.at(load->buffer.get()) != values_) return;
-    several = several || position.defined();
-    position = place_of(*load);
-  });
-  return several ? Expr() : position;
+  const auto values = ir::find_all<ir::Load>(expr, [&](const ir::Load& load) { return is_value(load); });
+  return values.size() == 1 ? place_of(*values.front()) : Expr();
 }
 
 }  // namespace weft::steps

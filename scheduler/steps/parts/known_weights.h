@@ -43,6 +43,7 @@ class KnownWeights {
   const std::vector<std::int64_t>& columns() const { return columns_; }
 
  private:
+  bool is_value(const ir::Load& load) const;
   ir::Expr element(const ir::Load& load) const;
   /// In memory.
   static ir::Expr place_of(const ir::Load& load);

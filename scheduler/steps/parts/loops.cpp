@@ -9,7 +9,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
 using ir::Stmt;
 
 /// What follows the index, or a piece of its loop as "n.inner", with which the name begins; nothing where it
@@ -36,10 +35,8 @@ bool is_of_outputs(std::string_view name, const Algorithm& algorithm) {
 /// The loops of what instructions of the table do at once: the name of each with that of its instruction.
 std::map<std::string, std::string> loops_of_instructions(const Stmt& body) {
   std::map<std::string, std::string> loops;
-  ir::visit(body, [&](const Stmt& s) {
-    const auto* operation = s.as<ir::TensorOperation>();
-    if (operation == nullptr || !operation->meaning.defined()) return;
-    for (const std::string& name : loop_names(operation->meaning)) loops[name] = operation->instruction;
+  ir::each<ir::TensorOperation>(body, [&](const ir::TensorOperation& operation) {
+    for (const std::string& name : loop_names(operation.meaning)) loops[name] = operation.instruction;
   });
   return loops;
 }
@@ -91,11 +88,8 @@ bool is_output_loop(const std::string& name, const Algorithm& algorithm) {
 
 std::variant<ir::Chain, Reason> permuted(ir::Chain chain, const std::vector<std::string>& names, int number) {
   std::vector<ir::For> loops;
-  for (const std::string& name : names) {
-    const auto found = std::find_if(chain.loops.begin(), chain.loops.end(),
-                                    [&](const ir::For& loop) { return loop.name == name; });
-    loops.push_back(*found);
-  }
+  for (const std::string& name : names)
+    loops.push_back(*std::ranges::find(chain.loops, name, &ir::For::name));
   for (std::size_t i = 0; i < loops.size(); ++i) {
     for (std::size_t inner = i + 1; inner < loops.size(); ++inner) {
       if (!ir::uses(loops[i].begin, loops[inner].name) && !ir::uses(loops[i].extent, loops[inner].name))
@@ -109,18 +103,6 @@ std::variant<ir::Chain, Reason> permuted(ir::Chain chain, const std::vector<std:
   }
   chain.loops = std::move(loops);
   return chain;
-}
-
-bool is_constant_extent(const ir::Program& program, const Expr& extent) {
-  bool constant = true;
-  ir::visit(extent, [&](const Expr& e) {
-    if (e.as<ir::Load>() != nullptr) constant = false;
-    const auto* v = e.as<ir::Variable>();
-    if (v == nullptr) return;
-    constant = constant && std::any_of(program.knobs.begin(), program.knobs.end(),
-                                       [&](const ir::Knob& knob) { return knob.name == v->name; });
-  });
-  return constant;
 }
 
 std::vector<std::string> serial_loops(const ir::Program& program, const Algorithm& algorithm,

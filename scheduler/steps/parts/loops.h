@@ -23,9 +23,6 @@ bool is_output_loop(const std::string& name, const Algorithm& algorithm);
 /// depends on a loop that would stand inside it. Precondition `number`.
 std::variant<ir::Chain, Reason> permuted(ir::Chain chain, const std::vector<std::string>& names, int number);
 
-/// A constant, or an expression over knobs alone.
-bool is_constant_extent(const ir::Program& program, const ir::Expr& extent);
-
 /// The loops of the program over what the output has, or over what is summed, as far as they are serial.
 std::vector<std::string> serial_loops(const ir::Program& program, const Algorithm& algorithm, bool of_output);
 /// A step of words, as the user would write it: ".bind(n, block_x)".

@@ -1,3 +1,4 @@
+#include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/parts/padded_tile.h>
 
@@ -8,34 +9,14 @@ namespace weft::steps {
 namespace {
 
 using ir::Expr;
-using ir::Stmt;
 
 /// The only copy into the tile, where nothing else writes there.
 std::optional<ir::Copy> only_copy_into(const ir::Program& program, const ir::BufferRef& tile) {
-  std::vector<ir::Copy> copies;
-  bool others = false;
-  ir::visit(program.body, [&](const Stmt& s) {
-    const auto* copy = s.as<ir::Copy>();
-    if (copy != nullptr && copy->destination == tile) copies.push_back(*copy);
-    const auto* store = s.as<ir::Store>();
-    others = others || (store != nullptr && store->buffer == tile);
-  });
-  const bool one = copies.size() == 1 && !others &&
-                   copies.front().destination_begin.size() == copies.front().source_begin.size();
-  return one ? std::optional(copies.front()) : std::nullopt;
-}
-
-/// The ranges of all loops whose ends are constants.
-ir::Ranges loop_ranges(const ir::Program& program) {
-  ir::Ranges ranges;
-  ir::visit(program.body, [&](const Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    const std::int64_t* begin = loop == nullptr ? nullptr : ir::integer_value(loop->begin);
-    const std::int64_t* extent = loop == nullptr ? nullptr : ir::integer_value(loop->extent);
-    if (begin != nullptr && extent != nullptr && *extent > 0)
-      ranges[loop->name] = {*begin, *begin + *extent - 1};
-  });
-  return ranges;
+  const auto copies =
+      ir::find_all<ir::Copy>(program.body, [&](const ir::Copy& copy) { return copy.destination == tile; });
+  const bool one = copies.size() == 1 && !ir::stores_to(program.body, tile) &&
+                   copies.front()->destination_begin.size() == copies.front()->source_begin.size();
+  return one ? std::optional(*copies.front()) : std::nullopt;
 }
 
 /// An element of a tile, and where in the operand it comes from.
@@ -55,14 +36,12 @@ class PaddedElement {
 
   /// Whether the element lies outside of the operand where the comparison does not hold.
   bool is_bound(const Expr& comparison) const {
-    const auto* compare = comparison.as<ir::Binary>();
-    if (compare == nullptr || is_float(compare->left.dtype())) return false;
-    const std::int64_t* zero = ir::integer_value(compare->left);
-    const bool lower = compare->op == ir::BinaryOperator::less_equal && zero != nullptr && *zero == 0;
-    if (!lower && compare->op != ir::BinaryOperator::less) return false;
-    const Expr index = ir::linear(lower ? compare->right : compare->left).expr();
+    const auto bound = ir::bound_of(comparison);
+    if (!bound) return false;
+    const Expr index = ir::linear(bound->index).expr();
     for (std::size_t i = 0; i < sources_.size(); ++i) {
-      if (ir::same(index, sources_[i]) && (lower || ir::same(compare->right, copy_.source->shape[i])))
+      if (ir::same(index, sources_[i]) &&
+          (!bound->end.defined() || ir::same(bound->end, copy_.source->shape[i])))
         return true;
     }
     return false;
@@ -81,39 +60,23 @@ class PaddedElement {
   bool copied_ = true;
 };
 
-/// The tiles in shared memory that are read.
-std::vector<const ir::Load*> tiles_read(const Expr& value) {
-  std::vector<const ir::Load*> loads;
-  ir::visit(value, [&](const Expr& e) {
-    const auto* load = e.as<ir::Load>();
-    if (load != nullptr && load->buffer->scope == ir::Scope::shared) loads.push_back(load);
-  });
-  return loads;
-}
-
-void sort_out(const Expr& condition, const PaddedElement& element, NeededConditions& result) {
-  const auto* both = condition.as<ir::Binary>();
-  if (both != nullptr && both->op == ir::BinaryOperator::logical_and) {
-    sort_out(both->left, element, result);
-    sort_out(both->right, element, result);
-    return;
-  }
-  (element.is_bound(condition) ? result.of_padding : result.needed).push_back(condition);
-}
-
 }  // namespace
 
 NeededConditions needed_conditions(const ir::Program& program, const Coordinates& coordinates,
                                    const std::vector<Expr>& conditions, const Expr& value) {
   const NeededConditions all{conditions, {}};
-  const auto loads = tiles_read(value);
+  const auto loads = ir::find_all<ir::Load>(
+      value, [](const ir::Load& load) { return load.buffer->scope == ir::Scope::shared; });
   if (loads.size() != 1) return all;
   const auto copy = only_copy_into(program, loads.front()->buffer);
   if (!copy) return all;
-  const PaddedElement element(*copy, *loads.front(), coordinates, loop_ranges(program));
+  const PaddedElement element(*copy, *loads.front(), coordinates, ir::loop_ranges(program.body));
   if (!element.is_copied()) return all;
   NeededConditions result;
-  for (const Expr& condition : conditions) sort_out(condition, element, result);
+  for (const Expr& condition : conditions) {
+    for (const Expr& part : ir::conjuncts_of(condition))
+      (element.is_bound(part) ? result.of_padding : result.needed).push_back(part);
+  }
   return result;
 }
 

@@ -1,3 +1,4 @@
+#include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/parts/padding.h>
@@ -21,11 +22,11 @@ bool is_zero_in_padding(const Stmt& stmt, const ir::Load& column) {
   if (const auto* condition = stmt.as<ir::If>(); condition != nullptr && !condition->otherwise.defined())
     return is_zero_in_padding(condition->then, column);
   const auto* store = stmt.as<ir::Store>();
-  const auto* product = store == nullptr ? nullptr : store->value.as<ir::Binary>();
-  if (product == nullptr || !store->accumulate || product->op != ir::BinaryOperator::multiply) return false;
+  const auto* product =
+      store == nullptr ? nullptr : ir::as_binary(store->value, ir::BinaryOperator::multiply);
+  if (product == nullptr || !store->accumulate) return false;
   const auto is_value = [&](const Expr& factor) {
-    const auto* cast = factor.as<ir::Cast>();
-    const auto* load = (cast == nullptr ? factor : cast->operand).as<ir::Load>();
+    const auto* load = ir::loaded(factor);
     if (load == nullptr || !load->buffer->name.ends_with(".values")) return false;
     const Expr& block = load->indices.front();
     if (ir::same(block, column.indices.front())) return true;
@@ -40,25 +41,18 @@ bool is_zero_in_padding(const Stmt& stmt, const ir::Load& column) {
 
 bool may_be_padding(const Expr& index, const ir::InnerLoops& loops) {
   const ir::Linear sum = ir::linear(index);
-  return std::any_of(sum.terms.begin(), sum.terms.end(), [&](const ir::Linear::Term& term) {
-    return term.coefficient == 1 && is_mark(term.atom) &&
-           std::any_of(loops.begin(), loops.end(),
-                       [&](const auto& entry) { return ir::uses(term.atom, entry.first); });
+  return std::ranges::any_of(sum.terms, [&](const ir::Linear::Term& term) {
+    return term.coefficient == 1 && is_mark(term.atom) && ir::uses_any(term.atom, loops);
   });
 }
 
 Stmt without_padding_conditions(const Stmt& body, const ir::BufferRef& tile) {
-  ir::Rewriter rewriter;
-  rewriter.on_stmt = [&](const Stmt& s) {
-    const auto* condition = s.as<ir::If>();
-    const auto* compare = condition == nullptr ? nullptr : condition->condition.as<ir::Binary>();
-    if (compare == nullptr || condition->otherwise.defined() || !ir::uses(condition->then, tile)) return s;
-    const std::int64_t* zero = ir::integer_value(compare->left);
-    const bool asks = compare->op == ir::BinaryOperator::less_equal && zero != nullptr && *zero == 0;
-    if (!asks || !is_mark(compare->right)) return s;
-    return is_zero_in_padding(condition->then, *compare->right.as<ir::Load>()) ? condition->then : s;
-  };
-  return rewriter(body);
+  return ir::rewrite<ir::If>(body, [&](const ir::If& branch, const Stmt& s) {
+    const auto bound = ir::bound_of(branch.condition);
+    const bool asks = bound && !bound->end.defined() && is_mark(bound->index);
+    if (!asks || branch.otherwise.defined() || !ir::uses(branch.then, tile)) return s;
+    return is_zero_in_padding(branch.then, *bound->index.as<ir::Load>()) ? branch.then : s;
+  });
 }
 
 }  // namespace weft::steps

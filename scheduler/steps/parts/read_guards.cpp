@@ -1,4 +1,5 @@
 #include <weft/scheduler/hardware/instructions.h>
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/parts/block_reading.h>
@@ -32,8 +33,7 @@ class ReadGuards {
  private:
   static bool begins_with(const std::vector<Expr>& guards, const std::vector<Expr>& first) {
     return first.size() <= guards.size() &&
-           std::equal(first.begin(), first.end(), guards.begin(),
-                      [](const Expr& a, const Expr& b) { return ir::same(a, b); });
+           ir::same(first, {guards.begin(), guards.begin() + std::ssize(first)});
   }
 
   void look(const Stmt& stmt) {
@@ -44,51 +44,29 @@ class ReadGuards {
       look(choice->then);
       around_.resize(outside);
       look(choice->otherwise);
-    } else if (const auto* loop = stmt.as<ir::For>()) {
-      look(loop->begin);
-      look(loop->extent);
-      look(loop->body);
-    } else if (const auto* block = stmt.as<ir::Block>()) {
-      for (const Stmt& child : block->statements) look(child);
-    } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
-      look(allocation->body);
-    } else if (const auto* let = stmt.as<ir::Let>()) {
-      look(let->value);
-      look(let->body);
-    } else if (const auto* store = stmt.as<ir::Store>()) {
-      for (const Expr& index : store->indices) look(index);
-      look(store->value);
+    } else if (stmt.as<ir::Copy>() != nullptr || stmt.as<ir::TensorOperation>() != nullptr) {
+      // All of it is done at once.
+      ir::each<ir::Load>(stmt, [&](const ir::Load& load) {
+        if (load.buffer == buffer_) found_.push_back(around_);
+      });
     } else {
-      ir::visit(stmt, {}, [&](const Expr& e) { note(e); });
+      each_child(stmt, ir::overloaded{[&](const Expr& child) { look(child); },
+                                      [&](const Stmt& child) { look(child); }});
     }
   }
 
   void look(const Expr& expr) {
     if (!reads(expr, buffer_)) return;
-    note(expr);
-    std::visit(ir::overloaded{
-                   [&](const ir::Load& e) {
-                     for (const Expr& index : e.indices) look(index);
-                   },
-                   [&](const ir::Unary& e) { look(e.operand); },
-                   [&](const ir::Binary& e) {
-                     look(e.left);
-                     look(e.right);
-                   },
-                   [&](const ir::Select& e) {
-                     const std::size_t outside = around_.size();
-                     ask(e.condition);
-                     look(e.when_true);
-                     around_.resize(outside);
-                     look(e.when_false);
-                   },
-                   [&](const ir::Cast& e) { look(e.operand); },
-                   [&](const ir::Call& e) {
-                     for (const Expr& argument : e.arguments) look(argument);
-                   },
-                   [](const auto&) {},
-               },
-               expr.node().kind());
+    if (load_of(expr, buffer_) != nullptr) found_.push_back(around_);
+    if (const auto* choice = expr.as<ir::Select>()) {
+      const std::size_t outside = around_.size();
+      ask(choice->condition);
+      look(choice->when_true);
+      around_.resize(outside);
+      look(choice->when_false);
+    } else {
+      each_child(expr, [&](const Expr& child) { look(child); });
+    }
   }
 
   /// Conditions that are joined are asked one after the other.
@@ -105,11 +83,6 @@ class ReadGuards {
       return !ir::uses(condition, entry.first) ||
              std::ranges::find(available_, entry.first) != available_.end();
     });
-  }
-
-  void note(const Expr& expr) {
-    const auto* load = expr.as<ir::Load>();
-    if (load != nullptr && load->buffer == buffer_) found_.push_back(around_);
   }
 
   const ir::BufferRef& buffer_;

@@ -4,6 +4,8 @@
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/register_sum.h>
 
+#include <algorithm>
+
 namespace weft::steps {
 namespace {
 
@@ -11,14 +13,9 @@ using ir::Expr;
 using ir::Stmt;
 
 bool adds_to(const Stmt& body, const ir::BufferRef& buffer, const std::string& name) {
-  bool found = false;
-  for (const ir::For* loop : find_loops(body, name)) {
-    ir::visit(loop->body, [&](const Stmt& s) {
-      const auto* store = s.as<ir::Store>();
-      found = found || (store != nullptr && store->buffer == buffer && store->accumulate);
-    });
-  }
-  return found;
+  const auto adds = [&](const ir::Store& store) { return store.buffer == buffer && store.accumulate; };
+  return std::ranges::any_of(find_loops(body, name),
+                             [&](const ir::For* loop) { return ir::any<ir::Store>(loop->body, adds); });
 }
 
 }  // namespace
@@ -29,12 +26,12 @@ std::variant<RegisterSum, Reason> find_register_sum(const Stmt& body, const std:
                   fmt::format("registers that receive zero, a sum over {}, and then results", loop), loop};
   };
   RegisterSum sum;
-  ir::visit(body, [&](const Stmt& s) {
-    const auto* allocation = s.as<ir::Allocate>();
-    if (allocation == nullptr || allocation->buffer->scope != ir::Scope::registers) return;
-    const auto* block = allocation->body.as<ir::Block>();
-    if (block == nullptr || !adds_to(allocation->body, allocation->buffer, loop)) return;
-    sum = {allocation->buffer, {}, {}, {}};
+  ir::each<ir::Allocate>(body, [&](const ir::Allocate& allocation) {
+    const auto* block = allocation.body.as<ir::Block>();
+    if (allocation.buffer->scope != ir::Scope::registers || block == nullptr ||
+        !adds_to(allocation.body, allocation.buffer, loop))
+      return;
+    sum = {allocation.buffer, {}, {}, {}};
     for (const Stmt& child : block->statements) {
       if (find_loop(child, loop) != nullptr) {
         sum.update = child;
@@ -60,13 +57,10 @@ std::variant<RegisterSum, Reason> find_register_sum(const Stmt& body, const std:
 
 std::vector<Stmt> each_element(const RegisterSum& sum,
                                const std::function<Stmt(const std::vector<Expr>&)>& make) {
-  ir::Rewriter rewriter;
-  rewriter.on_stmt = [&](const Stmt& s) {
-    const auto* store = s.as<ir::Store>();
-    return store == nullptr ? s : make(store->indices);
-  };
   std::vector<Stmt> statements;
-  for (const Stmt& stmt : sum.first) statements.push_back(rewriter(stmt));
+  for (const Stmt& stmt : sum.first)
+    statements.push_back(
+        ir::rewrite<ir::Store>(stmt, [&](const ir::Store& store) { return make(store.indices); }));
   return statements;
 }
 

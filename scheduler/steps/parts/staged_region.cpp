@@ -9,16 +9,10 @@ namespace {
 
 using ir::Expr;
 
-bool uses_any(const Expr& expr, const ir::InnerLoops& loops) {
-  return std::any_of(loops.begin(), loops.end(),
-                     [&](const auto& entry) { return ir::uses(expr, entry.first); });
-}
-
 bool reads_inner_data(const Expr& expr, const ir::InnerLoops& loops) {
-  bool found = false;
-  ir::visit(expr,
-            [&](const Expr& e) { found = found || (e.as<ir::Load>() != nullptr && uses_any(e, loops)); });
-  return found;
+  return ir::any<ir::Load>(expr, [&](const ir::Load& load) {
+    return std::ranges::any_of(load.indices, [&](const Expr& index) { return uses_any(index, loops); });
+  });
 }
 
 /// The values of an expression of loops inside and of coordinates, where both ends are known.
@@ -27,10 +21,8 @@ std::optional<ir::Range> inner_range(const Expr& expr, const ir::InnerLoops& loo
   ir::Ranges ranges;
   const Expr named = coordinates.named(expr, ranges);
   for (const auto& [name, loop] : loops) {
-    const std::int64_t* begin = ir::integer_value(loop.begin);
-    const std::int64_t* extent = ir::integer_value(loop.extent);
-    if (begin != nullptr && extent != nullptr)
-      ranges[name] = {*begin, *begin + std::max<std::int64_t>(*extent, 1) - 1};
+    if (const auto known = ir::constant_iterations(loop))
+      ranges[name] = {known->begin, known->begin + std::max<std::int64_t>(known->extent, 1) - 1};
   }
   const ir::Range range = ir::range_of(named, ranges);
   if (!range.minimum || !range.maximum) return std::nullopt;
@@ -64,15 +56,14 @@ Span reach_of_quotient(const ir::Binary& quotient, const ir::InnerLoops& loops,
 
 /// The smallest value of a term, and how much larger the largest is.
 Span reach_of(const ir::Linear::Term& term, const ir::InnerLoops& loops, const Coordinates& coordinates) {
-  if (const auto* remainder = term.atom.as<ir::Binary>();
-      remainder != nullptr && remainder->op == ir::BinaryOperator::remainder && term.coefficient > 0) {
+  if (term.coefficient > 0 && ir::as_binary(term.atom, ir::BinaryOperator::remainder) != nullptr) {
     const auto range = inner_range(term.atom, loops, coordinates);
     if (!range) return {};
     return {ir::integer(*range->minimum * term.coefficient),
             ir::integer((*range->maximum - *range->minimum) * term.coefficient)};
   }
-  if (const auto* quotient = term.atom.as<ir::Binary>();
-      quotient != nullptr && quotient->op == ir::BinaryOperator::divide && term.coefficient > 0) {
+  if (const auto* quotient = ir::as_binary(term.atom, ir::BinaryOperator::divide);
+      quotient != nullptr && term.coefficient > 0) {
     const Span reach = reach_of_quotient(*quotient, loops, coordinates);
     const Expr scale = ir::integer(term.coefficient);
     if (reach.begin.defined()) return {reach.begin * scale, reach.extent * scale};
@@ -85,8 +76,8 @@ Span reach_of(const ir::Linear::Term& term, const ir::InnerLoops& loops, const C
   if (term.coefficient < 0) return {};
   Expr scale = ir::integer(term.coefficient);
   Expr atom = term.atom;
-  if (const auto* product = atom.as<ir::Binary>();
-      product != nullptr && product->op == ir::BinaryOperator::multiply && !uses_any(product->right, loops)) {
+  if (const auto* product = ir::as_binary(atom, ir::BinaryOperator::multiply);
+      product != nullptr && !uses_any(product->right, loops)) {
     scale = scale * product->right;
     atom = product->left;
   }

@@ -38,12 +38,7 @@ bool is_of(const ir::BufferRef& buffer, const std::string& tensor) {
 
 /// From where the program is given it, or from a copy.
 bool is_read(const ir::Program& program, const std::string& tensor) {
-  bool found = false;
-  ir::visit(program.body, {}, [&](const ir::Expr& e) {
-    const auto* load = e.as<ir::Load>();
-    found = found || (load != nullptr && is_of(load->buffer, tensor));
-  });
-  return found;
+  return ir::any<ir::Load>(program.body, [&](const ir::Load& load) { return is_of(load.buffer, tensor); });
 }
 
 }  // namespace
@@ -77,11 +72,10 @@ Reason reads_no_such_input(const ir::Program& program, const StagingRequest& req
         {}};
   std::string copy;
   for (const ir::For* loop : find_loops(program.body, request.at)) {
-    ir::visit(loop->body, {}, [&](const ir::Expr& e) {
-      const auto* load = e.as<ir::Load>();
-      const bool is_copy = load != nullptr && load->buffer->scope != ir::Scope::global &&
-                           load->buffer->name.starts_with(request.tensor + ".");
-      if (is_copy) copy = load->buffer->name;
+    ir::each<ir::Load>(loop->body, [&](const ir::Load& load) {
+      const bool is_copy =
+          load.buffer->scope != ir::Scope::global && load.buffer->name.starts_with(request.tensor + ".");
+      if (is_copy) copy = load.buffer->name;
     });
   }
   if (!copy.empty())
@@ -116,18 +110,16 @@ StepResult at_place(const ir::Program& program, const StepArguments& arguments, 
 std::optional<Reason> require_reached_together(const ir::Program& program, const std::string& at,
                                                int number) {
   std::optional<Reason> refused;
-  ir::visit(program.body, [&](const ir::Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    if (loop == nullptr || refused) return;
-    const bool around = loop->name == at || find_loop(loop->body, at) != nullptr;
-    if (around && (ir::is_within_block(loop->kind) || loop->kind == ir::LoopKind::vectorized)) {
+  ir::each<ir::For>(program.body, [&](const ir::For& loop) {
+    const bool around = loop.name == at || find_loop(loop.body, at) != nullptr;
+    if (!refused && around && (ir::is_within_block(loop.kind) || loop.kind == ir::LoopKind::vectorized)) {
       refused = Reason{number,
-                       fmt::format("{} is {}, so its iterations do not reach the copy together", loop->name,
-                                   ir::name_of(loop->kind)),
-                       loop->name == at ? fmt::format("a loop outside of {}", at)
-                                        : fmt::format("a copy outside of {}: {} first, or another place",
-                                                      loop->name, written("reorder", {at, loop->name})),
-                       loop->name};
+                       fmt::format("{} is {}, so its iterations do not reach the copy together", loop.name,
+                                   ir::name_of(loop.kind)),
+                       loop.name == at ? fmt::format("a loop outside of {}", at)
+                                       : fmt::format("a copy outside of {}: {} first, or another place",
+                                                     loop.name, written("reorder", {at, loop.name})),
+                       loop.name};
     }
   });
   return refused;

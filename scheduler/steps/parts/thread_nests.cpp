@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/parts/thread_nests.h>
@@ -20,24 +21,14 @@ using Nest = std::vector<const ir::For*>;
 using OnLoop = std::function<void(const ir::For&, const Nest&)>;
 
 void each_nest(const Stmt& stmt, LoopKind axis, Nest& around, const OnLoop& on_loop) {
-  if (!stmt.defined()) return;
-  const auto inside = [&](const Stmt& child) { each_nest(child, axis, around, on_loop); };
-  if (const auto* s = stmt.as<ir::For>()) {
-    if (s->kind != axis) return inside(s->body);
-    on_loop(*s, around);
-    around.push_back(s);
-    inside(s->body);
-    around.pop_back();
-  } else if (const auto* block = stmt.as<ir::Block>()) {
-    for (const Stmt& child : block->statements) inside(child);
-  } else if (const auto* condition = stmt.as<ir::If>()) {
-    inside(condition->then);
-    inside(condition->otherwise);
-  } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
-    inside(allocation->body);
-  } else if (const auto* let = stmt.as<ir::Let>()) {
-    inside(let->body);
+  const auto* loop = stmt.as<ir::For>();
+  const bool of_axis = loop != nullptr && loop->kind == axis;
+  if (of_axis) {
+    on_loop(*loop, around);
+    around.push_back(loop);
   }
+  each_child(stmt, [&](const Stmt& child) { each_nest(child, axis, around, on_loop); });
+  if (of_axis) around.pop_back();
 }
 
 }  // namespace
@@ -52,11 +43,8 @@ std::optional<Reason> require_same_threads(const ir::Program& program, LoopKind 
     for (const ir::For* outer : around) nest.push_back(outer->name);
     nest.emplace_back("/");
     // Those inside decide how many warps, lanes or threads an iteration gets.
-    ir::visit(loop.body, [&](const Stmt& child) {
-      const auto* inner = child.as<ir::For>();
-      if (inner != nullptr && inner->kind == axis &&
-          std::find(nest.begin(), nest.end(), inner->name) == nest.end())
-        nest.push_back(inner->name);
+    ir::each<ir::For>(loop.body, [&](const ir::For& inner) {
+      if (inner.kind == axis && std::ranges::find(nest, inner.name) == nest.end()) nest.push_back(inner.name);
     });
     nests[loop.name].insert(std::move(nest));
   });

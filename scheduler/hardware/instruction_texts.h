@@ -1,0 +1,19 @@
+// What rows of the instruction table are made of.
+#pragma once
+
+#include <weft/scheduler/hardware/instructions.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft {
+
+/// The text, which lives as long as the table.
+std::string_view kept_text(std::string text);
+/// "{$3, $4, $5}"
+std::string numbered(int first, int count);
+/// A row that ir::Execute names.
+Instruction effect(std::string_view name, int lowest_sm, std::vector<DType> operands, std::string text);
+
+}  // namespace weft
