@@ -23,24 +23,25 @@ std::string numbered(int first, int count) {
   return fmt::format("{{{}}}", fmt::join(names, ", "));
 }
 
-Instruction effect(std::string_view name, int lowest_sm, std::vector<DType> operands, std::string text) {
+Instruction effect(std::string_view name, int lowest_sm, std::vector<DType> operands, std::string text,
+                   DType result, int results) {
   return {.name = name,
+          .result = result,
           .operands = std::move(operands),
           .ptx = kept_text(std::move(text)),
           .lowest_sm = lowest_sm,
-          .effect = true};
+          .effect = true,
+          .results = results};
 }
 
 namespace {
 
 Instruction load_matrices(int count, bool transposed) {
   const std::string name = fmt::format("ldmatrix_x{}{}", count, transposed ? "_trans" : "");
-  Instruction row = effect(kept_text(name), 75, {DType::i32},
-                           fmt::format("ldmatrix.sync.aligned.m8n8.x{}{}.shared.b16 {}, [${}];", count,
-                                       transposed ? ".trans" : "", numbered(0, count), count));
-  row.result = DType::i32;
-  row.results = count;
-  return row;
+  return effect(kept_text(name), 75, {DType::i32},
+                fmt::format("ldmatrix.sync.aligned.m8n8.x{}{}.shared.b16 {}, [${}];", count,
+                            transposed ? ".trans" : "", numbered(0, count), count),
+                DType::i32, count);
 }
 
 /// Behind its factors, an instruction with two of four has the codes and, as argument 0, the selector.
@@ -54,9 +55,8 @@ Instruction multiply_of_warp(const TensorInstruction& tensor) {
       fmt::format("mma{}.sync.aligned.m16n8k{}.row.col.f32.{}.{}.f32 {}, {}, {}, {}{};",
                   tensor.two_of_four ? ".sp::ordered_metadata" : "", tensor.k, type, type, numbered(0, 4),
                   numbered(4, left), numbered(4 + left, right), numbered(0, 4),
-                  tensor.two_of_four ? fmt::format(", ${}, #0", 4 + left + right) : ""));
-  row.result = DType::f32;
-  row.results = 4;
+                  tensor.two_of_four ? fmt::format(", ${}, #0", 4 + left + right) : ""),
+      DType::f32, 4);
   row.reads_results = true;
   row.only_registers = true;
   return row;
@@ -80,9 +80,8 @@ Instruction multiply_of_warpgroup(const TensorInstruction& tensor) {
                   "}}",
                   descriptor("left", results + codes), descriptor("right", results + codes + 3),
                   tensor.two_of_four ? ".sp" : "", tensor.n, tensor.k, type, type, numbered(0, results),
-                  tensor.two_of_four ? fmt::format(", ${}, #6", results) : ""));
-  row.result = DType::f32;
-  row.results = results;
+                  tensor.two_of_four ? fmt::format(", ${}, #6", results) : ""),
+      DType::f32, results);
   row.reads_results = true;
   return row;
 }
@@ -96,8 +95,7 @@ void add_multiplications(std::vector<Instruction>& rows) {
   for (const int count : {2, 4}) rows.push_back(load_matrices(count, false));
   for (const int count : {1, 2, 4}) rows.push_back(load_matrices(count, true));
   // Nothing but an order: who uses the accumulators comes after.
-  Instruction hold = effect("hold_accumulators", 0, {}, "");
-  hold.result = DType::f32;
+  Instruction hold = effect("hold_accumulators", 0, {}, "", DType::f32);
   hold.reads_results = true;
   rows.push_back(std::move(hold));
   rows.push_back(effect("wgmma_fence", 90, {}, "wgmma.fence.sync.aligned;"));
@@ -143,17 +141,12 @@ void add_barriers(std::vector<Instruction>& rows) {
   rows.push_back(effect("less_registers", 90, {i32}, "setmaxnreg.dec.sync.aligned.u32 #0;"));
   rows.push_back(effect("more_registers", 90, {i32}, "setmaxnreg.inc.sync.aligned.u32 #0;"));
   // What lane $2 of the warp has in $1.
-  Instruction shuffle = effect("shuffle", 0, {i32, i32}, "shfl.sync.idx.b32 $0, $1, $2, 31, 0xffffffff;");
-  shuffle.result = i32;
-  shuffle.results = 1;
-  rows.push_back(std::move(shuffle));
+  rows.push_back(effect("shuffle", 0, {i32, i32}, "shfl.sync.idx.b32 $0, $1, $2, 31, 0xffffffff;", i32, 1));
   // Whether no lane of the warp has a negative number.
-  Instruction vote = effect("none_negative", 0, {i32},
-                            "{ .reg .pred all; setp.ge.s32 all, $1, 0; vote.sync.all.pred all, all, "
-                            "0xffffffff; selp.b32 $0, 1, 0, all; }");
-  vote.result = i32;
-  vote.results = 1;
-  rows.push_back(std::move(vote));
+  rows.push_back(effect("none_negative", 0, {i32},
+                        "{ .reg .pred all; setp.ge.s32 all, $1, 0; vote.sync.all.pred all, all, "
+                        "0xffffffff; selp.b32 $0, 1, 0, all; }",
+                        i32, 1));
   rows.push_back(effect("barrier_of_warp", 0, {}, "bar.warp.sync 0xffffffff;"));
   rows.push_back(effect("barrier_of_some", 0, {i32, i32}, "bar.sync #0, #1;"));
 }

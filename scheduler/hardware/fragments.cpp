@@ -43,12 +43,12 @@ std::vector<Expr> Fragments::place_of(const Expr& row, const Expr& column) const
   const Expr m = ir::integer(instruction.m), n = ir::integer(instruction.n);
   return {row / m,
           column / n,
-          row % m / ir::integer(rows_of_warp),
-          row % ir::integer(rows_of_lanes),
-          column % ir::integer(eight) / ir::integer(pair),
-          column % n / ir::integer(eight),
-          row % ir::integer(rows_of_warp) / ir::integer(rows_of_lanes),
-          column % ir::integer(pair)};
+          row % m / rows_of_warp,
+          row % rows_of_lanes,
+          column % eight / pair,
+          column % n / eight,
+          row % rows_of_warp / rows_of_lanes,
+          column % pair};
 }
 
 std::vector<Expr> Fragments::place_in_loops() const {
@@ -75,8 +75,8 @@ Stmt Fragments::over_rows(const Stmt& body, int step) const {
   const auto variable = [&](const char* what) { return ir::variable(row_loop + what); };
   const bool several = instruction.warps > 1;
   Expr row = variable(".tile") * ir::integer(instruction.m);
-  if (several) row = row + variable(".warp") * ir::integer(rows_of_warp);
-  row = row + variable(".half") * ir::integer(rows_of_lanes) + variable(".lane");
+  if (several) row = row + variable(".warp") * rows_of_warp;
+  row = row + variable(".half") * rows_of_lanes + variable(".lane");
   Stmt result = ir::substitute(body, {{row_loop, row}});
   result = loop(row_loop + ".half", halves, LoopKind::serial, step, result);
   result = loop(row_loop + ".tile", rows / instruction.m, LoopKind::serial, step, result);
@@ -86,9 +86,8 @@ Stmt Fragments::over_rows(const Stmt& body, int step) const {
 
 Stmt Fragments::over_columns(const Stmt& body, int step) const {
   const auto variable = [&](const char* what) { return ir::variable(column_loop + what); };
-  const Expr column = variable(".tile") * ir::integer(instruction.n) +
-                      variable(".eight") * ir::integer(eight) + variable(".lane") * ir::integer(pair) +
-                      variable(".pair");
+  const Expr column = variable(".tile") * ir::integer(instruction.n) + variable(".eight") * eight +
+                      variable(".lane") * pair + variable(".pair");
   Stmt result = ir::substitute(body, {{column_loop, column}});
   result = loop(column_loop + ".pair", pair, LoopKind::vectorized, step, result);
   result = loop(column_loop + ".eight", instruction.n / eight, LoopKind::serial, step, result);
@@ -104,8 +103,7 @@ Stmt Fragments::over_threads(const Stmt& body, int step) const {
 }
 
 Expr Fragments::lane() const {
-  return ir::variable(row_loop + ".lane") * ir::integer(columns_of_lanes) +
-         ir::variable(column_loop + ".lane");
+  return ir::variable(row_loop + ".lane") * columns_of_lanes + ir::variable(column_loop + ".lane");
 }
 
 }  // namespace weft

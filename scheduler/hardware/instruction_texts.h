@@ -13,7 +13,8 @@ namespace weft {
 std::string_view kept_text(std::string text);
 /// "{$3, $4, $5}"
 std::string numbered(int first, int count);
-/// A row that ir::Execute names.
-Instruction effect(std::string_view name, int lowest_sm, std::vector<DType> operands, std::string text);
+/// A row that ir::Execute names, which writes so many registers.
+Instruction effect(std::string_view name, int lowest_sm, std::vector<DType> operands, std::string text,
+                   DType result = DType::i64, int results = 0);
 
 }  // namespace weft

@@ -24,10 +24,8 @@ double clocks_of(int width) {
 }
 
 Instruction row(std::string name, DType result, int results, std::vector<DType> operands, std::string text) {
-  Instruction made = effect(kept_text(std::move(name)), simulated_only, std::move(operands), std::move(text));
-  made.result = result;
-  made.results = results;
-  return made;
+  return effect(kept_text(std::move(name)), simulated_only, std::move(operands), std::move(text), result,
+                results);
 }
 
 Instruction load(std::string name, const std::string& opcode, int results) {

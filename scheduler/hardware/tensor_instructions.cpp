@@ -2,6 +2,7 @@
 #include <weft/scheduler/hardware/instructions.h>
 #include <weft/scheduler/hardware/tensor_instructions.h>
 
+#include <algorithm>
 #include <deque>
 #include <vector>
 
@@ -58,6 +59,11 @@ const TensorInstruction* find_tensor_instruction(std::string_view name, DType op
     if (row.name == name && row.operands == operands) return &row;
   }
   return nullptr;
+}
+
+const TensorInstruction* tensor_instruction_done_by(std::string_view executed) {
+  const auto found = std::ranges::find(table().rows, executed, &TensorInstruction::executed);
+  return found == table().rows.end() ? nullptr : &*found;
 }
 
 std::string names_of_tensor_instructions() {

@@ -39,6 +39,8 @@ struct TensorInstruction {
 std::span<const TensorInstruction> tensor_instructions();
 /// The row of that name for factors of that type, or null.
 const TensorInstruction* find_tensor_instruction(std::string_view name, DType operands);
+/// The row that this row of the instruction table does, or null.
+const TensorInstruction* tensor_instruction_done_by(std::string_view executed);
 /// "mma_m16n8k8, mma_m16n8k16, …"
 std::string names_of_tensor_instructions();
 

@@ -30,6 +30,10 @@ std::vector<Expr> without_codes(const ir::Load& load) {
 
 }  // namespace
 
+std::string untiled(const ir::For& loop) {
+  return loop.name.substr(0, loop.name.size() - tile_suffix.size());
+}
+
 Expr with_slot(const Expr& expr, const Expr& slot) {
   return ir::rewrite<ir::Call>(expr,
                                [&](const ir::Call&, const Expr& e) { return is_kept_slot(e) ? slot : e; });
@@ -37,11 +41,8 @@ Expr with_slot(const Expr& expr, const Expr& slot) {
 
 Expr kept_slot_of(const ir::Load& load) {
   Expr found;
-  for (const Expr& index : load.indices) {
-    ir::visit(index, [&](const Expr& e) {
-      if (is_kept_slot(e)) found = e;
-    });
-  }
+  for (const Expr& index : load.indices)
+    ir::visit(index, [&](const Expr& e) { found = is_kept_slot(e) ? e : found; });
   return found;
 }
 

@@ -1,3 +1,4 @@
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/limits/balance.h>
 #include <weft/scheduler/program/build_program.h>
@@ -89,20 +90,16 @@ class Counting {
     if (!stmt.defined() || !known_ || ++visits_ > most_visits) return;
     if (const auto* loop = stmt.as<ir::For>()) {
       run(*loop, times);
-    } else if (const auto* block = stmt.as<ir::Block>()) {
-      for (const Stmt& child : block->statements) walk(child, times);
     } else if (const auto* condition = stmt.as<ir::If>()) {
       // What only the launch decides may hold.
       const Expr folded = weights_.fold(condition->condition, variables_);
       const std::int64_t* value = ir::integer_value(folded);
       walk(value == nullptr || *value != 0 ? condition->then : condition->otherwise, times);
-    } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
-      walk(allocation->body, times);
-    } else if (const auto* let = stmt.as<ir::Let>()) {
-      walk(let->body, times);
     } else if (const auto* store = stmt.as<ir::Store>()) {
       // Parts of sums that are put together are loads, entries are products.
       if (store->accumulate && store->value.as<ir::Load>() == nullptr) entries_[block_][group_] += times;
+    } else if (stmt.as<ir::TensorOperation>() == nullptr) {
+      each_child(stmt, [&](const Stmt& child) { walk(child, times); });
     }
   }
 

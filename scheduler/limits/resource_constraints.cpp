@@ -41,7 +41,7 @@ std::int64_t divisor_of(const ir::Program& program, const Expr& expr) {
 }
 
 Expr rounded_up(const ir::Program& program, const Expr& expr, std::int64_t unit) {
-  return divisor_of(program, expr) % unit == 0 ? expr : ir::ceil_divide(expr, unit) * ir::integer(unit);
+  return divisor_of(program, expr) % unit == 0 ? expr : ir::ceil_divide(expr, unit) * unit;
 }
 
 /// Constants last, so that products of several fold.
@@ -253,7 +253,7 @@ class Constraints {
     for (const ir::Allocate* allocation : alive) {
       const Expr bytes = bytes_of(*allocation->buffer, shape_of_a_thread(*allocation));
       add_to(registers, allocation->buffer->name,
-             divisor_of(program_, bytes) % 4 == 0 ? bytes / ir::integer(4) : ir::ceil_divide(bytes, 4));
+             divisor_of(program_, bytes) % 4 == 0 ? bytes / 4 : ir::ceil_divide(bytes, 4));
     }
     return registers;
   }

@@ -59,14 +59,11 @@ class Results {
 
  private:
   Stmt in_store(const ir::Store& store, const Around& around) {
-    ir::Rewriter rewriter;
-    rewriter.on_expr = [&](const Expr& e) {
-      const auto* load = e.as<ir::Load>();
-      return load == nullptr ? e : in_registers(*load, e, around);
-    };
-    ir::Store changed = store;
-    for (Expr& index : changed.indices) index = rewriter(index);
-    return ir::store(changed.buffer, changed.indices, changed.value, changed.accumulate);
+    std::vector<Expr> indices = store.indices;
+    for (Expr& index : indices)
+      index = ir::rewrite<ir::Load>(
+          index, [&](const ir::Load& load, const Expr& e) { return in_registers(load, e, around); });
+    return ir::store(store.buffer, indices, store.value, store.accumulate);
   }
 
   Expr in_registers(const ir::Load& load, const Expr& e, const Around& around) {

@@ -23,7 +23,7 @@ class BlockProduct {
         places_(chain_.loops.at(2)),
         store_(*chain_.core.as<ir::Store>()),
         fragments_{*find_tensor_instruction("swmma_m16n16k16", DType::f16), swmma_block, swmma_block,
-                   base_of(rows_), base_of(columns_)},
+                   untiled(rows_), untiled(columns_)},
         step_(operation.step) {
     const auto& product = *store_.value.as<ir::Binary>();
     const ir::Load* factors[] = {ir::loaded(product.left), ir::loaded(product.right)};
@@ -42,10 +42,6 @@ class BlockProduct {
   }
 
  private:
-  static std::string base_of(const ir::For& loop) {
-    return loop.name.substr(0, loop.name.size() - tile_suffix.size());
-  }
-
   ir::BufferRef fragment(const std::string& what, int registers) const {
     return ir::make_buffer(store_.buffer->name + "." + what, DType::i32, ir::Scope::registers,
                            ir::Access::read_write, {ir::integer(registers)});

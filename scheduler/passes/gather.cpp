@@ -31,7 +31,7 @@ class Gather {
   Stmt operator()() const { return threads_ == 0 ? one_after_the_other() : shared_out(); }
 
  private:
-  std::int64_t size() const { return static_cast<std::int64_t>(size_of(copy_.source->dtype)); }
+  std::int64_t size() const { return ir::element_bytes(*copy_.source); }
   const std::string& last() const { return copy_.coordinates.back(); }
   std::int64_t extent(std::size_t i) const { return *ir::integer_value(copy_.extents[i]); }
 
@@ -209,7 +209,7 @@ class Gather {
   Stmt one_after_the_other() const {
     ir::Substitution place;
     for (const std::string& name : copy_.coordinates) place[name] = ir::variable(name);
-    place[last()] = ir::variable(last()) * ir::integer(length_);
+    place[last()] = ir::variable(last()) * length_;
     Stmt body = move(place);
     for (std::size_t i = copy_.coordinates.size(); i-- > 0;) {
       const bool runs = i + 1 == copy_.coordinates.size();
@@ -234,10 +234,9 @@ class Gather {
             ? Stmt()
             : ir::for_loop({round, ir::integer(0), ir::integer(rounds),
                             rounds <= most_written_out ? ir::LoopKind::unrolled : ir::LoopKind::serial,
-                            copy_.step, runs_at(ir::variable(round) * ir::integer(threads_) + thread)});
+                            copy_.step, runs_at(ir::variable(round) * threads_ + thread)});
     if (left > 0)
-      body = ir::block(
-          {body, ir::if_then(thread < ir::integer(left), runs_at(ir::integer(rounds * threads_) + thread))});
+      body = ir::block({body, ir::if_then(thread < left, runs_at(ir::integer(rounds * threads_) + thread))});
     body = ir::let(thread_name, ir::call("thread", DType::i64, {}), body);
     return copy_.asynchronous ? body : ir::block({ir::barrier(), body, ir::barrier()});
   }
@@ -247,9 +246,9 @@ class Gather {
     for (std::size_t i = copy_.coordinates.size(); i-- > 0;) {
       const bool runs = i + 1 == copy_.coordinates.size();
       const std::int64_t here = extent(i) / (runs ? length_ : 1);
-      Expr own = here == 1 ? ir::integer(0) : i == 0 ? number : number % ir::integer(here);
-      place[copy_.coordinates[i]] = runs ? own * ir::integer(length_) : own;
-      number = number / ir::integer(here);
+      Expr own = here == 1 ? ir::integer(0) : i == 0 ? number : number % here;
+      place[copy_.coordinates[i]] = runs ? own * length_ : own;
+      number = number / here;
     }
     return place;
   }

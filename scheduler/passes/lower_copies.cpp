@@ -49,7 +49,7 @@ struct Runs {
   bool started = false;       ///< by asynchronous copies
 
   std::vector<Expr> place_of(std::vector<Expr> place) const {
-    if (!place.empty()) place.back() = place.back() * ir::integer(length);
+    if (!place.empty()) place.back() = place.back() * length;
     return place;
   }
 };
@@ -99,7 +99,7 @@ class CopyLowering {
       const std::int64_t length = bytes / size;
       if (length < 2 || copy.extents.empty() || !has_runs(copy, length)) continue;
       runs.length = length;
-      runs.extents.back() = copy.extents.back() / ir::integer(length);
+      runs.extents.back() = copy.extents.back() / length;
       break;
     }
     const std::int64_t bytes = runs.length * size;
@@ -277,7 +277,7 @@ class CopyLowering {
       const Stmt cleared = each([&](const Expr& number) { return zero_at(copy, runs, in_slice(number)); });
       const std::int64_t left =
           planes.parts == 1 ? planes.at_once * planes.runs : planes.runs - part * threads_;
-      const Expr takes_part = left < threads_ ? thread < ir::integer(left) : ir::boolean(true);
+      const Expr takes_part = left < threads_ ? thread < left : ir::boolean(true);
       parts.push_back(ir::if_then(takes_part, ir::if_then(inside, copied, cleared)));
     }
     return ir::block(std::move(parts));
@@ -300,11 +300,10 @@ class CopyLowering {
                            round(first + ir::variable(one))});
     };
     const std::string some = name + ".rounds";
-    return ir::block(
-        {ir::for_loop({some, ir::integer(0), ir::integer(loops), ir::LoopKind::serial, copy.step,
-                       several(ir::variable(some) * ir::integer(written_out), written_out)}),
-         several(ir::integer(loops * written_out), rounds % written_out),
-         rest == 0 ? Stmt() : ir::if_then(slice < ir::integer(rest), round(ir::integer(rounds)))});
+    return ir::block({ir::for_loop({some, ir::integer(0), ir::integer(loops), ir::LoopKind::serial, copy.step,
+                                    several(ir::variable(some) * written_out, written_out)}),
+                      several(ir::integer(loops * written_out), rounds % written_out),
+                      rest == 0 ? Stmt() : ir::if_then(slice < rest, round(ir::integer(rounds)))});
   }
 
   /// Where the runs of a round begin. Rounds of whole rows differ in a constant alone.
@@ -315,7 +314,7 @@ class CopyLowering {
     const std::int64_t* of_row = ir::integer_value(row);
     const bool whole_rows =
         runs.extents.size() > 1 && of_row != nullptr && *of_row > 0 && threads_ % *of_row == 0;
-    const Expr number = round * ir::integer(threads_) + thread;
+    const Expr number = round * threads_ + thread;
     std::vector<Expr> place(runs.extents.size());
     place.back() = place.size() == 1 ? number : (whole_rows ? thread : number) % row;
     Expr rest = whole_rows ? round * ir::integer(threads_ / *of_row) + thread / row : number / row;
@@ -338,7 +337,7 @@ class CopyLowering {
                    ir::LoopKind::serial, copy.step,      move(copy, runs, place_of(runs, round))};
     const std::int64_t* count = ir::integer_value(total);
     if (count == nullptr) {
-      rounds.body = ir::if_then(round * ir::integer(threads_) + thread < total, rounds.body);
+      rounds.body = ir::if_then(round * threads_ + thread < total, rounds.body);
       return ir::for_loop(std::move(rounds));
     }
     const std::int64_t full = *count / threads_;
@@ -347,7 +346,7 @@ class CopyLowering {
     if (full <= most_written_out) rounds.kind = ir::LoopKind::unrolled;
     const Stmt last = move(copy, runs, place_of(runs, ir::integer(full)));
     return ir::block({full == 0 ? Stmt() : ir::for_loop(std::move(rounds)),
-                      left == 0 ? Stmt() : ir::if_then(thread < ir::integer(left), last)});
+                      left == 0 ? Stmt() : ir::if_then(thread < left, last)});
   }
 
   Stmt by_threads(const ir::Copy& copy, const std::string& name) const {

@@ -18,10 +18,8 @@ using ir::Expr;
 using ir::Stmt;
 
 const TensorInstruction& row_of(const std::string& executed) {
-  const auto rows = tensor_instructions();
-  const auto found = std::find_if(rows.begin(), rows.end(),
-                                  [&](const TensorInstruction& row) { return row.executed == executed; });
-  internal_check(found != rows.end(), "no tensor instruction is done by " + executed);
+  const TensorInstruction* found = tensor_instruction_done_by(executed);
+  internal_check(found != nullptr, "no tensor instruction is done by " + executed);
   return *found;
 }
 
@@ -37,7 +35,7 @@ class Operation {
         nest_(nest_of(operation)),
         leading_(leading_of(operation)),
         fragments_{row_of(operation.instruction), *ir::integer_value(nest_.rows.extent),
-                   *ir::integer_value(nest_.columns.extent), base_of(nest_.rows), base_of(nest_.columns)},
+                   *ir::integer_value(nest_.columns.extent), untiled(nest_.rows), untiled(nest_.columns)},
         depth_(*ir::integer_value(nest_.depth.extent)),
         slots_(nest_.slot.defined() ? nest_.depth.name + ".slot" : nest_.depth.name) {
     if (!nest_.slot.defined()) return;
@@ -69,10 +67,6 @@ class Operation {
     ir::each<ir::Store>(operation.meaning, [&](const ir::Store& store) { indices = store.indices; });
     indices.resize(indices.size() - Fragments::dimensions);
     return indices;
-  }
-
-  static std::string base_of(const ir::For& loop) {
-    return loop.name.substr(0, loop.name.size() - tile_suffix.size());
   }
 
   const TensorInstruction& instruction() const { return fragments_.instruction; }

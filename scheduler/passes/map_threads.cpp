@@ -64,8 +64,8 @@ struct Teams {
 
   static Teams of_block(std::int64_t threads) {
     const Expr thread = thread_index();
-    return {{thread / ir::integer(32), (threads + 31) / 32},
-            {threads > 32 ? thread % ir::integer(32) : thread, threads > 1 ? 32 : 1},
+    return {{thread / 32, (threads + 31) / 32},
+            {threads > 32 ? thread % 32 : thread, threads > 1 ? 32 : 1},
             {thread, threads}};
   }
   Team& of(LoopKind kind) {
@@ -85,8 +85,8 @@ struct Shares {
 Shares shares_of(const ir::For& loop, const Team& team) {
   const std::int64_t each = std::max<std::int64_t>(needed(loop.body, loop.kind), 1);
   return {each,
-          each == 1 ? team.number : team.number / ir::integer(each),
-          {each == 1 ? ir::integer(0) : team.number % ir::integer(each), each}};
+          each == 1 ? team.number : team.number / each,
+          {each == 1 ? ir::integer(0) : team.number % each, each}};
 }
 
 Teams Teams::inside(const ir::For& loop) const {
@@ -146,7 +146,7 @@ class SingleWriter {
       if (s->buffer->scope == ir::Scope::registers) return stmt;
       Expr writes = ir::boolean(true);
       for (const Team& team : {teams.warps, teams.lanes}) {
-        if (team.count > 1) writes = writes && team.number < ir::integer(1);
+        if (team.count > 1) writes = writes && team.number < 1;
       }
       return ir::if_then(writes, stmt);
     }

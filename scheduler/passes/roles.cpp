@@ -21,7 +21,7 @@ constexpr std::int64_t warp_size = 32, threads_of_group = 128;
 bool is_block(const ir::Copy& copy) {
   if (copy.source->swizzle != copy.destination->swizzle) return false;
   const std::size_t more = copy.destination_begin.size() - copy.extents.size();
-  auto bytes = static_cast<std::int64_t>(size_of(copy.source->dtype));
+  const std::int64_t bytes = ir::element_bytes(*copy.source);
   std::int64_t elements = 1;
   bool whole = true;
   for (std::size_t i = copy.extents.size(); i-- > 0;) {
@@ -97,7 +97,7 @@ std::optional<Reason> check_gather(const ir::Program& program, const ir::Copy& c
   constexpr std::int64_t least_bytes = 4;
   const std::string& tile = copy.destination->name;
   const std::int64_t length = gather_runs(copy, {}).length;
-  const std::int64_t bytes = length * static_cast<std::int64_t>(size_of(copy.source->dtype));
+  const std::int64_t bytes = length * ir::element_bytes(*copy.source);
   if (bytes < least_bytes)
     return Reason{7, fmt::format("rows of {} are copied {} bytes at a time", tile, bytes),
                   fmt::format("runs of at least {} bytes: {} with {}, {}", least_bytes, copy.source->name,

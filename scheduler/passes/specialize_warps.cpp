@@ -239,7 +239,7 @@ class Roles {
     bool overlaps = false, has_codes = false;
     const auto with_pending = [&](const Stmt& stmt, int pending) {
       return ir::rewrite<ir::TensorOperation>(stmt, [&](const ir::TensorOperation& operation, const Stmt& s) {
-        const TensorInstruction* row = row_of(operation.instruction);
+        const TensorInstruction* row = tensor_instruction_done_by(operation.instruction);
         if (row == nullptr || row->place != TensorOperands::shared) return s;
         if (row->two_of_four && !may_overlap(operation)) return s;
         overlaps = true;
@@ -307,15 +307,9 @@ class Roles {
   /// Whether tiles are read by loads of the lanes, which nothing waits for, rather than by the instruction.
   static bool loads_fragments(const Stmt& stmt) {
     return ir::any<ir::TensorOperation>(stmt, [](const ir::TensorOperation& operation) {
-      const TensorInstruction* row = row_of(operation.instruction);
+      const TensorInstruction* row = tensor_instruction_done_by(operation.instruction);
       return row != nullptr && row->place == TensorOperands::registers;
     });
-  }
-
-  static const TensorInstruction* row_of(const std::string& executed) {
-    const auto rows = tensor_instructions();
-    const auto found = std::ranges::find(rows, executed, &TensorInstruction::executed);
-    return found == rows.end() ? nullptr : &*found;
   }
 
   Stmt produce(const ir::For& loop) const {

@@ -60,7 +60,7 @@ double largest_extent(const Algorithm& algorithm, const Term& term) {
 class Builder {
  public:
   Builder(const Algorithm& algorithm, const SparseTensor* weights)
-      : algorithm_(algorithm), weights_(weights) {
+      : algorithm_(algorithm), weights_(weights), sparse_(sparse_indices(algorithm)) {
     for (const IndexVariable& index : algorithm.indices) coordinate_[index.name] = ir::variable(index.name);
     any_weights_ = weights != nullptr && algorithm.takes_any_weights();
   }
@@ -68,9 +68,7 @@ class Builder {
   ir::Program build() {
     check_weights(algorithm_, weights_);
     make_arguments();
-    split_sparse_indices();
-    if (weights_ != nullptr)
-      levels_.emplace(LevelWalk::Operand{algorithm_, *weights_, arrays_, rows_, columns_});
+    if (weights_ != nullptr) levels_.emplace(LevelWalk::Operand{algorithm_, *weights_, arrays_, sparse_});
     program_.body = weights_ == nullptr || weights_->row_levels() > 0 ? gather() : scatter();
     program_.name = algorithm_.name;
     double largest = largest_extent(algorithm_, algorithm_.result);
@@ -153,17 +151,6 @@ class Builder {
                        [&](const Term& argument) { return reads_output(argument); });
   }
 
-  /// The indices of the sparse operand's rows and columns, outermost first.
-  void split_sparse_indices() {
-    for (const TensorAccess& factor : algorithm_.factors) {
-      if (algorithm_.operands[factor.operand].storage != Storage::sparse) continue;
-      for (const AffineIndex& index : factor.indices) {
-        const IndexVariable& variable = algorithm_.index(*index.plain());
-        (variable.reduction ? columns_ : rows_).push_back(variable.name);
-      }
-    }
-  }
-
   /// The index expressions that a row or column number stands for; the last index runs fastest.
   void bind_coordinate(const std::vector<std::string>& indices, const Expr& number) {
     Expr rest = number;
@@ -186,7 +173,7 @@ class Builder {
   }
 
   bool is_row(const std::string& index) const {
-    return std::find(rows_.begin(), rows_.end(), index) != rows_.end();
+    return std::ranges::find(sparse_.rows, index) != sparse_.rows.end();
   }
 
   std::string name_of_sum() const { return own_name(algorithm_, "sum"); }
@@ -218,7 +205,7 @@ class Builder {
     if (!is_row(indices[next])) return loop_over(indices[next], gather_from(next + 1, place, sum, rows_done));
     if (rows_done) return gather_from(next + 1, place, sum, true);
     return levels_->loops(0, weights_->row_levels(), place, [&](const LevelPlace& inner) {
-      bind_coordinate(rows_, inner.row);
+      bind_coordinate(sparse_.rows, inner.row);
       return gather_from(next + 1, inner, sum, true);
     });
   }
@@ -226,7 +213,7 @@ class Builder {
   Stmt sum_of_row(const LevelPlace& row, const ir::BufferRef& sum) {
     Stmt update =
         levels_->loops(weights_->row_levels(), weights_->levels().size(), row, [&](const LevelPlace& place) {
-          bind_coordinate(columns_, place.column);
+          bind_coordinate(sparse_.columns, place.column);
           std::vector<Expr> conditions = place.conditions;
           if (reads_rows()) conditions.insert(conditions.begin(), place.of_row.begin(), place.of_row.end());
           return guarded(conditions, ir::store(sum, {}, product(levels_->value_place(place)), true));
@@ -275,13 +262,13 @@ class Builder {
     };
     Stmt first = ir::store(sum, result_place(), ir::constant(value_type(algorithm_), 0));
     Stmt last = result(ir::load(sum, result_place()));
-    for (const std::string& row : std::views::reverse(rows_)) {
+    for (const std::string& row : std::views::reverse(sparse_.rows)) {
       first = loop_over(row, first);
       last = loop_over(row, last);
     }
     Stmt update = levels_->loops(0, weights_->levels().size(), LevelPlace{}, [&](const LevelPlace& place) {
-      bind_coordinate(rows_, place.row);
-      bind_coordinate(columns_, place.column);
+      bind_coordinate(sparse_.rows, place.row);
+      bind_coordinate(sparse_.columns, place.column);
       return guarded(place.conditions,
                      ir::store(sum, result_place(), product(levels_->value_place(place)), true));
     });
@@ -296,8 +283,7 @@ class Builder {
 
   Expr affine(const AffineIndex& index) const {
     Expr sum = ir::integer(0);
-    for (const auto& [name, coefficient] : index.terms)
-      sum = sum + coordinate_.at(name) * ir::integer(coefficient);
+    for (const auto& [name, coefficient] : index.terms) sum = sum + coordinate_.at(name) * coefficient;
     return sum + ir::integer(index.constant);
   }
 
@@ -404,22 +390,14 @@ class Builder {
   std::map<std::string, ir::BufferRef> arrays_;  ///< of the sparse operand
   bool any_weights_ = false;                     ///< sizes and pattern are given at launch
   std::optional<LevelWalk> levels_;              ///< of the sparse operand
-  std::vector<std::string> rows_;
-  std::vector<std::string> columns_;
+  SparseIndices sparse_;
   std::map<std::string, Expr> coordinate_;  ///< of each index of the algorithm, where the builder stands
 };
 
 }  // namespace
 
 std::string row_loop_name(const Algorithm& algorithm) {
-  std::vector<std::string> rows;
-  for (const TensorAccess& factor : algorithm.factors) {
-    if (algorithm.operands[factor.operand].storage != Storage::sparse) continue;
-    for (const AffineIndex& index : factor.indices) {
-      if (!algorithm.index(*index.plain()).reduction) rows.push_back(*index.plain());
-    }
-  }
-  return joined_indices(algorithm, rows);
+  return joined_indices(algorithm, sparse_indices(algorithm).rows);
 }
 
 ir::Program build_program(const Algorithm& algorithm, const SparseTensor* weights) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/program/check_weights.h>
+#include <weft/scheduler/program/own_names.h>
 
 #include <algorithm>
 #include <functional>
@@ -55,13 +56,9 @@ std::optional<Shape> sizes_with(const Operand& operand, const SparseTensor& weig
 
 /// The dimensions of the sparse operand that the output has too; the others are summed over.
 std::size_t row_dimensions(const Algorithm& algorithm) {
-  for (const TensorAccess& factor : algorithm.factors) {
-    if (algorithm.operands[factor.operand].storage != Storage::sparse) continue;
-    return static_cast<std::size_t>(std::ranges::count_if(factor.indices, [&](const AffineIndex& index) {
-      return !algorithm.index(*index.plain()).reduction;
-    }));
-  }
-  throw InternalError("no factor of the sum is sparse");
+  const SparseIndices indices = sparse_indices(algorithm);
+  internal_check(!indices.rows.empty() || !indices.columns.empty(), "no factor of the sum is sparse");
+  return indices.rows.size();
 }
 
 class Check {

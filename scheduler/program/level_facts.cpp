@@ -15,7 +15,8 @@ LevelFacts::LevelFacts(const Algorithm& algorithm, const SparseTensor& weights, 
       weights_(weights),
       program_(program),
       any_(algorithm.takes_any_weights()),
-      left_{{Dimension::row, extent_of(true)}, {Dimension::column, extent_of(false)}} {}
+      left_{{Dimension::row, sparse_extent(algorithm, weights, Dimension::row)},
+            {Dimension::column, sparse_extent(algorithm, weights, Dimension::column)}} {}
 
 WeightFacts LevelFacts::take() {
   std::vector<Expr> counts;  // positions of each level
@@ -74,24 +75,11 @@ Expr LevelFacts::extent(std::size_t number) {
   return outermost;
 }
 
-Expr LevelFacts::extent_of(bool rows) const {
-  if (!any_) return ir::integer(rows ? weights_.rows() : weights_.columns());
-  Expr product = ir::integer(1);
-  for (const TensorAccess& factor : algorithm_.factors) {
-    if (algorithm_.operands[factor.operand].storage != Storage::sparse) continue;
-    for (const AffineIndex& index : factor.indices) {
-      const IndexVariable& variable = algorithm_.index(*index.plain());
-      if (variable.reduction != rows) product = product * size_of_extent(variable.extent);
-    }
-  }
-  return product;
-}
-
 void LevelFacts::add_coordinates(const Level& level, const Expr& count, const Expr& extent) {
   ArrayFact& fact = add(level.index, count, ir::integer(level.padded || any_ ? -1 : 0),
                         (extent - 1) / ir::integer(level.stride));
   fact.is_permutation = weights_.row_order() == level.index;
-  if (fact.is_permutation) fact.whole = extent_of(true);
+  if (fact.is_permutation) fact.whole = sparse_extent(algorithm_, weights_, Dimension::row);
 }
 
 }  // namespace weft

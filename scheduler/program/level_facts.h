@@ -61,7 +61,6 @@ class LevelFacts {
   ir::Expr extent(std::size_t number);
 
  private:
-  ir::Expr extent_of(bool rows) const;
   void add_coordinates(const Level& level, const ir::Expr& count, const ir::Expr& extent);
 
   const Algorithm& algorithm_;

@@ -39,6 +39,16 @@ std::string own_name(const Algorithm& algorithm, const std::string& wanted) {
   return is_named(algorithm, wanted) ? wanted + ".own" : wanted;
 }
 
+SparseIndices sparse_indices(const Algorithm& algorithm) {
+  SparseIndices indices;
+  for (const TensorAccess& factor : algorithm.factors) {
+    if (algorithm.operands[factor.operand].storage != Storage::sparse) continue;
+    for (const AffineIndex& index : factor.indices)
+      (algorithm.index(*index.plain()).reduction ? indices.columns : indices.rows).push_back(*index.plain());
+  }
+  return indices;
+}
+
 std::string joined_indices(const Algorithm& algorithm, const std::vector<std::string>& names) {
   const std::string plain = joined(names, "_");
   const bool clear = names.size() < 2 || (readings(algorithm, plain) == 1 && !is_named(algorithm, plain));

@@ -49,18 +49,23 @@ Expr LevelWalk::extent(std::size_t number) const {
 }
 
 Expr LevelWalk::extent_of(Dimension dimension) const {
+  return sparse_extent(operand_.algorithm, operand_.weights, dimension);
+}
+
+Expr sparse_extent(const Algorithm& algorithm, const SparseTensor& weights, Dimension dimension) {
   const bool row = dimension == Dimension::row;
-  if (!any_weights_) return ir::integer(row ? operand_.weights.rows() : operand_.weights.columns());
+  if (!algorithm.takes_any_weights()) return ir::integer(row ? weights.rows() : weights.columns());
+  const SparseIndices indices = sparse_indices(algorithm);
   Expr product = ir::integer(1);
-  for (const std::string& index : row ? operand_.rows : operand_.columns)
-    product = product * size_of_extent(operand_.algorithm.index(index).extent);
+  for (const std::string& index : row ? indices.rows : indices.columns)
+    product = product * size_of_extent(algorithm.index(index).extent);
   return product;
 }
 
 ir::For LevelWalk::loop(std::size_t number, bool stored) {
   const bool of_row = number < row_levels_ || level(number).dimension == Dimension::row;
   ir::For loop;
-  loop.name = joined_indices(operand_.algorithm, of_row ? operand_.rows : operand_.columns);
+  loop.name = joined_indices(operand_.algorithm, of_row ? operand_.indices.rows : operand_.indices.columns);
   if (!level(number).loop.empty()) {
     loop.name += "." + level(number).loop;
     return loop;

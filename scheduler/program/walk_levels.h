@@ -5,6 +5,7 @@
 #include <weft/dsl/algorithm.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/scheduler/ir/program.h>
+#include <weft/scheduler/program/own_names.h>
 
 #include <functional>
 #include <map>
@@ -36,8 +37,7 @@ class LevelWalk {
     const Algorithm& algorithm;
     const SparseTensor& weights;
     std::map<std::string, ir::BufferRef> arrays;  ///< of `weights`, by name
-    std::vector<std::string> rows;                ///< indices of the algorithm, outermost first
-    std::vector<std::string> columns;
+    SparseIndices indices;                        ///< of the algorithm
   };
   using Body = std::function<ir::Stmt(const LevelPlace&)>;
 
@@ -75,6 +75,9 @@ class LevelWalk {
   std::size_t row_levels_;  ///< 0 where the weight is not stored row by row
   std::map<std::string, int> used_names_;
 };
+
+/// The rows or the columns that the sparse operand has.
+ir::Expr sparse_extent(const Algorithm& algorithm, const SparseTensor& weights, Dimension dimension);
 
 class LevelFacts;
 

@@ -151,11 +151,7 @@ StepResult vectorized(const ir::Program& program, const StepArguments& arguments
 
 StepResult apply_vectorize(const ir::Program& program, const StepArguments& arguments,
                            const StepContext& context) {
-  StepResult result = vectorized(program, arguments, context);
-  const auto* refused = std::get_if<Reason>(&result);
-  const bool of_loop = refused != nullptr && (refused->precondition == 4 || refused->precondition == 6);
-  return of_loop ? with_other_loop(*refused, program, arguments, context, vectorized, Proposed::innermost)
-                 : result;
+  return or_other_loop(program, arguments, context, vectorized, {4, 6}, Proposed::innermost);
 }
 
 StepResult apply_parallel(const ir::Program& program, const StepArguments& arguments,

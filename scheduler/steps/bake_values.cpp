@@ -109,7 +109,7 @@ class Baking {
     const Stmt high = select(next, middle, end, block);
     const Expr variable = ir::variable(name);
     if (!low.defined()) return ir::if_then(ir::integer(middle) <= variable, high);
-    return ir::if_then(variable < ir::integer(middle), low, high);
+    return ir::if_then(variable < middle, low, high);
   }
 
   Stmt leaf(const KnownWeights::Variables& block) {
@@ -356,7 +356,7 @@ class Baking {
     const ir::For& group = nest_.groups->group;
     const std::int64_t groups = *ir::integer_value(group.extent);
     const std::string share = loop_ + ".share";
-    const Expr row = ir::variable(share) * ir::integer(groups) + ir::variable(group.name);
+    const Expr row = ir::variable(share) * groups + ir::variable(group.name);
     Stmt result = ir::if_all(nest_.of_row, of_all_rows(nest_.result));
     result = ir::substitute(result, {{loop_, row + ir::integer(nest_.begin)}});
     if (nest_.extent % groups != 0) result = ir::if_then(row < ir::integer(nest_.extent), result);

@@ -226,12 +226,7 @@ StepResult bound(const ir::Program& program, const StepArguments& arguments, con
 
 StepResult apply_bind(const ir::Program& program, const StepArguments& arguments,
                       const StepContext& context) {
-  StepResult result = bound(program, arguments, context);
-  const auto* refused = std::get_if<Reason>(&result);
-  const bool of_loop = refused != nullptr && (refused->precondition == 4 || refused->precondition == 11 ||
-                                              refused->precondition == 12);
-  return of_loop ? with_other_loop(*refused, program, arguments, context, bound, Proposed::outermost)
-                 : result;
+  return or_other_loop(program, arguments, context, bound, {4, 11, 12}, Proposed::outermost);
 }
 
 constexpr std::array<std::string_view, 6> names_of_axes{"block_x", "block_y", "block_z",

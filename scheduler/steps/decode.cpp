@@ -160,10 +160,10 @@ class Decode {
     copy.coordinates.push_back(destination->name + ".place");
     copy.extents.push_back(destination->shape.back());
     const Expr place = ir::variable(copy.coordinates.back());
-    const Expr first = number_of_block(arrays_.begin, begins_) / ir::integer(size_) * ir::integer(of_row);
+    const Expr first = number_of_block(arrays_.begin, begins_) / size_ * of_row;
     copy.destination_begin = at(place, renamed);
     copy.source_begin = {ir::substitute(first, renamed) + place};
-    copy.inside = place < width_ * ir::integer(of_row);
+    copy.inside = place < width_ * of_row;
     if (condition.defined()) copy.inside = copy.inside && condition;
     copy.inside = ir::substitute(copy.inside, renamed);
     return ir::copy(std::move(copy));
@@ -195,12 +195,12 @@ class Decode {
     const Expr column = turn * ir::integer(shared.at_once) + number / ir::integer(shared.rows);
     const Expr row = number % ir::integer(shared.rows);
     ir::Substitution names = taken_apart(reading_.beside, column);
-    names.merge(taken_apart(reading_.below, row / ir::integer(size_)));
+    names.merge(taken_apart(reading_.below, row / size_));
     const auto of_threads = [&](const Stmt& one) {
       return loop(".line", ir::integer(shared.rows * shared.at_once * shared.of_row), ir::LoopKind::thread,
                   loop(".turn", ir::integer(shared.beside / shared.at_once), ir::LoopKind::unrolled, one));
     };
-    const Expr first_column = column * ir::integer(size_);
+    const Expr first_column = column * size_;
     const Stmt cleared = clear(tile, row, first_column, part, shared);
     const Stmt written = scatter(tile, values, offset, names, row, first_column, part, shared);
     // A thread that has a row for itself waits for nobody.
@@ -213,7 +213,7 @@ class Decode {
     const std::string name = reading_.places;
     const std::int64_t columns = size_ / shared.of_row, together = std::min<std::int64_t>(8, columns);
     const Expr run = ir::variable(name + ".run"), in_run = ir::variable(name + ".zero");
-    const Expr column = first_column + part * ir::integer(columns) + run * ir::integer(together) + in_run;
+    const Expr column = first_column + part * columns + run * together + in_run;
     const Stmt zero = ir::store(tile, {row, column}, ir::constant(tile->dtype, 0));
     return loop(".run", ir::integer(columns / together), ir::LoopKind::unrolled,
                 loop(".zero", ir::integer(together), ir::LoopKind::vectorized, zero));
@@ -240,7 +240,7 @@ class Decode {
       const auto place = [&](const Expr& round) {
         return part + (round + ir::integer(first)) * ir::integer(shared.of_row);
       };
-      const Expr position = row % ir::integer(size_) * width + place(read);
+      const Expr position = row % size_ * width + place(read);
       const Expr stored_column =
           ir::select(ir::equal(width, ir::integer(size_)), place(read), number_at(offset, position, names));
       const Stmt reads = ir::block({ir::store(value, {read}, ir::load(values, at(position, names))),
@@ -248,9 +248,9 @@ class Decode {
       const Expr found = ir::load(value, {write});
       const Expr entry =
           ir::binary(ir::BinaryOperator::not_equal, ir::cast(DType::f32, found), ir::constant(DType::f32, 0));
-      const Stmt writes = ir::if_then(
-          place(write) < width && entry,
-          ir::store(tile, {row, first_column + ir::load(column, {write}) % ir::integer(size_)}, found));
+      const Stmt writes =
+          ir::if_then(place(write) < width && entry,
+                      ir::store(tile, {row, first_column + ir::load(column, {write}) % size_}, found));
       const auto all = [&](const char* what, const Stmt& one) {
         return loop(what, ir::integer(std::min(at_once, rounds - first)), ir::LoopKind::unrolled, one);
       };
@@ -276,15 +276,15 @@ class Decode {
 
   Expr number_at(const ir::BufferRef& offset, const Expr& position, const ir::Substitution& names) const {
     if (arrays_.level->index_bits == 8) return ir::load(offset, at(position, names));
-    const Expr byte = ir::load(offset, at(position / ir::integer(2), names));
-    return ir::select(ir::equal(position % ir::integer(2), ir::integer(0)), byte, byte / ir::integer(16));
+    const Expr byte = ir::load(offset, at(position / 2, names));
+    return ir::select(ir::equal(position % 2, ir::integer(0)), byte, byte / 16);
   }
 
   Stmt with_tile(const Stmt& body, const ir::BufferRef& tile) const {
     const Expr place = ir::variable(reading_.places);
     const Expr is_dense = ir::equal(ir::load(arrays_.width, {reading_.block}), ir::integer(size_));
-    const Expr row = number_of(reading_.below) * ir::integer(size_) + reading_.row;
-    const Expr column = number_of(reading_.beside) * ir::integer(size_) + place;
+    const Expr row = number_of(reading_.below) * size_ + reading_.row;
+    const Expr column = number_of(reading_.beside) * size_ + place;
     ir::Rewriter rewriter;
     rewriter.on_expr = [&](const Expr& e) {
       if (load_of(e, arrays_.values) != nullptr) return ir::load(tile, {row, column});
@@ -353,11 +353,6 @@ StepResult decode_at(const ir::Program& program, const StepArguments& arguments,
       [&](const Stmt& loop) { return decode->with_numbers(loop); });
 }
 
-StepResult apply_decode(const ir::Program& program, const StepArguments& arguments,
-                        const StepContext& context) {
-  return at_place(program, arguments, context, decode_at);
-}
-
 constexpr auto parameters = [] {
   const auto copied = copy_parameters("\"A\"", shared_alone, "\"k.block\"");
   return std::array{
@@ -394,6 +389,6 @@ constinit const StepKind decode{.name = "decode",
                                     "the sum is not a number, as that of a dense product.",
                                 .parameters = parameters,
                                 .preconditions = preconditions,
-                                .apply = apply_decode};
+                                .apply = proposing_places<decode_at>};
 
 }  // namespace weft::steps

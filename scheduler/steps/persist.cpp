@@ -58,8 +58,7 @@ StepResult apply_persist(const ir::Program& program, const StepArguments& argume
   const Expr row = number / inner->extent;
   const Expr place = ir::integer_value(outer.extent) != nullptr ? row % outer.extent : row;
   body = ir::let(outer.name, place + outer.begin, body);
-  body = ir::let(names[0] + ".tile_number", ir::variable(tile) * ir::integer(blocks) + ir::variable(block),
-                 body);
+  body = ir::let(names[0] + ".tile_number", ir::variable(tile) * blocks + ir::variable(block), body);
   body =
       ir::for_loop({tile, ir::integer(0), ir::ceil_divide(total - ir::variable(block), ir::integer(blocks)),
                     ir::LoopKind::serial, context.step, body});

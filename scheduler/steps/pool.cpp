@@ -122,8 +122,7 @@ class Pooling {
     const auto parts = ir::make_buffer(sum_.buffer->name + ".parts", sum_.buffer->dtype, ir::Scope::shared,
                                        ir::Access::read_write, shape);
     const std::string group = sum_loop_ + std::string(group_suffix);
-    const Expr number =
-        ir::variable(group + ".outer") * ir::integer(workers_) + ir::variable(group + ".inner");
+    const Expr number = ir::variable(group + ".outer") * workers_ + ir::variable(group + ".inner");
     const Stmt own = shared_out(group, fill_ / workers_, around_each(own_sum(parts, number)));
     Stmt rows = result_of_rows(parts);
     if (!asks_first()) {
@@ -154,8 +153,8 @@ class Pooling {
   /// What a row of a block has to know.
   Stmt ask() const {
     const Expr number = ir::variable(row_ + ".number");
-    const Expr turn = ir::variable(row_ + ".block") * ir::integer(row_turns_) + row_turn();
-    const Expr row = turn * ir::integer(workers_) + row_worker();
+    const Expr turn = ir::variable(row_ + ".block") * row_turns_ + row_turn();
+    const Expr row = turn * workers_ + row_worker();
     const Stmt one =
         ir::store(asked_, asked_place(number), ir::load(table_, {row * asked_->shape.back() + number}));
     return ir::for_loop({number.as<ir::Variable>()->name, ir::integer(0), asked_->shape.back(),
@@ -221,7 +220,7 @@ class Pooling {
     return result;
   }
 
-  Expr first_group() const { return ir::variable(row_ + ".block") * ir::integer(fill_); }
+  Expr first_group() const { return ir::variable(row_ + ".block") * fill_; }
 
   std::vector<Stmt> own_sum(const ir::BufferRef& parts, const Expr& group) const {
     std::vector<Stmt> statements = sum_.first;

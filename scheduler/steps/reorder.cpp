@@ -43,26 +43,6 @@ Names merged(const Names& chain, const Names& order) {
   return result;
 }
 
-/// Applies `change` to every statement of the core (past its allocations) and puts the core together again.
-std::variant<Stmt, Reason> change_core(const Stmt& core,
-                                       const std::function<std::variant<Stmt, Reason>(const Stmt&)>& change) {
-  if (const auto* s = core.as<ir::Allocate>()) {
-    auto body = change_core(s->body, change);
-    if (std::holds_alternative<Reason>(body)) return body;
-    return ir::allocate(s->buffer, std::get<Stmt>(body));
-  }
-  if (const auto* s = core.as<ir::Block>()) {
-    std::vector<Stmt> statements;
-    for (const Stmt& child : s->statements) {
-      auto changed = change_core(child, change);
-      if (std::holds_alternative<Reason>(changed)) return changed;
-      statements.push_back(std::get<Stmt>(changed));
-    }
-    return ir::block(std::move(statements));
-  }
-  return change(core);
-}
-
 /// The loops of the chain that must move into the core: those that the order puts after a loop of the core.
 Names moving_inside(const ir::Chain& chain, const Names& order) {
   const Names outside = names_of(chain);
@@ -104,24 +84,39 @@ class Reorder {
   Reorder(const ir::Program& program, const Names& order) : program_(program), order_(order) {}
 
   std::variant<Stmt, Reason> operator()(const Stmt& stmt) {
+    const Stmt result = ordered(stmt);
+    if (refused_) return *refused_;
+    return result;
+  }
+
+ private:
+  Stmt ordered(const Stmt& stmt) {
+    if (refused_) return stmt;
     ir::Chain chain = chain_of(stmt);
     if (chain.loops.empty() && chain.conditions.empty() && chain.core.as<ir::Block>() == nullptr &&
         chain.core.as<ir::Allocate>() == nullptr) {
       return stmt;
     }
     const Names moving = moving_inside(chain, order_);
-    if (auto refused = check_moving(chain, moving)) return *refused;
+    refused_ = check_moving(chain, moving);
+    if (refused_) return stmt;
     auto outer = permuted(chain, wanted_order(chain, moving), 3);
-    if (std::holds_alternative<Reason>(outer)) return std::get<Reason>(outer);
+    if (auto* refused = std::get_if<Reason>(&outer)) {
+      refused_ = *refused;
+      return stmt;
+    }
     chain = std::get<ir::Chain>(std::move(outer));
     for (std::size_t i = 0; i < moving.size(); ++i) chain = sink_innermost(std::move(chain));
-    auto core = change_core(chain.core, [&](const Stmt& child) { return (*this)(child); });
-    if (std::holds_alternative<Reason>(core)) return core;
-    chain.core = std::get<Stmt>(core);
+    chain.core = ordered_core(chain.core);
     return rebuild(std::move(chain));
   }
 
- private:
+  /// Every statement of the core, past its allocations.
+  Stmt ordered_core(const Stmt& core) {
+    if (core.as<ir::Allocate>() == nullptr && core.as<ir::Block>() == nullptr) return ordered(core);
+    return with_children(core, [&](const Stmt& child) { return ordered_core(child); });
+  }
+
   /// Moving loops last, so that they can be sunk one after the other.
   Names wanted_order(const ir::Chain& chain, const Names& moving) const {
     Names result;
@@ -157,6 +152,7 @@ class Reorder {
 
   const ir::Program& program_;
   const Names& order_;
+  std::optional<Reason> refused_;
 };
 
 /// True when the loops called `inner` stand inside a loop called `outer` wherever both stand in one nest.

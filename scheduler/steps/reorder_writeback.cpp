@@ -108,7 +108,7 @@ class Writeback {
                                                       : number % eights}};
   }
 
-  Expr run_number(const Expr& inside) const { return variable(".part") * ir::integer(runs_) + inside; }
+  Expr run_number(const Expr& inside) const { return variable(".part") * runs_ + inside; }
 
   std::vector<Expr> place(const Expr& row, const Expr& column) const {
     std::vector<Expr> indices = warp_;
@@ -126,9 +126,8 @@ class Writeback {
   /// Each lane stores its fragments.
   Stmt to_lines() const {
     const std::string row_lane = nest_.rows + ".lane", half = nest_.rows + ".half";
-    const Expr row = ir::variable(half) * ir::integer(run) + ir::variable(row_lane);
-    const Expr column =
-        variable(".run") * ir::integer(run) + variable(".lane") * ir::integer(2) + variable(".pair");
+    const Expr row = ir::variable(half) * run + ir::variable(row_lane);
+    const Expr column = variable(".run") * run + variable(".lane") * 2 + variable(".pair");
     const ir::Substitution names = eight_at(run_number(variable(".run")));
     Stmt body = with_store(nest_.chain.core, [&](const ir::Store& store) {
       return ir::store(tile_, place(row, column), store.value);
@@ -146,8 +145,8 @@ class Writeback {
     const std::int64_t lanes = std::min(lanes_of_warp, rows_of_warp * runs_);
     const std::int64_t rows_at_once = lanes / runs_;
     const Expr lane = variable(".line_lane"), element = variable(".element");
-    const Expr row = variable(".line") * ir::integer(rows_at_once) + lane / ir::integer(runs_);
-    const Expr inside = lane % ir::integer(runs_);
+    const Expr row = variable(".line") * rows_at_once + lane / runs_;
+    const Expr inside = lane % runs_;
     ir::Substitution names = eight_at(run_number(inside));
     names[nest_.rows + ".half"] = ir::integer(0);
     names[nest_.rows + ".lane"] = row;
@@ -155,8 +154,7 @@ class Writeback {
     names[nest_.columns + ".pair"] = element;
     std::vector<Expr> indices;
     for (const Expr& index : nest_.store->indices) indices.push_back(ir::substitute(index, names));
-    Stmt body = ir::store(nest_.store->buffer, indices,
-                          ir::load(tile_, place(row, inside * ir::integer(run) + element)));
+    Stmt body = ir::store(nest_.store->buffer, indices, ir::load(tile_, place(row, inside * run + element)));
     body = guarded(names, body);
     body = loop(".element", run, LoopKind::vectorized, body);
     body = loop(".line", rows_of_warp / rows_at_once, LoopKind::unrolled, body);

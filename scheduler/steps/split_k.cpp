@@ -1,6 +1,7 @@
 // split_k: the iterations of a sum are dealt to groups, each with sums of its own.
 #include <fmt/format.h>
 #include <weft/scheduler/hardware/instructions.h>
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/list.h>
@@ -79,30 +80,20 @@ class Splitting {
   }
 
   bool walk(const Stmt& stmt, std::optional<Reason>& refused) {
-    if (!stmt.defined()) return false;
     if (is_sum(stmt)) return true;
+    if (!any_child(stmt, [&](const Stmt& child) { return walk(child, refused); })) return false;
     if (const auto* loop = stmt.as<ir::For>()) {
-      if (!walk(loop->body, refused)) return false;
       if (loop->kind == ir::LoopKind::vectorized) {
         refused = Reason{5, fmt::format("{} around the sum is vectorized", loop->name),
                          "split_k before that loop is vectorized, or the loop inside the sum", loop->name};
       }
       (ir::is_within_block(loop->kind) ? threads_ : others_).push_back(*loop);
       if (is_sum(chain_of(stmt).core)) outermost_ = loop->name;
-      return true;
     }
-    if (const auto* condition = stmt.as<ir::If>()) {
-      if (!walk(condition->then, refused) && !walk(condition->otherwise, refused)) return false;
-      if (!is_sum(chain_of(stmt).core)) conditions_around_.push_back(condition->condition);
-      return true;
-    }
-    if (const auto* block = stmt.as<ir::Block>()) {
-      return std::any_of(block->statements.begin(), block->statements.end(),
-                         [&](const Stmt& child) { return walk(child, refused); });
-    }
-    if (const auto* allocation = stmt.as<ir::Allocate>()) return walk(allocation->body, refused);
-    if (const auto* let = stmt.as<ir::Let>()) return walk(let->body, refused);
-    return false;
+    const auto* condition = stmt.as<ir::If>();
+    if (condition != nullptr && !is_sum(chain_of(stmt).core))
+      conditions_around_.push_back(condition->condition);
+    return true;
   }
 
   /// Precondition 6, once the loops around are known.

@@ -337,11 +337,6 @@ StepResult stage_at(const ir::Program& program, const StepArguments& arguments, 
   return result;
 }
 
-StepResult apply_stage(const ir::Program& program, const StepArguments& arguments,
-                       const StepContext& context) {
-  return at_place(program, arguments, context, stage_at);
-}
-
 constexpr std::array<std::string_view, 2> scopes{"shared", "registers"};
 constexpr auto parameters = copy_parameters("\"B\"", scopes, "k.outer");
 constexpr Precondition preconditions[]{loop_exists,
@@ -369,6 +364,6 @@ constinit const StepKind stage{
         "them depth - 1 iterations ahead.",
     .parameters = parameters,
     .preconditions = preconditions,
-    .apply = apply_stage};
+    .apply = proposing_places<stage_at>};
 
 }  // namespace weft::steps

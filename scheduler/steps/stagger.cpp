@@ -24,7 +24,7 @@ using Dimension = std::pair<ir::BufferRef, std::size_t>;
 class Stagger {
  public:
   Stagger(const std::string& name, const std::string& by, std::int64_t extent)
-      : plain_(ir::variable(name)), turned_((plain_ + ir::variable(by)) % ir::integer(extent)) {}
+      : plain_(ir::variable(name)), turned_((plain_ + ir::variable(by)) % extent) {}
 
   /// The arrays that are indexed by the loop, or the access that is neither by it alone nor without it.
   std::optional<Reason> collect(const Stmt& body) {

@@ -344,11 +344,6 @@ StepResult stitch_at(const ir::Program& program, const StepArguments& arguments,
                      [&](const ir::For& loop) { return Stitch(program, context, request)(loop, buffer); });
 }
 
-StepResult apply_stitch(const ir::Program& program, const StepArguments& arguments,
-                        const StepContext& context) {
-  return at_place(program, arguments, context, stitch_at);
-}
-
 constexpr auto parameters = copy_parameters("\"B\"", shared_alone, "\"k.block\"");
 constexpr Precondition preconditions[]{
     loop_exists,
@@ -376,6 +371,6 @@ constinit const StepKind stitch{
         "ahead. After Shfl-BW (Huang et al.), section IV, \"in-buffer stitching\".",
     .parameters = parameters,
     .preconditions = preconditions,
-    .apply = apply_stitch};
+    .apply = proposing_places<stitch_at>};
 
 }  // namespace weft::steps

@@ -14,7 +14,7 @@ std::optional<ir::For> enter(LevelWalk& walk, std::size_t number, LevelPlace& pl
   loop.begin = walk.load(level.begin, {word});
   loop.extent = walk.load(level.begin, {word + 1}) - loop.begin;
   place.enter(position);
-  const Expr half = word * ir::integer(2);
+  const Expr half = word * 2;
   const Expr column =
       ir::call(std::string(set_bit), DType::i64,
                {walk.load(level.index, {half}), walk.load(level.index, {half + 1}), position - loop.begin});
@@ -25,7 +25,7 @@ std::optional<ir::For> enter(LevelWalk& walk, std::size_t number, LevelPlace& pl
 }
 
 Expr facts(LevelFacts& facts, std::size_t number, const Expr& parents) {
-  facts.require_entries(facts.level(number).index, parents * ir::integer(2));
+  facts.require_entries(facts.level(number).index, parents * 2);
   return facts.add_offsets(number, parents, true);
 }
 

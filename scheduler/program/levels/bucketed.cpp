@@ -8,9 +8,8 @@ using ir::Expr;
 /// An element of the index array, of which each byte may hold two.
 Expr stored_number(const LevelWalk& walk, const Level& level, const Expr& position) {
   if (level.index_bits == 8) return walk.load(level.index, {position});
-  const Expr byte = walk.load(level.index, {position / ir::integer(2)});
-  return ir::select(ir::equal(position % ir::integer(2), ir::integer(0)), byte % ir::integer(16),
-                    byte / ir::integer(16));
+  const Expr byte = walk.load(level.index, {position / 2});
+  return ir::select(ir::equal(position % 2, ir::integer(0)), byte % 16, byte / 16);
 }
 
 /// The last level: places whose value is zero take no part.

@@ -205,8 +205,8 @@ Stmt with_uniform_numbers(const Stmt& stmt, const StepContext& context) {
   const std::int64_t pieces = in_row / ceil_divide(weights.columns(), swmma_block);
   const std::string& operand = context.algorithm.sparse_operand()->name;
   const std::map<std::string, std::function<Expr(const Expr&)>> numbers{
-      {blocks.begin, [=](const Expr& row) { return row * ir::integer(in_row); }},
-      {blocks.index, [=](const Expr& block) { return block % ir::integer(in_row) / ir::integer(pieces); }},
+      {blocks.begin, [=](const Expr& row) { return row * in_row; }},
+      {blocks.index, [=](const Expr& block) { return block % in_row / pieces; }},
       {places.width, [=](const Expr&) { return ir::integer(widths.front()); }},
       {places.begin, [=](const Expr& block) { return block * ir::integer(swmma_block * widths.front()); }}};
   return ir::rewrite<ir::Load>(stmt, [&](const ir::Load& load, const Expr& e) {

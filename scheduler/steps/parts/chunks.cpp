@@ -14,7 +14,7 @@ Expr Chunks::placed(const Expr& expr, std::int64_t column) const {
     std::vector<Expr> indices = load.indices;
     const std::int64_t* place = ir::integer_value(indices[at->second]);
     if (place == nullptr || *place != column) return e;
-    indices[at->second] = ir::variable(loop.name) * ir::integer(columns) + ir::integer(column % columns);
+    indices[at->second] = ir::variable(loop.name) * columns + ir::integer(column % columns);
     return ir::load(load.buffer, std::move(indices));
   });
 }

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
@@ -21,16 +22,13 @@ using Copies = std::vector<std::pair<const ir::Copy*, std::vector<Expr>>>;
 
 /// Asynchronous copies of the iterations of the loop whose body it is.
 void collect(const Stmt& body, std::vector<Expr> conditions, Copies& found) {
-  if (!body.defined()) return;
   if (const auto* copy = body.as<ir::Copy>(); copy != nullptr && copy->asynchronous) {
     found.emplace_back(copy, conditions);
-  } else if (const auto* block = body.as<ir::Block>()) {
-    for (const Stmt& child : block->statements) collect(child, conditions, found);
-  } else if (const auto* allocation = body.as<ir::Allocate>()) {
-    collect(allocation->body, conditions, found);
   } else if (const auto* condition = body.as<ir::If>()) {
     conditions.push_back(condition->condition);
     collect(condition->then, conditions, found);
+  } else if (body.as<ir::Block>() != nullptr || body.as<ir::Allocate>() != nullptr) {
+    each_child(body, [&](const Stmt& child) { collect(child, conditions, found); });
   }
 }
 

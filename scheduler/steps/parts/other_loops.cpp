@@ -5,10 +5,14 @@
 
 namespace weft::steps {
 
-Reason with_other_loop(Reason refused, const ir::Program& program, const StepArguments& arguments,
-                       const StepContext& context,
-                       StepResult (*apply)(const ir::Program&, const StepArguments&, const StepContext&),
-                       Proposed proposed) {
+StepResult or_other_loop(const ir::Program& program, const StepArguments& arguments,
+                         const StepContext& context,
+                         StepResult (*apply)(const ir::Program&, const StepArguments&, const StepContext&),
+                         std::initializer_list<int> preconditions, Proposed proposed) {
+  StepResult result = apply(program, arguments, context);
+  auto* refused = std::get_if<Reason>(&result);
+  if (refused == nullptr || std::ranges::find(preconditions, refused->precondition) == preconditions.end())
+    return result;
   std::vector<std::string> names = loop_names(program.body);
   if (proposed == Proposed::innermost) std::ranges::reverse(names);
   Step other = arguments.step();
@@ -16,10 +20,10 @@ Reason with_other_loop(Reason refused, const ir::Program& program, const StepArg
     other.arguments.front().value = name;
     if (!std::holds_alternative<ir::Program>(apply(program, StepArguments(arguments.kind(), other), context)))
       continue;
-    refused.accepted += ": " + other.cpp();
-    return refused;
+    refused->accepted += ": " + other.cpp();
+    break;
   }
-  return refused;
+  return result;
 }
 
 }  // namespace weft::steps

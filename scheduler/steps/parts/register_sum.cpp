@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/parts/loops.h>
@@ -44,11 +45,10 @@ std::variant<RegisterSum, Reason> find_register_sum(const Stmt& body, const std:
     return refusal(fmt::format("{} adds to no sum in registers", loop));
   std::optional<Reason> refused;
   for (const Stmt& stmt : sum.first) {
-    ir::visit(stmt, [&](const Stmt& s) {
-      const auto* store = s.as<ir::Store>();
-      const auto* value = store == nullptr ? nullptr : store->value.as<ir::Constant>();
-      if (store != nullptr && (store->buffer != sum.buffer || value == nullptr || value->real != 0))
-        refused = refusal(fmt::format("{} before the sum", ir::print(s)));
+    ir::each<ir::Store>(stmt, [&](const ir::Store& store) {
+      const auto* value = store.value.as<ir::Constant>();
+      if (store.buffer != sum.buffer || value == nullptr || value->real != 0)
+        refused = refusal(fmt::format("{} before the sum", ir::print(ir::build(store))));
     });
   }
   if (refused) return *refused;

@@ -28,6 +28,12 @@ Reason reads_no_such_input(const ir::Program& program, const StagingRequest& req
 /// user would write it.
 StepResult at_place(const ir::Program& program, const StepArguments& arguments, const StepContext& context,
                     StepResult (*apply)(const ir::Program&, const StepArguments&, const StepContext&));
+/// The same as a step's own function.
+template <StepResult (*apply)(const ir::Program&, const StepArguments&, const StepContext&)>
+StepResult proposing_places(const ir::Program& program, const StepArguments& arguments,
+                            const StepContext& context) {
+  return at_place(program, arguments, context, apply);
+}
 
 /// Precondition `number`: no warp, lane or thread loop stands around the loops called `at`, nor are they
 /// such.
