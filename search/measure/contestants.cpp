@@ -119,15 +119,18 @@ std::vector<std::string> Libraries::versions() const {
 }
 
 std::vector<Contestant> contestants_of(const Suite& suite, const Device& device, const Target& target,
-                                       const Libraries& libraries, const std::vector<Recipe>& recipes,
+                                       const Libraries& libraries, const std::vector<MeasuredRecipe>& recipes,
                                        const std::optional<Sweep>& sweep) {
   const DenseType own = dense_type_of(suite.dtype).value_or(DenseType::f32);
   std::vector<Contestant> all;
   if (device.is_cuda()) all = vendor_contestants(suite, libraries, own);
-  for (const Recipe& recipe : recipes) {
+  for (const MeasuredRecipe& recipe : recipes) {
     if (!recipe.is_for(suite)) continue;
     Contestant contestant{"weft " + recipe.name, ContestantKind::weft, own};
-    contestant.variants.push_back(weft_variant("chosen", recipe.schedule, target, recipe.layout));
+    const auto chosen = [recipe](const Workload& workload, const Target& on) {
+      return recipe.schedule(workload, on);
+    };
+    contestant.variants.push_back(weft_variant("chosen", chosen, target, recipe.layout));
     if (sweep) {
       contestant.more_variants = [recipe, &target, text = sweep->points](const Workload& workload) {
         std::vector<Variant> variants;

@@ -81,7 +81,7 @@ struct Sweep {
 /// libraries weft's alone. With a `sweep` a recipe enters with the points of its space that are worth trying.
 /// `libraries` must outlive the result.
 std::vector<Contestant> contestants_of(const Suite& suite, const Device& device, const Target& target,
-                                       const Libraries& libraries, const std::vector<Recipe>& recipes,
+                                       const Libraries& libraries, const std::vector<MeasuredRecipe>& recipes,
                                        const std::optional<Sweep>& sweep = {});
 
 }  // namespace weft

@@ -1,88 +1,20 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/recipes/blocks/hb_ell.h>
-#include <weft/scheduler/recipes/grouped/shfl_bw.h>
-#include <weft/scheduler/recipes/grouped/v_n_m.h>
-#include <weft/scheduler/recipes/rows/default_schedule.h>
-#include <weft/scheduler/recipes/unstructured/sparsert.h>
+#include <weft/scheduler/recipes/list.h>
 #include <weft/search/measure/recipes.h>
 
-#include <algorithm>
 #include <memory>
 
 namespace weft {
 namespace {
-
-std::shared_ptr<const SparseTensor> packed(const Workload& workload, const Format& format) {
-  return std::make_shared<const SparseTensor>(pack(workload.matrix, format));
-}
 
 Format format_of(const Workload& workload) {
   if (workload.pattern) return workload.pattern->format();
   return workload.groups ? formats::shfl_bw({.rows = workload.groups->rows}) : formats::csr();
 }
 
-Schedule default_recipe(const Workload& workload, const Target& target) {
-  return default_schedule(workload.algorithm, packed(workload, formats::csr()), target);
-}
-
-Schedule sparsert_recipe(const Workload& workload, const Target& target) {
-  if (!target.is_gpu())
-    throw InfeasibleError(
-        {"the recipe sparsert does not fit the target", {}, target.name, "a GPU, whose code it writes"});
-  return sparsert(workload.algorithm, packed(workload, formats::csr()), target);
-}
-
-Schedule with_hb_ell(const Workload& workload, const Target& target, const Format& format) {
-  const DType type = workload.matrix.values.dtype();
-  if (!target.is_gpu() || workload.problem.convolution || (type != DType::f16 && type != DType::bf16))
-    throw InfeasibleError({"the recipe hb_ell does not fit",
-                           {},
-                           fmt::format("{} on {}", name_of(type), target.name),
-                           "a product of f16 or bf16 for tensor cores of a GPU"});
-  return hb_ell(workload.algorithm, packed(workload, format), target);
-}
-
-Schedule hb_ell_recipe(const Workload& workload, const Target& target) {
-  return with_hb_ell(workload, target, formats::hb_ell());
-}
-
-/// Every block stored, so that block rows share what they read of B.
-Schedule hb_ell_every_recipe(const Workload& workload, const Target& target) {
-  return with_hb_ell(workload, target, parse_format("hb_ell:every=8"));
-}
-
 /// Section IV of Shfl-BW: what a convolution gathers is then contiguous.
 constexpr ImageLayout gathered_layout = ImageLayout::chwn;
-
-/// Columns in fours of which each row has two, by sparse tensor cores.
-Schedule with_fours(const Workload& workload, const Target& target, const Format& format) {
-  const DType type = workload.matrix.values.dtype();
-  if (!target.is_gpu() || target.sm < 80 || (type != DType::f16 && type != DType::bf16))
-    throw InfeasibleError({fmt::format("weights in {} do not fit", format.text()),
-                           {},
-                           fmt::format("{} on {}", name_of(type), target.name),
-                           "f16 or bf16 for sparse tensor cores of a GPU"});
-  return v_n_m(algorithm_in(workload, gathered_layout), packed(workload, format), target);
-}
-
-Schedule column_quads_recipe(const Workload& workload, const Target& target) {
-  return with_fours(workload, target, parse_format("column_quads"));
-}
-
-/// In blocks of 16 x 16, each in an order of its own.
-Schedule hb_ell_pairs_recipe(const Workload& workload, const Target& target) {
-  return with_fours(workload, target, parse_format("hb_ell:pairs=1"));
-}
-
-Schedule shfl_bw_recipe(const Workload& workload, const Target& target) {
-  const Format format = workload.groups ? format_of(workload) : formats::shfl_bw();
-  return shfl_bw(algorithm_in(workload, gathered_layout), packed(workload, format), target);
-}
-
-Schedule v_n_m_recipe(const Workload& workload, const Target& target) {
-  return v_n_m(algorithm_in(workload, gathered_layout), packed(workload, format_of(workload)), target);
-}
 
 RecipeWeights weights_of(const Suite& suite) {
   if (suite.is_patterned()) return RecipeWeights::patterned;
@@ -91,21 +23,66 @@ RecipeWeights weights_of(const Suite& suite) {
 
 }  // namespace
 
-bool Recipe::is_for(const Suite& suite) const {
-  if (on_tensor_cores && suite.dtype != DType::f16 && suite.dtype != DType::bf16) return false;
+bool MeasuredRecipe::is_for(const Suite& suite) const {
+  if (on_tensor_cores && !is_half(suite.dtype)) return false;
   return weights == RecipeWeights::any || weights == weights_of(suite);
 }
 
-const std::vector<Recipe>& recipes() {
-  static const std::vector<Recipe> all{
-      {"default", default_recipe, RecipeWeights::unstructured},
-      {"sparsert", sparsert_recipe, RecipeWeights::unstructured},
-      {"hb_ell", hb_ell_recipe, RecipeWeights::unstructured, ImageLayout::nchw, true},
-      {"hb_ell_every", hb_ell_every_recipe, RecipeWeights::unstructured, ImageLayout::nchw, true},
-      {"hb_ell_pairs", hb_ell_pairs_recipe, RecipeWeights::unstructured, gathered_layout, true},
-      {"column_quads", column_quads_recipe, RecipeWeights::unstructured, gathered_layout, true},
-      {"shfl_bw", shfl_bw_recipe, RecipeWeights::grouped, gathered_layout},
-      {"v_n_m", v_n_m_recipe, RecipeWeights::patterned, gathered_layout}};
+Schedule MeasuredRecipe::schedule(const Workload& workload, const Target& target) const {
+  const DType type = workload.matrix.values.dtype();
+  const bool fits = target.sm >= least_sm && !(of_products && workload.problem.convolution) &&
+                    (!on_tensor_cores || is_half(type));
+  if (!fits)
+    throw InfeasibleError(
+        {misfit,
+         {},
+         on_tensor_cores ? fmt::format("{} on {}", name_of(type), target.name) : target.name,
+         accepted});
+  const auto packed = std::make_shared<const SparseTensor>(
+      pack(workload.matrix, format.empty() ? format_of(workload) : parse_format(format)));
+  return recipe_named(recipe.empty() ? name : recipe)
+      ->write(algorithm_in(workload, layout), packed, target, {}, std::source_location::current());
+}
+
+const std::vector<MeasuredRecipe>& measured_recipes() {
+  const auto of_blocks = [](const char* name, const char* format) {
+    return MeasuredRecipe{.name = name,
+                          .recipe = "hb_ell",
+                          .format = format,
+                          .weights = RecipeWeights::unstructured,
+                          .on_tensor_cores = true,
+                          .of_products = true,
+                          .least_sm = 1,
+                          .misfit = "the recipe hb_ell does not fit",
+                          .accepted = "a product of f16 or bf16 for tensor cores of a GPU"};
+  };
+  const auto of_fours = [](const char* name, const char* format) {
+    return MeasuredRecipe{.name = name,
+                          .recipe = "v_n_m",
+                          .format = format,
+                          .weights = RecipeWeights::unstructured,
+                          .layout = gathered_layout,
+                          .on_tensor_cores = true,
+                          .least_sm = 80,
+                          .misfit = fmt::format("weights in {} do not fit", format),
+                          .accepted = "f16 or bf16 for sparse tensor cores of a GPU"};
+  };
+  static const std::vector<MeasuredRecipe> all{
+      {.name = "default", .format = "csr", .weights = RecipeWeights::unstructured},
+      {.name = "sparsert",
+       .format = "csr",
+       .weights = RecipeWeights::unstructured,
+       .least_sm = 1,
+       .misfit = "the recipe sparsert does not fit the target",
+       .accepted = "a GPU, whose code it writes"},
+      of_blocks("hb_ell", "hb_ell"),
+      // Every block stored, so that block rows share what they read of B.
+      of_blocks("hb_ell_every", "hb_ell:every=8"),
+      // Columns in fours of which each row has two: in blocks of 16 x 16, each in an order of its own.
+      of_fours("hb_ell_pairs", "hb_ell:pairs=1"),
+      of_fours("column_quads", "column_quads"),
+      {.name = "shfl_bw", .weights = RecipeWeights::grouped, .layout = gathered_layout},
+      {.name = "v_n_m", .weights = RecipeWeights::patterned, .layout = gathered_layout}};
   return all;
 }
 
@@ -114,7 +91,7 @@ SpaceProblem space_problem(const Workload& workload, ImageLayout layout) {
           format_of(workload)};
 }
 
-std::vector<RecipePoint> points_worth_trying(const Recipe& recipe, const Workload& workload,
+std::vector<RecipePoint> points_worth_trying(const MeasuredRecipe& recipe, const Workload& workload,
                                              const Target& target) {
   std::vector<RecipePoint> points;
   for (const Space& space : spaces_for(space_problem(workload, recipe.layout), target)) {

@@ -17,21 +17,29 @@ using MakeSchedule = std::function<Schedule(const Workload& workload, const Targ
 
 enum class RecipeWeights : std::uint8_t { any, unstructured, grouped, patterned };
 
-struct Recipe {
-  std::string name;       ///< "default"; also that of its space
-  MakeSchedule schedule;  ///< with the knobs that it chooses itself
+/// A recipe with a format, as it enters into a measurement.
+struct MeasuredRecipe {
+  std::string name;         ///< "hb_ell_every"
+  std::string recipe = {};  ///< in the list of recipes; empty: of the same name
+  std::string format = {};  ///< empty: what the workload's weights were pruned for
   RecipeWeights weights = RecipeWeights::any;
   /// The layout of the images and results of its schedules, of a convolution; those of the workload are
   /// turned.
   ImageLayout layout = ImageLayout::nchw;
   bool on_tensor_cores = false;  ///< takes f16 and bf16 alone
+  bool of_products = false;      ///< takes no convolutions
+  int least_sm = 0;              ///< of its targets; 0: the CPU too
+  std::string misfit = {};       ///< what is said of other workloads and targets
+  std::string accepted = {};
 
   /// Whether it enters into the measurements of a suite.
   bool is_for(const Suite& suite) const;
+  /// The schedule with the knobs that the recipe chooses itself.
+  Schedule schedule(const Workload& workload, const Target& target) const;
 };
 
-/// All of them. A new recipe is one line here.
-const std::vector<Recipe>& recipes();
+/// All of them. A new one is one line here.
+const std::vector<MeasuredRecipe>& measured_recipes();
 
 /// The workload as spaces see it: weights in groups as shfl_bw, of a pattern as n_m or v_n_m, others as csr;
 /// images as `layout` says.
@@ -44,7 +52,7 @@ struct RecipePoint {
 };
 
 /// The points of the recipe that are worth trying on the workload; none where it has no knobs or no space.
-std::vector<RecipePoint> points_worth_trying(const Recipe& recipe, const Workload& workload,
+std::vector<RecipePoint> points_worth_trying(const MeasuredRecipe& recipe, const Workload& workload,
                                              const Target& target);
 
 }  // namespace weft

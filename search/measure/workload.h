@@ -2,10 +2,10 @@
 #pragma once
 
 #include <weft/backends/reference.h>
+#include <weft/scheduler/hardware/device.h>
 #include <weft/search/measure/real_weights.h>
 #include <weft/search/measure/structured_weights.h>
 #include <weft/search/measure/suite.h>
-#include <weft/search/model/ceilings.h>
 
 #include <memory>
 #include <optional>

@@ -1,4 +1,4 @@
-#include <weft/search/model/ceilings.h>
+#include <weft/scheduler/hardware/device.h>
 #include <weft/search/model/features.h>
 
 #include <cmath>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <weft/scheduler/hardware/target.h>
-#include <weft/search/model/problem_summary.h>
+#include <weft/scheduler/recipes/parts/problem_summary.h>
 
 #include <array>
 #include <cstdint>

@@ -3,7 +3,7 @@
 
 #include <weft/formats/format.h>
 #include <weft/scheduler/hardware/target.h>
-#include <weft/search/model/problem_summary.h>
+#include <weft/scheduler/recipes/parts/problem_summary.h>
 
 #include <optional>
 #include <string_view>

@@ -1,10 +1,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/recipes/blocks/hb_ell.h>
-#include <weft/scheduler/recipes/grouped/shfl_bw.h>
-#include <weft/scheduler/recipes/grouped/v_n_m.h>
+#include <weft/scheduler/recipes/list.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
-#include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/search/model/predict.h>
 
 #include <optional>
@@ -31,17 +28,16 @@ std::optional<Prediction> tried(const Configuration& configuration, const SpaceP
   }
 }
 
-/// What a recipe chooses for itself.
+/// What the recipe for the format chooses for itself.
 Prediction unasked(const SpaceProblem& problem, const Target& target) {
   const auto weights = std::make_shared<const SparseTensor>(pack(*problem.matrix, problem.format));
-  const std::string& format = problem.format.name;
+  const Recipe& recipe = recipe_for(problem.format);
   try {
-    if (format == "shfl_bw" || format == "vector_wise")
-      return {shfl_bw(problem.algorithm, weights, target), "shfl_bw", {}, false, {}};
-    if (formats::keeps_two_of_four(problem.format))
-      return {v_n_m(problem.algorithm, weights, target), "v_n_m", {}, false, {}};
-    if (format == "hb_ell") return {hb_ell(problem.algorithm, weights, target), "hb_ell", {}, false, {}};
-    return {sparsert(problem.algorithm, weights, target), "sparsert", {}, false, {}};
+    return {recipe.write(problem.algorithm, weights, target, {}, std::source_location::current()),
+            std::string(recipe.name),
+            {},
+            false,
+            {}};
   } catch (const UserError&) {
     return {default_schedule(problem.algorithm, weights, target), "default", {}, false, {}};
   }

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/recipes/blocks/hb_ell.h>
-#include <weft/scheduler/recipes/grouped/shfl_bw.h>
-#include <weft/scheduler/recipes/unstructured/sparsert.h>
+#include <weft/scheduler/recipes/list.h>
 #include <weft/search/model/timing_table.h>
 
 #include <algorithm>
@@ -13,32 +11,15 @@ namespace {
 
 constexpr double slow_down_of_untried = 10;
 
-template <class Knobs>
-std::string word_of(std::span<const RecipeKnob<Knobs>> knobs, const std::string& knob, std::int64_t value) {
-  for (const RecipeKnob<Knobs>& known : knobs) {
-    if (known.name != knob) continue;
-    if (value < known.least) return {};
-    const bool has_word = value >= 1 && value <= std::ssize(known.words);
-    return has_word ? std::string(known.words[static_cast<std::size_t>(value - 1)]) : std::to_string(value);
-  }
-  return std::to_string(value);
-}
-
-/// As --recipe takes it; nothing for a knob that is left to the recipe.
-std::string word_of(const std::string& recipe, const std::string& knob, std::int64_t value) {
-  if (recipe == "shfl_bw" || recipe == "v_n_m") return word_of(shfl_bw_knobs(), knob, value);
-  if (recipe == "hb_ell") return word_of(hb_ell_knobs(), knob, value);
-  if (recipe == "sparsert") return word_of(sparsert_knobs(), knob, value);
-  return std::to_string(value);
-}
-
 }  // namespace
 
 std::string Configuration::text() const {
   std::string text = recipe;
   char separator = ':';
+  const Recipe* const known = recipe_named(recipe);
   for (const auto& [knob, value] : point) {
-    const std::string word = word_of(recipe, knob, value);
+    const RecipeKnob* const row = known == nullptr ? nullptr : knob_named(known->knobs, knob);
+    const std::string word = row == nullptr ? std::to_string(value) : row->word_of(value);
     if (word.empty()) continue;
     text += fmt::format("{}{}={}", separator, knob, word);
     separator = ',';

@@ -3,7 +3,7 @@
 #include <weft/formats/suggestion.h>
 #include <weft/scheduler/limits/points.h>
 #include <weft/scheduler/program/step_arguments.h>
-#include <weft/search/spaces/list.h>
+#include <weft/scheduler/recipes/list.h>
 #include <weft/search/spaces/replay.h>
 #include <weft/search/spaces/space.h>
 
@@ -75,21 +75,46 @@ void require_options(const SpaceOptions& options) {
 /// Those of the problem, for whoever asked for another one.
 std::string recipes_for(const SpaceProblem& problem, const Target& target) {
   std::string names;
-  for (const RecipeSpace& recipe : recipe_spaces()) {
-    if (recipe.why_none(problem, target).empty())
-      names += (names.empty() ? "" : ", ") + std::string(recipe.name);
+  for (const Recipe* recipe : recipes_by_likelihood()) {
+    if (recipe->why_not(problem, target).empty())
+      names += (names.empty() ? "" : ", ") + std::string(recipe->name);
   }
   return names;
 }
 
-const RecipeSpace& recipe_space(const std::string& name) {
+const Recipe& known_recipe(const std::string& name) {
+  if (const Recipe* recipe = recipe_named(name)) return *recipe;
   std::vector<std::string_view> names;
-  for (const RecipeSpace& recipe : recipe_spaces()) {
-    if (recipe.name == name) return recipe;
-    names.push_back(recipe.name);
-  }
+  for (const Recipe* recipe : recipes_by_likelihood()) names.push_back(recipe->name);
   throw UserError({"there is no such recipe", "a recipe's name", name,
                    fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(name, names))});
+}
+
+/// Its points, whose weights are packed once in each format that they ask for.
+Space space_of(const Recipe& recipe, const SpaceProblem& problem, const Target& target,
+               const SpaceOptions& options) {
+  const auto packed = std::make_shared<PackedWeights>(problem.matrix);
+  RecipeChoices choices = recipe.choices(problem, *packed, target, options);
+  const auto schedule = [packed, problem, target, &recipe, whole = choices.whole](const KnobValues& point) {
+    if (const Constraint* broken = first_violation(whole, point))
+      throw UserError({fmt::format("a point of {} lacks a knob of its form", recipe.name),
+                       problem.algorithm.name, broken->name, broken->text});
+    const Format format = recipe.format_of ? recipe.format_of(problem.format, point) : problem.format;
+    return recipe.write(problem.algorithm, packed->in(format), target, point,
+                        std::source_location::current());
+  };
+  Space::Parts parts{.recipe = std::string(recipe.name),
+                     .target = target.name,
+                     .knobs = std::move(choices.knobs),
+                     .constraints = std::move(choices.limits),
+                     .preferences = std::move(choices.worth),
+                     .schedule = schedule,
+                     .words = recipe.knobs};
+  if (recipe.choose)
+    parts.usual = [packed, problem, target, &recipe] {
+      return recipe.choose(problem.algorithm, packed->in(problem.format), target);
+    };
+  return Space(std::move(parts));
 }
 
 }  // namespace
@@ -187,7 +212,8 @@ std::string Space::text(const KnobValues& point, std::source_location place) con
   std::string text;
   for (const ir::Knob& knob : knobs()) {
     const std::int64_t value = point.at(knob.name);
-    if (value == 0 && parts_->zero_is_unsaid) continue;
+    const RecipeKnob* row = weft::knob_named(parts_->words, knob.name);
+    if (row != nullptr && row->word_of(value).empty()) continue;
     text += fmt::format("{}{}={}", text.empty() ? "" : ",", knob.name, word_of(knob.name, value));
   }
   if (recipe() == recipe_of_schedules) return text;
@@ -198,33 +224,33 @@ std::int64_t Space::value_of(const std::string& knob, std::string_view word,
                              std::source_location place) const {
   return user_call(place, [&] {
     knob_named(*this, knob);
-    const auto named = parts_->words.find(knob);
-    if (named == parts_->words.end()) return value_of_number(knob, word);
-    const auto found = std::ranges::find(named->second, word);
-    if (found != named->second.end()) return found - named->second.begin() + 1;
-    const std::vector<std::string_view> known(named->second.begin(), named->second.end());
+    const RecipeKnob* row = weft::knob_named(parts_->words, knob);
+    if (row == nullptr || row->words.empty()) return value_of_number(knob, word);
+    const auto found = std::ranges::find(row->words, word);
+    if (found != row->words.end()) return found - row->words.begin() + 1;
     throw UserError({"a knob has no such value", "knob " + knob, std::string(word.substr(0, longest_shown)),
-                     fmt::format("{}{}", fmt::join(known, ", "), did_you_mean(word, known))});
+                     fmt::format("{}{}", fmt::join(row->words, ", "), did_you_mean(word, row->words))});
   });
 }
+
 std::string Space::word_of(const std::string& knob, std::int64_t value) const {
-  const auto named = parts_->words.find(knob);
-  const bool has_word = named != parts_->words.end() && value >= 1 && value <= std::ssize(named->second);
-  return has_word ? named->second[static_cast<std::size_t>(value - 1)] : std::to_string(value);
+  const RecipeKnob* row = weft::knob_named(parts_->words, knob);
+  const std::string word = row == nullptr ? std::string() : row->word_of(value);
+  return word.empty() ? std::to_string(value) : word;
 }
 
 Space space_of(const std::string& recipe, const SpaceProblem& problem, const Target& target,
                const SpaceOptions& options, std::source_location place) {
   return user_call(place, [&] {
-    const RecipeSpace& row = recipe_space(recipe);
+    const Recipe& row = known_recipe(recipe);
     require_problem(problem);
     require_options(options);
-    if (const std::string reason = row.why_none(problem, target); !reason.empty())
+    if (const std::string reason = row.why_not(problem, target); !reason.empty())
       throw UserError({"a recipe has no space for the problem",
                        fmt::format("recipe {}, {} in {} on {}", recipe, problem.algorithm.name,
                                    problem.format.text(), target.name),
                        reason, "a recipe that has one: " + recipes_for(problem, target)});
-    return row.make(problem, target, options);
+    return space_of(row, problem, target, options);
   });
 }
 
@@ -234,8 +260,9 @@ std::vector<Space> spaces_for(const SpaceProblem& problem, const Target& target,
     require_problem(problem);
     require_options(options);
     std::vector<Space> spaces;
-    for (const RecipeSpace& recipe : recipe_spaces()) {
-      if (recipe.why_none(problem, target).empty()) spaces.push_back(recipe.make(problem, target, options));
+    for (const Recipe* recipe : recipes_by_likelihood()) {
+      if (recipe->why_not(problem, target).empty())
+        spaces.push_back(space_of(*recipe, problem, target, options));
     }
     return spaces;
   });
@@ -253,7 +280,6 @@ Space space_of(const Schedule& schedule, const SpaceOptions& options, std::sourc
     return Space({.recipe = std::string(recipe_of_schedules),
                   .target = schedule.target().name,
                   .knobs = program.knobs,
-                  .words = {},
                   .constraints = constraints_of(schedule, options.resident_blocks),
                   .preferences = {},
                   .schedule = make});

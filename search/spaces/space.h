@@ -13,15 +13,11 @@
 //   Space space = space_of(s);
 #pragma once
 
-#include <weft/formats/format.h>
-#include <weft/formats/weight_matrix.h>
-#include <weft/scheduler/limits/constraint.h>
 #include <weft/scheduler/limits/resources.h>
-#include <weft/scheduler/program/schedule.h>
+#include <weft/scheduler/recipes/parts/recipe.h>
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <source_location>
@@ -32,23 +28,8 @@
 
 namespace weft {
 
-/// What a recipe is asked to make a kernel of: an algorithm, and its weights before they are packed.
-struct SpaceProblem {
-  Algorithm algorithm;
-  std::shared_ptr<const WeightMatrix> matrix;
-  /// Of weights pruned in groups of V rows: shfl_bw or vector_wise, with V, and k where it is no longer open.
-  /// csr for unstructured ones, or hb_ell.
-  Format format;
-};
-
-/// What is asked of every point of a space, beside that it runs.
-struct SpaceOptions {
-  /// Blocks that a multiprocessor shall hold at the same time.
-  std::int64_t resident_blocks = 1;
-  /// Added to the registers that a thread is expected to need, which decide what is worth trying: what ptxas
-  /// said of kernels of the recipe, less what was expected (register_correction.h).
-  std::int64_t more_registers = 0;
-};
+/// What a space of a user's schedule says in place of a recipe.
+inline constexpr std::string_view recipe_of_schedules = "schedule";
 
 /// Points of a space: values in the order of its knobs, those of the last knob changing fastest.
 class Points {
@@ -83,13 +64,11 @@ class Space {
     std::string recipe;  ///< "shfl_bw"; "schedule" for a user's own
     std::string target;
     std::vector<ir::Knob> knobs;
-    /// Names for the values 1, 2, … of a knob that is no number: {"form", {"baked", "streaming"}}.
-    std::map<std::string, std::vector<std::string>> words;
     std::vector<Constraint> constraints;
     std::vector<Constraint> preferences;
     std::function<Schedule(const KnobValues&)> schedule;
-    bool zero_is_unsaid = false;  ///< text() leaves knobs out that are 0, which says the same
     std::function<std::optional<KnobValues>()> usual = {};  ///< empty: not known
+    std::vector<RecipeKnob> words = {};  ///< how the recipe's knobs are written, where they are no numbers
   };
   /// InternalError when two knobs have one name, a knob has no values, or a condition uses another variable.
   explicit Space(Parts all);

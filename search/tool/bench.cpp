@@ -85,10 +85,10 @@ void print_summary(const Suite& suite, const std::vector<CaseResult>& results,
 }
 
 /// The recipes of these names, or all.
-std::vector<Recipe> chosen_recipes(const Suite& suite, const std::vector<std::string>& names) {
-  std::vector<Recipe> chosen;
+std::vector<MeasuredRecipe> chosen_recipes(const Suite& suite, const std::vector<std::string>& names) {
+  std::vector<MeasuredRecipe> chosen;
   std::vector<std::string> known;
-  for (const Recipe& recipe : recipes()) {
+  for (const MeasuredRecipe& recipe : measured_recipes()) {
     if (!recipe.is_for(suite)) continue;
     known.push_back(recipe.name);
     if (names.empty() || std::find(names.begin(), names.end(), recipe.name) != names.end())

@@ -5,8 +5,8 @@
 #include <weft/formats/prune/prune.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/formats/synthetic.h>
+#include <weft/scheduler/recipes/list.h>
 #include <weft/search/tool/pages.h>
-#include <weft/search/tool/recipe.h>
 #include <weft/search/tool/table.h>
 
 #include <algorithm>
@@ -39,11 +39,11 @@ SparseTensor packed_example(const Format& format) {
 
 /// The recipes that take it.
 std::vector<std::string_view> recipes_of(const Format& format) {
-  std::vector<std::string_view> recipes;
-  for (const RecipeRow& recipe : recipe_rows()) {
-    if (recipe.is_format(format)) recipes.push_back(recipe.name);
+  std::vector<std::string_view> names;
+  for (const Recipe& recipe : recipes()) {
+    if (recipe.is_format(format)) names.push_back(recipe.name);
   }
-  return recipes;
+  return names;
 }
 
 std::string prune_example(const Format& format) {

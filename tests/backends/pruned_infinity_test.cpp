@@ -5,10 +5,11 @@
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/recipes/blocks/hb_ell_swmma.h>
+#include <weft/scheduler/recipes/list.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/search/measure/verify.h>
-#include <weft/search/spaces/list.h>
 #include <weft/search/spaces/problems.h>
+#include <weft/search/spaces/space.h>
 
 #include <algorithm>
 #include <cmath>
@@ -116,11 +117,11 @@ TEST(PrunedInfinity, EveryRecipeKeepsTheRule) {
         const Format format = parse_format(text);
         const SpaceProblem problem{spmm_algorithm(rows, inner, width, dtype),
                                    std::make_shared<const WeightMatrix>(matrix_for(format, dtype)), format};
-        for (const RecipeSpace& recipe : recipe_spaces()) {
-          if (recipe.name == "default" || !recipe.why_none(problem, target).empty()) continue;
+        for (const Recipe& recipe : recipes()) {
+          if (recipe.name == "default" || !recipe.why_not(problem, target).empty()) continue;
           SCOPED_TRACE(testing::Message()
                        << recipe.name << " on " << name << ", " << text << ", " << name_of(dtype));
-          for (const Schedule& schedule : schedules_of(recipe.make(problem, target, {}))) {
+          for (const Schedule& schedule : schedules_of(space_of(std::string(recipe.name), problem, target))) {
             expect_right(compile(schedule, {.assemble = false}), Device::simulator(name), width);
             ++tried[recipe.name];
           }
@@ -128,7 +129,7 @@ TEST(PrunedInfinity, EveryRecipeKeepsTheRule) {
       }
     }
   }
-  for (const RecipeSpace& recipe : recipe_spaces()) {
+  for (const Recipe& recipe : recipes()) {
     if (recipe.name == "default") continue;
     EXPECT_GE(tried[recipe.name], 2) << recipe.name;
   }

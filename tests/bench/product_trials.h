@@ -6,10 +6,10 @@
 #include <weft/backends/launch_data.h>
 #include <weft/backends/runtime/memory.h>
 #include <weft/backends/runtime/module.h>
+#include <weft/scheduler/recipes/parts/packed.h>
 #include <weft/search/measure/checker.h>
 #include <weft/search/measure/workload.h>
 #include <weft/search/records/records.h>
-#include <weft/search/spaces/packed.h>
 
 #include <map>
 #include <memory>

@@ -84,7 +84,7 @@ class Frozen {
       if (chosen.problem.m * chosen.problem.k > settings_.most_weights) continue;
       if (number_++ % settings_.parts != settings_.part) continue;
       const Workload workload = make_workload(chosen, suite.dtype, RealWeights());
-      for (const Recipe& recipe : recipes()) {
+      for (const MeasuredRecipe& recipe : measured_recipes()) {
         if (!recipe.is_for(suite)) continue;
         for (const std::string& target : settings_.targets) print(suite, chosen, workload, recipe, target);
       }
@@ -100,8 +100,8 @@ class Frozen {
     return chosen.group_rows > 0 ? name + fmt::format(", V = {}", chosen.group_rows) : name;
   }
 
-  void print(const Suite& suite, const SuiteCase& chosen, const Workload& workload, const Recipe& recipe,
-             const std::string& target) {
+  void print(const Suite& suite, const SuiteCase& chosen, const Workload& workload,
+             const MeasuredRecipe& recipe, const std::string& target) {
     Json line{{"suite", suite.name}, {"case", name_of(chosen)}, {"recipe", recipe.name}, {"target", target}};
     try {
       const Schedule schedule = recipe.schedule(workload, target_named(target));

@@ -49,8 +49,8 @@ std::string tried(const Make& make) {
 }
 
 template <class Knobs, class Make>
-void expect_in_range_alone(std::span<const RecipeKnob<Knobs>> known, const Knobs& usual, const Make& make) {
-  for (const RecipeKnob<Knobs>& knob : known) {
+void expect_in_range_alone(std::span<const KnobField<Knobs>> known, const Knobs& usual, const Make& make) {
+  for (const KnobField<Knobs>& knob : known) {
     const auto words = static_cast<std::int64_t>(knob.words.size());
     for (const std::int64_t value :
          {std::int64_t{-1}, std::int64_t{0}, std::int64_t{3}, std::int64_t{1} << 31}) {

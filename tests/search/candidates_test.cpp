@@ -18,7 +18,6 @@ Space small_space() {
   return Space({.recipe = "small",
                 .target = "sm_90",
                 .knobs = {{"a", {1, 2, 4, 8}}, {"b", {1, 2, 3}}},
-                .words = {},
                 .constraints = {{"product", "a b", "", product, ir::integer(16), {}}},
                 .preferences = {},
                 .schedule = {}});

@@ -72,7 +72,6 @@ Space faulty_space(const SpaceProblem& what, const Target& target, std::vector<s
   return Space({.recipe = "faulty",
                 .target = target.name,
                 .knobs = {{"kind", std::move(kinds)}, {"number", {1, 2}}},
-                .words = {},
                 .constraints = {},
                 .preferences = {},
                 .schedule = [what, target](const KnobValues& point) {

@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/simulated_target.h>
+#include <weft/scheduler/recipes/blocks/choices.h>
 #include <weft/scheduler/recipes/blocks/hb_ell.h>
 #include <weft/scheduler/recipes/blocks/hb_ell_swmma.h>
+#include <weft/scheduler/recipes/blocks/shape.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
 #include <weft/scheduler/recipes/parts/knob.h>
 #include <weft/scheduler/recipes/parts/product.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
 
 #include <algorithm>
 #include <bit>
@@ -15,13 +18,13 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t block = 16;
-constexpr std::int64_t widest_tile = 256, least_columns = 64;
+using namespace block_tiles;
+
+constexpr std::int64_t widest_tile = 256;
 constexpr std::int64_t columns_of_warp = 64;
-constexpr std::int64_t rows_of_warpgroup = 64, places_of_line = 64;
 constexpr std::int64_t usual_stages = 3;
 /// Thread blocks that keep all multiprocessors of a large GPU busy.
-constexpr std::int64_t processors = 132, blocks_of_processor = 4;
+constexpr std::int64_t processors = measured_device.multiprocessors, blocks_of_processor = 4;
 /// Tiles of several block rows, the larger first: block rows, and columns.
 constexpr std::pair<std::int64_t, std::int64_t> shared_tiles[] = {
     {8, 256}, {4, 128}, {4, 64}, {2, 64}, {1, 64}};
@@ -37,89 +40,82 @@ constexpr SharedTile of_warpgroup{64, 256, 64, 64, 256, 2}, of_warps{64, 128, 64
 /// Thread blocks that share a sum are wanted up to that many in all, each with so many iterations.
 constexpr std::int64_t shared_blocks = 256, single_row_blocks = 512, least_iterations = 3, most_groups = 4;
 
-class Tiles {
+/// Block rows that are stored together; 0: empty blocks are not stored.
+std::int64_t stored_together(const SparseTensor& weights) {
+  const auto& parameters = weights.format().parameters;
+  const auto every = parameters.find("every");
+  return every == parameters.end() ? 0 : every->second;
+}
+
+Tile<std::int64_t> tile_of(const HbEllKnobs& numbers, const Target& target) {
+  return {*numbers.tile_m, *numbers.tile_n, *numbers.tile_k,        *numbers.warp_m,
+          *numbers.warp_n, *numbers.stages, target.name == "sm_90a"};
+}
+
+/// A number for each knob; those that are given, where they are.
+class Numbers {
  public:
-  Tiles(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-        ProductLoops loops, const HbEllKnobs& knobs)
-      : loops_(std::move(loops)),
+  Numbers(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
+          const HbEllKnobs& knobs)
+      : algorithm_(algorithm),
+        weights_(weights),
+        target_(target),
         knobs_(knobs),
-        extent_(extent_of(algorithm, loops_.columns)),
-        schedule_(std::move(algorithm), std::move(weights), target) {
-    const auto& parameters = schedule_.weights()->format().parameters;
-    if (const auto every = parameters.find("every"); every != parameters.end()) every_ = every->second;
-    choose();
-  }
+        every_(stored_together(weights)),
+        extent_(extent_of(algorithm, product_loops(algorithm).columns)) {}
 
-  Schedule operator()() {
-    const LoopName tiles(loops_.columns + ".outer"), inner(loops_.columns + ".inner");
-    const LoopName warps(inner.text() + ".outer"), column(inner.text() + ".inner");
-    const LoopName all_rows(loops_.rows + ".block"), row(loops_.rows + ".row");
-    const LoopName all_blocks(loops_.sum + ".block"), place(loops_.sum + ".place");
-    schedule_.split(LoopFactor{LoopName(loops_.columns), columns_})
-        .split(LoopFactor{inner, columns_of_warp_});
-    if (every_ == 0) {
-      schedule_.reorder(tiles, all_rows, all_blocks, warps, row, column, place)
-          .bind(tiles, block_y)
-          .bind(all_rows, block_x)
-          .bind(warps, warp);
-      copy_ahead(all_blocks);
-      return finished(all_blocks);
-    }
-    const LoopName block_rows(all_rows.text() + ".outer"), rows_of_tile(all_rows.text() + ".inner");
-    const LoopName row_warps(rows_of_tile.text() + ".outer"), below(rows_of_tile.text() + ".inner");
-    const LoopName blocks(all_blocks.text() + ".outer"), beside(all_blocks.text() + ".inner");
-    schedule_.split(LoopFactor{all_rows, rows_ / block}, LoopFactor{all_blocks, depth_ / block})
-        .split(LoopFactor{rows_of_tile, rows_of_warp_ / block})
-        .reorder(tiles, block_rows, blocks, row_warps, warps, below, row, column, beside, place)
-        .bind(tiles, block_y)
-        .bind(block_rows, block_x)
-        .bind(row_warps, warp)
-        .bind(warps, warp);
-    copy_ahead(blocks, &beside, &below);
-    return finished(blocks);
-  }
-
- private:
-  void choose() {
+  HbEllKnobs operator()() && {
     columns_ = knobs_.tile_n.value_or(widest_tile);
     rows_ = knobs_.tile_m.value_or(block);
     depth_ = knobs_.tile_k.value_or(block * std::min(std::max<std::int64_t>(1, every_), blocks_at_a_time));
-    stages_ = knobs_.stages.value_or(schedule_.target().sm >= 80 ? usual_stages : 1);
+    stages_ = knobs_.stages.value_or(target_.sm >= 80 ? usual_stages : 1);
     if (every_ == 0) refuse_idle_knobs();
-    if (may_take_measured_tile()) return take(measured_tile());
+    if (may_take_measured_tile()) return of_tile(measured_tile());
     if (every_ > 0) {
       choose_shared_tile();
     } else if (!knobs_.tile_n && extent_.is_static()) {
       columns_ = most_columns();
       while (columns_ > least_columns && thread_blocks() < processors * blocks_of_processor) columns_ /= 2;
     }
-    rows_of_warp_ = knobs_.warp_m.value_or(block);
-    columns_of_warp_ = knobs_.warp_n.value_or(std::min(columns_, columns_beside()));
-    groups_ = knobs_.groups.value_or(groups_wanted());
-    refuse_what_does_not_fit();
+    const HbEllKnobs chosen =
+        numbers(knobs_.warp_m.value_or(block), knobs_.warp_n.value_or(std::min(columns_, columns_beside())),
+                knobs_.groups.value_or(groups_wanted()));
+    refuse_what_does_not_fit(chosen);
+    return chosen;
+  }
+
+ private:
+  HbEllKnobs numbers(std::int64_t warp_m, std::int64_t warp_n, std::int64_t groups) const {
+    return {.tile_m = rows_,
+            .tile_n = columns_,
+            .tile_k = depth_,
+            .warp_m = warp_m,
+            .warp_n = warp_n,
+            .stages = stages_,
+            .groups = groups};
   }
 
   /// Tiles of more block rows than are stored together, and warps that would compute beside their tile.
-  void refuse_what_does_not_fit() const {
-    const std::string& name = schedule_.algorithm().name;
+  void refuse_what_does_not_fit(const HbEllKnobs& chosen) const {
+    const std::string& name = algorithm_.name;
     const std::int64_t most = block * std::max<std::int64_t>(1, every_);
     if (rows_ > most || depth_ > most)
       throw UserError({"a tile has blocks that are stored together", name,
                        fmt::format("tile_m = {}, tile_k = {}", rows_, depth_),
                        fmt::format("at most {}, which hb_ell:every=N makes 16 N", most)});
-    if (rows_ % rows_of_warp_ != 0 || columns_of_warp_ > columns_)
+    if (rows_ % *chosen.warp_m != 0 || *chosen.warp_n > columns_)
       throw UserError({"a warp is no part of its tile", name,
-                       fmt::format("warp_m = {}, warp_n = {} in tile_m = {}, tile_n = {}", rows_of_warp_,
-                                   columns_of_warp_, rows_, columns_),
+                       fmt::format("warp_m = {}, warp_n = {} in tile_m = {}, tile_n = {}", *chosen.warp_m,
+                                   *chosen.warp_n, rows_, columns_),
                        fmt::format("warp_m = {}, warp_n = {}, or parts of them, or larger tiles",
-                                   std::gcd(rows_of_warp_, rows_), std::min(columns_of_warp_, columns_))});
+                                   std::gcd(*chosen.warp_m, rows_), std::min(*chosen.warp_n, columns_))});
   }
 
   /// Where nothing is said about tiles, and they hold whole blocks.
   bool may_take_measured_tile() const {
     const bool said = knobs_.tile_m || knobs_.tile_n || knobs_.tile_k || knobs_.warp_m || knobs_.warp_n;
-    return !said && schedule_.target().name == "sm_90a" && every_ % (places_of_line / block) == 0 &&
-           every_ > 0 && extent_.is_static();
+    return !said && target_.name == "sm_90a" && every_ % (places_of_line / block) == 0 && every_ > 0 &&
+           extent_.is_static();
   }
 
   /// A warpgroup's tile where there is one for most multiprocessors; smaller ones, in groups that share a
@@ -131,26 +127,25 @@ class Tiles {
                                                                                             : of_few_rows;
   }
 
-  void take(const SharedTile& tile) {
+  HbEllKnobs of_tile(const SharedTile& tile) {
     rows_ = tile.rows;
     columns_ = std::min(tile.columns, most_columns());
     depth_ = tile.depth;
-    rows_of_warp_ = tile.rows_of_warp;
-    columns_of_warp_ = std::min(tile.columns_of_warp, columns_);
     stages_ = knobs_.stages.value_or(tile.stages);
     // A warpgroup's tile has so many sums that two passes over them take longer than they save.
-    groups_ = knobs_.groups.value_or(tile.rows_of_warp == rows_of_warpgroup ? 1 : groups_wanted());
+    const bool is_of_warpgroup = tile.rows_of_warp == rows_of_warpgroup;
+    return numbers(tile.rows_of_warp, std::min(tile.columns_of_warp, columns_),
+                   knobs_.groups.value_or(is_of_warpgroup ? 1 : groups_wanted()));
   }
 
   std::int64_t blocks_of(const SharedTile& tile) const {
-    return ceil_divide(schedule_.weights()->rows(), tile.rows) * ceil_divide(extent_.value, tile.columns);
+    return ceil_divide(weights_.rows(), tile.rows) * ceil_divide(extent_.value, tile.columns);
   }
 
   /// How often a tile goes through its loop: the blocks of a block row, in the mean, some at a time.
   std::int64_t iterations(std::int64_t depth) const {
-    if (every_ > 0) return ceil_divide(schedule_.weights()->columns(), depth);
-    return schedule_.weights()->array("bcidx").size() /
-           std::max<std::int64_t>(1, ceil_divide(schedule_.weights()->rows(), block));
+    if (every_ > 0) return ceil_divide(weights_.columns(), depth);
+    return weights_.array("bcidx").size() / std::max<std::int64_t>(1, ceil_divide(weights_.rows(), block));
   }
 
   /// Thread blocks that share a sum, where there are few of them otherwise.
@@ -174,37 +169,18 @@ class Tiles {
   }
 
   void refuse_idle_knobs() const {
-    const IdleKnobs idle(schedule_.algorithm().name, schedule_.weights()->format().text());
+    const IdleKnobs idle(algorithm_.name, weights_.format().text());
     idle.refuse(knobs_.tile_m.value_or(0), "tile_m", "weights that store every block: hb_ell:every=8");
     idle.refuse(knobs_.warp_m.value_or(0), "warp_m", "weights that store every block: hb_ell:every=8");
     idle.refuse(knobs_.tile_k.value_or(0), "tile_k", "weights that store every block: hb_ell:every=8");
   }
 
-  /// wgmma reads decoded tiles of lines of 128 bytes.
-  bool has_warpgroups() const {
-    return schedule_.target().name == "sm_90a" && rows_of_warp_ == rows_of_warpgroup &&
-           depth_ == places_of_line && columns_of_warp_ >= 64 && stages_ > 1;
-  }
-
-  std::string instruction() const {
-    if (has_warpgroups()) return fmt::format("wgmma_m64n{}k16", columns_of_warp_);
-    return schedule_.target().sm >= 80 ? "mma_m16n8k16" : "mma_m16n8k8";
-  }
-
-  /// Warpgroups have 128 threads.
-  std::int64_t threads_of_row() const {
-    const std::int64_t threads = 128 * (rows_ / rows_of_warp_) * ceil_divide(columns_, columns_of_warp_);
-    return std::clamp<std::int64_t>(threads / rows_, 1, 8);
-  }
-
-  /// Rows of B, blocks as they are stored and as they are multiplied, and lines of the result. Blocks are
-  /// counted as dense ones with offsets: none takes more.
+  /// With lines of the result. Blocks are counted as dense ones with offsets: none takes more.
   std::int64_t shared_bytes() const {
-    constexpr std::int64_t element = 2;
-    const std::int64_t line = std::min(columns_beside(), columns_of_warp) + 8;
+    const std::int64_t line = std::min(columns_beside(), longest_line) + gap;
     const std::int64_t lines = ceil_divide(columns_, columns_beside()) * line;
-    return stages_ * depth_ * (columns_ * element + rows_ * (element + 1)) +
-           rows_ * (depth_ + lines) * element;
+    return tile_of(numbers(rows_, columns_, 1), target_).bytes(rows_ * depth_ * (bytes_of_element + 1)) +
+           rows_ * lines * bytes_of_element;
   }
 
   /// The largest that has room, and gives every multiprocessor one.
@@ -214,20 +190,82 @@ class Tiles {
       rows_ = knobs_.tile_m.value_or(block_rows * block);
       columns_ = knobs_.tile_n.value_or(columns);
       if (!knobs_.tile_n && columns > most_columns()) continue;
-      if (shared_bytes() > schedule_.target().shared_bytes_per_block) continue;
+      if (shared_bytes() > target_.shared_bytes_per_block) continue;
       if (!extent_.is_static() || thread_blocks() >= processors) return;
     }
   }
 
   std::int64_t thread_blocks() const {
-    return ceil_divide(schedule_.weights()->rows(), rows_) * ceil_divide(extent_.value, columns_);
+    return ceil_divide(weights_.rows(), rows_) * ceil_divide(extent_.value, columns_);
+  }
+
+  const Algorithm& algorithm_;
+  const SparseTensor& weights_;
+  const Target& target_;
+  const HbEllKnobs& knobs_;
+  std::int64_t every_;
+  Extent extent_;
+  std::int64_t rows_ = block, columns_ = widest_tile, depth_ = block, stages_ = usual_stages;
+};
+
+/// The steps of numbers that are chosen.
+class Blocks {
+ public:
+  Blocks(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+         const HbEllKnobs& numbers)
+      : loops_(product_loops(algorithm)),
+        tile_(tile_of(numbers, target)),
+        groups_(*numbers.groups),
+        every_(stored_together(*weights)),
+        schedule_(std::move(algorithm), std::move(weights), target) {}
+
+  Schedule operator()() {
+    const LoopName tiles(loops_.columns + ".outer"), inner(loops_.columns + ".inner");
+    const LoopName warps(inner.text() + ".outer"), column(inner.text() + ".inner");
+    const LoopName all_rows(loops_.rows + ".block"), row(loops_.rows + ".row");
+    const LoopName all_blocks(loops_.sum + ".block"), place(loops_.sum + ".place");
+    schedule_.split(LoopFactor{LoopName(loops_.columns), tile_.columns})
+        .split(LoopFactor{inner, tile_.columns_each});
+    if (every_ == 0) {
+      schedule_.reorder(tiles, all_rows, all_blocks, warps, row, column, place)
+          .bind(tiles, block_y)
+          .bind(all_rows, block_x)
+          .bind(warps, warp);
+      copy_ahead(all_blocks);
+      return finished(all_blocks);
+    }
+    const LoopName block_rows(all_rows.text() + ".outer"), rows_of_tile(all_rows.text() + ".inner");
+    const LoopName row_warps(rows_of_tile.text() + ".outer"), below(rows_of_tile.text() + ".inner");
+    const LoopName blocks(all_blocks.text() + ".outer"), beside(all_blocks.text() + ".inner");
+    schedule_.split(LoopFactor{all_rows, tile_.rows / block}, LoopFactor{all_blocks, tile_.places / block})
+        .split(LoopFactor{rows_of_tile, tile_.rows_each / block})
+        .reorder(tiles, block_rows, blocks, row_warps, warps, below, row, column, beside, place)
+        .bind(tiles, block_y)
+        .bind(block_rows, block_x)
+        .bind(row_warps, warp)
+        .bind(warps, warp);
+    copy_ahead(blocks, &beside, &below);
+    return finished(blocks);
+  }
+
+ private:
+  std::string instruction() const {
+    if (tile_.by_warpgroups()) return fmt::format("wgmma_m64n{}k16", tile_.columns_each);
+    return schedule_.target().sm >= 80 ? "mma_m16n8k16" : "mma_m16n8k8";
+  }
+
+  /// Warpgroups have 128 threads.
+  std::int64_t threads_of_row() const {
+    const std::int64_t threads = warps_of_warpgroup * lanes_of_warp * (tile_.rows / tile_.rows_each) *
+                                 ceil_divide(tile_.columns, tile_.columns_each);
+    return std::clamp<std::int64_t>(threads / tile_.rows, 1, 8);
   }
 
   /// `beside`: the loop over several blocks of a block row.
   void copy_ahead(const LoopName& blocks, const LoopName* beside = nullptr, const LoopName* below = nullptr) {
     const std::string weights = schedule_.algorithm().sparse_operand()->name;
     const auto copy = [&](const auto&... buffers) {
-      if (has_warpgroups())
+      if (tile_.by_warpgroups())
         schedule_.decode(weights, shared, at = blocks, buffers..., parts = threads_of_row());
       else
         schedule_.decode(weights, shared, at = blocks, buffers...);
@@ -236,25 +274,22 @@ class Tiles {
       schedule_.stitch(loops_.dense, shared, at = blocks, buffers...);
     };
     // One buffer is what these steps take when nothing is said.
-    stages_ > 1 ? copy(depth = stages_) : copy();
+    tile_.stages > 1 ? copy(depth = tile_.stages) : copy();
   }
 
   Schedule finished(const LoopName& blocks) {
     schedule_.tensorize(instruction());
     if (groups_ > 1) schedule_.bind(schedule_.split_k(blocks, groups_, second_pass), block_z);
     const Algorithm& algorithm = schedule_.algorithm();
-    const std::int64_t line = std::min(columns_of_warp_, columns_of_warp);
+    const std::int64_t line = std::min(tile_.columns_each, longest_line);
     schedule_.reorder_writeback(algorithm.operands[algorithm.output.operand].name, weft::columns = line);
     return std::move(schedule_);
   }
 
   ProductLoops loops_;
-  HbEllKnobs knobs_;
-  Extent extent_;
+  Tile<std::int64_t> tile_;
+  std::int64_t groups_, every_;
   Schedule schedule_;
-  std::int64_t every_ = 0;  ///< 0: empty blocks are not stored
-  std::int64_t rows_ = block, columns_ = widest_tile, depth_ = block, columns_of_warp_ = columns_of_warp,
-               rows_of_warp_ = block, stages_ = usual_stages, groups_ = 1;
 };
 
 /// The other recipe has none of them.
@@ -271,6 +306,14 @@ bool has_blocks_of_16(const Format& format) {
 }
 
 }  // namespace
+
+std::optional<KnobValues> hb_ell_point(const Algorithm& algorithm,
+                                       std::shared_ptr<const SparseTensor> weights, const Target& target) {
+  KnobValues point = values_of(hb_ell_knobs(), Numbers(algorithm, *weights, target, {})());
+  // A tile is a block.
+  if (stored_together(*weights) == 0) point["tile_m"] = point["tile_k"] = point["warp_m"] = 0;
+  return point;
+}
 
 Schedule hb_ell(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                 const HbEllKnobs& knobs, std::source_location place) {
@@ -301,7 +344,8 @@ Schedule hb_ell(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights
       return hb_ell_swmma(std::move(algorithm), std::move(weights), target);
     }
     return with_recipe_named(needs.name, given, [&] {
-      return Tiles(std::move(algorithm), std::move(weights), target, loops, knobs)();
+      const HbEllKnobs numbers = Numbers(algorithm, *weights, target, knobs)();
+      return Blocks(std::move(algorithm), std::move(weights), target, numbers)();
     });
   });
 }

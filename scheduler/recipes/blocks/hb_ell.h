@@ -23,7 +23,7 @@ struct HbEllKnobs {
 };
 
 /// They by name.
-std::span<const RecipeKnob<HbEllKnobs>> hb_ell_knobs();
+std::span<const KnobField<HbEllKnobs>> hb_ell_knobs();
 
 /// Algorithm 1 of Wu et al., "Generic, Sparse Tensor Core for Neural Networks", section III-B, on the tensor
 /// cores that there are: a thread block has 16 rows of the result and goes through the stored blocks of its
@@ -42,7 +42,7 @@ std::span<const RecipeKnob<HbEllKnobs>> hb_ell_knobs();
 /// `weights` are in hb_ell with blocks of 16, f16 or bf16, and the algorithm is a product C[m, n] of A[m, k]
 /// and B[k, n] with any epilogue, or, of hb_ell:pairs=1, a convolution; UserError for anything else. A CPU,
 /// and bf16 on sm_75, gets its default schedule, as long as no knob is given. UserError for knobs out of
-/// their ranges (knobs.cpp) and for those that do not fit, from the step that would follow them.
+/// their ranges (recipe.cpp) and for those that do not fit, from the step that would follow them.
 Schedule hb_ell(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                 const HbEllKnobs& knobs = {}, std::source_location place = std::source_location::current());
 

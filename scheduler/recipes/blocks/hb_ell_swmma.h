@@ -16,7 +16,7 @@ struct HbEllSwmmaKnobs {
 };
 
 /// They by name.
-std::span<const RecipeKnob<HbEllSwmmaKnobs>> hb_ell_swmma_knobs();
+std::span<const KnobField<HbEllSwmmaKnobs>> hb_ell_swmma_knobs();
 
 /// Algorithm 1 of Wu et al., "Generic, Sparse Tensor Core for Neural Networks": a warp makes a block of the
 /// output, goes over the blocks of its block row, and multiplies each with the rows of B below it by the

@@ -1,7 +1,8 @@
 // What the recipes for groups of rows share: shfl_bw, whose groups keep whole columns, and v_n_m, whose rows
-// keep two of each four of their group's columns.
+// keep two of each four of their group's columns. First all numbers are chosen, then steps are written.
 #pragma once
 
+#include <weft/scheduler/recipes/grouped/shape.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/scheduler/recipes/parts/product.h>
 
@@ -27,8 +28,28 @@ GroupTiles group_tiles(const SparseTensor& weights);
 bool has_grouped_product(const RecipeNeeds& needs, const Algorithm& algorithm, const SparseTensor& weights,
                          const Target& target);
 
-/// The schedule of a product for which `has_grouped_product` says so. UserError for knobs that do not fit.
+/// The weights in the tiles that the knobs ask for. A part of a group's rows keeps the group's columns.
+std::shared_ptr<const SparseTensor> in_tiles(std::shared_ptr<const SparseTensor> weights,
+                                             const ShflBwKnobs& knobs);
+
+/// A number for each knob; those that are given, where they are, for weights in their tiles, of a product for
+/// which `has_grouped_product` says so. UserError for some that do not fit.
+ShflBwKnobs grouped_numbers(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
+                            const ShflBwKnobs& knobs);
+/// The tile of such numbers.
+grouped::Tile<std::int64_t> tile_of(const ShflBwKnobs& numbers, bool two_of_four);
+
+/// What a block takes that goes through so many tiles, each with so many bytes to copy and to store, at the
+/// rates of a multiprocessor, and with the time until the first copies are there (docs/measurements.md).
+double clocks_of_tiles(std::int64_t tiles, double copied, double stored);
+
+/// The schedule of the product. UserError for knobs that do not fit.
 Schedule grouped_product(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
                          const Target& target, const ShflBwKnobs& knobs);
+/// The point of the knobs for a product for which `has_grouped_product` says so; nothing for clusters, which
+/// no point has.
+std::optional<KnobValues> grouped_point(const Algorithm& algorithm,
+                                        std::shared_ptr<const SparseTensor> weights, const Target& target,
+                                        const ShflBwKnobs& knobs);
 
 }  // namespace weft

@@ -40,7 +40,7 @@ struct ShflBwKnobs {
 };
 
 /// They by name.
-std::span<const RecipeKnob<ShflBwKnobs>> shfl_bw_knobs();
+std::span<const KnobField<ShflBwKnobs>> shfl_bw_knobs();
 
 /// The rows of B that a group of rows keeps are stitched together in shared memory while they are copied, and
 /// tensor cores multiply them with the group's values; what is stored goes to the rows that the format names.
@@ -57,7 +57,7 @@ std::span<const RecipeKnob<ShflBwKnobs>> shfl_bw_knobs();
 /// `weights` are in vector_wise or shfl_bw with groups of 16 rows and more, f16 or bf16; UserError for
 /// others, and for algorithms of another form. A CPU, and bf16 on sm_75, gets its default schedule, as long
 /// as no knob is given. Other tiles than those of `weights` are made by packing them anew. UserError for
-/// knobs out of their ranges (knobs.cpp) and for those that do not fit, from the step that would follow
+/// knobs out of their ranges (recipe.cpp) and for those that do not fit, from the step that would follow
 /// them.
 Schedule shfl_bw(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                  const ShflBwKnobs& knobs = {}, std::source_location place = std::source_location::current());

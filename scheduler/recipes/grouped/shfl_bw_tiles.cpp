@@ -1,5 +1,6 @@
+#include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/recipes/grouped/grouped_product.h>
-#include <weft/scheduler/recipes/grouped/shfl_bw_tiles.h>
+#include <weft/scheduler/recipes/grouped/tiles.h>
 #include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
@@ -7,12 +8,11 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t rows_of_warpgroup = 64;
+using grouped::columns_of_run, grouped::most_sums, grouped::rows_of_warpgroup;
+
 constexpr std::int64_t least_columns = 64;
-constexpr std::int64_t most_sums = 32'768;      ///< sums that two warpgroups keep
 constexpr std::int64_t columns_of_small = 128;  ///< a tile of one warpgroup leaves room for others
-constexpr std::int64_t run = 8;                 ///< columns of one copy
-constexpr std::int64_t processors = 132;
+constexpr std::int64_t processors = measured_device.multiprocessors;
 constexpr double worth_smaller_tiles = 0.88;
 /// Columns of a list up to which large tiles of 32 places pay: fewer are padding, and the first product
 /// begins sooner.
@@ -27,12 +27,6 @@ constexpr std::int64_t stages_of_one = 8;
 /// Small tiles for each processor: where there are more, large ones store while they copy.
 constexpr std::int64_t most_turns_of_small = 8;
 
-bool has_knob(const ShflBwKnobs& knobs) {
-  return knobs.tile_m || knobs.tile_n || knobs.tile_k || knobs.stages || knobs.warp_m || knobs.warp_n ||
-         knobs.groups || knobs.line || knobs.producers || knobs.producer_registers ||
-         knobs.consumer_registers || knobs.blocks || knobs.instruction != ShflBwInstruction::chosen;
-}
-
 /// The mean length of a group's list, without its padding.
 double kept_columns(const SparseTensor& weights) {
   const Array& column = weights.array("column");
@@ -46,7 +40,7 @@ double kept_columns(const SparseTensor& weights) {
 bool has_plain_columns(const Algorithm& algorithm, const GatheredProduct& loops) {
   if (loops.rows.empty() || loops.columns.size() != 1) return false;
   const Extent columns = extent_of(algorithm, loops.columns.front());
-  if (!columns.is_static() || columns.value == 0 || columns.value % run != 0) return false;
+  if (!columns.is_static() || columns.value == 0 || columns.value % columns_of_run != 0) return false;
   return std::ranges::any_of(algorithm.factors, [&](const TensorAccess& factor) {
     const Operand& operand = algorithm.operands[factor.operand];
     const std::string* last = factor.indices.back().plain();
@@ -98,8 +92,9 @@ class Tiles {
   /// What the processor with the most tiles takes: it copies for all of them, and waits for the first copies
   /// and for the results of those that are not there at the same time.
   double clocks(const Tile& tile) const {
-    constexpr double copied_a_clock = 40, stored_a_clock = 6, until_first = 1000;  // bytes; clocks
-    const double copied = 2 * places_ * static_cast<double>(tile.rows + tile.columns) / copied_a_clock;
+    constexpr double stored_a_clock = 6, until_first = 1000;  // bytes; clocks
+    const double copied =
+        2 * places_ * static_cast<double>(tile.rows + tile.columns) / measured_device.copied_a_clock;
     const double stored = 2 * static_cast<double>(tile.rows * tile.columns) / stored_a_clock;
     return static_cast<double>(turns(tile)) * copied +
            static_cast<double>(ceil_divide(turns(tile), tile.resident())) * (stored + until_first);
@@ -115,7 +110,9 @@ ShflBwKnobs shfl_bw_tiles(const Algorithm& algorithm, const SparseTensor& weight
                           const ShflBwKnobs& knobs) {
   const GatheredProduct loops = gathered_product(algorithm);
   const std::int64_t group = weights.format().parameters.at("V");
-  const bool has_choice = target.name == "sm_90a" && group >= rows_of_warpgroup && !has_knob(knobs);
+  KnobValues given = values_of(shfl_bw_knobs(), knobs);
+  given.erase("cluster");
+  const bool has_choice = target.name == "sm_90a" && group >= rows_of_warpgroup && given.empty();
   if (!has_choice || !has_plain_columns(algorithm, loops)) return knobs;
   const Tiles tiles(weights, extent_of(algorithm, loops.columns.front()).value);
   const Tile tile = tiles.cheapest();

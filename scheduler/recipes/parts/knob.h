@@ -2,9 +2,10 @@
 // family of recipes has its lists.
 #pragma once
 
+#include <weft/scheduler/limits/constraint.h>
+
 #include <array>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,15 +16,25 @@
 namespace weft {
 
 /// One knob of a recipe.
-template <class Knobs>
 struct RecipeKnob {
   std::string_view name;
+  std::int64_t most = 1;                         ///< what the largest GPU has room for
+  std::int64_t least = 1;                        ///< 0 where there can be none of what it counts
+  std::span<const std::string_view> words = {};  ///< names of the values 1, 2, …; empty: a number
+  std::int64_t multiple = 1;  ///< the number is a multiple of it: instructions are so large
+
+  /// "256" or "baked", as --recipe takes it; nothing for a number that leaves it to the recipe.
+  std::string word_of(std::int64_t value) const;
+};
+
+/// The knob of that name; null where there is none.
+const RecipeKnob* knob_named(std::span<const RecipeKnob> knobs, std::string_view name);
+
+/// The field of a struct of knobs that a knob is.
+template <class Knobs>
+struct KnobField : RecipeKnob {
   void (*set)(Knobs& knobs, std::int64_t value);
   std::optional<std::int64_t> (*get)(const Knobs& knobs);  ///< nothing where it is left to the recipe
-  std::int64_t most = 1;                                   ///< what the largest GPU has room for
-  std::int64_t least = 1;                                  ///< 0 where there can be none of what it counts
-  std::span<const std::string_view> words = {};            ///< names of the values 1, 2, …; empty: a number
-  std::int64_t multiple = 1;  ///< the number is a multiple of it: instructions are so large
 };
 
 /// The value of a knob that is a word.
@@ -60,7 +71,7 @@ template <auto Member>
 constexpr auto knob_of(std::string_view name, std::int64_t most, std::int64_t least = 1,
                        std::span<const std::string_view> words = {}, std::int64_t multiple = 1) {
   using Knobs = decltype(owner_of(Member));
-  return RecipeKnob<Knobs>{name, set<Member, Knobs>, get<Member, Knobs>, most, least, words, multiple};
+  return KnobField<Knobs>{{name, most, least, words, multiple}, set<Member, Knobs>, get<Member, Knobs>};
 }
 
 /// Fields of a struct of knobs: how many values it can be made of.
@@ -79,7 +90,7 @@ consteval std::size_t fields_of() {
 
 /// The list of a recipe's knobs, which has to name every field.
 template <class Knobs, class... Rest>
-consteval auto list_of(RecipeKnob<Knobs> first, Rest... rest) {
+consteval auto list_of(KnobField<Knobs> first, Rest... rest) {
   static_assert(fields_of<Knobs>() == 1 + sizeof...(Rest), "a field of the knobs has no name in the list");
   return std::array{first, rest...};
 }
@@ -93,34 +104,46 @@ inline constexpr std::int64_t most_blocks = 65'535, most_rows = 1 << 20;
 
 }  // namespace recipe_knobs
 
-/// What Space::Parts::words says of the knobs.
 template <class Knobs>
-std::map<std::string, std::vector<std::string>> words_of(std::span<const RecipeKnob<Knobs>> knobs) {
-  std::map<std::string, std::vector<std::string>> words;
-  for (const RecipeKnob<Knobs>& knob : knobs) {
-    if (!knob.words.empty()) words[std::string(knob.name)] = {knob.words.begin(), knob.words.end()};
+std::vector<RecipeKnob> rows_of(std::span<const KnobField<Knobs>> fields) {
+  return {fields.begin(), fields.end()};
+}
+
+/// The knobs of a point; those that it lacks, or that are less than there can be, are left to the recipe.
+template <class Knobs>
+Knobs knobs_of(std::span<const KnobField<Knobs>> fields, const KnobValues& point) {
+  Knobs knobs;
+  for (const KnobField<Knobs>& field : fields) {
+    const auto value = point.find(std::string(field.name));
+    if (value != point.end() && value->second >= field.least) field.set(knobs, value->second);
   }
-  return words;
+  return knobs;
+}
+
+/// Those that are not left to the recipe.
+template <class Knobs>
+KnobValues values_of(std::span<const KnobField<Knobs>> fields, const Knobs& knobs) {
+  KnobValues point;
+  for (const KnobField<Knobs>& field : fields) {
+    if (const std::optional<std::int64_t> value = field.get(knobs)) point[std::string(field.name)] = *value;
+  }
+  return point;
 }
 
 /// UserError for a knob out of its range: which, its number, and the numbers that there are.
-void require_in_range(std::string_view recipe, std::string_view knob, std::int64_t value, std::int64_t least,
-                      std::int64_t most, std::int64_t multiple);
+void require_in_range(std::string_view recipe, const RecipeKnob& knob, std::int64_t value);
 
 /// The same for each of them that was given. Returns those, "tile_n = 64, stages = 2"; nothing where all are
 /// left to the recipe.
 template <class Knobs>
-std::string require_in_range(std::string_view recipe, std::span<const RecipeKnob<Knobs>> known,
+std::string require_in_range(std::string_view recipe, std::span<const KnobField<Knobs>> fields,
                              const Knobs& knobs) {
   std::string given;
-  for (const RecipeKnob<Knobs>& knob : known) {
-    const std::optional<std::int64_t> value = knob.get(knobs);
+  for (const KnobField<Knobs>& field : fields) {
+    const std::optional<std::int64_t> value = field.get(knobs);
     if (!value) continue;
-    const auto words = static_cast<std::int64_t>(knob.words.size());
-    require_in_range(recipe, knob.name, *value, knob.least, words > 0 ? words : knob.most, knob.multiple);
-    given +=
-        (given.empty() ? "" : ", ") + std::string(knob.name) + " = " +
-        (words > 0 ? std::string(knob.words[static_cast<std::size_t>(*value - 1)]) : std::to_string(*value));
+    require_in_range(recipe, field, *value);
+    given += (given.empty() ? "" : ", ") + std::string(field.name) + " = " + field.word_of(*value);
   }
   return given;
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
@@ -60,23 +61,13 @@ void require_format(const RecipeNeeds& needs, const Algorithm& algorithm, const 
 }
 
 void require_halves(const RecipeNeeds& needs, const Algorithm& algorithm, const SparseTensor& weights) {
-  if (weights.dtype() == DType::f16 || weights.dtype() == DType::bf16) return;
+  if (is_half(weights.dtype())) return;
   refuse_recipe(
       needs, algorithm,
       fmt::format("weights of {}, which its tensor cores do not multiply", name_of(weights.dtype())),
       fmt::format("f16 or bf16, as pack(converted(matrix, DType::f16), {}) makes them, or "
                   "default_schedule(algorithm, weights, target)",
                   needs.example));
-}
-
-Schedule left_to_default(const RecipeNeeds& needs, Algorithm algorithm,
-                         std::shared_ptr<const SparseTensor> weights, const Target& target,
-                         std::string_view given) {
-  if (!given.empty())
-    throw UserError({fmt::format("knobs of {} would have no effect", needs.name), algorithm.text(),
-                     fmt::format("{} for {}, which gets its default schedule", given, target.name),
-                     "no knobs, or a GPU that the recipe is for, such as sm_90a"});
-  return default_schedule(std::move(algorithm), std::move(weights), target);
 }
 
 GatheredProduct gathered_product(const Algorithm& algorithm) {

@@ -3,7 +3,7 @@
 
 #include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/scheduler/program/schedule.h>
 
 #include <cstdint>
 #include <string>
@@ -74,11 +74,6 @@ void require_format(const RecipeNeeds& needs, const Algorithm& algorithm, const 
 /// Throws that the recipe has no form for what was given.
 [[noreturn]] void refuse_recipe(const RecipeNeeds& needs, const Algorithm& algorithm, std::string found,
                                 std::string accepted);
-/// The default schedule, where a recipe leaves a target to that. UserError where a knob was given: nothing
-/// would follow it. `given` names them, or is empty.
-Schedule left_to_default(const RecipeNeeds& needs, Algorithm algorithm,
-                         std::shared_ptr<const SparseTensor> weights, const Target& target,
-                         std::string_view given);
 /// UserError for weights of other types than f16 or bf16, which tensor cores multiply.
 void require_halves(const RecipeNeeds& needs, const Algorithm& algorithm, const SparseTensor& weights);
 

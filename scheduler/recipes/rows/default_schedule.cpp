@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
 #include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/scheduler/steps/parts/loops.h>
@@ -10,9 +12,9 @@ namespace weft {
 namespace {
 
 /// What the recipe needs to know about the loops of the unscheduled program, and the steps for it.
-class Recipe {
+class Rows {
  public:
-  explicit Recipe(const Schedule& schedule) : schedule_(schedule) {
+  explicit Rows(const Schedule& schedule) : schedule_(schedule) {
     for (const std::string& name : ir::loop_names(schedule.program().body)) loops_.push_back(name);
     const Algorithm& algorithm = schedule.algorithm();
     for (const IndexVariable& index : algorithm.indices) {
@@ -253,11 +255,21 @@ Schedule default_schedule(Algorithm algorithm, std::shared_ptr<const SparseTenso
                           const Target& target, std::source_location place) {
   return user_call(place, [&] {
     const Schedule plain(std::move(algorithm), std::move(weights), target);
-    for (const std::vector<Step>& steps : {Recipe(plain).steps(), shared_out(plain)}) {
+    for (const std::vector<Step>& steps : {Rows(plain).steps(), shared_out(plain)}) {
       if (auto made = with_steps(plain, steps)) return *std::move(made);
     }
     return plain;
   });
+}
+
+Schedule left_to_default(const RecipeNeeds& needs, Algorithm algorithm,
+                         std::shared_ptr<const SparseTensor> weights, const Target& target,
+                         std::string_view given) {
+  if (!given.empty())
+    throw UserError({fmt::format("knobs of {} would have no effect", needs.name), algorithm.text(),
+                     fmt::format("{} for {}, which gets its default schedule", given, target.name),
+                     "no knobs, or a GPU that the recipe is for, such as sm_90a"});
+  return default_schedule(std::move(algorithm), std::move(weights), target);
 }
 
 }  // namespace weft

@@ -1,7 +1,10 @@
 // The schedule that a kernel gets when nobody chose one. A recipe: it calls steps, as a user would.
 #pragma once
 
-#include <weft/scheduler/program/schedule.h>
+#include <weft/scheduler/recipes/parts/product.h>
+
+#include <memory>
+#include <string_view>
 
 namespace weft {
 
@@ -12,5 +15,11 @@ namespace weft {
 /// formats that store by column or by entry give each thread its columns.
 Schedule default_schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
                           const Target& target, std::source_location place = std::source_location::current());
+
+/// The default schedule, where a recipe leaves a target to that. UserError where a knob was given: nothing
+/// would follow it. `given` names them, or is empty.
+Schedule left_to_default(const RecipeNeeds& needs, Algorithm algorithm,
+                         std::shared_ptr<const SparseTensor> weights, const Target& target,
+                         std::string_view given);
 
 }  // namespace weft

@@ -3,8 +3,7 @@
 #pragma once
 
 #include <weft/dsl/algorithm.h>
-#include <weft/dsl/arithmetic.h>
-#include <weft/scheduler/ir/node.h>
+#include <weft/scheduler/recipes/parts/number.h>
 #include <weft/scheduler/recipes/parts/product.h>
 #include <weft/scheduler/recipes/unstructured/convolution.h>
 
@@ -50,7 +49,7 @@ class SparseRtConvolution {
   Number bytes_of_tile(const ImageCut<Number>& cut) const {
     Number bytes(bytes_of_element_);
     for (const Dimension& d : dimensions_) {
-      const Number channels = larger(Number(1), cut.rows / Number(filters_of_group_));
+      const Number channels = shapes::larger(Number(1), cut.rows / Number(filters_of_group_));
       const Number extent = Number(d.of_line) * (cut.lines - Number(1)) + Number(d.of_pixels) +
                             Number(d.of_group) * (channels - Number(1)) + Number(d.reach);
       const bool channels_last = &d == &dimensions_.back() && d.of_line == 0 && d.of_pixel == 0;
@@ -62,7 +61,7 @@ class SparseRtConvolution {
   /// Bytes of what groups hand over to one another; nothing where there is one.
   template <class Number>
   Number bytes_of_sums(const ImageCut<Number>& cut) const {
-    const Number hand_over = smaller(cut.groups - Number(1), Number(1));
+    const Number hand_over = shapes::smaller(cut.groups - Number(1), Number(1));
     return hand_over * cut.groups * cut.rows * warps(cut) * Number(lanes_of_warp * bytes_of_sum_);
   }
 
@@ -74,7 +73,7 @@ class SparseRtConvolution {
   /// Filters of a block that are neither whole groups of channels nor in one: 0 where tiles can be staged.
   template <class Number>
   Number filters_across_groups(const Number& rows) const {
-    return smaller(rows % Number(filters_of_group_), Number(filters_of_group_) % rows);
+    return shapes::smaller(rows % Number(filters_of_group_), Number(filters_of_group_) % rows);
   }
   /// Later lines and pixels read later ones, as staging asks.
   bool goes_forward() const { return forward_; }
@@ -100,11 +99,6 @@ class SparseRtConvolution {
     std::int64_t of_line = 0, of_pixel = 0, of_group = 0;
     std::int64_t of_pixels = 0, reach = 1;
   };
-
-  static std::int64_t larger(std::int64_t a, std::int64_t b) { return std::max(a, b); }
-  static std::int64_t smaller(std::int64_t a, std::int64_t b) { return std::min(a, b); }
-  static ir::Expr larger(const ir::Expr& a, const ir::Expr& b) { return ir::maximum(a, b); }
-  static ir::Expr smaller(const ir::Expr& a, const ir::Expr& b) { return ir::minimum(a, b); }
 
   std::int64_t blocks(const ImageCut<std::int64_t>& cut) const;
   void add_dimension(const Algorithm& algorithm, const AffineIndex& index, const ConvolutionLoops& loops);

@@ -2,6 +2,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/recipes/parts/knob.h>
 #include <weft/scheduler/recipes/parts/product.h>
+#include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/scheduler/recipes/unstructured/convolution.h>
 #include <weft/scheduler/recipes/unstructured/cut.h>
 #include <weft/scheduler/recipes/unstructured/order.h>

@@ -57,7 +57,7 @@ struct SparseRtKnobs {
 };
 
 /// They by name.
-std::span<const RecipeKnob<SparseRtKnobs>> sparsert_knobs();
+std::span<const KnobField<SparseRtKnobs>> sparsert_knobs();
 
 /// Wang, SparseRT: Accelerating Unstructured Sparsity on GPUs for Deep Learning Inference, PACT 2020, section
 /// 3: a block takes some rows and one column a thread; the values and coordinates of its rows are constants
@@ -82,7 +82,7 @@ std::span<const RecipeKnob<SparseRtKnobs>> sparsert_knobs();
 /// W[g, f, c, r, s], of an image I[…, g, c, …]. For GPUs, weights in csr, and a product with one row and one
 /// column index (SpMM, linear layers) or a convolution of up to 250,000 stored entries, with or without a
 /// batch, channels first or last; other algorithms, and CPUs, get default_schedule as long as no knob is
-/// given. UserError for weights in other formats or of any size, knobs out of their ranges (knobs.cpp)
+/// given. UserError for weights in other formats or of any size, knobs out of their ranges (recipe.cpp)
 /// and groups of threads that are no whole warps; InfeasibleError where knobs of a convolution ask for more
 /// warps or shared memory than there are.
 Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,

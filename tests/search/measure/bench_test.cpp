@@ -43,7 +43,7 @@ TEST(Bench, WeftOnTheProcessor) {
     EXPECT_FALSE(libraries.cublas || libraries.cusparse || libraries.cudnn);
     EXPECT_THAT(libraries.no_cudnn, HasSubstr("needs a CUDA device"));
     const auto contestants =
-        contestants_of(suite, Device::cpu(), target_named("cpu"), libraries, {recipes().front()});
+        contestants_of(suite, Device::cpu(), target_named("cpu"), libraries, {measured_recipes().front()});
     ASSERT_EQ(contestants.size(), 1U);
     const CaseResult result = measured(text, contestants, quick());
     const Entry& weft = result.entries.front();
@@ -61,7 +61,7 @@ TEST(Bench, RowGroupsOfAConvolution) {
     "problems": [{"C": 4, "F": 20, "H": 6, "W": 5, "R": 3, "S": 3, "stride": 2}]})";
   const Suite suite = parse_suite(grouped, "g.json");
   const Libraries libraries(Device::cpu());
-  auto contestants = contestants_of(suite, Device::cpu(), target_named("cpu"), libraries, recipes());
+  auto contestants = contestants_of(suite, Device::cpu(), target_named("cpu"), libraries, measured_recipes());
   ASSERT_EQ(contestants.size(), 1U);
   contestants.push_back(forger("definition", [](Array&) {}));
   contestants.back().arithmetic = DenseType::f16;
@@ -73,7 +73,8 @@ TEST(Bench, RowGroupsOfAConvolution) {
 TEST(Bench, ARecipeThatDoesNotFitSaysWhy) {
   const Suite suite = parse_suite(products, "s.json");
   const Libraries libraries(Device::cpu());
-  const auto contestants = contestants_of(suite, Device::cpu(), target_named("cpu"), libraries, recipes());
+  const auto contestants =
+      contestants_of(suite, Device::cpu(), target_named("cpu"), libraries, measured_recipes());
   const CaseResult result = measured(products, contestants, quick());
   const auto sparsert = std::find_if(result.entries.begin(), result.entries.end(),
                                      [](const Entry& entry) { return entry.name == "weft sparsert"; });
@@ -89,7 +90,7 @@ TEST(Bench, ASweepTriesPointsAndTimesTheFastest) {
   const Device device = Device::simulator("sm_80");
   const Target& target = target_named("sm_80");
   const Libraries libraries(device);
-  const auto contestants = contestants_of(suite, device, target, libraries, recipes(), Sweep{});
+  const auto contestants = contestants_of(suite, device, target, libraries, measured_recipes(), Sweep{});
   const SuiteCase chosen = cases_of(suite, {}).front();
   const CaseResult result = measure(suite, chosen, RealWeights(), device, contestants, quick());
   const Entry* ours = timed_entry(result, "weft sparsert");
@@ -134,7 +135,7 @@ TEST(Bench, CopiesAreKernelsOfTheirOwn) {
   const Suite suite = parse_suite(products, "s.json");
   const Libraries libraries(Device::cpu());
   for (const Contestant& weft :
-       contestants_of(suite, Device::cpu(), target_named("cpu"), libraries, {recipes().front()}))
+       contestants_of(suite, Device::cpu(), target_named("cpu"), libraries, {measured_recipes().front()}))
     contestants.push_back(weft);
   const CaseResult result = measured(products, contestants, quick(3));
   EXPECT_EQ(result.copies, 3);

@@ -138,7 +138,7 @@ TEST(VendorContestants, RecipesEnterByTheirElementType) {
                                         R"(", "sparsity": [0.9], "problems": [{"M": 8, "K": 8, "N": 8}]})",
                                     "s.json");
     std::vector<std::string> names;
-    for (const Recipe& recipe : recipes())
+    for (const MeasuredRecipe& recipe : measured_recipes())
       if (recipe.is_for(suite)) names.push_back(recipe.name);
     return names;
   };
@@ -148,7 +148,7 @@ TEST(VendorContestants, RecipesEnterByTheirElementType) {
 
 TEST(VendorContestants, RecipesEnterByTheirWeights) {
   const Suite grouped = parse_suite(products, "s.json");
-  for (const Recipe& recipe : recipes()) {
+  for (const MeasuredRecipe& recipe : measured_recipes()) {
     const bool expected = recipe.weights == RecipeWeights::any || recipe.weights == RecipeWeights::grouped;
     EXPECT_EQ(recipe.is_for(grouped), expected) << recipe.name;
     if (recipe.name == "sparsert") {
@@ -156,7 +156,8 @@ TEST(VendorContestants, RecipesEnterByTheirWeights) {
     }
   }
   const Libraries libraries(Device::cpu());
-  const auto contestants = contestants_of(grouped, Device::cpu(), target_named("cpu"), libraries, recipes());
+  const auto contestants =
+      contestants_of(grouped, Device::cpu(), target_named("cpu"), libraries, measured_recipes());
   ASSERT_FALSE(contestants.empty()) << "weft enters with something";
   const CaseResult result =
       measure(grouped, cases_of(grouped).front(), {}, Device::cpu(), contestants, {3, 1});

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/synthetic.h>
+#include <weft/scheduler/recipes/grouped/shfl_bw.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/search/spaces/problems.h>
 #include <weft/search/tool/recipe.h>
 
@@ -48,30 +50,28 @@ std::string message_of(std::string_view recipe) {
 }
 
 TEST(Recipe, NamesWithoutKnobs) {
-  EXPECT_EQ(parse_recipe("default").name, "default");
+  EXPECT_EQ(parse_recipe("default").recipe->name, "default");
   const RecipeChoice plain = parse_recipe("sparsert");
-  EXPECT_EQ(plain.name, "sparsert");
-  EXPECT_FALSE(plain.has_knobs);
-  EXPECT_EQ(plain.knobs.form, SparseRtForm::chosen);
+  EXPECT_EQ(plain.recipe->name, "sparsert");
+  EXPECT_TRUE(plain.point.empty());
   EXPECT_FALSE(bakes(of("default")));
   EXPECT_TRUE(bakes(of("sparsert")));
   EXPECT_THROW(of("sparsert", "cpu"), UserError) << "what is named is followed or refused";
 }
 
 TEST(Recipe, EveryKnob) {
-  const SparseRtKnobs knobs =
-      parse_recipe(
-          "sparsert:form=row_per_warp,rows=2,threads=3,groups=4,columns=5,lines=6,image=clamped,"
-          "chunk=7,depth=8")
-          .knobs;
+  const SparseRtKnobs knobs = knobs_of(
+      sparsert_knobs(), parse_recipe("sparsert:form=row_per_warp,rows=2,threads=3,groups=4,columns=5,lines=6,"
+                                     "image=clamped,chunk=7,depth=8")
+                            .point);
   EXPECT_EQ(knobs.form, SparseRtForm::row_per_warp);
   EXPECT_EQ(knobs.image, SparseRtImage::clamped);
   EXPECT_THAT((std::array{knobs.rows, knobs.threads, knobs.groups, knobs.columns, knobs.lines, knobs.chunk,
                           knobs.depth}),
               testing::ElementsAre(2, 3, 4, 5, 6, 7, 8));
-  EXPECT_EQ(parse_recipe("sparsert:form=baked").knobs.form, SparseRtForm::baked);
-  EXPECT_EQ(parse_recipe("sparsert:form=streaming").knobs.form, SparseRtForm::streaming);
-  EXPECT_EQ(parse_recipe("sparsert:image=staged").knobs.image, SparseRtImage::staged);
+  EXPECT_EQ(parse_recipe("sparsert:form=baked").point.at("form"), number_of(SparseRtForm::baked));
+  EXPECT_EQ(parse_recipe("sparsert:form=streaming").point.at("form"), number_of(SparseRtForm::streaming));
+  EXPECT_EQ(parse_recipe("sparsert:image=staged").point.at("image"), number_of(SparseRtImage::staged));
 }
 
 TEST(Recipe, KnobsReachTheSchedule) {
@@ -115,18 +115,18 @@ TEST(Recipe, KnobsThatAFormLacksAreRefused) {
 
 TEST(Recipe, EveryKnobOfRowGroups) {
   const RecipeChoice plain = parse_recipe("shfl_bw");
-  EXPECT_EQ(plain.name, "shfl_bw");
-  EXPECT_FALSE(plain.has_knobs);
+  EXPECT_EQ(plain.recipe->name, "shfl_bw");
+  EXPECT_TRUE(plain.point.empty());
   const RecipeChoice choice = parse_recipe(
       "shfl_bw:tile_m=1,tile_n=2,tile_k=3,stages=4,instruction=wgmma,warp_m=5,warp_n=6,groups=7,line=8,"
       "producers=0,producer_registers=9,consumer_registers=10,blocks=0,cluster=11");
-  EXPECT_TRUE(choice.has_knobs);
-  const ShflBwKnobs& k = choice.grouped;
+  EXPECT_FALSE(choice.point.empty());
+  const ShflBwKnobs k = knobs_of(shfl_bw_knobs(), choice.point);
   EXPECT_EQ(k.instruction, ShflBwInstruction::wgmma);
   EXPECT_THAT((std::array{k.tile_m, k.tile_n, k.tile_k, k.stages, k.warp_m, k.warp_n, k.groups, k.line,
                           k.producers, k.producer_registers, k.consumer_registers, k.blocks, k.cluster}),
               testing::ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 0, 9, 10, 0, 11));
-  const ShflBwKnobs& left = plain.grouped;
+  const ShflBwKnobs left = knobs_of(shfl_bw_knobs(), plain.point);
   EXPECT_EQ(left.instruction, ShflBwInstruction::chosen);
   EXPECT_FALSE(left.tile_n || left.stages || left.producers || left.blocks);
 }

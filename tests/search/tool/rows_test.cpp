@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <weft/formats/format.h>
 #include <weft/scheduler/hardware/target.h>
-#include <weft/search/tool/recipe.h>
+#include <weft/scheduler/recipes/list.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -23,7 +23,7 @@ struct Verb {
 std::vector<Verb> verbs() {
   Verb formats{"formats", {}}, recipes{"recipes", {}}, targets{"targets", {}};
   for (const NamedFormat& row : named_formats()) formats.rows.emplace_back(row.name);
-  for (const tool::RecipeRow& row : tool::recipe_rows()) recipes.rows.emplace_back(row.name);
+  for (const Recipe& row : weft::recipes()) recipes.rows.emplace_back(row.name);
   for (const Target& row : weft::targets()) targets.rows.push_back(row.name);
   return {formats, recipes, targets};
 }
@@ -70,7 +70,7 @@ TEST(Rows, OfAFormatSayParametersArraysRecipesAndPruning) {
 
 TEST(Rows, OfARecipeSayItsKnobs) {
   const auto page = nlohmann::json::parse(call_weft({"recipes", "shfl_bw", "--json"}).out);
-  for (const RecipeKnob<ShflBwKnobs>& knob : shfl_bw_knobs()) {
+  for (const RecipeKnob& knob : recipe_named("shfl_bw")->knobs) {
     const auto found = std::ranges::find_if(
         page.at("knobs"), [&](const nlohmann::json& entry) { return entry.at("name") == knob.name; });
     ASSERT_NE(found, page.at("knobs").end()) << knob.name;
@@ -82,7 +82,7 @@ TEST(Rows, OfARecipeSayItsKnobs) {
 
 /// Its example, run as it stands.
 TEST(Rows, OfARecipeHaveAnExampleThatIsRight) {
-  for (const tool::RecipeRow& row : tool::recipe_rows()) {
+  for (const Recipe& row : weft::recipes()) {
     const std::string page = call_weft({"recipes", std::string(row.name)}).out;
     const std::size_t begin = page.find("Example: weft ");
     ASSERT_NE(begin, std::string::npos) << row.name;

@@ -1,5 +1,5 @@
 #include <weft/dsl/arithmetic.h>
-#include <weft/search/model/problem_summary.h>
+#include <weft/scheduler/recipes/parts/problem_summary.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,15 +1,16 @@
 // Kernels of row groups on tensor cores, dense and sparse ones (scheduler/recipes/grouped/shfl_bw.h,
 // v_n_m.h).
+#include <weft/scheduler/recipes/grouped/choices.h>
+#include <weft/scheduler/recipes/grouped/shape.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
-#include <weft/search/model/bound_parts.h>
 
 #include <algorithm>
 
 namespace weft::bounds {
 namespace {
 
-constexpr std::int64_t rows_of_warpgroup = 64;
-constexpr double bytes_of_element = 2;
+using namespace grouped;
+
 /// From a copy's start to its data, at the least: of 48 KB a stage, two stages were a quarter slower than
 /// three, and four no faster (docs/measurements.md).
 constexpr double copy_microseconds = 0.9;
@@ -37,12 +38,21 @@ struct Cut {
   /// Accumulators of a warp or warpgroup: what a read of an operand serves.
   std::int64_t piece_rows = 0, piece_columns = 0;
 
-  /// What the weights have for each place: half of the places of pairs have a value and two bits.
-  double bytes_of_place() const { return pairs ? (bytes_of_element + 0.25) / 2 : bytes_of_element; }
-  double bytes_of_stage() const {
-    return static_cast<double>(places) *
-           (bytes_of_place() * static_cast<double>(rows) + bytes_of_element * static_cast<double>(columns));
+  /// Of so many places.
+  grouped::Tile<double> tile(double deep) const {
+    return {pairs,
+            warpgroups,
+            static_cast<double>(rows),
+            static_cast<double>(columns),
+            deep,
+            static_cast<double>(piece_rows),
+            static_cast<double>(piece_columns)};
   }
+  /// What a row of the weights has for each place.
+  double bytes_of_place() const {
+    return grouped::Tile<double>{pairs, warpgroups, 1, 1, 1, 1, 1}.bytes_of_weights();
+  }
+  double bytes_of_stage() const { return tile(static_cast<double>(places)).bytes_of_stage(); }
 };
 
 /// A knob that the point has; 0 says that there is none of what it counts.
@@ -59,16 +69,16 @@ Cut cut_of(const ProblemSummary& problem, const KnobValues& point, const Target&
   Cut cut;
   cut.pairs = problem.kept_of > 0;
   cut.warpgroups =
-      knob(point, {"instruction"}, may ? wgmma : number_of(ShflBwInstruction::mma_m16n8k8)) == wgmma;
-  cut.rows = knob(point, {"tile_m"}, usual_rows);
+      knob(point, "instruction", may ? wgmma : number_of(ShflBwInstruction::mma_m16n8k8)) == wgmma;
+  cut.rows = knob(point, "tile_m", usual_rows);
   if (problem.group_rows > 0) cut.rows = std::min(cut.rows, problem.group_rows);
-  const std::int64_t most = cut.warpgroups ? std::max<std::int64_t>(64, 32'768 / cut.rows) : 256;
-  cut.columns = knob(point, {"tile_n"}, std::clamp<std::int64_t>(power_of_two_from(problem.n), 64, most));
-  cut.places = knob(point, {"tile_k"}, usual_places);
+  const std::int64_t most = cut.warpgroups ? std::max<std::int64_t>(64, most_sums / cut.rows) : 256;
+  cut.columns = knob(point, "tile_n", std::clamp<std::int64_t>(power_of_two_from(problem.n), 64, most));
+  cut.places = knob(point, "tile_k", usual_places);
   const auto room = static_cast<double>(target.shared_bytes_per_block);
   const auto stages = static_cast<std::int64_t>(room / cut.bytes_of_stage());
-  cut.stages = target.sm < 80 ? 1 : knob(point, {"stages"}, std::clamp<std::int64_t>(stages, 1, 4));
-  cut.split = knob(point, {"groups"}, 1);
+  cut.stages = target.sm < 80 ? 1 : knob(point, "stages", std::clamp<std::int64_t>(stages, 1, 4));
+  cut.split = knob(point, "groups", 1);
   const bool has_roles = target.name == "sm_90a" && problem.n % 8 == 0;
   cut.producers = given(point, "producers", has_roles ? 4 : 0);
   cut.persists = given(point, "blocks", has_roles ? 1 : 0) > 0;
@@ -76,16 +86,15 @@ Cut cut_of(const ProblemSummary& problem, const KnobValues& point, const Target&
     cut.piece_rows = std::min(cut.rows, rows_of_warpgroup);
     const bool beside = cut.rows == rows_of_warpgroup;
     cut.piece_columns =
-        std::min<std::int64_t>(256, knob(point, {"warp_n"}, beside ? cut.columns / 2 : cut.columns));
+        std::min<std::int64_t>(256, knob(point, "warp_n", beside ? cut.columns / 2 : cut.columns));
   } else {
-    cut.piece_rows = std::min(knob(point, {"warp_m"}, cut.rows >= 128 ? 64 : 32), cut.rows);
-    cut.piece_columns = std::min(knob(point, {"warp_n"}, 32), cut.columns);
+    cut.piece_rows = std::min(knob(point, "warp_m", cut.rows >= 128 ? 64 : 32), cut.rows);
+    cut.piece_columns = std::min(knob(point, "warp_n", 32), cut.columns);
   }
   cut.piece_columns = std::max<std::int64_t>(8, cut.piece_columns);
   return cut;
 }
 
-constexpr std::int64_t lanes = 32, warps_of_warpgroup = 4;
 constexpr std::int64_t registers_beside_sums = 48;
 /// Warps that keep the tensor cores of a multiprocessor busy: one for each.
 constexpr double busy_warps = 4;
@@ -100,7 +109,7 @@ std::int64_t warps_of(const Cut& cut) {
 double resident(const Cut& cut, const Target& target) {
   const double bytes = static_cast<double>(cut.stages) * cut.bytes_of_stage() +
                        static_cast<double>(target.shared_bytes_reserved);
-  const std::int64_t threads = lanes * (warps_of(cut) + cut.producers);
+  const std::int64_t threads = lanes_of_warp * (warps_of(cut) + cut.producers);
   const std::int64_t registers = cut.rows * cut.columns + registers_beside_sums * threads;
   const auto by_shared =
       static_cast<std::int64_t>(static_cast<double>(target.shared_bytes_per_multiprocessor) / bytes);
@@ -121,13 +130,13 @@ Bound of_groups(const ProblemSummary& problem, const KnobValues& point, const Ta
   const std::int64_t group = problem.group_rows > 0 ? problem.group_rows : cut.rows;
   const std::int64_t rows_of_tiles = ceil_divide(problem.m, group) * ceil_divide(group, cut.rows);
   const std::int64_t tiles = rows_of_tiles * ceil_divide(problem.n, cut.columns) * cut.split;
-  const std::int64_t wanted = cut.persists ? knob(point, {"blocks"}, ceilings.multiprocessors) : tiles;
+  const std::int64_t wanted = cut.persists ? knob(point, "blocks", ceilings.multiprocessors) : tiles;
   const std::int64_t busy = std::clamp<std::int64_t>(wanted, 1, ceilings.multiprocessors);
   const auto turns = static_cast<double>(ceil_divide(tiles, busy));
 
   Parts parts(ceilings);
   // Every tile gathers its rows of the dense operand, and reads its values.
-  const double loaded = depth * (columns * bytes_of_element + rows * cut.bytes_of_place());
+  const double loaded = cut.tile(depth).bytes_of_stage();
   const double copying =
       cut.producers > 0
           ? std::min(1.0, share_of_no_producer + share_of_producer * static_cast<double>(cut.producers))
@@ -147,14 +156,14 @@ Bound of_groups(const ProblemSummary& problem, const KnobValues& point, const Ta
   const double reading = cut.pairs && cut.warpgroups ? rate_of_sparse_reads : 1;
   parts.add_of_multiprocessor(Resource::shared_memory, turns * (read + loaded),
                               reading * ceilings.shared_bytes_a_second);
-  add_memory(parts, problem, ceilings);
+  parts.add_memory(problem);
   // Copies that a block waits for, and the ends of its tiles, are hidden by the other blocks of its
   // processor.
   const auto ahead = static_cast<double>(std::max<std::int64_t>(1, cut.stages - 1));
   parts.add(Resource::latency,
             turns * static_cast<double>(stages_of_tile) * copy_microseconds / ahead / together);
   // Parts of a sum are written and read once more.
-  const double stored = rows * columns * (cut.split > 1 ? 3 * 4 : bytes_of_element);
+  const double stored = rows * columns * static_cast<double>(cut.split > 1 ? 3 * 4 : bytes_of_element);
   parts.add_of_multiprocessor(Resource::launch, turns * stored, ceilings.store_bytes_a_second);
   const double fills = cut.persists && cut.producers > 0 ? 1 : turns / together;
   parts.add(Resource::launch, ceilings.launch_microseconds + fills * fill_microseconds);

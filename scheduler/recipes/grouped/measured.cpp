@@ -1,23 +1,16 @@
+#include <weft/scheduler/recipes/grouped/measured.h>
+#include <weft/scheduler/recipes/grouped/shape.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
-#include <weft/search/spaces/shfl_bw_measured.h>
 
 namespace weft {
 namespace {
 
+using grouped::rows_of_warpgroup;
 using ir::Expr;
 
-constexpr std::int64_t rows_of_warpgroup = 64;
 constexpr std::int64_t wgmma = number_of(ShflBwInstruction::wgmma);
 /// Elements of tiles of which a multiprocessor holds several, one or two, and one.
 constexpr std::int64_t small_tile = 4096, middle_tile = 8192, large_tile = 16'384;
-
-Expr v(const char* knob) {
-  return ir::variable(knob);
-}
-
-Expr negated(Expr condition) {
-  return unary(ir::UnaryOperator::logical_not, std::move(condition));
-}
 
 class Measured {
  public:

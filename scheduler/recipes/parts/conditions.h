@@ -1,4 +1,4 @@
-// What the spaces of recipes write their conditions with.
+// What recipes write the conditions of their points with.
 #pragma once
 
 #include <weft/scheduler/limits/constraint.h>
@@ -10,6 +10,15 @@
 namespace weft {
 
 using Parts = std::vector<std::pair<std::string, ir::Expr>>;
+
+/// The value of a knob.
+inline ir::Expr v(const char* knob) {
+  return ir::variable(knob);
+}
+
+inline ir::Expr negated(ir::Expr condition) {
+  return unary(ir::UnaryOperator::logical_not, std::move(condition));
+}
 
 /// 1 where the condition holds, else 0.
 inline ir::Expr one_if(const ir::Expr& condition) {

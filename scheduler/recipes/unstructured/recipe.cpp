@@ -1,6 +1,5 @@
+#include <weft/scheduler/recipes/unstructured/choices.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
-
-#include <string_view>
 
 namespace weft {
 namespace {
@@ -27,8 +26,31 @@ constexpr auto sparsert_list = list_of(
 
 }  // namespace
 
-std::span<const RecipeKnob<SparseRtKnobs>> sparsert_knobs() {
+std::span<const KnobField<SparseRtKnobs>> sparsert_knobs() {
   return sparsert_list;
+}
+
+Recipe sparsert_recipe() {
+  return {
+      .name = "sparsert",
+      .summary = "unstructured weights as instructions, or read by warps that share rows evenly",
+      .is_format = [](const Format& format) { return format.name == "csr"; },
+      .formats = "--format csr",
+      .knobs = rows_of(sparsert_knobs()),
+      .some_knobs = "form=baked,rows=32",
+      .example =
+          "weft verify --weights made:M=256,K=512,sparsity=0.9 --n 64 --device sim:sm_80 "
+          "--recipe sparsert:form=baked,rows=32",
+      .why_not = why_no_sparsert,
+      .choices = sparsert_choices,
+      .write =
+          [](Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+             const KnobValues& point, std::source_location place) {
+            return sparsert(std::move(algorithm), std::move(weights), target,
+                            knobs_of(sparsert_knobs(), point), place);
+          },
+      .time = bounds::of_unstructured,
+  };
 }
 
 }  // namespace weft

@@ -1,5 +1,5 @@
 #include <weft/dsl/errors.h>
-#include <weft/search/model/ceilings.h>
+#include <weft/scheduler/hardware/device.h>
 
 namespace weft {
 namespace {
@@ -25,10 +25,6 @@ constexpr DataSheet data_sheets[] = {
 };
 
 constexpr double l2_bytes_a_cycle = 38, shared_bytes_a_cycle = 128;  ///< what a multiprocessor moves
-
-bool is_half(DType dtype) {
-  return dtype == DType::f16 || dtype == DType::bf16;
-}
 
 }  // namespace
 

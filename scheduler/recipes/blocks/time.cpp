@@ -1,13 +1,15 @@
 // Kernels of blocks in ELL that become dense tiles (scheduler/recipes/blocks/hb_ell.h).
-#include <weft/search/model/bound_parts.h>
+#include <weft/scheduler/recipes/blocks/choices.h>
+#include <weft/scheduler/recipes/blocks/shape.h>
 
 #include <algorithm>
 
 namespace weft::bounds {
 namespace {
 
-constexpr std::int64_t block = 16, lanes = 32, warps_of_warpgroup = 4;
-constexpr double bytes_of_element = 2, bytes_of_entry = 3;  ///< an entry has an offset
+using namespace block_tiles;
+
+constexpr double bytes_of_entry = 3;   ///< an entry has an offset
 constexpr double share_of_mma = 0.62;  ///< the rate of mma, of that of wgmma on the same device
 /// Copies, decoding and products of a turn follow one another: what a turn takes that nothing hides, as far
 /// as measured kernels with two blocks on a processor show (docs/measurements.md). A warpgroup's turn waits
@@ -18,25 +20,28 @@ constexpr double turn_microseconds = 0.9, turn_of_warpgroup = 1.9;
 
 Bound of_blocks(const ProblemSummary& problem, const KnobValues& point, const Target& target,
                 const Ceilings& ceilings) {
-  const std::int64_t rows = knob(point, {"tile_m"}, block), places = knob(point, {"tile_k"}, block);
+  const std::int64_t rows = knob(point, "tile_m", block), places = knob(point, "tile_k", block);
   const std::int64_t columns =
-      knob(point, {"tile_n"}, std::clamp<std::int64_t>(power_of_two_from(problem.n), 64, 256));
-  const std::int64_t rows_of_warp = std::min(rows, knob(point, {"warp_m"}, block));
-  const std::int64_t columns_of_warp = std::min(columns, knob(point, {"warp_n"}, 64));
-  const std::int64_t split = knob(point, {"groups"}, 1), stages = knob(point, {"stages"}, 1);
-  const bool warpgroups =
-      target.name == "sm_90a" && rows_of_warp == 64 && places == 64 && columns_of_warp >= 64 && stages > 1;
+      knob(point, "tile_n", std::clamp<std::int64_t>(power_of_two_from(problem.n), 64, 256));
+  const std::int64_t split = knob(point, "groups", 1);
+  const Tile<std::int64_t> tile{rows,
+                                columns,
+                                places,
+                                std::min(rows, knob(point, "warp_m", block)),
+                                std::min(columns, knob(point, "warp_n", 64)),
+                                knob(point, "stages", 1),
+                                target.name == "sm_90a"};
+  const bool warpgroups = tile.by_warpgroups();
   const std::int64_t turns = ceil_divide(ceil_divide(problem.k, places), split);
   const std::int64_t blocks = ceil_divide(problem.m, rows) * ceil_divide(problem.n, columns) * split;
-  const std::int64_t threads = lanes * (warpgroups ? warps_of_warpgroup : 1) *
-                               std::max<std::int64_t>(1, rows / rows_of_warp * (columns / columns_of_warp));
   const auto of_turn = static_cast<double>(rows * places), of_dense = static_cast<double>(places * columns);
-  const double entries = problem.density() * of_turn;
-  const double staged = bytes_of_element * of_dense + bytes_of_entry * entries;
-  const double bytes = static_cast<double>(stages) * staged + bytes_of_element * of_turn;
+  const double stored = bytes_of_entry * (problem.density() * of_turn);
+  const auto decoded = static_cast<double>(tile.bytes_of_decoded());
+  const double staged = static_cast<double>(tile.bytes_of_dense()) + stored;
+  const double bytes = static_cast<double>(tile.stages) * staged + decoded;
   const auto resident = static_cast<double>(std::clamp<std::int64_t>(
       static_cast<std::int64_t>(static_cast<double>(target.shared_bytes_per_multiprocessor) / bytes), 1,
-      std::max<std::int64_t>(1, target.threads_per_multiprocessor / threads)));
+      std::max<std::int64_t>(1, target.threads_per_multiprocessor / tile.threads())));
   const auto waves = static_cast<double>(ceil_divide(blocks, ceilings.multiprocessors));
   const double together = std::min(waves, resident);
   const double all_turns = waves * static_cast<double>(turns);
@@ -47,16 +52,15 @@ Bound of_blocks(const ProblemSummary& problem, const KnobValues& point, const Ta
   parts.add_of_multiprocessor(Resource::tensor, all_turns * 2 * of_turn * static_cast<double>(columns),
                               rate * ceilings.tensor_operations_a_second);
   const double read_by_warps =
-      bytes_of_element * (of_dense * static_cast<double>(rows) / static_cast<double>(rows_of_warp) +
-                          of_turn * static_cast<double>(columns) / static_cast<double>(columns_of_warp));
-  parts.add_of_multiprocessor(Resource::shared_memory,
-                              all_turns * (2 * staged + 2 * bytes_of_element * of_turn + read_by_warps),
+      bytes_of_element * (of_dense * static_cast<double>(rows) / static_cast<double>(tile.rows_each) +
+                          of_turn * static_cast<double>(columns) / static_cast<double>(tile.columns_each));
+  parts.add_of_multiprocessor(Resource::shared_memory, all_turns * (2 * staged + 2 * decoded + read_by_warps),
                               ceilings.shared_bytes_a_second);
-  add_memory(parts, problem, ceilings);
+  parts.add_memory(problem);
   parts.add(Resource::latency, all_turns * (warpgroups ? turn_of_warpgroup : turn_microseconds) / together);
   // Parts of a sum are written and read once more.
-  const double stored = static_cast<double>(rows * columns) * (split > 1 ? 3 * 4 : bytes_of_element);
-  parts.add_of_multiprocessor(Resource::launch, waves * stored, ceilings.store_bytes_a_second);
+  const double results = static_cast<double>(rows * columns * (split > 1 ? 3 * 4 : bytes_of_element));
+  parts.add_of_multiprocessor(Resource::launch, waves * results, ceilings.store_bytes_a_second);
   parts.add(Resource::launch, ceilings.launch_microseconds);
   return parts.total();
 }

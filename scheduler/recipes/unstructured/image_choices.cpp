@@ -1,10 +1,7 @@
 #include <weft/scheduler/limits/resource_constraints.h>
+#include <weft/scheduler/recipes/parts/conditions.h>
+#include <weft/scheduler/recipes/unstructured/choices.h>
 #include <weft/scheduler/recipes/unstructured/image.h>
-#include <weft/scheduler/recipes/unstructured/sparsert.h>
-#include <weft/search/spaces/conditions.h>
-#include <weft/search/spaces/packed.h>
-#include <weft/search/spaces/sparsert.h>
-#include <weft/search/spaces/sparsert_image.h>
 
 #include <algorithm>
 #include <vector>
@@ -17,10 +14,6 @@ using ir::Expr;
 constexpr std::int64_t staged = number_of(SparseRtImage::staged), clamped = number_of(SparseRtImage::clamped);
 constexpr std::int64_t given = number_of(SparseRtOrder::given), dealt = number_of(SparseRtOrder::dealt);
 const std::vector<std::int64_t> row_values{2, 4, 8, 16, 32, 64};
-
-Expr v(const char* knob) {
-  return ir::variable(knob);
-}
 
 ImageCut<Expr> cut_of_knobs() {
   return {v("rows"), v("lines"), v("groups"), ir::integer(clamped) - v("image")};
@@ -85,35 +78,19 @@ std::vector<Constraint> preferences_of(const SparseRtConvolution& image, const W
 
 }  // namespace
 
-std::function<Schedule(const KnobValues&)> sparsert_points(const SpaceProblem& problem,
-                                                           const Target& target) {
-  const auto packed = std::make_shared<PackedWeights>(problem.matrix);
-  return [packed, problem, target](const KnobValues& values) {
-    SparseRtKnobs knobs;
-    for (const RecipeKnob<SparseRtKnobs>& knob : sparsert_knobs()) {
-      const auto value = values.find(std::string(knob.name));
-      if (value != values.end()) knob.set(knobs, value->second);
-    }
-    return sparsert(problem.algorithm, packed->in(problem.format), target, knobs);
-  };
-}
-
-Space sparsert_image_space(const SpaceProblem& problem, const Target& target, const SpaceOptions& options) {
+RecipeChoices image_choices(const SpaceProblem& problem, const Target& target, const SpaceOptions& options) {
   const WeightMatrix& weights = *problem.matrix;
   const SparseRtConvolution image(problem.algorithm, weights.rows, weights.columns, weights.stored(),
                                   convolution_loops(problem.algorithm));
-  return Space({.recipe = "sparsert",
-                .target = target.name,
-                .knobs = {{"image", {staged, clamped}},
-                          {"rows", row_values},
-                          {"lines", {1, 2, 4, 8, 16}},
-                          {"groups", {1, 2, 4, 8, 16}},
-                          {"order", image.has_groups() ? std::vector<std::int64_t>{given}
-                                                       : std::vector<std::int64_t>{given, dealt}}},
-                .words = words_of(sparsert_knobs()),
-                .constraints = constraints_of(image, target, options),
-                .preferences = preferences_of(image, weights, target, options),
-                .schedule = sparsert_points(problem, target)});
+  std::vector<std::int64_t> orders{given};
+  if (!image.has_groups()) orders.push_back(dealt);
+  return {.knobs = {{"image", {staged, clamped}},
+                    {"rows", row_values},
+                    {"lines", {1, 2, 4, 8, 16}},
+                    {"groups", {1, 2, 4, 8, 16}},
+                    {"order", orders}},
+          .limits = constraints_of(image, target, options),
+          .worth = preferences_of(image, weights, target, options)};
 }
 
 }  // namespace weft

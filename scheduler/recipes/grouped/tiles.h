@@ -1,4 +1,4 @@
-// Which tiles the recipe for row groups gives a product of known size.
+// Which tiles the recipes for row groups give a product of known size.
 #pragma once
 
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
@@ -12,5 +12,11 @@ namespace weft {
 /// other products.
 ShflBwKnobs shfl_bw_tiles(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
                           const ShflBwKnobs& knobs);
+
+/// The same for rows that list their columns together in fours, column_quads, where nobody says how many do:
+/// many read B less often, few have fewer columns to read, and more tiles. Tall ones where every processor
+/// has several (docs/measurements.md). UserError for an instruction that sparse tensor cores lack.
+ShflBwKnobs v_n_m_tiles(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
+                        const ShflBwKnobs& knobs);
 
 }  // namespace weft

@@ -1,13 +1,12 @@
 // The knobs of Huang et al. (DAC 2022), table 4, and more; those of VENOM (SC 2023) are among them.
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/scheduler/limits/resource_constraints.h>
+#include <weft/scheduler/recipes/grouped/choices.h>
+#include <weft/scheduler/recipes/grouped/measured.h>
+#include <weft/scheduler/recipes/grouped/shape.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
+#include <weft/scheduler/recipes/parts/conditions.h>
 #include <weft/scheduler/recipes/parts/product.h>
-#include <weft/search/spaces/conditions.h>
-#include <weft/search/spaces/grouped_tiles.h>
-#include <weft/search/spaces/packed.h>
-#include <weft/search/spaces/shfl_bw_measured.h>
 
 #include <algorithm>
 
@@ -15,18 +14,13 @@ namespace weft {
 namespace {
 
 using ir::Expr;
+using namespace grouped;
 
-constexpr std::int64_t warp_size = 32, rows_of_warp = 16, run = 8;
-constexpr std::int64_t bytes_of_element = 2;
-constexpr std::int64_t processors = 132;  ///< multiprocessors of an H200
-constexpr std::int64_t tallest = 256;     ///< rows of a tile, where the weights ask for no groups
+constexpr std::int64_t processors = measured_device.multiprocessors;
+constexpr std::int64_t tallest = 256;  ///< rows of a tile, where the weights ask for no groups
 constexpr std::int64_t mma_k8 = number_of(ShflBwInstruction::mma_m16n8k8);
 constexpr std::int64_t mma_k16 = number_of(ShflBwInstruction::mma_m16n8k16);
 constexpr std::int64_t wgmma = number_of(ShflBwInstruction::wgmma);
-
-Expr v(const char* knob) {
-  return ir::variable(knob);
-}
 
 /// Whether columns beside one another lie so in the dense operand, two at least.
 bool runs_of(const Algorithm& algorithm) {
@@ -40,22 +34,14 @@ bool runs_of(const Algorithm& algorithm) {
   return false;
 }
 
-/// Rows of a group; 0 where the format has no number of them.
-std::int64_t group_of(const Format& format) {
-  const auto given = format.parameters.find("V");
-  if (given != format.parameters.end()) return given->second;
-  if (format.name == "hb_ell" && formats::keeps_two_of_four(format)) return rows_of_warp;
-  return format.name == "n_m" || format.name == "column_quads" ? tallest : 0;
-}
-
 /// What the knobs of a point come to.
-class Tiles {
+class Choices {
  public:
-  Tiles(const SpaceProblem& problem, const Target& target, const SpaceOptions& options)
+  Choices(const SpaceProblem& problem, const Target& target, const SpaceOptions& options)
       : target_(target),
         options_(options),
         pairs_(formats::keeps_two_of_four(problem.format)),
-        group_(group_of(problem.format)),
+        group_(rows_of_group(problem.format)),
         weights_(*problem.matrix),
         columns_(columns_of(problem.algorithm, gathered_product(problem.algorithm))),
         runs_(runs_of(problem.algorithm)),
@@ -134,14 +120,11 @@ class Tiles {
   }
 
  private:
-  Expr by_warpgroups() const { return ir::equal(v("instruction"), wgmma); }
-  Expr sums() const { return (v("tile_m") / v("warp_m")) * (v("tile_n") / v("warp_n")); }
-  Expr warps() const { return sums() * ir::select(by_warpgroups(), 4, 1); }
+  Expr by_warpgroups() const { return tile_.by_warpgroups; }
+  Expr warps() const { return tile_.warps(); }
   /// At least a warp: a point without any is refused by another condition.
-  Expr threads() const { return ir::maximum(warps() + v("producers"), 1) * warp_size; }
-  Expr accumulators() const {
-    return v("warp_m") * v("warp_n") / ir::select(by_warpgroups(), 4 * warp_size, warp_size);
-  }
+  Expr threads() const { return ir::maximum(warps() + v("producers"), 1) * lanes_of_warp; }
+  Expr accumulators() const { return tile_.accumulators(); }
   Expr tiles() const {
     return ir::ceil_divide(weights_.rows, v("tile_m")) * ir::ceil_divide(columns_.value, v("tile_n"));
   }
@@ -193,7 +176,7 @@ class Tiles {
   /// warpgroups: Z3 has no patience with quotients of knobs.
   template <class Number>
   Expr with_consumers(Number&& of_threads) const {
-    constexpr std::int64_t group = 4 * warp_size;
+    constexpr std::int64_t group = 4 * lanes_of_warp;
     const std::int64_t most = target_.threads_per_block / group - 1;
     Expr number = ir::integer(of_threads((most + 1) * group));
     for (std::int64_t groups = most - 1; groups > 0; --groups)
@@ -219,21 +202,18 @@ class Tiles {
     list.at_most("registers of consumers", "registers of consumers, to whom producers give up none",
                  "registers", others, each);
     list.everywhere();
-    list.sum_at_most("registers of all roles", "registers of all threads of a block", "registers",
-                     {{"producers", own * (4 * warp_size)}, {"consumers", others * (warps() * warp_size)}},
-                     all);
+    list.sum_at_most(
+        "registers of all roles", "registers of all threads of a block", "registers",
+        {{"producers", own * (4 * lanes_of_warp)}, {"consumers", others * (warps() * lanes_of_warp)}}, all);
   }
 
   void resources(Conditions& list) const {
     const std::int64_t resident = options_.resident_blocks;
     list.at_most("threads", "threads of a block", "threads", threads(), target_.threads_per_block);
-    const Expr line = rows_of_warp * bytes_of_element * (v("line") + run);
     const Expr barriers = ir::minimum(v("producers"), 1) * (2 * ir::ceil_divide(v("stages"), 2) * 16);
-    const Expr kept = v("tile_m") * v("tile_k") * bytes_of_element;
-    // Half of the values of a pattern, and two bits for each of those.
-    const Parts shared{{"A", (pairs_ ? kept * 9 / 16 : kept) * v("stages")},
-                       {"B", v("tile_k") * v("tile_n") * bytes_of_element * v("stages")},
-                       {"lines", line * warps()},
+    const Parts shared{{"A", tile_.bytes_of_weights() * v("stages")},
+                       {"B", tile_.bytes_of_dense() * v("stages")},
+                       {"lines", tile_.bytes_of_lines(v("line"))},
                        {"barriers", barriers}};
     list.sum_at_most("shared memory", "bytes of shared memory of a block", "B", shared,
                      target_.shared_bytes_per_block);
@@ -310,9 +290,19 @@ class Tiles {
   bool runs_;
   bool halves_;
   std::vector<std::int64_t> places_{16, 32, 64};
+  Tile<Expr> tile_{
+      pairs_,     ir::equal(v("instruction"), wgmma), v("tile_m"), v("tile_n"), v("tile_k"), v("warp_m"),
+      v("warp_n")};
 };
 
 }  // namespace
+
+std::int64_t rows_of_group(const Format& format) {
+  const auto given = format.parameters.find("V");
+  if (given != format.parameters.end()) return given->second;
+  if (format.name == "hb_ell" && formats::keeps_two_of_four(format)) return rows_of_warp;
+  return format.name == "n_m" || format.name == "column_quads" ? tallest : 0;
+}
 
 std::string why_no_grouped_tiles(const SpaceProblem& problem, const Target& target) {
   const GatheredProduct loops = gathered_product(problem.algorithm);
@@ -326,37 +316,16 @@ std::string why_no_grouped_tiles(const SpaceProblem& problem, const Target& targ
   const bool halves = dtype == DType::f16 || (dtype == DType::bf16 && target.sm >= 80);
   if (!halves)
     return fmt::format("tensor cores of {} multiply no {} with sums in f32", target.name, name_of(dtype));
-  if (group_of(problem.format) < rows_of_warp)
-    return fmt::format("groups of {} rows are fewer than an instruction takes", group_of(problem.format));
+  const std::int64_t group = rows_of_group(problem.format);
+  if (group < rows_of_warp)
+    return fmt::format("groups of {} rows are fewer than an instruction takes", group);
   return {};
 }
 
-Space grouped_tiles_space(const SpaceProblem& problem, const Target& target, const SpaceOptions& options,
-                          std::string recipe, GroupedRecipe schedule) {
-  const Tiles tiles(problem, target, options);
-  const auto packed = std::make_shared<PackedWeights>(problem.matrix);
-  const auto make = [packed, problem, target, schedule](const KnobValues& values) {
-    ShflBwKnobs knobs;
-    for (const RecipeKnob<ShflBwKnobs>& knob : shfl_bw_knobs()) {
-      const auto value = values.find(std::string(knob.name));
-      if (value != values.end()) knob.set(knobs, value->second);  // what the space leaves to the recipe
-    }
-    Format format = problem.format;
-    format.parameters["V"] = std::min(values.at("tile_m"), group_of(problem.format));
-    format.parameters["k"] = values.at("tile_k");
-    return schedule(problem.algorithm, packed->in(format), target, knobs, {});
-  };
-  Space::Parts all{.recipe = std::move(recipe),
-                   .target = target.name,
-                   .knobs = tiles.knobs(),
-                   .words = words_of(shfl_bw_knobs()),
-                   .constraints = tiles.constraints(),
-                   .preferences = tiles.preferences(),
-                   .schedule = make};
-  all.usual = [packed, problem, target, schedule] {
-    return grouped_point(schedule(problem.algorithm, packed->in(problem.format), target, {}, {}));
-  };
-  return Space(std::move(all));
+RecipeChoices grouped_choices(const SpaceProblem& problem, PackedWeights&, const Target& target,
+                              const SpaceOptions& options) {
+  const Choices choices(problem, target, options);
+  return {.knobs = choices.knobs(), .limits = choices.constraints(), .worth = choices.preferences()};
 }
 
 }  // namespace weft

@@ -1,7 +1,7 @@
 // Which points of the space of row groups measured times speak for.
 #pragma once
 
-#include <weft/search/spaces/conditions.h>
+#include <weft/scheduler/recipes/parts/conditions.h>
 
 #include <cstdint>
 

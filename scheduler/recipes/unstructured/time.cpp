@@ -1,8 +1,8 @@
 // Kernels of unstructured weights (scheduler/recipes/unstructured/sparsert.h): baked into the code, or read
 // from memory.
+#include <weft/scheduler/recipes/unstructured/choices.h>
 #include <weft/scheduler/recipes/unstructured/cut.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
-#include <weft/search/model/bound_parts.h>
 
 #include <cmath>
 
@@ -31,7 +31,7 @@ double rate_of_code(double bytes_on_chip, double streams) {
 }
 
 SparseRtForm form_of(const ProblemSummary& problem, const KnobValues& point) {
-  const auto form = static_cast<SparseRtForm>(knob(point, {"form"}, 0));
+  const auto form = static_cast<SparseRtForm>(knob(point, "form", 0));
   if (form != SparseRtForm::chosen) return form;
   if (fit_a_warp(problem.n) && problem.stored > entries_without_pieces) return SparseRtForm::pieces;
   // The recipe's rule was measured there; a bound is not asked for which blocks have room.
@@ -48,10 +48,10 @@ double entries_of(const ProblemSummary& problem, std::int64_t rows) {
 }
 
 Bound of_baked(const ProblemSummary& problem, const KnobValues& point, const Ceilings& ceilings) {
-  const bool in_chunks = knob(point, {"chunk"}, 0) > 0;
-  const std::int64_t rows = knob(point, {"rows"}, std::min<std::int64_t>(64, power_of_two_from(problem.m)));
-  const std::int64_t threads = knob(point, {"threads"}, in_chunks ? 256 : 64);
-  const auto groups = static_cast<double>(knob(point, {"groups"}, 1));
+  const bool in_chunks = knob(point, "chunk", 0) > 0;
+  const std::int64_t rows = knob(point, "rows", std::min<std::int64_t>(64, power_of_two_from(problem.m)));
+  const std::int64_t threads = knob(point, "threads", in_chunks ? 256 : 64);
+  const auto groups = static_cast<double>(knob(point, "groups", 1));
   const std::int64_t row_blocks = ceil_divide(problem.m, rows);
   const auto turns = static_cast<double>(
       ceil_divide(row_blocks * ceil_divide(problem.n, threads), ceilings.multiprocessors));
@@ -64,7 +64,7 @@ Bound of_baked(const ProblemSummary& problem, const KnobValues& point, const Cei
   const double rate = rate_of_code(code * static_cast<double>(row_blocks), groups) * ceilings.cycles_a_second;
 
   Parts parts(ceilings);
-  add_memory(parts, problem, ceilings);
+  parts.add_memory(problem);
   parts.add(Resource::code, 1e6 * turns * code / rate);
   const auto width = static_cast<double>(threads);
   parts.add_of_multiprocessor(Resource::units, turns * 2 * instructions * width,
@@ -85,15 +85,15 @@ Bound of_baked(const ProblemSummary& problem, const KnobValues& point, const Cei
 Bound of_lists(const ProblemSummary& problem, const KnobValues& point, SparseRtForm form,
                const Ceilings& ceilings) {
   const bool panel = form == SparseRtForm::streaming, in_pieces = form == SparseRtForm::pieces;
-  const std::int64_t lanes = knob(point, {"lanes"}, panel ? 8 : 32);
-  const std::int64_t columns = knob(point, {"columns"}, panel ? 8 : in_pieces ? 2 : 4);
-  const std::int64_t threads = knob(point, {"threads"}, panel || in_pieces ? 1024 : 128);
-  const std::int64_t groups = knob(point, {"groups"}, 1);
+  const std::int64_t lanes = knob(point, "lanes", panel ? 8 : 32);
+  const std::int64_t columns = knob(point, "columns", panel ? 8 : in_pieces ? 2 : 4);
+  const std::int64_t threads = knob(point, "threads", panel || in_pieces ? 1024 : 128);
+  const std::int64_t groups = knob(point, "groups", 1);
   const std::int64_t together = std::max<std::int64_t>(1, threads / lanes / groups);
   const std::int64_t usual = panel ? ceil_divide(problem.m, together * 4) : 1;
-  const std::int64_t wanted = knob(point, {"parts"}, in_pieces ? ceilings.multiprocessors : 0);
+  const std::int64_t wanted = knob(point, "parts", in_pieces ? ceilings.multiprocessors : 0);
   const std::int64_t rows = std::max<std::int64_t>(
-      1, wanted > 0 ? ceil_divide(problem.m, wanted) : knob(point, {"rows"}, usual) * together);
+      1, wanted > 0 ? ceil_divide(problem.m, wanted) : knob(point, "rows", usual) * together);
   const std::int64_t row_blocks = ceil_divide(problem.m, rows);
   const std::int64_t blocks = row_blocks * ceil_divide(problem.n, lanes * columns);
   const auto turns = static_cast<double>(ceil_divide(blocks, ceilings.multiprocessors));
@@ -102,7 +102,7 @@ Bound of_lists(const ProblemSummary& problem, const KnobValues& point, SparseRtF
   const double entries = turns * entries_of(problem, rows);
 
   Parts parts(ceilings);
-  add_memory(parts, problem, ceilings);
+  parts.add_memory(problem);
   parts.add_of_multiprocessor(Resource::units, 2 * entries * width, ceilings.operations_a_second);
   // A value and a column serve the columns of a lane.
   const double list = (bytes + 4) / static_cast<double>(columns);

@@ -1,12 +1,11 @@
+// The points of the recipe hb_ell: tiles, how warps share them, stages and groups.
 #include <fmt/format.h>
 #include <weft/scheduler/hardware/simulated_target.h>
 #include <weft/scheduler/limits/resource_constraints.h>
-#include <weft/scheduler/recipes/blocks/hb_ell.h>
-#include <weft/scheduler/recipes/parts/knob.h>
+#include <weft/scheduler/recipes/blocks/choices.h>
+#include <weft/scheduler/recipes/blocks/shape.h>
+#include <weft/scheduler/recipes/parts/conditions.h>
 #include <weft/scheduler/recipes/parts/product.h>
-#include <weft/search/spaces/conditions.h>
-#include <weft/search/spaces/hb_ell.h>
-#include <weft/search/spaces/packed.h>
 
 #include <algorithm>
 
@@ -15,19 +14,14 @@ namespace {
 
 using ir::Expr;
 using Values = std::vector<std::int64_t>;
+using namespace block_tiles;
 
-constexpr std::int64_t block = 16, lanes = 32, warps_of_warpgroup = 4, rows_of_warpgroup = 64;
-constexpr std::int64_t places_of_line = 64, least_of_warpgroup = 64;  ///< columns
-constexpr std::int64_t element_bytes = 2, index_bytes = 4;
-constexpr std::int64_t longest_line = 64, run = 8;  ///< columns of the lines that results leave through
+constexpr std::int64_t index_bytes = 4;
 constexpr std::int64_t most_stages = 8;
 constexpr std::int64_t most_of_row = 8;           ///< threads that decode a row together
 constexpr std::int64_t most_numbers = 16 * 1024;  ///< bytes of where the blocks of a tile lie
-constexpr std::int64_t half_of_processors = 66, shared_sums = 640;  ///< blocks of an H200
-
-Expr v(const char* knob) {
-  return ir::variable(knob);
-}
+constexpr std::int64_t half_of_processors = measured_device.multiprocessors / 2;
+constexpr std::int64_t shared_sums = 640;  ///< blocks of an H200
 
 std::int64_t parameter(const Format& format, const char* name, std::int64_t otherwise) {
   const auto found = format.parameters.find(name);
@@ -36,10 +30,10 @@ std::int64_t parameter(const Format& format, const char* name, std::int64_t othe
 
 /// What the knobs of a point come to. Where blocks without entries are not stored, tile_m, tile_k and warp_m
 /// are 0: a tile is a block.
-class Blocks {
+class Choices {
  public:
-  Blocks(const SpaceProblem& problem, const Target& target, const SpaceOptions& options,
-         const SparseTensor& weights)
+  Choices(const SpaceProblem& problem, const Target& target, const SpaceOptions& options,
+          const SparseTensor& weights)
       : target_(target),
         options_(options),
         together_(parameter(problem.format, "every", 0)),
@@ -92,16 +86,16 @@ class Blocks {
     list.at_most("sums of a thread", "sums of a thread, so that loads are few", "registers", 16, sums());
     if (target_.sm >= 80)
       list.at_most("stages", "tiles under way, so that nobody waits for one", "stages", 2, v("stages"));
-    list.sum_at_most("expected registers", "32-bit registers of a thread, as far as can be foretold",
-                     "registers",
-                     {{"sums", sums()},
-                      {"shared sums", ir::minimum(v("groups") - 1, 1) * (sums() / 2)},
-                      {"a decoded row", ir::integer(block)},
-                      {"operands", ir::select(by_warpgroups(), 0, warp_rows() / 4 + v("warp_n") / 8)},
-                      {"addresses", ir::integer(reserved_registers + options_.more_registers)}},
-                     registers_there());
+    list.sum_at_most(
+        "expected registers", "32-bit registers of a thread, as far as can be foretold", "registers",
+        {{"sums", sums()},
+         {"shared sums", ir::minimum(v("groups") - 1, 1) * (sums() / 2)},
+         {"a decoded row", ir::integer(block)},
+         {"operands", ir::select(tile_.by_warpgroups(), 0, tile_.rows_each / 4 + v("warp_n") / 8)},
+         {"addresses", ir::integer(reserved_registers + options_.more_registers)}},
+        registers_there());
     if (!columns_.is_static()) return list.take();
-    const Expr tiles = ir::ceil_divide(ir::integer(rows_), tile_rows()) *
+    const Expr tiles = ir::ceil_divide(ir::integer(rows_), tile_.rows) *
                        ir::ceil_divide(ir::integer(columns_.value), v("tile_n"));
     list.at_most("columns", "columns of a tile, of which half are there", "columns", v("tile_n"),
                  std::max<std::int64_t>(64, 2 * columns_.value - 1));
@@ -111,7 +105,7 @@ class Blocks {
     list.at_most("shared sums", "tiles that leave processors without one", "tiles", (v("groups") - 1) * tiles,
                  shared_sums);
     list.at_most("turns of a group", "columns of A for each group that shares a sum", "columns",
-                 v("groups") * tile_places(), blocks_beside_ * block);
+                 v("groups") * tile_.places, blocks_beside_ * block);
     return list.take();
   }
 
@@ -123,25 +117,11 @@ class Blocks {
     return most;
   }
 
-  Expr tile_rows() const { return together_ > 0 ? v("tile_m") : ir::integer(block); }
-  Expr tile_places() const { return together_ > 0 ? v("tile_k") : ir::integer(block); }
-  Expr warp_rows() const { return together_ > 0 ? v("warp_m") : ir::integer(block); }
-
-  /// wgmma, where the recipe takes it.
-  Expr by_warpgroups() const {
-    if (target_.name != "sm_90a" || together_ == 0) return ir::boolean(false);
-    return ir::equal(v("warp_m"), rows_of_warpgroup) && ir::equal(v("tile_k"), places_of_line) &&
-           ir::integer(least_of_warpgroup) <= v("warp_n") && ir::integer(1) < v("stages");
-  }
-  /// At least one: a point without any is refused by another condition.
-  Expr warps() const {
-    return ir::maximum(tile_rows() / warp_rows() * (v("tile_n") / v("warp_n")), 1) *
-           ir::select(by_warpgroups(), warps_of_warpgroup, 1);
-  }
-  Expr threads() const { return warps() * lanes; }
-  Expr sums() const {
-    return warp_rows() * v("warp_n") / ir::select(by_warpgroups(), warps_of_warpgroup * lanes, lanes);
-  }
+  /// A block is a tile where they are not stored together.
+  Expr of_stored(const char* knob) const { return together_ > 0 ? v(knob) : ir::integer(block); }
+  Expr warps() const { return tile_.warps(); }
+  Expr threads() const { return tile_.threads(); }
+  Expr sums() const { return tile_.sums(); }
   Expr registers_there() const {
     return ir::minimum(
         target_.registers_per_thread,
@@ -151,25 +131,24 @@ class Blocks {
   /// Places of a row of the widest block, which the threads that decode it have equally many of; what tiles,
   /// threads and these come to are powers of two.
   Expr places_of_row() const {
-    const Expr of_rows = ir::maximum(threads() / tile_rows(), 1);
-    const Expr beside = ir::minimum(of_rows, tile_places() / block);
+    const Expr of_rows = ir::maximum(threads() / tile_.rows, 1);
+    const Expr beside = ir::minimum(of_rows, tile_.places / block);
     const Expr of_row = ir::minimum(of_rows / beside, most_of_row);
     return ir::ceil_divide(ir::integer(widest_), of_row) * of_row;
   }
 
   Parts shared_bytes() const {
-    const Expr decoded = tile_rows() * tile_places();
-    const Expr stored = tile_rows() / block * tile_places() * places_of_row() * v("stages");
-    const Expr line = ir::minimum(v("warp_n"), longest_line) + run;
-    Parts parts{{"rows of B", v("stages") * tile_places() * v("tile_n") * element_bytes},
-                {"values", stored * element_bytes},
+    const Expr stored = tile_.rows / block * tile_.places * places_of_row() * v("stages");
+    const Expr line = ir::minimum(v("warp_n"), longest_line) + gap;
+    Parts parts{{"rows of B", v("stages") * tile_.bytes_of_dense()},
+                {"values", stored * bytes_of_element},
                 {"offsets", stored * offset_bits_ / 8},
-                {"decoded blocks", decoded * element_bytes},
-                {"lines", warps() * line * (block * element_bytes)}};
+                {"decoded blocks", tile_.bytes_of_decoded()},
+                {"lines", warps() * line * (block * bytes_of_element)}};
     if (together_ == 0) return parts;
-    const Expr turn = tile_places() / block;
+    const Expr turn = tile_.places / block;
     const Expr numbers =
-        tile_rows() / block * ir::ceil_divide(ir::integer(blocks_beside_), turn) * turn * (2 * index_bytes);
+        tile_.rows / block * ir::ceil_divide(ir::integer(blocks_beside_), turn) * turn * (2 * index_bytes);
     parts.emplace_back("where blocks lie", ir::select(numbers <= most_numbers, numbers, 0));
     return parts;
   }
@@ -181,41 +160,14 @@ class Blocks {
   std::int64_t rows_, blocks_beside_ = 0;
   std::int64_t widest_;
   Extent columns_;
+  Tile<Expr> tile_{of_stored("tile_m"),
+                   v("tile_n"),
+                   of_stored("tile_k"),
+                   of_stored("warp_m"),
+                   v("warp_n"),
+                   v("stages"),
+                   target_.name == "sm_90a" && together_ > 0};
 };
-
-/// The knobs that a schedule of the recipe was made with, read from its steps.
-std::optional<KnobValues> point_of(const Schedule& schedule) {
-  const auto find = [&](std::string_view name, int occurrence = 0) -> const Step* {
-    for (const Step& step : schedule.steps()) {
-      if (step.name == name && occurrence-- == 0) return &step;
-    }
-    return nullptr;
-  };
-  const auto number = [](const Step* step, std::string_view name, std::int64_t otherwise) {
-    if (step == nullptr) return otherwise;
-    for (const Argument& argument : step->arguments) {
-      if (argument.name == name && std::holds_alternative<std::int64_t>(argument.value))
-        return std::get<std::int64_t>(argument.value);
-    }
-    return otherwise;
-  };
-  const Step *tile = find("split"), *warp = find("split", 1), *decode = find("decode");
-  if (tile == nullptr || warp == nullptr || decode == nullptr) return std::nullopt;
-  const auto factor = [](const Argument& argument) { return std::get<std::int64_t>(argument.value); };
-  KnobValues point{{"tile_n", factor(tile->arguments.front())},
-                   {"warp_n", factor(warp->arguments.front())},
-                   {"stages", number(decode, "depth", 1)},
-                   {"groups", number(find("split_k"), "groups", 1)},
-                   {"tile_m", 0},
-                   {"tile_k", 0},
-                   {"warp_m", 0}};
-  const Step *of_tile = find("split", 2), *of_warp = find("split", 3);
-  if (of_tile == nullptr || of_warp == nullptr) return point;
-  point["tile_m"] = block * factor(of_tile->arguments.front());
-  point["tile_k"] = block * factor(of_tile->arguments.back());
-  point["warp_m"] = block * factor(of_warp->arguments.front());
-  return point;
-}
 
 }  // namespace
 
@@ -234,29 +186,10 @@ std::string why_no_hb_ell(const SpaceProblem& problem, const Target& target) {
   return {};
 }
 
-Space hb_ell_space(const SpaceProblem& problem, const Target& target, const SpaceOptions& options) {
-  const auto packed = std::make_shared<PackedWeights>(problem.matrix);
-  const Blocks tiles(problem, target, options, *packed->in(problem.format));
-  const auto make = [packed, problem, target](const KnobValues& values) {
-    HbEllKnobs knobs;
-    for (const RecipeKnob<HbEllKnobs>& knob : hb_ell_knobs()) {
-      const std::int64_t value = values.at(std::string(knob.name));
-      if (value > 0) knob.set(knobs, value);
-    }
-    return hb_ell(problem.algorithm, packed->in(problem.format), target, knobs);
-  };
-  Space::Parts all{.recipe = "hb_ell",
-                   .target = target.name,
-                   .knobs = tiles.knobs(),
-                   .words = words_of(hb_ell_knobs()),
-                   .constraints = tiles.constraints(),
-                   .preferences = tiles.preferences(),
-                   .schedule = make,
-                   .zero_is_unsaid = true};
-  all.usual = [packed, problem, target] {
-    return point_of(hb_ell(problem.algorithm, packed->in(problem.format), target));
-  };
-  return Space(std::move(all));
+RecipeChoices hb_ell_choices(const SpaceProblem& problem, PackedWeights& packed, const Target& target,
+                             const SpaceOptions& options) {
+  const Choices choices(problem, target, options, *packed.in(problem.format));
+  return {.knobs = choices.knobs(), .limits = choices.constraints(), .worth = choices.preferences()};
 }
 
 }  // namespace weft

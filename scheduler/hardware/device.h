@@ -1,4 +1,4 @@
-// What the hardware can do at most: the rates that bound any kernel. All of them stand here and nowhere else.
+// What devices can do at most: the rates that bound any kernel. All of them stand here and nowhere else.
 #pragma once
 
 #include <weft/dsl/dtype.h>
@@ -19,10 +19,19 @@ struct Ceilings {
   double store_bytes_a_second = 4.5e12;        ///< results that leave tiles; nothing was seen to hide them
   double cycles_a_second = 1.98e9;             ///< the clock of multiprocessors whose tensor cores rest
   double launch_microseconds = 1;              ///< an empty kernel of a block a multiprocessor, in a graph
+  double copied_a_clock = 40;  ///< bytes that a multiprocessor copies to shared memory, of tiles
   std::int64_t multiprocessors = 132;
   std::int64_t l2_bytes = 50'000'000;  ///< what of the operands stays there between launches
   std::string_view device = "NVIDIA H200";
 };
+
+/// The device that recipes were measured on: what they choose, on every target, is for its multiprocessors.
+inline constexpr Ceilings measured_device{};
+
+/// Types of 16 bits, which tensor cores multiply.
+constexpr bool is_half(DType dtype) {
+  return dtype == DType::f16 || dtype == DType::bf16;
+}
 
 /// Those of an H200.
 Ceilings ceilings_of(DType dtype);

@@ -1,14 +1,12 @@
 // The space of unstructured weights: Wang, SparseRT (PACT 2020), and the forms that read entries from memory.
 #include <fmt/format.h>
 #include <weft/scheduler/limits/resource_constraints.h>
+#include <weft/scheduler/recipes/parts/conditions.h>
 #include <weft/scheduler/recipes/parts/product.h>
+#include <weft/scheduler/recipes/unstructured/choices.h>
 #include <weft/scheduler/recipes/unstructured/convolution.h>
 #include <weft/scheduler/recipes/unstructured/cut.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
-#include <weft/search/spaces/conditions.h>
-#include <weft/search/spaces/packed.h>
-#include <weft/search/spaces/sparsert.h>
-#include <weft/search/spaces/sparsert_image.h>
 
 #include <algorithm>
 #include <span>
@@ -19,12 +17,10 @@ namespace {
 using ir::Expr;
 
 constexpr std::int64_t warp_size = 32;
+constexpr std::int64_t processors = measured_device.multiprocessors;
 constexpr std::int64_t baked = number_of(SparseRtForm::baked);
 constexpr std::int64_t given = number_of(SparseRtOrder::given), dealt = number_of(SparseRtOrder::dealt);
 
-Expr v(const char* knob) {
-  return ir::variable(knob);
-}
 Expr is(SparseRtForm form) {
   return ir::equal(v("form"), number_of(form));
 }
@@ -56,7 +52,7 @@ class Product {
               number_of(SparseRtForm::pieces)}},
             {"chunk", {0, 16, 32, 64}},
             {"depth", buffers},
-            {"parts", {0, 1, 2, 4, 132, 264}},
+            {"parts", {0, 1, 2, 4, processors, 2 * processors}},
             {"places", {0, 4, 8, 16}},
             {"lanes", {0, 4, 8, 16, 32}},
             {"columns", {0, 1, 2, 4, 8, 16}},
@@ -105,8 +101,7 @@ class Product {
   Expr unchunked() const { return code() && ir::equal(v("chunk"), 0); }
   /// Blocks are so many that share the rows, in place of so many rows.
   static Expr shares_rows() {
-    return ir::integer(baked) < v("form") &&
-           unary(ir::UnaryOperator::logical_not, is(SparseRtForm::row_per_warp));
+    return ir::integer(baked) < v("form") && negated(is(SparseRtForm::row_per_warp));
   }
   /// Rows of a warp. Lanes beyond a warp, which nobody has, are no reason to divide by none.
   Expr together() const { return ir::maximum(ir::integer(warp_size) / ir::maximum(v("lanes"), 1), 1); }
@@ -118,17 +113,17 @@ class Product {
     const auto only = [&](const char* knob, const Expr& has, const char* text) {
       list.where(has);
       list.at_most(fmt::format("choice of {}", knob), text, {}, 1, v(knob));
-      list.where(unary(ir::UnaryOperator::logical_not, has));
+      list.where(negated(has));
       list.nothing(fmt::format("{} without effect", knob), text, v(knob));
       list.everywhere();
     };
-    list.where(unary(ir::UnaryOperator::logical_not, code()));
+    list.where(negated(code()));
     list.nothing("chunk without effect", "rows of B at a time, where B comes in chunks to baked code",
                  v("chunk"));
     only("depth", chunked(), "buffers for chunks of B");
     only("parts", shares_rows(), "blocks that share the rows, where entries stream or rows are in pieces");
     only("order", code(), "an order of rows, which baked code has");
-    list.where(unary(ir::UnaryOperator::logical_not, unchunked()));
+    list.where(negated(unchunked()));
     list.nothing("threads of large blocks", "threads that are no power of two, which code without chunks has",
                  ir::integer(1024) % v("threads"));
     list.everywhere();
@@ -137,7 +132,7 @@ class Product {
     only("lanes", from_memory && v("form") < ir::integer(number_of(SparseRtForm::pieces)),
          "lanes of a row, where entries are read and pieces have no whole warps");
     only("columns", from_memory, "columns of a lane, of which baked code has one");
-    only("rows", unary(ir::UnaryOperator::logical_not, shares_rows()),
+    only("rows", negated(shares_rows()),
          "rows of a block or warp; where entries stream or rows are in pieces, they follow from the parts");
   }
 
@@ -324,7 +319,8 @@ class Product {
     list.at_most("idle lanes of pieces", "columns of a block", "columns", warp_size * v("columns"),
                  std::max<std::int64_t>(64, 2 * columns() - 1));
     list.at_most("columns of a lane in pieces", "columns", "columns", v("columns"), 4);
-    list.at_most("pieces for every processor", "blocks that share the rows", "blocks", 132, v("parts"));
+    list.at_most("pieces for every processor", "blocks that share the rows", "blocks", processors,
+                 v("parts"));
     list.at_most("threads of pieces", "threads of a block", "threads", 512, v("threads"));
     list.where(is(SparseRtForm::row_per_warp));
     list.at_most("idle lanes", "columns of a warp", "columns", columns_of_block,
@@ -373,25 +369,14 @@ std::string why_no_sparsert(const SpaceProblem& problem, const Target& target) {
   return {};
 }
 
-Space sparsert_space(const SpaceProblem& problem, const Target& target, const SpaceOptions& options) {
-  if (!convolution_loops(problem.algorithm).filters.empty())
-    return sparsert_image_space(problem, target, options);
+RecipeChoices sparsert_choices(const SpaceProblem& problem, PackedWeights&, const Target& target,
+                               const SpaceOptions& options) {
+  if (!convolution_loops(problem.algorithm).filters.empty()) return image_choices(problem, target, options);
   const Product product(problem, target, options);
-  const auto schedule = [choices = product.choices(), make = sparsert_points(problem, target),
-                         name = problem.algorithm.name](const KnobValues& point) {
-    // The recipe would take 0 for a number that is left to it.
-    if (const Constraint* broken = first_violation(choices, point))
-      throw UserError({"a point of sparsert lacks a knob of its form", name, broken->name, broken->text});
-    return make(point);
-  };
-  return Space({.recipe = "sparsert",
-                .target = target.name,
-                .knobs = product.knobs(),
-                .words = words_of(sparsert_knobs()),
-                .constraints = product.constraints(),
-                .preferences = product.preferences(),
-                .schedule = schedule,
-                .zero_is_unsaid = true});
+  return {.knobs = product.knobs(),
+          .limits = product.constraints(),
+          .worth = product.preferences(),
+          .whole = product.choices()};
 }
 
 }  // namespace weft

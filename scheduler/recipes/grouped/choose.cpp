@@ -1,0 +1,230 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/hardware/device.h>
+#include <weft/scheduler/recipes/grouped/grouped_product.h>
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+namespace weft {
+namespace {
+
+using namespace grouped;
+
+constexpr std::int64_t least_columns = 64;
+constexpr std::int64_t most_stages = 4;
+constexpr std::int64_t long_line = 64, short_line = 32;  ///< columns of the lines that results leave through
+constexpr std::int64_t room_for_barriers = 256;          ///< bytes
+/// Beside the accumulators of two warpgroups; what the producers give up (docs/measurements.md).
+constexpr std::int64_t warps_of_producer = 4;
+constexpr std::int64_t registers_of_producer = 88, registers_of_consumer = 208;
+
+class Numbers {
+ public:
+  Numbers(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
+          const ShflBwKnobs& knobs)
+      : algorithm_(algorithm),
+        weights_(weights),
+        target_(target),
+        knobs_(knobs),
+        loops_(gathered_product(algorithm)),
+        tiles_(group_tiles(weights)),
+        extent_(columns_of(algorithm, loops_)) {}
+
+  ShflBwKnobs operator()() {
+    refuse_idle_knobs();
+    ShflBwKnobs chosen = knobs_;
+    chosen.tile_m = tiles_.rows;
+    chosen.tile_k = tiles_.places;
+    chosen.groups = knobs_.groups.value_or(1);
+    chosen.cluster = blocks_of_cluster();
+    chosen.blocks = blocks_through_tiles();
+    chosen.instruction = instruction();
+    by_warpgroups() ? cut_for_warpgroups(chosen) : cut_for_warps(chosen);
+    refuse_wide_warps(chosen);
+    const Tile<std::int64_t> tile = tile_of(chosen, tiles_.two_of_four);
+    chosen.stages = stages_of(tile);
+    refuse_long_lines(tile);
+    chosen.line = knobs_.line.value_or(line_of(tile, *chosen.stages));
+    const bool roles = has_roles();
+    chosen.producers = roles ? knobs_.producers.value_or(warps_of_producer) : 0;
+    chosen.producer_registers =
+        roles ? knobs_.producer_registers.value_or(by_warpgroups() ? registers_of_producer : 0) : 0;
+    chosen.consumer_registers =
+        roles ? knobs_.consumer_registers.value_or(by_warpgroups() ? registers_of_consumer : 0) : 0;
+    return chosen;
+  }
+
+ private:
+  /// Knobs that nothing would follow.
+  void refuse_idle_knobs() const {
+    const bool registers = knobs_.producer_registers.value_or(0) + knobs_.consumer_registers.value_or(0) > 0;
+    if (registers && !has_roles())
+      throw UserError(
+          {"registers are handed over between warps with roles", target_.name,
+           fmt::format("producer_registers = {}, consumer_registers = {} with warps that all copy",
+                       knobs_.producer_registers.value_or(0), knobs_.consumer_registers.value_or(0)),
+           "neither of them, or producers = 4 beside them, on sm_90a"});
+  }
+
+  /// Warps that would compute beside their tile.
+  void refuse_wide_warps(const ShflBwKnobs& chosen) const {
+    if (*chosen.tile_m % *chosen.warp_m == 0 && *chosen.warp_n <= *chosen.tile_n) return;
+    throw UserError(
+        {"a warp is no part of its tile", algorithm_.name,
+         fmt::format("warp_m = {}, warp_n = {} in tile_m = {}, tile_n = {}", *chosen.warp_m, *chosen.warp_n,
+                     *chosen.tile_m, *chosen.tile_n),
+         fmt::format("warp_m = {}, warp_n = {}, or parts of them, or larger tiles",
+                     std::gcd(*chosen.warp_m, *chosen.tile_m), std::min(*chosen.warp_n, *chosen.tile_n))});
+  }
+
+  void refuse_long_lines(const Tile<std::int64_t>& tile) const {
+    if (knobs_.line.value_or(0) <= tile.columns_each) return;
+    throw UserError({"lines are longer than the columns of a warp", algorithm_.name,
+                     fmt::format("line = {}, warp_n = {}", *knobs_.line, tile.columns_each),
+                     fmt::format("line = {} or less", tile.columns_each)});
+  }
+
+  ShflBwInstruction instruction() const {
+    if (by_warpgroups()) return ShflBwInstruction::wgmma;
+    if (tiles_.two_of_four) return ShflBwInstruction::mma_m16n8k16;
+    if (knobs_.instruction != ShflBwInstruction::chosen) return knobs_.instruction;
+    return target_.sm >= 80 ? ShflBwInstruction::mma_m16n8k16 : ShflBwInstruction::mma_m16n8k8;
+  }
+
+  bool by_warpgroups() const {
+    if (knobs_.instruction != ShflBwInstruction::chosen)
+      return knobs_.instruction == ShflBwInstruction::wgmma;
+    return target_.name == "sm_90a" && tiles_.rows >= rows_of_warpgroup;
+  }
+
+  /// Producers copy whole runs.
+  bool has_roles() const {
+    if (knobs_.producers) return *knobs_.producers > 0;
+    return target_.name == "sm_90a" && has_runs() && knobs_.groups.value_or(1) == 1 &&
+           knobs_.stages.value_or(most_stages) > 1;
+  }
+
+  std::int64_t blocks_of_cluster() const { return knobs_.cluster.value_or(1); }
+
+  /// Blocks that go through the tiles, of one number in their clusters; 0: each has a tile.
+  std::int64_t blocks_through_tiles() const {
+    const std::int64_t all = knobs_.blocks.value_or(has_roles() ? measured_device.multiprocessors : 0);
+    return all == 0 ? 0 : std::max<std::int64_t>(1, all / blocks_of_cluster());
+  }
+
+  /// Whether runs of columns are neighbours in B.
+  bool has_runs() const {
+    const Operand& dense = algorithm_.operands[dense_operand(algorithm_)];
+    const Extent& innermost = extent_of(algorithm_, loops_.columns.back());
+    if (!innermost.is_multiple_of(columns_of_run)) return false;
+    if (!dense.strides.empty() &&
+        !std::all_of(dense.strides.begin(), dense.strides.end() - 1,
+                     [](std::int64_t stride) { return stride % columns_of_run == 0; }))
+      return false;
+    for (const TensorAccess& factor : algorithm_.factors) {
+      const std::string* last = factor.indices.back().plain();
+      if (&algorithm_.operands[factor.operand] == &dense)
+        return last != nullptr && *last == loops_.columns.back() &&
+               (dense.strides.empty() || dense.strides.back() == 1);
+    }
+    return false;
+  }
+
+  /// As many as knobs say or a tile may have, and no more than twice what there is. Blocks that go through
+  /// tiles take the width with which the one that has most of them is done first.
+  std::int64_t columns_of_tile(std::int64_t most) const {
+    if (knobs_.tile_n) return *knobs_.tile_n;
+    if (!extent_.is_static()) return most;
+    const auto enough = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(extent_.value)));
+    const std::int64_t widest = std::clamp(enough, least_columns, most);
+    std::int64_t best = widest;
+    for (std::int64_t width = widest / 2; width >= least_columns && has_widths(); width /= 2) {
+      if (clocks_with(width) < clocks_with(best)) best = width;
+    }
+    return best;
+  }
+
+  bool has_widths() const { return has_roles() && blocks_through_tiles() > 0 && !knobs_.warp_n; }
+
+  /// What the block with the most tiles takes.
+  double clocks_with(std::int64_t width) const {
+    const std::int64_t rows = tiles_.rows;
+    const auto groups = std::max<std::int64_t>(1, ceil_divide(weights_.rows(), rows));
+    const std::int64_t tiles = groups * ceil_divide(extent_.value, width * blocks_of_cluster());
+    const double kept =
+        static_cast<double>(weights_.array("values").size()) / static_cast<double>(rows * groups);
+    const Tile<std::int64_t> tile{tiles_.two_of_four, false, rows, width, tiles_.places, rows, width};
+    const auto of_block = static_cast<double>(tiles_.kept());
+    const double of_weights = static_cast<double>(tile.bytes_of_weights()) / of_block;
+    const double of_dense = static_cast<double>(tile.bytes_of_dense()) / of_block;
+    return clocks_of_tiles(ceil_divide(tiles, blocks_through_tiles()), kept * (of_weights + of_dense),
+                           static_cast<double>(bytes_of_element * rows * width));
+  }
+
+  /// Two warpgroups of 128 accumulators a thread: beside each other, or one below the other.
+  void cut_for_warpgroups(ShflBwKnobs& chosen) const {
+    const bool beside = tiles_.rows == rows_of_warpgroup;
+    chosen.tile_n = columns_of_tile(most_sums / tiles_.rows);
+    chosen.warp_m = knobs_.warp_m.value_or(beside ? rows_of_warpgroup : tiles_.rows / 2);
+    chosen.warp_n = knobs_.warp_n.value_or(beside ? *chosen.tile_n / 2 : *chosen.tile_n);
+  }
+
+  /// Warps of up to 64 x 32 accumulators.
+  void cut_for_warps(ShflBwKnobs& chosen) const {
+    const std::int64_t rows = tiles_.rows;
+    chosen.tile_n = columns_of_tile(rows > 128 ? 64 : has_roles() ? 256 : 128);
+    chosen.warp_m = knobs_.warp_m.value_or(std::min<std::int64_t>(rows, rows >= 128 ? 64 : 32));
+    chosen.warp_n = knobs_.warp_n.value_or(std::min<std::int64_t>(32, *chosen.tile_n));
+  }
+
+  /// Beside barriers and lines.
+  std::int64_t stages_that_fit(const Tile<std::int64_t>& tile, std::int64_t line) const {
+    if (tile.columns_each == 0) return 0;  // which a step refuses
+    const std::int64_t room = target_.shared_bytes_per_block - room_for_barriers -
+                              tile.bytes_of_lines(std::min(line, tile.columns_each));
+    return room / tile.bytes_of_stage();
+  }
+
+  /// Short lines where long ones would take the room of a stage that is needed.
+  std::int64_t line_of(const Tile<std::int64_t>& tile, std::int64_t stages) const {
+    return stages_that_fit(tile, long_line) >= stages ? long_line : short_line;
+  }
+
+  std::int64_t stages_of(const Tile<std::int64_t>& tile) const {
+    if (knobs_.stages) return *knobs_.stages;
+    if (target_.sm < 80) return 1;
+    return std::clamp<std::int64_t>(stages_that_fit(tile, short_line), 1, most_stages);
+  }
+
+  const Algorithm& algorithm_;
+  const SparseTensor& weights_;
+  const Target& target_;
+  const ShflBwKnobs& knobs_;
+  GatheredProduct loops_;
+  GroupTiles tiles_;
+  Extent extent_;
+};
+
+}  // namespace
+
+grouped::Tile<std::int64_t> tile_of(const ShflBwKnobs& numbers, bool two_of_four) {
+  return {two_of_four,     numbers.instruction == ShflBwInstruction::wgmma,
+          *numbers.tile_m, *numbers.tile_n,
+          *numbers.tile_k, *numbers.warp_m,
+          *numbers.warp_n};
+}
+
+double clocks_of_tiles(std::int64_t tiles, double copied, double stored) {
+  constexpr double stored_a_clock = 20, until_first = 1500;  // bytes; clocks
+  return static_cast<double>(tiles) *
+         (copied / measured_device.copied_a_clock + stored / stored_a_clock + until_first);
+}
+
+ShflBwKnobs grouped_numbers(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
+                            const ShflBwKnobs& knobs) {
+  return Numbers(algorithm, weights, target, knobs)();
+}
+
+}  // namespace weft

@@ -1,0 +1,49 @@
+// What a tile of row groups comes to: bytes, warps, sums of a thread. Written once, for the recipes, their
+// space and their bound.
+#pragma once
+
+#include <weft/scheduler/recipes/parts/number.h>
+
+#include <cstdint>
+
+namespace weft::grouped {
+
+inline constexpr std::int64_t rows_of_warp = 16, rows_of_warpgroup = 64;
+inline constexpr std::int64_t lanes_of_warp = 32, warps_of_warpgroup = 4;
+inline constexpr std::int64_t bytes_of_element = 2;
+/// Runs of 16 bytes: what one asynchronous copy moves.
+inline constexpr std::int64_t columns_of_run = 8;
+/// Sums of the widest tiles, which two warpgroups keep.
+inline constexpr std::int64_t most_sums = 32'768;
+
+template <class Number>
+struct Tile {
+  bool two_of_four;                         ///< of the places of a row are kept
+  shapes::Condition<Number> by_warpgroups;  ///< else by warps
+  Number rows, columns, places;             ///< of a tile
+  Number rows_each, columns_each;           ///< of a warp or warpgroup
+
+  /// Values of a stage. Half of the places of pairs have one, and two bits.
+  Number bytes_of_weights() const {
+    const Number values = rows * places * Number(bytes_of_element);
+    return two_of_four ? values * Number(9) / Number(16) : values;
+  }
+  /// Rows of the dense operand of a stage.
+  Number bytes_of_dense() const { return places * columns * Number(bytes_of_element); }
+  Number bytes_of_stage() const { return bytes_of_weights() + bytes_of_dense(); }
+  Number warps() const {
+    const Number parts = (rows / rows_each) * (columns / columns_each);
+    return parts * shapes::chosen(by_warpgroups, Number(warps_of_warpgroup), Number(1));
+  }
+  /// The lines of so many columns that results leave through.
+  Number bytes_of_lines(const Number& line) const {
+    return Number(rows_of_warp * bytes_of_element) * (line + Number(columns_of_run)) * warps();
+  }
+  /// Sums of a thread.
+  Number accumulators() const {
+    return rows_each * columns_each /
+           shapes::chosen(by_warpgroups, Number(warps_of_warpgroup * lanes_of_warp), Number(lanes_of_warp));
+  }
+};
+
+}  // namespace weft::grouped

@@ -1,0 +1,47 @@
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/recipes/list.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <ranges>
+#include <utility>
+
+namespace weft {
+
+// Each is made by the file recipe.cpp of its family.
+Recipe default_recipe();
+Recipe sparsert_recipe();
+Recipe shfl_bw_recipe();
+Recipe hb_ell_recipe();
+Recipe v_n_m_recipe();
+
+std::span<const Recipe> recipes() {
+  static const std::array list{
+      default_recipe(), sparsert_recipe(), shfl_bw_recipe(), hb_ell_recipe(), v_n_m_recipe(),
+  };
+  return list;
+}
+
+std::vector<const Recipe*> recipes_by_likelihood() {
+  std::vector<const Recipe*> sorted;
+  for (const Recipe& recipe : recipes()) sorted.push_back(&recipe);
+  std::ranges::stable_sort(sorted, std::greater(), [](const Recipe* recipe) {
+    return std::pair(recipe->of_halves, recipe->of_gpus);
+  });
+  return sorted;
+}
+
+const Recipe* recipe_named(std::string_view name) {
+  const auto found = std::ranges::find(recipes(), name, &Recipe::name);
+  return found == recipes().end() ? nullptr : &*found;
+}
+
+const Recipe& recipe_for(const Format& format) {
+  for (const Recipe& recipe : recipes() | std::views::reverse) {
+    if (recipe.is_format(format)) return recipe;
+  }
+  throw InternalError("no recipe takes " + format.text());
+}
+
+}  // namespace weft
