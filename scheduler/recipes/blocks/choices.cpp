@@ -23,11 +23,6 @@ constexpr std::int64_t most_numbers = 16 * 1024;  ///< bytes of where the blocks
 constexpr std::int64_t half_of_processors = measured_device.multiprocessors / 2;
 constexpr std::int64_t shared_sums = 640;  ///< blocks of an H200
 
-std::int64_t parameter(const Format& format, const char* name, std::int64_t otherwise) {
-  const auto found = format.parameters.find(name);
-  return found == format.parameters.end() ? otherwise : found->second;
-}
-
 /// What the knobs of a point come to. Where blocks without entries are not stored, tile_m, tile_k and warp_m
 /// are 0: a tile is a block.
 class Choices {
@@ -36,8 +31,8 @@ class Choices {
           const SparseTensor& weights)
       : target_(target),
         options_(options),
-        together_(parameter(problem.format, "every", 0)),
-        offset_bits_(parameter(problem.format, "offset", 8)),
+        together_(parameter_of(problem.format, "every", 0)),
+        offset_bits_(parameter_of(problem.format, "offset", 8)),
         rows_(weights.rows()),
         widest_(widest_of(weights)),
         columns_(extent_of(problem.algorithm, product_loops(problem.algorithm).columns)) {
@@ -93,7 +88,7 @@ class Choices {
          {"a decoded row", ir::integer(block)},
          {"operands", ir::select(tile_.by_warpgroups(), 0, tile_.rows_each / 4 + v("warp_n") / 8)},
          {"addresses", ir::integer(reserved_registers + options_.more_registers)}},
-        registers_there());
+        registers_there(target_, options_, threads()));
     if (!columns_.is_static()) return list.take();
     const Expr tiles = ir::ceil_divide(ir::integer(rows_), tile_.rows) *
                        ir::ceil_divide(ir::integer(columns_.value), v("tile_n"));
@@ -122,12 +117,6 @@ class Choices {
   Expr warps() const { return tile_.warps(); }
   Expr threads() const { return tile_.threads(); }
   Expr sums() const { return tile_.sums(); }
-  Expr registers_there() const {
-    return ir::minimum(
-        target_.registers_per_thread,
-        ir::integer(target_.registers_per_multiprocessor / options_.resident_blocks) / threads() / 8 * 8);
-  }
-
   /// Places of a row of the widest block, which the threads that decode it have equally many of; what tiles,
   /// threads and these come to are powers of two.
   Expr places_of_row() const {
@@ -166,7 +155,7 @@ class Choices {
                    of_stored("warp_m"),
                    v("warp_n"),
                    v("stages"),
-                   target_.name == "sm_90a" && together_ > 0};
+                   ir::boolean(target_.name == "sm_90a" && together_ > 0)};
 };
 
 }  // namespace
@@ -175,12 +164,11 @@ std::string why_no_hb_ell(const SpaceProblem& problem, const Target& target) {
   const Format& format = problem.format;
   if (!target.is_gpu()) return target.name + " has no tensor cores";
   if (is_simulated_only(target)) return target.name + " multiplies blocks as they are stored";
-  if (format.name != "hb_ell" || parameter(format, "b", block) != block)
+  if (format.name != "hb_ell" || parameter_of(format, "b", block) != block)
     return format.text() + " has no blocks of 16 x 16 that are as wide as each asks for";
   if (formats::keeps_two_of_four(format)) return format.text() + " has blocks for sparse tensor cores: v_n_m";
-  const DType dtype = problem.matrix->values.dtype();
-  if (dtype != DType::f16 && (dtype != DType::bf16 || target.sm < 80))
-    return fmt::format("tensor cores of {} multiply no {} with sums in f32", target.name, name_of(dtype));
+  if (auto reason = why_no_tensor_cores(target, problem.matrix->values.dtype()); !reason.empty())
+    return reason;
   if (product_loops(problem.algorithm).rows.empty())
     return "the algorithm is no product C[m, n] of A[m, k] and B[k, n]";
   return {};

@@ -42,9 +42,7 @@ constexpr std::int64_t shared_blocks = 256, single_row_blocks = 512, least_itera
 
 /// Block rows that are stored together; 0: empty blocks are not stored.
 std::int64_t stored_together(const SparseTensor& weights) {
-  const auto& parameters = weights.format().parameters;
-  const auto every = parameters.find("every");
-  return every == parameters.end() ? 0 : every->second;
+  return parameter_of(weights.format(), "every");
 }
 
 Tile<std::int64_t> tile_of(const HbEllKnobs& numbers, const Target& target) {
@@ -301,8 +299,7 @@ void refuse_knobs(const Algorithm& algorithm, const HbEllKnobs& knobs, const Tar
 }
 
 bool has_blocks_of_16(const Format& format) {
-  const auto size = format.parameters.find("b");
-  return format.name == "hb_ell" && (size == format.parameters.end() || size->second == block);
+  return format.name == "hb_ell" && parameter_of(format, "b", block) == block;
 }
 
 }  // namespace
@@ -337,7 +334,7 @@ Schedule hb_ell(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights
       refuse_recipe(needs, algorithm, "an algorithm of another form, or for weights of any size",
                     "a product C[m, n] = sum of A[m, k] B[k, n] of weights of known size, for weights in "
                     "hb_ell:pairs=1 a convolution too; else default_schedule(algorithm, weights, target)");
-    if (!target.is_gpu() || (weights->dtype() == DType::bf16 && target.sm < 80))
+    if (!has_tensor_cores_for(target, weights->dtype()))
       return left_to_default(needs, std::move(algorithm), std::move(weights), target, given);
     if (is_simulated_only(target)) {
       refuse_knobs(algorithm, knobs, target);

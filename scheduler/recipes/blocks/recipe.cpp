@@ -54,12 +54,7 @@ Recipe hb_ell_recipe() {
       .why_not = why_no_hb_ell,
       .choices = hb_ell_choices,
       .choose = hb_ell_point,
-      .write =
-          [](Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-             const KnobValues& point, std::source_location place) {
-            return hb_ell(std::move(algorithm), std::move(weights), target, knobs_of(hb_ell_knobs(), point),
-                          place);
-          },
+      .write = written<hb_ell, hb_ell_knobs>,
       .time = bounds::of_blocks,
   };
 }

@@ -20,25 +20,24 @@ struct Tile {
   Number rows, columns, places;    ///< of a tile
   Number rows_each, columns_each;  ///< of a warp or warpgroup
   Number stages;
-  bool may_have_warpgroups;  ///< of the target and of how blocks are stored
+  shapes::Condition<Number> may_have_warpgroups;  ///< of the target and of how blocks are stored
 
   /// By wgmma, which reads decoded tiles of lines of 128 bytes.
   shapes::Condition<Number> by_warpgroups() const {
-    if (!may_have_warpgroups) return shapes::truth<Number>(false);
-    return shapes::equal(rows_each, Number(rows_of_warpgroup)) &&
-           shapes::equal(places, Number(places_of_line)) &&
-           shapes::at_most(Number(least_columns), columns_each) && shapes::at_most(Number(2), stages);
+    return may_have_warpgroups && shapes::equal(rows_each, Number(rows_of_warpgroup)) &&
+           shapes::equal(places, Number(places_of_line)) && Number(least_columns) <= columns_each &&
+           Number(1) < stages;
   }
   /// At least one: a point without any is refused by another condition.
   Number warps() const {
-    return shapes::larger(rows / rows_each * (columns / columns_each), Number(1)) *
-           shapes::chosen(by_warpgroups(), Number(warps_of_warpgroup), Number(1));
+    return shapes::maximum(rows / rows_each * (columns / columns_each), Number(1)) *
+           shapes::select(by_warpgroups(), Number(warps_of_warpgroup), Number(1));
   }
   Number threads() const { return warps() * Number(lanes_of_warp); }
   /// Sums of a thread.
   Number sums() const {
     return rows_each * columns_each /
-           shapes::chosen(by_warpgroups(), Number(warps_of_warpgroup * lanes_of_warp), Number(lanes_of_warp));
+           shapes::select(by_warpgroups(), Number(warps_of_warpgroup * lanes_of_warp), Number(lanes_of_warp));
   }
 
   /// Rows of B of a stage.

@@ -102,7 +102,7 @@ class Choices {
                  one_if(ir::equal(v("consumer_registers"), 0)),
                  one_if(ir::equal(v("producer_registers"), 0)));
     list.sum_at_most("expected registers", "32-bit registers of a thread, as far as can be foretold",
-                     "registers", expected_registers(), registers_there());
+                     "registers", expected_registers(), registers_of_consumer());
     list.at_most("lines", "the longest that fit a warp's columns, or 32", {},
                  ir::minimum(ir::select(by_warpgroups, 64, 32), v("warp_n")), v("line"));
     if (target_.name == "sm_90a" && !pairs_) prefer_what_was_fast(list, group_);
@@ -275,10 +275,9 @@ class Choices {
                           options_.more_registers}};
   }
 
-  Expr registers_there() const {
-    const Expr of_all = target_.registers_per_multiprocessor / options_.resident_blocks / threads() / 8 * 8;
-    const Expr shared_out = ir::minimum(target_.registers_per_thread, of_all);
-    return ir::select(ir::equal(v("consumer_registers"), 0), shared_out, v("consumer_registers"));
+  Expr registers_of_consumer() const {
+    return ir::select(ir::equal(v("consumer_registers"), 0), registers_there(target_, options_, threads()),
+                      v("consumer_registers"));
   }
 
   const Target& target_;
@@ -298,8 +297,7 @@ class Choices {
 }  // namespace
 
 std::int64_t rows_of_group(const Format& format) {
-  const auto given = format.parameters.find("V");
-  if (given != format.parameters.end()) return given->second;
+  if (const std::int64_t given = parameter_of(format, "V", -1); given >= 0) return given;
   if (format.name == "hb_ell" && formats::keeps_two_of_four(format)) return rows_of_warp;
   return format.name == "n_m" || format.name == "column_quads" ? tallest : 0;
 }
@@ -312,10 +310,8 @@ std::string why_no_grouped_tiles(const SpaceProblem& problem, const Target& targ
     if (loops.columns.size() > 1 && !extent_of(problem.algorithm, name).is_static())
       return "the launch decides about the columns of a convolution";
   }
-  const DType dtype = problem.matrix->values.dtype();
-  const bool halves = dtype == DType::f16 || (dtype == DType::bf16 && target.sm >= 80);
-  if (!halves)
-    return fmt::format("tensor cores of {} multiply no {} with sums in f32", target.name, name_of(dtype));
+  if (auto reason = why_no_tensor_cores(target, problem.matrix->values.dtype()); !reason.empty())
+    return reason;
   const std::int64_t group = rows_of_group(problem.format);
   if (group < rows_of_warp)
     return fmt::format("groups of {} rows are fewer than an instruction takes", group);

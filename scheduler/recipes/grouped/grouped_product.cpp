@@ -229,8 +229,7 @@ bool has_grouped_product(const RecipeNeeds& needs, const Algorithm& algorithm, c
     refuse_recipe(needs, algorithm, "an algorithm of another form",
                   "a product C[m, n] = sum of A[m, k] B[k, n], or a convolution of known size; else "
                   "default_schedule(algorithm, weights, target)");
-  const bool newer = target.sm >= 80;
-  return target.is_gpu() && (newer || (weights.dtype() == DType::f16 && !tiles.two_of_four));
+  return has_tensor_cores_for(target, weights.dtype()) && (target.sm >= 80 || !tiles.two_of_four);
 }
 
 Schedule grouped_product(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,

@@ -57,8 +57,9 @@ Schedule made(const Kind& kind, Algorithm algorithm, std::shared_ptr<const Spars
   });
 }
 
-std::optional<KnobValues> point(const Kind& kind, const Algorithm& algorithm,
-                                std::shared_ptr<const SparseTensor> weights, const Target& target) {
+template <const Kind& kind>
+std::optional<KnobValues> point(const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
+                                const Target& target) {
   if (!has_grouped_product(kind.needs, algorithm, *weights, target)) return std::nullopt;
   const ShflBwKnobs chosen = kind.tiles(algorithm, *weights, target, {});
   return grouped_point(algorithm, std::move(weights), target, chosen);
@@ -97,6 +98,17 @@ Bound time_of_pairs(const ProblemSummary& problem, const KnobValues& point, cons
                              : bounds::of_anything(problem, ceilings);
 }
 
+/// What both have.
+Recipe recipe_of(const Kind& kind, std::string_view name) {
+  return {.name = name,
+          .is_format = kind.is_format,
+          .of_halves = true,
+          .knobs = rows_of(shfl_bw_knobs()),
+          .some_knobs = "tile_n=256,stages=3",
+          .choices = grouped_choices,
+          .format_of = format_of};
+}
+
 }  // namespace
 
 std::span<const KnobField<ShflBwKnobs>> shfl_bw_knobs() {
@@ -114,57 +126,31 @@ Schedule v_n_m(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
 }
 
 Recipe shfl_bw_recipe() {
-  return {
-      .name = "shfl_bw",
-      .summary = "weights in groups of rows that keep the same columns, on tensor cores",
-      .is_format = of_groups.is_format,
-      .formats = "--format shfl_bw:V=64, or vector_wise:V=64",
-      .of_halves = true,
-      .knobs = rows_of(shfl_bw_knobs()),
-      .some_knobs = "tile_n=256,stages=3",
-      .example =
-          "weft verify --weights made:M=256,K=512,sparsity=0.75,V=64 --dtype f16 --n 64 "
-          "--device sim:sm_80 --format shfl_bw:V=64 --recipe shfl_bw:tile_n=64,stages=3",
-      .why_not = why_no_shfl_bw,
-      .choices = grouped_choices,
-      .format_of = format_of,
-      .choose = [](const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
-                   const Target& target) { return point(of_groups, algorithm, std::move(weights), target); },
-      .write =
-          [](Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-             const KnobValues& point, std::source_location place) {
-            return shfl_bw(std::move(algorithm), std::move(weights), target, knobs_of(shfl_bw_knobs(), point),
-                           place);
-          },
-      .time = time_of_groups,
-  };
+  Recipe recipe = recipe_of(of_groups, "shfl_bw");
+  recipe.summary = "weights in groups of rows that keep the same columns, on tensor cores";
+  recipe.formats = "--format shfl_bw:V=64, or vector_wise:V=64";
+  recipe.example =
+      "weft verify --weights made:M=256,K=512,sparsity=0.75,V=64 --dtype f16 --n 64 "
+      "--device sim:sm_80 --format shfl_bw:V=64 --recipe shfl_bw:tile_n=64,stages=3";
+  recipe.why_not = why_no_shfl_bw;
+  recipe.choose = point<of_groups>;
+  recipe.write = written<shfl_bw, shfl_bw_knobs>;
+  recipe.time = time_of_groups;
+  return recipe;
 }
 
 Recipe v_n_m_recipe() {
-  return {
-      .name = "v_n_m",
-      .summary = "weights that keep two of four, on sparse tensor cores",
-      .is_format = of_pairs.is_format,
-      .formats = "--format column_quads, or n_m, v_n_m or hb_ell:pairs=1",
-      .of_halves = true,
-      .knobs = rows_of(shfl_bw_knobs()),
-      .some_knobs = "tile_n=256,stages=3",
-      .example =
-          "weft verify --weights made:M=256,K=512,of=4 --dtype f16 --n 64 --device sim:sm_80 "
-          "--format n_m --recipe v_n_m:tile_n=64",
-      .why_not = why_no_v_n_m,
-      .choices = grouped_choices,
-      .format_of = format_of,
-      .choose = [](const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
-                   const Target& target) { return point(of_pairs, algorithm, std::move(weights), target); },
-      .write =
-          [](Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-             const KnobValues& point, std::source_location place) {
-            return v_n_m(std::move(algorithm), std::move(weights), target, knobs_of(shfl_bw_knobs(), point),
-                         place);
-          },
-      .time = time_of_pairs,
-  };
+  Recipe recipe = recipe_of(of_pairs, "v_n_m");
+  recipe.summary = "weights that keep two of four, on sparse tensor cores";
+  recipe.formats = "--format column_quads, or n_m, v_n_m or hb_ell:pairs=1";
+  recipe.example =
+      "weft verify --weights made:M=256,K=512,of=4 --dtype f16 --n 64 --device sim:sm_80 "
+      "--format n_m --recipe v_n_m:tile_n=64";
+  recipe.why_not = why_no_v_n_m;
+  recipe.choose = point<of_pairs>;
+  recipe.write = written<v_n_m, shfl_bw_knobs>;
+  recipe.time = time_of_pairs;
+  return recipe;
 }
 
 }  // namespace weft

@@ -33,7 +33,7 @@ struct Tile {
   Number bytes_of_stage() const { return bytes_of_weights() + bytes_of_dense(); }
   Number warps() const {
     const Number parts = (rows / rows_each) * (columns / columns_each);
-    return parts * shapes::chosen(by_warpgroups, Number(warps_of_warpgroup), Number(1));
+    return parts * shapes::select(by_warpgroups, Number(warps_of_warpgroup), Number(1));
   }
   /// The lines of so many columns that results leave through.
   Number bytes_of_lines(const Number& line) const {
@@ -42,7 +42,7 @@ struct Tile {
   /// Sums of a thread.
   Number accumulators() const {
     return rows_each * columns_each /
-           shapes::chosen(by_warpgroups, Number(warps_of_warpgroup * lanes_of_warp), Number(lanes_of_warp));
+           shapes::select(by_warpgroups, Number(warps_of_warpgroup * lanes_of_warp), Number(lanes_of_warp));
   }
 };
 

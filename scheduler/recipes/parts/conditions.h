@@ -1,7 +1,7 @@
 // What recipes write the conditions of their points with.
 #pragma once
 
-#include <weft/scheduler/limits/constraint.h>
+#include <weft/scheduler/recipes/parts/recipe.h>
 
 #include <string>
 #include <utility>
@@ -23,6 +23,12 @@ inline ir::Expr negated(ir::Expr condition) {
 /// 1 where the condition holds, else 0.
 inline ir::Expr one_if(const ir::Expr& condition) {
   return ir::select(condition, ir::integer(1), ir::integer(0));
+}
+
+/// Registers that each of so many threads of a block may have: whole eights of them.
+inline ir::Expr registers_there(const Target& target, const SpaceOptions& options, const ir::Expr& threads) {
+  const ir::Expr of_block = target.registers_per_multiprocessor / options.resident_blocks;
+  return ir::minimum(target.registers_per_thread, of_block / threads / 8 * 8);
 }
 
 /// A list of named conditions while it is written.

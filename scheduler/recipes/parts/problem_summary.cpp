@@ -1,5 +1,6 @@
 #include <weft/dsl/arithmetic.h>
 #include <weft/scheduler/recipes/parts/problem_summary.h>
+#include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
 #include <cmath>
@@ -64,8 +65,8 @@ void add_format(ProblemSummary& summary, const Format& format) {
     summary.row_mean = static_cast<double>(summary.k);
     summary.row_variation = 0;
   }
-  summary.group_rows = parameter(format, "V");
-  summary.block = parameter(format, "b");
+  summary.group_rows = parameter_of(format, "V");
+  summary.block = parameter_of(format, "b");
   if (!formats::keeps_two_of_four(format)) return;
   summary.kept_of = 2;
   if (format.name == "column_quads") return;
@@ -74,7 +75,7 @@ void add_format(ProblemSummary& summary, const Format& format) {
     summary.group_rows = rows_of_block;
     return;
   }
-  summary.of_group = format.name == "n_m" ? 4 : parameter(format, "M", formats::PairOptions{}.columns);
+  summary.of_group = format.name == "n_m" ? 4 : parameter_of(format, "M", formats::PairOptions{}.columns);
 }
 
 ProblemSummary summary_of(const Algorithm& algorithm, const WeightMatrix& weights, const Format& format,

@@ -60,6 +60,20 @@ void require_format(const RecipeNeeds& needs, const Algorithm& algorithm, const 
                   packed + ", or default_schedule(algorithm, weights, target)");
 }
 
+bool has_tensor_cores_for(const Target& target, DType dtype) {
+  return target.is_gpu() && (dtype == DType::f16 || (dtype == DType::bf16 && target.sm >= 80));
+}
+
+std::string why_no_tensor_cores(const Target& target, DType dtype) {
+  if (has_tensor_cores_for(target, dtype)) return {};
+  return fmt::format("tensor cores of {} multiply no {} with sums in f32", target.name, name_of(dtype));
+}
+
+std::int64_t parameter_of(const Format& format, const char* name, std::int64_t otherwise) {
+  const auto found = format.parameters.find(name);
+  return found == format.parameters.end() ? otherwise : found->second;
+}
+
 void require_halves(const RecipeNeeds& needs, const Algorithm& algorithm, const SparseTensor& weights) {
   if (is_half(weights.dtype())) return;
   refuse_recipe(

@@ -74,6 +74,14 @@ void require_format(const RecipeNeeds& needs, const Algorithm& algorithm, const 
 /// Throws that the recipe has no form for what was given.
 [[noreturn]] void refuse_recipe(const RecipeNeeds& needs, const Algorithm& algorithm, std::string found,
                                 std::string accepted);
+/// Whether tensor cores of the target multiply the type, with sums in f32: f16, and bf16 from sm_80 on.
+bool has_tensor_cores_for(const Target& target, DType dtype);
+/// Why they do not; nothing where they do.
+std::string why_no_tensor_cores(const Target& target, DType dtype);
+
+/// The format's parameter; `otherwise` where it is not given.
+std::int64_t parameter_of(const Format& format, const char* name, std::int64_t otherwise = 0);
+
 /// UserError for weights of other types than f16 or bf16, which tensor cores multiply.
 void require_halves(const RecipeNeeds& needs, const Algorithm& algorithm, const SparseTensor& weights);
 

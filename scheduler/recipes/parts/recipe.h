@@ -17,6 +17,7 @@
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace weft {
@@ -50,20 +51,20 @@ struct RecipeChoices {
 
 struct Recipe {
   std::string_view name;
-  std::string_view summary;  ///< one line, for pages
-  bool (*is_format)(const Format& format);
-  std::string_view formats;  ///< the same for people: "--format csr"
-  bool of_halves = false;    ///< f16 and bf16 alone
-  bool of_gpus = true;       ///< not the CPU
+  std::string_view summary = {};  ///< one line, for pages
+  bool (*is_format)(const Format& format) = nullptr;
+  std::string_view formats = {};  ///< the same for people: "--format csr"
+  bool of_halves = false;         ///< f16 and bf16 alone
+  bool of_gpus = true;            ///< not the CPU
   std::vector<RecipeKnob> knobs = {};
   std::string_view some_knobs = {};  ///< "tile_n=256,stages=3"
-  std::string_view example;          ///< a line that can be run
+  std::string_view example = {};     ///< a line that can be run
 
   /// Why it has no points for the problem on the target; nothing where it has.
-  std::string (*why_not)(const SpaceProblem& problem, const Target& target);
+  std::string (*why_not)(const SpaceProblem& problem, const Target& target) = nullptr;
   /// Where there is a reason, undefined.
   RecipeChoices (*choices)(const SpaceProblem& problem, PackedWeights& packed, const Target& target,
-                           const SpaceOptions& options);
+                           const SpaceOptions& options) = nullptr;
   /// The format that the weights of a point are packed in; null: always the problem's.
   Format (*format_of)(const Format& format, const KnobValues& point) = nullptr;
   /// The point that it takes unasked; null, or nothing, where that is none of its choices.
@@ -72,10 +73,17 @@ struct Recipe {
   /// The schedule of a point. Knobs that it lacks, and those that are 0 where there cannot be none, are left
   /// to the recipe. Throws as the recipe.
   Schedule (*write)(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-                    const KnobValues& point, std::source_location place);
+                    const KnobValues& point, std::source_location place) = nullptr;
   /// What bound_of() says, on a GPU and of types that it takes.
   Bound (*time)(const ProblemSummary& problem, const KnobValues& point, const Target& target,
-                const Ceilings& ceilings);
+                const Ceilings& ceilings) = nullptr;
 };
+
+/// Recipe::write of a recipe that is called with a struct of knobs, whose fields `Fields` names.
+template <auto Make, auto Fields>
+Schedule written(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
+                 const KnobValues& point, std::source_location place) {
+  return Make(std::move(algorithm), std::move(weights), target, knobs_of(Fields(), point), place);
+}
 
 }  // namespace weft

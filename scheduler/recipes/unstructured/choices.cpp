@@ -75,7 +75,7 @@ class Product {
     warps(list);
     memory(list);
     list.sum_at_most("registers", "32-bit registers of a thread", "registers", registers(0),
-                     registers_there());
+                     registers_of_thread());
     if (columns_.is_static())
       list.at_most("grid y", "blocks of rows", "blocks",
                    ir::ceil_divide(weights_.rows, ir::maximum(rows_of_block(), 1)), 65535);
@@ -88,7 +88,7 @@ class Product {
     in_chunks(list);
     from_memory(list);
     list.sum_at_most("expected registers", "32-bit registers of a thread, as far as can be foretold",
-                     "registers", registers(options_.more_registers), registers_there());
+                     "registers", registers(options_.more_registers), registers_of_thread());
     return list.take();
   }
 
@@ -194,11 +194,9 @@ class Product {
     return {{"sums", sums()}, {"addresses", ir::integer(reserved_registers + more)}};
   }
 
-  Expr registers_there() const {
+  Expr registers_of_thread() const {
     const Expr threads = v("threads") * ir::select(unchunked(), v("groups"), ir::integer(1));
-    return ir::minimum(target_.registers_per_thread,
-                       ir::integer(target_.registers_per_multiprocessor / options_.resident_blocks) /
-                           ir::maximum(threads, 1) / 8 * 8);
+    return registers_there(target_, options_, ir::maximum(threads, 1));
   }
 
   Expr rows_of_block() const {
@@ -238,7 +236,7 @@ class Product {
   void large_blocks(Conditions& list) const {
     const Expr entries = ir::integer(stored()) / row_blocks() / v("groups");
     list.at_most("large blocks", "blocks that keep the device busy", "blocks", 90, blocks());
-    list.at_most("large blocks (2)", "blocks that have room at once", "blocks", blocks(), 528);
+    list.at_most("large blocks (2)", "blocks that have room at once", "blocks", blocks(), 4 * processors);
     list.at_most("rows of large blocks", "rows of a block", "rows", 32, v("rows"));
     list.at_most("threads of large blocks (2)", "threads of one group", "threads", 128, v("threads"));
     list.at_most("threads of large blocks (3)", "threads of a block", "threads", v("groups") * v("threads"),

@@ -1,3 +1,4 @@
+#include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/recipes/parts/product.h>
 #include <weft/scheduler/recipes/unstructured/cut.h>
 
@@ -11,7 +12,7 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t processors = 132;  ///< those of the GPU that the times below were measured on
+constexpr std::int64_t processors = measured_device.multiprocessors;
 constexpr std::int64_t lanes_of_warp = 32, parts_of_multiprocessor = 4;
 constexpr std::array<std::int64_t, 4> rows_tried{8, 16, 32, 64};
 constexpr std::array<std::int64_t, 4> threads_tried{32, 64, 128, 256};
@@ -26,6 +27,7 @@ constexpr std::int64_t enough_blocks = 100;
 constexpr std::int64_t little_code = 7'000;  ///< entries: the first caches hold it, and B is what is scarce
 constexpr std::int64_t rows_of_chunks = 64, rows_of_little_code = 128;
 constexpr std::int64_t wide_threads = 512, threads_of_chunks = 256, threads_of_little_code = 128;
+constexpr std::int64_t wide_columns = 1'024, much_work = 32'000'000;  ///< multiply-adds
 // For large blocks whose threads read their elements of B, as measured; the sum below was not fitted to them.
 constexpr std::int64_t columns_of_large_blocks = 1'024;
 constexpr std::int64_t few_for_rings = 2'048;                 ///< columns
@@ -132,6 +134,18 @@ std::optional<HeldCut> held_cut(const BakedSize& size, const Target& target) {
   if (!worth_it || all < 2 * processors || of_processor > target.registers_per_multiprocessor)
     return std::nullopt;
   return HeldCut{rows_in_turn, threads_of_held};
+}
+
+BakedPlan baked_plan(const BakedSize& size, bool is_known, const Target& target, const SparseRtKnobs& knobs) {
+  // A size known only at launch is taken for a long one.
+  const bool plenty = !is_known || (size.columns >= wide_columns && size.stored * size.columns >= much_work);
+  const bool left_to_recipe = knobs.rows == 0 && knobs.threads == 0 && knobs.groups == 0;
+  const bool rows_matter = knobs.chunk > 0 || knobs.order == SparseRtOrder::dealt;
+  const auto held = is_known ? held_cut(size, target) : std::nullopt;
+  if (held && left_to_recipe && !rows_matter) return *held;
+  const ChunkedCut wide = chunked_cut(size, target, knobs);
+  if (size.stored > 0 && (knobs.chunk > 0 || (plenty && left_to_recipe && wide.keeps_busy))) return wide;
+  return BakedProduct(size, target).cheapest(knobs);
 }
 
 std::int64_t resident_blocks(std::int64_t all, const BlockNeeds& each, const Target& target) {

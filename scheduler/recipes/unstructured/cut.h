@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <variant>
 
 namespace weft {
 
@@ -45,6 +46,10 @@ struct HeldCut {
 /// For 48 to 128 rows of B, at least twice as many rows of results, and little code, where all threads have
 /// room beside one another: there what is stored is most of what moves.
 std::optional<HeldCut> held_cut(const BakedSize& size, const Target& target);
+/// How a product becomes code: rows in turn, B in chunks, or threads that read B for themselves.
+using BakedPlan = std::variant<HeldCut, ChunkedCut, BakedCut>;
+/// With the knobs' numbers where they are given. `is_known`: the number of columns, which a launch may give.
+BakedPlan baked_plan(const BakedSize& size, bool is_known, const Target& target, const SparseRtKnobs& knobs);
 /// Whether there is a block of 64 rows and 512 columns for nearly every processor.
 bool fill_wide_blocks(std::int64_t rows, std::int64_t dense_columns);
 

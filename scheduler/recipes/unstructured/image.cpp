@@ -1,3 +1,4 @@
+#include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/ir/whole_runs.h>
 #include <weft/scheduler/recipes/unstructured/cut.h>
 #include <weft/scheduler/recipes/unstructured/image.h>
@@ -8,7 +9,7 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t processors = 132;  ///< those of the GPU that the times below were measured on
+constexpr std::int64_t processors = measured_device.multiprocessors;
 constexpr double bytes_of_instruction = 16;
 constexpr double near_bytes = 24'000;  ///< code that a processor has at hand
 

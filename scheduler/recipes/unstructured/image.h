@@ -49,7 +49,7 @@ class SparseRtConvolution {
   Number bytes_of_tile(const ImageCut<Number>& cut) const {
     Number bytes(bytes_of_element_);
     for (const Dimension& d : dimensions_) {
-      const Number channels = shapes::larger(Number(1), cut.rows / Number(filters_of_group_));
+      const Number channels = shapes::maximum(Number(1), cut.rows / Number(filters_of_group_));
       const Number extent = Number(d.of_line) * (cut.lines - Number(1)) + Number(d.of_pixels) +
                             Number(d.of_group) * (channels - Number(1)) + Number(d.reach);
       const bool channels_last = &d == &dimensions_.back() && d.of_line == 0 && d.of_pixel == 0;
@@ -61,7 +61,7 @@ class SparseRtConvolution {
   /// Bytes of what groups hand over to one another; nothing where there is one.
   template <class Number>
   Number bytes_of_sums(const ImageCut<Number>& cut) const {
-    const Number hand_over = shapes::smaller(cut.groups - Number(1), Number(1));
+    const Number hand_over = shapes::minimum(cut.groups - Number(1), Number(1));
     return hand_over * cut.groups * cut.rows * warps(cut) * Number(lanes_of_warp * bytes_of_sum_);
   }
 
@@ -73,7 +73,7 @@ class SparseRtConvolution {
   /// Filters of a block that are neither whole groups of channels nor in one: 0 where tiles can be staged.
   template <class Number>
   Number filters_across_groups(const Number& rows) const {
-    return shapes::smaller(rows % Number(filters_of_group_), Number(filters_of_group_) % rows);
+    return shapes::minimum(rows % Number(filters_of_group_), Number(filters_of_group_) % rows);
   }
   /// Later lines and pixels read later ones, as staging asks.
   bool goes_forward() const { return forward_; }

@@ -24,9 +24,7 @@ void fitting_registers(Conditions& list, const char* name, const char* text, con
   const Expr threads = image.warps(cut_of_knobs()) * v("groups") * 32;
   list.sum_at_most(name, text, "registers",
                    {{"sums", v("rows")}, {"addresses", ir::integer(reserved_registers + more)}},
-                   ir::minimum(target.registers_per_thread,
-                               ir::integer(target.registers_per_multiprocessor / options.resident_blocks) /
-                                   threads / 8 * 8));
+                   registers_there(target, options, threads));
 }
 
 std::vector<Constraint> constraints_of(const SparseRtConvolution& image, const Target& target,

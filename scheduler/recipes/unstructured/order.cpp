@@ -23,6 +23,13 @@ bool rows_are_uneven(std::span<const std::int64_t> begin, std::int64_t rows) {
   return mean > 0 && static_cast<double>(most) / mean > worth_dealing;
 }
 
+std::vector<std::int64_t> entries_of_rows(const SparseTensor& weights) {
+  std::vector<std::int64_t> entries(static_cast<std::size_t>(weights.rows()), 0);
+  weights.walk(
+      [&](std::int64_t row, std::int64_t, std::int64_t) { ++entries[static_cast<std::size_t>(row)]; });
+  return entries;
+}
+
 std::shared_ptr<const SparseTensor> dealt_to_blocks(const SparseTensor& weights, std::int64_t rows,
                                                     SparseRtOrder order) {
   const auto begin = weights.array("begin").as<std::int32_t>();

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace weft {
 
@@ -13,5 +14,8 @@ namespace weft {
 /// stay as they come.
 std::shared_ptr<const SparseTensor> dealt_to_blocks(const SparseTensor& weights, std::int64_t rows,
                                                     SparseRtOrder order);
+
+/// Stored entries of each row.
+std::vector<std::int64_t> entries_of_rows(const SparseTensor& weights);
 
 }  // namespace weft

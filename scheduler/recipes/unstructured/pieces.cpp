@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/filled_blocks.h>
+#include <weft/scheduler/hardware/device.h>
+#include <weft/scheduler/recipes/unstructured/order.h>
 #include <weft/scheduler/recipes/unstructured/pieces.h>
 
 #include <algorithm>
@@ -9,7 +11,7 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t processors = 132;  ///< those of the GPU that these numbers were measured on
+constexpr std::int64_t processors = measured_device.multiprocessors;
 constexpr std::int64_t lanes_of_warp = 32, most_warps = 32;
 constexpr std::int64_t usual_places = 8, usual_columns = 2;
 constexpr std::int64_t long_places = 16, entries_of_long_row = 96, entries_of_warp = 24;
@@ -21,9 +23,7 @@ constexpr std::int64_t most_pieces = 1024;  ///< pieces of a block
 constexpr double always = 2.3, of_entry = 2.2e-5;  ///< microseconds on an H200
 
 std::vector<std::int64_t> pieces_of_rows(const SparseTensor& weights, std::int64_t places) {
-  std::vector<std::int64_t> result(static_cast<std::size_t>(weights.rows()), 0);
-  weights.walk(
-      [&](std::int64_t row, std::int64_t, std::int64_t) { ++result[static_cast<std::size_t>(row)]; });
+  std::vector<std::int64_t> result = entries_of_rows(weights);
   for (std::int64_t& entries : result) entries = ceil_divide(entries, places);
   return result;
 }

@@ -43,12 +43,7 @@ Recipe sparsert_recipe() {
           "--recipe sparsert:form=baked,rows=32",
       .why_not = why_no_sparsert,
       .choices = sparsert_choices,
-      .write =
-          [](Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-             const KnobValues& point, std::source_location place) {
-            return sparsert(std::move(algorithm), std::move(weights), target,
-                            knobs_of(sparsert_knobs(), point), place);
-          },
+      .write = written<sparsert, sparsert_knobs>,
       .time = bounds::of_unstructured,
   };
 }

@@ -1,4 +1,6 @@
 #include <weft/formats/sliced_ell.h>
+#include <weft/scheduler/hardware/device.h>
+#include <weft/scheduler/recipes/unstructured/order.h>
 #include <weft/scheduler/recipes/unstructured/slices.h>
 
 #include <algorithm>
@@ -12,7 +14,7 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t processors = 132;  ///< those of the GPU that these numbers were measured on
+constexpr std::int64_t processors = measured_device.multiprocessors;
 constexpr std::int64_t lanes_of_warp = 32, bytes_of_line = 128;
 constexpr std::int64_t vector_columns = 4;  ///< 16 bytes of B
 constexpr std::int64_t usual_lanes = 4, usual_columns = 8, usual_places = 4;
@@ -59,9 +61,7 @@ class SliceCuts {
         long_sums_(panel.bytes_of_element > 4),
         two_fit_(2 * panel.bytes() <= target.shared_bytes_per_block),
         panels_(std::min(panels, most_panels)) {
-    std::vector<std::int64_t> lengths(static_cast<std::size_t>(weights.rows()), 0);
-    weights.walk(
-        [&](std::int64_t row, std::int64_t, std::int64_t) { ++lengths[static_cast<std::size_t>(row)]; });
+    std::vector<std::int64_t> lengths = entries_of_rows(weights);
     std::ranges::sort(lengths, std::greater<>());
     const auto rows = static_cast<std::size_t>(panel.rows_of_warp());
     for (std::size_t first = 0; first < lengths.size(); first += rows)

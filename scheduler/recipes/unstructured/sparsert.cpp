@@ -18,85 +18,69 @@ namespace {
 // Measured on an H200 (docs/measurements.md).
 constexpr std::int64_t lanes_of_warp = 32, columns_of_lane = 2;
 constexpr std::int64_t many_columns = 100'000;  ///< a number that a launch gives is taken for that
-constexpr std::int64_t bytes_of_many_results = 12'000'000;            ///< a quarter of the second cache
-constexpr std::int64_t wide_columns = 1'024, much_work = 32'000'000;  ///< multiply-adds, for blocks of chunks
+constexpr std::int64_t bytes_of_many_results = 12'000'000;  ///< a quarter of the second cache
 
+/// A number of columns that a launch gives is taken for many.
+BakedSize size_of(const Algorithm& algorithm, const SparseTensor& weights, const ProductLoops& loops) {
+  const Extent columns = extent_of(algorithm, loops.columns);
+  return {weights.rows(), weights.columns(), weights.array("values").size(),
+          columns.is_static() ? columns.value : many_columns,
+          static_cast<std::int64_t>(weft::size_of(algorithm.accumulator))};
+}
+
+/// The steps of a product in code.
 class Baking {
  public:
   Baking(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
-         const ProductLoops& loops, const SparseRtKnobs& knobs)
+         const ProductLoops& loops, SparseRtOrder order)
       : loops_(loops),
-        knobs_(knobs),
-        extent_(algorithm.sparse_operand()->shape.front().value),
-        columns_(extent_of(algorithm, loops.columns)),
+        order_(order),
+        size_(size_of(algorithm, *weights, loops)),
+        has_size_(extent_of(algorithm, loops.columns).is_static()),
         schedule_(std::move(algorithm), std::move(weights), target) {}
 
-  Schedule operator()() {
-    bake();
+  Schedule operator()(const BakedPlan& plan) {
+    std::visit([this](const auto& cut) { bake(cut); }, plan);
     return std::move(schedule_);
   }
 
  private:
-  std::int64_t stored() const {
-    return static_cast<std::int64_t>(schedule_.weights()->array("values").size());
-  }
-
-  BakedSize size() const {
-    return {extent_, schedule_.weights()->columns(), stored(),
-            columns_.is_static() ? columns_.value : many_columns,
-            static_cast<std::int64_t>(size_of(schedule_.algorithm().accumulator))};
-  }
-
   void share_out(std::int64_t rows) {
-    if (const auto dealt = dealt_to_blocks(*schedule_.weights(), rows, knobs_.order))
+    if (const auto dealt = dealt_to_blocks(*schedule_.weights(), rows, order_))
       schedule_ = Schedule(schedule_.algorithm(), dealt, schedule_.target());
+  }
+
+  void split(std::int64_t rows, std::int64_t threads) {
+    schedule_.split(LoopFactor{LoopName(loops_.rows), rows}, LoopFactor{LoopName(loops_.columns), threads});
   }
 
   /// Wide blocks of one instruction stream: B comes through shared memory, and a barrier at every chunk keeps
   /// the warps at instructions that the caches have just read.
-  void bake_in_chunks(const ChunkedCut& cut) {
-    const auto [rows, threads, in_chunk, buffers, keeps_busy, rows_fit_first] = cut;
+  void bake(const ChunkedCut& cut) {
     // How many columns there are a launch may say, and blocks along y are few.
-    const bool rows_first = rows_fit_first && columns_.is_static();
-    const LoopName row_blocks(loops_.rows + ".outer"), row(loops_.rows + ".inner");
-    const LoopName column_blocks(loops_.columns + ".outer"), column(loops_.columns + ".inner");
-    share_out(rows);
-    schedule_.split(LoopFactor{LoopName(loops_.rows), rows}, LoopFactor{LoopName(loops_.columns), threads})
-        .reorder(row_blocks, column_blocks, column, row)
-        .bind(row_blocks, rows_first ? block_x : block_y)
-        .bind(column_blocks, rows_first ? block_y : block_x);
-    const LoopName chunks = schedule_.bake_values(row, in_chunk);
-    schedule_.reorder(chunks, column)
-        .bind(column, thread)
-        .stage(loops_.dense, shared, at = chunks, depth = buffers);
+    const bool rows_first = cut.rows_first && has_size_;
+    share_out(cut.rows);
+    split(cut.rows, cut.threads);
+    schedule_.reorder(row_blocks_, column_blocks_, column_, row_)
+        .bind(row_blocks_, rows_first ? block_x : block_y)
+        .bind(column_blocks_, rows_first ? block_y : block_x);
+    const LoopName chunks = schedule_.bake_values(row_, cut.chunk);
+    schedule_.reorder(chunks, column_)
+        .bind(column_, thread)
+        .stage(loops_.dense, shared, at = chunks, depth = cut.depth);
   }
 
   /// Rows of the output one block after the other, in code that finds all of B that it reads in registers.
-  void bake_rows_in_turn(const HeldCut& cut) {
-    const LoopName row_blocks(loops_.rows + ".outer"), row(loops_.rows + ".inner");
-    const LoopName column_blocks(loops_.columns + ".outer"), column(loops_.columns + ".inner");
-    schedule_
-        .split(LoopFactor{LoopName(loops_.rows), cut.rows}, LoopFactor{LoopName(loops_.columns), cut.threads})
-        .reorder(column_blocks, column, row_blocks, row)
-        .bind(column_blocks, block_x)
-        .bind(column, thread)
-        .unroll(row_blocks)
-        .bake_values(row);
+  void bake(const HeldCut& cut) {
+    split(cut.rows, cut.threads);
+    schedule_.reorder(column_blocks_, column_, row_blocks_, row_)
+        .bind(column_blocks_, block_x)
+        .bind(column_, thread)
+        .unroll(row_blocks_)
+        .bake_values(row_);
   }
 
-  void bake() {
-    // A size known only at launch is taken for a long one.
-    const bool plenty =
-        !columns_.is_static() || (columns_.value >= wide_columns && stored() * columns_.value >= much_work);
-    const bool left_to_recipe = knobs_.rows == 0 && knobs_.threads == 0 && knobs_.groups == 0;
-    const bool rows_matter = knobs_.chunk > 0 || knobs_.order == SparseRtOrder::dealt;
-    const auto held = columns_.is_static() ? held_cut(size(), schedule_.target()) : std::nullopt;
-    if (held && left_to_recipe && !rows_matter) return bake_rows_in_turn(*held);
-    const ChunkedCut wide = chunked_cut(size(), schedule_.target(), knobs_);
-    if (stored() > 0 && (knobs_.chunk > 0 || (plenty && left_to_recipe && wide.keeps_busy)))
-      return bake_in_chunks(wide);
-    const BakedProduct product(size(), schedule_.target());
-    const BakedCut cut = product.cheapest(knobs_);
+  void bake(const BakedCut& cut) {
     const auto [rows, threads, share] = cut;
     if (share > 1 && threads % 32 != 0)
       throw UserError({"groups of sparsert share whole warps", schedule_.algorithm().name,
@@ -104,58 +88,51 @@ class Baking {
                        fmt::format("threads = {}, or another multiple of 32",
                                    ceil_divide(threads, lanes_of_warp) * lanes_of_warp)});
     share_out(rows);
-    if (columns_.is_static()) schedule_.resident(blocks = product.resident(cut));
-    const LoopName row_blocks(loops_.rows + ".outer"), row(loops_.rows + ".inner");
-    const LoopName column_blocks(loops_.columns + ".outer"), column(loops_.columns + ".inner");
-    schedule_.split(LoopFactor{LoopName(loops_.rows), rows}, LoopFactor{LoopName(loops_.columns), threads});
+    if (has_size_) schedule_.resident(blocks = BakedProduct(size_, schedule_.target()).resident(cut));
+    split(rows, threads);
     if (share == 1) {
-      schedule_.reorder(row_blocks, column_blocks, column, row)
-          .bind(row_blocks, block_y)
-          .bind(column_blocks, block_x)
-          .bind(column, thread)
-          .bake_values(row);
+      schedule_.reorder(row_blocks_, column_blocks_, column_, row_)
+          .bind(row_blocks_, block_y)
+          .bind(column_blocks_, block_x)
+          .bind(column_, thread)
+          .bake_values(row_);
       return;
     }
-    const auto [warps, lanes] = schedule_.split(column, lanes_of_warp);
-    schedule_.reorder(row_blocks, column_blocks, warps, lanes, row)
-        .bind(row_blocks, block_y)
-        .bind(column_blocks, block_x)
+    const auto [warps, lanes] = schedule_.split(column_, lanes_of_warp);
+    schedule_.reorder(row_blocks_, column_blocks_, warps, lanes, row_)
+        .bind(row_blocks_, block_y)
+        .bind(column_blocks_, block_x)
         .bind(warps, warp)
         .bind(lanes, lane);
-    schedule_.bind(schedule_.split_k(loops_.sum, share), warp).bake_values(row);
+    schedule_.bind(schedule_.split_k(loops_.sum, share), warp).bake_values(row_);
   }
 
   ProductLoops loops_;
-  SparseRtKnobs knobs_;
-  std::int64_t extent_;
-  Extent columns_;
+  SparseRtOrder order_;
+  BakedSize size_;
+  bool has_size_;
   Schedule schedule_;
+  const LoopName row_blocks_{loops_.rows + ".outer"}, row_{loops_.rows + ".inner"};
+  const LoopName column_blocks_{loops_.columns + ".outer"}, column_{loops_.columns + ".inner"};
 };
 
 /// Whether warps that read equal pieces of rows are expected to be faster than code.
-bool pieces_are_faster(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
-                       std::int64_t columns) {
-  if (!fit_a_warp(columns)) return false;
-  const std::int64_t stored = weights.array("values").size();
-  const BakedProduct code({weights.rows(), weights.columns(), stored, columns,
-                           static_cast<std::int64_t>(size_of(algorithm.accumulator))},
-                          target);
-  return pieces_microseconds(stored) < code.microseconds(code.cheapest({})) &&
+bool pieces_are_faster(const BakedSize& size, const SparseTensor& weights, const Target& target) {
+  if (!fit_a_warp(size.columns)) return false;
+  const BakedProduct code(size, target);
+  return pieces_microseconds(size.stored) < code.microseconds(code.cheapest({})) &&
          pieces_cut(weights, target,
                     {.tile = lanes_of_warp * columns_of_lane, .tiles = 1, .loads = columns_of_lane}, {});
 }
 
 SparseRtForm chosen_form(const Algorithm& algorithm, const SparseTensor& weights, const Target& target,
                          const ProductLoops& loops) {
-  const Extent columns = extent_of(algorithm, loops.columns);
-  const std::int64_t count = columns.is_static() ? columns.value : many_columns;
-  const std::int64_t stored = weights.array("values").size();
-  if (pieces_are_faster(algorithm, weights, target, count)) return SparseRtForm::pieces;
-  const BakedSize size{weights.rows(), weights.columns(), stored, count,
-                       static_cast<std::int64_t>(size_of(algorithm.accumulator))};
-  const bool code_is_faster = reads_from_threads(size, target) ||
-                              (columns.is_static() && fill_wide_blocks(weights.rows(), columns.value));
-  return form_beside_pieces(stored, count, code_is_faster);
+  const BakedSize size = size_of(algorithm, weights, loops);
+  if (pieces_are_faster(size, weights, target)) return SparseRtForm::pieces;
+  const bool has_size = extent_of(algorithm, loops.columns).is_static();
+  const bool code_is_faster =
+      reads_from_threads(size, target) || (has_size && fill_wide_blocks(size.rows, size.columns));
+  return form_beside_pieces(size.stored, size.columns, code_is_faster);
 }
 
 /// Throws where a knob was given that the form does not have.
@@ -200,8 +177,11 @@ Schedule of_form(Algorithm algorithm, std::shared_ptr<const SparseTensor> weight
                  const ProductLoops& loops, const SparseRtKnobs& knobs) {
   if (knobs.form == SparseRtForm::pieces)
     return sparsert_pieces(std::move(algorithm), *weights, target, loops, knobs);
-  if (knobs.form == SparseRtForm::baked)
-    return Baking(std::move(algorithm), std::move(weights), target, loops, knobs)();
+  if (knobs.form == SparseRtForm::baked) {
+    const bool has_size = extent_of(algorithm, loops.columns).is_static();
+    const BakedPlan plan = baked_plan(size_of(algorithm, *weights, loops), has_size, target, knobs);
+    return Baking(std::move(algorithm), std::move(weights), target, loops, knobs.order)(plan);
+  }
   return sparsert_streaming(std::move(algorithm), *weights, target, loops, knobs);
 }
 

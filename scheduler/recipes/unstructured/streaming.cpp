@@ -1,3 +1,4 @@
+#include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/recipes/parts/product.h>
 #include <weft/scheduler/recipes/unstructured/slices.h>
 #include <weft/scheduler/recipes/unstructured/streaming.h>
@@ -12,7 +13,7 @@ constexpr std::int64_t lanes_of_warp = 32;
 constexpr std::int64_t vector_columns = 4;    ///< 16 bytes of B
 constexpr std::int64_t places_at_a_time = 8;  ///< as many reads of B under way for each column
 constexpr std::int64_t streaming_threads = 1024, row_per_warp_threads = 128;
-constexpr std::int64_t wanted_blocks = 528, most_row_blocks = 4;  ///< four for each processor of an H200
+constexpr std::int64_t wanted_blocks = 4 * measured_device.multiprocessors, most_row_blocks = 4;
 /// A load of 16 bytes of B takes four turns of the banks, and so do, for all lanes, 16 bytes of values or
 /// columns: with eight columns a lane, places cost a quarter of what B costs.
 constexpr std::int64_t panel_columns = 8, global_columns = 4;
