@@ -6,6 +6,7 @@
 #include <weft/scheduler/recipes/unstructured/choices.h>
 #include <weft/scheduler/recipes/unstructured/convolution.h>
 #include <weft/scheduler/recipes/unstructured/cut.h>
+#include <weft/scheduler/recipes/unstructured/shape.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 
 #include <algorithm>
@@ -164,7 +165,7 @@ class Product {
   void memory(Conditions& list) const {
     list.where(unchunked());
     list.at_most("shared memory", "bytes that groups hand over", "B",
-                 ir::minimum(v("groups") - 1, 1) * v("groups") * v("rows") * v("threads") * bytes_of_sum_,
+                 code::bytes_handed_over(v("groups"), v("rows"), v("threads"), bytes_of_sum_),
                  target_.shared_bytes_per_block);
     list.where(chunked());
     list.at_most("shared memory of chunks", "bytes of the chunks of B", "B",

@@ -1,6 +1,7 @@
 #include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/recipes/parts/product.h>
 #include <weft/scheduler/recipes/unstructured/cut.h>
+#include <weft/scheduler/recipes/unstructured/shape.h>
 
 #include <algorithm>
 #include <array>
@@ -52,9 +53,7 @@ constexpr std::int64_t most_rows_in_turn = 1'024;         ///< whose turns are w
 constexpr std::int64_t most_code_in_turn = 4'000;         ///< entries
 constexpr std::int64_t most_blocks_along_y = 65'535;
 
-constexpr double bytes_of_instruction = 16;
 constexpr double bytes_of_element = 4;
-constexpr double near_bytes = 24'000;   ///< code that a processor has at hand
 constexpr double chip_bytes = 100'000;  ///< code of all blocks of rows; beyond, it comes from afar
 constexpr double enough_warps = 8;      ///< a processor needs so many, to fetch far code for one another
 
@@ -171,7 +170,7 @@ std::int64_t BakedProduct::threads_of_block(const BakedCut& cut) const {
 }
 
 std::int64_t BakedProduct::shared_bytes(const BakedCut& cut) const {
-  return cut.groups > 1 ? cut.groups * cut.rows * cut.threads * size_.bytes_of_sum : 0;
+  return code::bytes_handed_over(cut.groups, cut.rows, cut.threads, size_.bytes_of_sum);
 }
 
 std::int64_t BakedProduct::registers_of_sums(const BakedCut& cut) const {
@@ -181,7 +180,7 @@ std::int64_t BakedProduct::registers_of_sums(const BakedCut& cut) const {
 double BakedProduct::loads(const BakedCut& cut) const {
   const double density =
       static_cast<double>(size_.stored) / std::max(1.0, static_cast<double>(size_.rows * size_.inner));
-  return static_cast<double>(size_.inner) * (1 - std::pow(1 - density, static_cast<double>(cut.rows)));
+  return code::loads(static_cast<double>(size_.inner), density, cut.rows);
 }
 
 bool BakedProduct::is_possible(const BakedCut& cut) const {
@@ -202,12 +201,12 @@ double BakedProduct::microseconds(const BakedCut& cut) const {
   const auto each = static_cast<double>(ceil_divide(blocks(cut), processors));
   const auto threads = static_cast<double>(cut.threads), share = static_cast<double>(cut.groups);
   const double instructions = loads(cut) + static_cast<double>(size_.stored) / row_blocks;
-  const double code = bytes_of_instruction * instructions, warps = each * threads * share / 32;
+  const double written = code::bytes_of_instruction * instructions, warps = each * threads * share / 32;
   const double exchanged = cut.groups > 1 ? warps * 2 * rows : 0;
-  const bool far = row_blocks * code > chip_bytes;
-  const double of_distance = of_far_code * std::max(0.0, each * code - near_bytes) +
-                             of_few_warps * std::max(0.0, 1 - warps / enough_warps) * each * code;
-  return always + of_code * each * code + (far ? of_distance : 0) + of_all_code * row_blocks * code +
+  const bool far = row_blocks * written > chip_bytes;
+  const double of_distance = of_far_code * std::max(0.0, each * written - code::bytes_at_hand) +
+                             of_few_warps * std::max(0.0, 1 - warps / enough_warps) * each * written;
+  return always + of_code * each * written + (far ? of_distance : 0) + of_all_code * row_blocks * written +
          of_dense * all * loads(cut) * threads * bytes_of_element +
          of_result * each * rows * threads * bytes_of_element + of_instruction * instructions / share +
          of_exchange * exchanged;
@@ -216,7 +215,7 @@ double BakedProduct::microseconds(const BakedCut& cut) const {
 double BakedProduct::code_of_full_block(const BakedCut& cut) const {
   const auto rows = static_cast<double>(std::min(cut.rows, size_.rows));
   const double of_row = static_cast<double>(size_.stored) / std::max(1.0, static_cast<double>(size_.rows));
-  return bytes_of_instruction * (loads(cut) + rows * of_row);
+  return code::bytes_of_instruction * (loads(cut) + rows * of_row);
 }
 
 std::int64_t BakedProduct::groups_of_large(const BakedCut& cut) const {

@@ -4,14 +4,11 @@
 #include <weft/scheduler/recipes/unstructured/image.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace weft {
 namespace {
 
 constexpr std::int64_t processors = measured_device.multiprocessors;
-constexpr double bytes_of_instruction = 16;
-constexpr double near_bytes = 24'000;  ///< code that a processor has at hand
 
 // Microseconds on an H200, fitted to measured points of staged images (docs/measurements.md).
 constexpr double always = 2.03;               ///< a launch, the first loads, and the results
@@ -118,16 +115,16 @@ double SparseRtConvolution::cost(const ImageCut<std::int64_t>& cut) const {
   const double row_blocks = real(ceil_divide(filters_, cut.rows)),
                line_blocks = real(ceil_divide(lines_, cut.lines));
   const double density = real(stored_) / std::max(1.0, real(filters_ * sums_));
-  const double reads = real(sums_) * (1 - std::pow(1 - density, real(cut.rows)));
+  const double reads = code::loads(real(sums_), density, cut.rows);
   const double written = real(stored_) / row_blocks + reads * (staged ? 1 : instructions_of_clamped_read);
-  const double code = written * bytes_of_instruction, all_code = row_blocks * code;
+  const double own_code = written * code::bytes_of_instruction, all_code = row_blocks * own_code;
   const double each = real(ceil_divide(blocks(cut), processors)), share = real(cut.groups);
   const double tile = real(bytes_of_tile(cut)), copies = tile / real(bytes_of_element_ * run_);
   const double staging = std::max(of_tile * tile, of_copy * copies);
   const double waiting = reads / share / loads_under_way * of_load;
   const double exchanged = cut.groups > 1 ? 2 * share * real(cut.rows * warps(cut)) : 0;
   const bool unshared = line_blocks * real(images_) == 1;
-  return always + of_far_code * std::max(0.0, each * code - near_bytes) +
+  return always + of_far_code * std::max(0.0, each * own_code - code::bytes_at_hand) +
          (of_all_code + (unshared ? of_unshared_code : 0)) * all_code +
          each *
              ((staged ? staging : waiting) + of_read * reads * real(warps(cut)) + of_exchange * exchanged) +

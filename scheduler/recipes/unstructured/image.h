@@ -3,9 +3,9 @@
 #pragma once
 
 #include <weft/dsl/algorithm.h>
-#include <weft/scheduler/recipes/parts/number.h>
 #include <weft/scheduler/recipes/parts/product.h>
 #include <weft/scheduler/recipes/unstructured/convolution.h>
+#include <weft/scheduler/recipes/unstructured/shape.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -61,8 +61,7 @@ class SparseRtConvolution {
   /// Bytes of what groups hand over to one another; nothing where there is one.
   template <class Number>
   Number bytes_of_sums(const ImageCut<Number>& cut) const {
-    const Number hand_over = shapes::minimum(cut.groups - Number(1), Number(1));
-    return hand_over * cut.groups * cut.rows * warps(cut) * Number(lanes_of_warp * bytes_of_sum_);
+    return code::bytes_handed_over(cut.groups, cut.rows, warps(cut), lanes_of_warp * bytes_of_sum_);
   }
 
   template <class Number>

@@ -2,14 +2,14 @@
 // from memory.
 #include <weft/scheduler/recipes/unstructured/choices.h>
 #include <weft/scheduler/recipes/unstructured/cut.h>
+#include <weft/scheduler/recipes/unstructured/shape.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 
-#include <cmath>
+#include <algorithm>
 
 namespace weft::bounds {
 namespace {
 
-constexpr double bytes_of_instruction = 16;
 /// What a multiprocessor reads of code in a cycle: from its own cache as fast as it issues; up to
 /// `near_bytes` on the whole chip from the next one; beyond from the L2, where several streams of code are
 /// faster than one (docs/measurements.md; 2.7 bytes of one stream, 5.5 of eight).
@@ -57,15 +57,15 @@ Bound of_baked(const ProblemSummary& problem, const KnobValues& point, const Cei
       ceil_divide(row_blocks * ceil_divide(problem.n, threads), ceilings.multiprocessors));
   // A multiply-add for each entry, and a load for each column of the weights with an entry in the block.
   const double entries = entries_of(problem, rows);
-  const double loads = static_cast<double>(problem.k) *
-                       (1 - std::pow(1 - std::min(1.0, problem.density()), static_cast<double>(rows)));
+  const double loads = code::loads(static_cast<double>(problem.k), std::min(1.0, problem.density()), rows);
   const double instructions = entries + loads;
-  const double code = bytes_of_instruction * instructions;
-  const double rate = rate_of_code(code * static_cast<double>(row_blocks), groups) * ceilings.cycles_a_second;
+  const double written = code::bytes_of_instruction * instructions;
+  const double rate =
+      rate_of_code(written * static_cast<double>(row_blocks), groups) * ceilings.cycles_a_second;
 
   Parts parts(ceilings);
   parts.add_memory(problem);
-  parts.add(Resource::code, 1e6 * turns * code / rate);
+  parts.add(Resource::code, 1e6 * turns * written / rate);
   const auto width = static_cast<double>(threads);
   parts.add_of_multiprocessor(Resource::units, turns * 2 * instructions * width,
                               ceilings.operations_a_second);
