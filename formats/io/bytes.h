@@ -14,6 +14,23 @@
 #include <string_view>
 #include <vector>
 
+namespace weft {
+
+struct ReadOptions {
+  /// Which tensor of a .safetensors or .npz file. Without a name the only one of two or more dimensions is
+  /// taken.
+  std::string tensor = {};
+  /// For element types that a format cannot name, such as bf16 in .npy and .npz: the bits of integers or raw
+  /// bytes of the same width are seen as this type. Formats of text have no such bits and refuse it.
+  std::optional<DType> reinterpret_as = {};
+  /// How many of the first dimensions are the rows, the others being the columns: as many as the sparse
+  /// operand has indices that are not summed over. 1 for A(m, k) and for a filter F(f, c, r, s), 2 for
+  /// A(g, m, k).
+  std::int64_t row_dimensions = 1;
+};
+
+}  // namespace weft
+
 namespace weft::io {
 
 /// The whole content of a file, wherever it lies. Readers never look outside it.

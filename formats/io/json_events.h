@@ -35,12 +35,12 @@ class JsonEvents {
   virtual bool start_array(std::size_t) { unexpected("an array"); }
   virtual bool end_array() { unexpected("the end of an array"); }
   virtual bool key(string_t& name) { unexpected("the key " + in_quotes(name)); }
-  virtual bool string(string_t& value) { unexpected("the string " + in_quotes(value)); }
-  virtual bool number_unsigned(number_unsigned_t value) { unexpected(std::to_string(value)); }
-  virtual bool number_integer(number_integer_t value) { unexpected(std::to_string(value)); }
-  virtual bool number_float(number_float_t, const string_t& text) { unexpected(in_quotes(text)); }
-  virtual bool boolean(bool value) { unexpected(value ? "true" : "false"); }
-  virtual bool null() { unexpected("null"); }
+  virtual bool string(string_t& value) { return scalar("the string " + in_quotes(value)); }
+  virtual bool number_unsigned(number_unsigned_t value) { return scalar(std::to_string(value)); }
+  bool number_integer(number_integer_t value) { return scalar(std::to_string(value)); }
+  bool number_float(number_float_t, const string_t& text) { return scalar(in_quotes(text)); }
+  virtual bool boolean(bool value) { return scalar(value ? "true" : "false"); }
+  bool null() { return scalar("null"); }
   bool binary(binary_t&) { unexpected("binary data"); }
   bool parse_error(std::size_t position, const std::string& token, const nlohmann::json::exception& error);
 
@@ -49,6 +49,8 @@ class JsonEvents {
   [[noreturn]] void unexpected(const std::string& found) const { refuse_here(found, expected()); }
   [[noreturn]] void refuse_here(const std::string& found, const std::string& accepted) const;
   virtual std::string expected() const = 0;
+  /// A value that has no events of its own here.
+  virtual bool scalar(const std::string& found) { unexpected(found); }
   const std::string& origin() const { return origin_; }
 
  private:

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <iterator>
 #include <numeric>
+#include <optional>
 
 namespace weft::io {
 namespace {
@@ -32,35 +33,41 @@ std::string lower_case(std::string_view word) {
   return result;
 }
 
+/// What a word of the first line means; nothing where it is not one of these.
+template <class Meaning, std::size_t count>
+std::optional<Meaning> meaning_of(std::string_view word,
+                                  const std::pair<std::string_view, Meaning> (&words)[count]) {
+  for (const auto& [known, meaning] : words) {
+    if (known == word) return meaning;
+  }
+  return std::nullopt;
+}
+
 void read_banner(TextScanner& text, Header& header) {
   if (lower_case(text.word()) != lower_case(banner)) text.refuse("another first word", std::string(banner));
   if (const auto word = lower_case(text.word()); word != "matrix") text.refuse(in_quotes(word), "matrix");
   const auto layout = lower_case(text.word());
   if (layout != "coordinate" && layout != "array") text.refuse(in_quotes(layout), "coordinate or array");
   header.coordinate = layout == "coordinate";
-  const auto field = lower_case(text.word());
-  if (field == "real" || field == "double") {
-    header.field = Field::real;
-  } else if (field == "integer") {
-    header.field = Field::integer;
-  } else if (field == "unsigned-integer") {
-    header.field = Field::unsigned_integer;
-  } else if (field == "pattern" && header.coordinate) {
-    header.field = Field::pattern;
-  } else {
-    text.refuse(in_quotes(field), header.coordinate ? "real, integer or pattern" : "real or integer");
-  }
-  const auto symmetry = lower_case(text.word());
-  if (symmetry == "general") {
-    header.symmetry = Symmetry::general;
-  } else if (symmetry == "symmetric" || symmetry == "hermitian") {  // the same thing where nothing is complex
-    header.symmetry = Symmetry::symmetric;
-  } else if (symmetry == "skew-symmetric" && header.field != Field::pattern) {
-    header.symmetry = Symmetry::skew;
-  } else {
-    text.refuse(in_quotes(symmetry),
+  const auto word = lower_case(text.word());
+  const auto field = meaning_of<Field>(word, {{"real", Field::real},
+                                              {"double", Field::real},
+                                              {"integer", Field::integer},
+                                              {"unsigned-integer", Field::unsigned_integer},
+                                              {"pattern", Field::pattern}});
+  if (!field || (field == Field::pattern && !header.coordinate))
+    text.refuse(in_quotes(word), header.coordinate ? "real, integer or pattern" : "real or integer");
+  const auto name = lower_case(text.word());
+  const auto symmetry =
+      meaning_of<Symmetry>(name, {{"general", Symmetry::general},
+                                  {"symmetric", Symmetry::symmetric},
+                                  {"hermitian", Symmetry::symmetric},  // the same where nothing is complex
+                                  {"skew-symmetric", Symmetry::skew}});
+  if (!symmetry || (symmetry == Symmetry::skew && field == Field::pattern))
+    text.refuse(in_quotes(name),
                 "general, symmetric, skew-symmetric or hermitian (no skew-symmetric pattern)");
-  }
+  header.field = *field;
+  header.symmetry = *symmetry;
   text.finish_line("the first line");
 }
 
@@ -190,12 +197,6 @@ void read_next_value(TextScanner& text, Values& values, std::int64_t row, std::i
   values.read(text);
 }
 
-/// Element `from` of an array of the same type becomes element `to`, bit by bit.
-void copy_element(const Array& source, std::size_t from, Array& target, std::size_t to) {
-  const std::size_t width = size_of(source.dtype());
-  std::copy_n(source.data() + from * width, width, target.data() + to * width);
-}
-
 WeightMatrix read_array(TextScanner& text, const Header& header) {
   const bool general = header.symmetry == Symmetry::general;
   const std::int64_t skip = header.symmetry == Symmetry::skew ? 1 : 0;
@@ -209,21 +210,22 @@ WeightMatrix read_array(TextScanner& text, const Header& header) {
         "one value for each element");
   }
   Values values{header.field, {}, {}, {}};
-  std::vector<std::size_t> place;  // row-major, of each value that was read or mirrored
+  std::vector<std::int64_t> place;  // row-major, of each value that was read or mirrored
   for (std::int64_t column = 0; column < header.columns; ++column) {
     for (std::int64_t row = general ? 0 : column + skip; row < header.rows; ++row) {
       read_next_value(text, values, row, column);
-      place.push_back(static_cast<std::size_t>(row * header.columns + column));
+      place.push_back(row * header.columns + column);
       if (!general && row != column) {
         values.mirror(text, header.symmetry == Symmetry::skew);
-        place.push_back(static_cast<std::size_t>(column * header.columns + row));
+        place.push_back(column * header.columns + row);
       }
     }
   }
   if (text.bytes_left() > 0) text.finish_line("the last value");
   const Array read = values.array(place.size());
   Array dense(read.dtype(), {header.rows, header.columns});
-  for (std::size_t i = 0; i < place.size(); ++i) copy_element(read, i, dense, place[i]);
+  for (std::size_t i = 0; i < place.size(); ++i)
+    dense.copy_element(place[i], read, static_cast<std::int64_t>(i));
   return from_dense(dense, text.origin());
 }
 
@@ -268,7 +270,7 @@ void write_mtx(const std::string& path, const WeightMatrix& weights, std::source
       fmt::format_to(out, "{} {}", row + 1, weights.column[static_cast<std::size_t>(i)] + 1);
       if (!weights.pattern_only && real) fmt::format_to(out, " {}", weights.values.get(i));
       if (!weights.pattern_only && wide)
-        fmt::format_to(out, " {}", weights.values.as<std::uint64_t>()[static_cast<std::size_t>(i)]);
+        fmt::format_to(out, " {}", static_cast<std::uint64_t>(weights.values.get_integer(i)));
       if (!weights.pattern_only && !real && !wide) fmt::format_to(out, " {}", weights.values.get_integer(i));
       text.push_back('\n');
     }

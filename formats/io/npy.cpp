@@ -13,29 +13,6 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "files are little-endian and are copied as they are");
 
-/// Copies the elements from column-major to row-major order.
-void copy_from_fortran(const NpyHeader& header, const std::byte* source, std::byte* target) {
-  const std::size_t width = size_of(header.dtype);
-  const std::size_t dimensions = header.shape.size();
-  std::vector<std::size_t> stride(dimensions);  // in elements, of the source
-  std::size_t size = 1;
-  for (std::size_t d = 0; d < dimensions; ++d) {
-    stride[d] = size;
-    size *= static_cast<std::size_t>(header.shape[d]);
-  }
-  std::vector<std::int64_t> position(dimensions, 0);
-  std::size_t from = 0;
-  for (std::size_t to = 0; to < size; ++to) {
-    std::copy_n(source + from * width, width, target + to * width);
-    for (std::size_t d = dimensions; d-- > 0;) {
-      from += stride[d];
-      if (++position[d] < header.shape[d]) break;
-      from -= stride[d] * static_cast<std::size_t>(header.shape[d]);
-      position[d] = 0;
-    }
-  }
-}
-
 void swap_bytes(Array& array) {
   const std::size_t width = size_of(array.dtype());
   for (std::size_t i = 0; i < array.bytes(); i += width) {
@@ -44,19 +21,15 @@ void swap_bytes(Array& array) {
 }
 
 Array read_elements(const NpyHeader& header, Bytes bytes, const std::string& origin) {
-  const std::size_t left = bytes.size() - header.data_begin;
-  if (left != header.data_bytes) {
-    refuse(origin, fmt::format("byte {}", header.data_begin),
-           fmt::format("{} bytes of elements ({})", left, left < header.data_bytes ? "truncated" : "padded"),
-           fmt::format("{} bytes for the shape {} of {}", header.data_bytes, text_of_shape(header.shape),
-                       name_of(header.dtype)));
-  }
+  check_npy_size(header, bytes.size(), fmt::format(" of {}", name_of(header.dtype)), origin);
   Array array(header.dtype, header.shape);
-  const std::byte* source = bytes.data() + header.data_begin;
-  if (header.fortran_order && header.shape.size() > 1 && left > 0) {
-    copy_from_fortran(header, source, array.data());
+  if (header.fortran_order && header.shape.size() > 1) {
+    const std::size_t width = size_of(header.dtype);
+    for (std::int64_t i = 0; i < array.size(); ++i)
+      std::copy_n(bytes.data() + header.byte_of(i), width,
+                  array.data() + static_cast<std::size_t>(i) * width);
   } else {
-    std::copy_n(source, left, array.data());
+    std::copy_n(bytes.data() + header.data_begin, array.bytes(), array.data());
   }
   if (header.big_endian) swap_bytes(array);
   check_booleans(array, origin, [&](std::int64_t i) { return fmt::format("byte {}", header.byte_of(i)); });
@@ -65,12 +38,12 @@ Array read_elements(const NpyHeader& header, Bytes bytes, const std::string& ori
 
 }  // namespace
 
-Array parse_npy(Bytes bytes, const std::string& origin, std::optional<DType> reinterpret_as) {
-  return read_elements(parse_npy_header(bytes, origin, reinterpret_as), bytes, origin);
+Array parse_npy(Bytes bytes, const std::string& origin, const ReadOptions& options) {
+  return read_elements(parse_npy_header(bytes, origin, options.reinterpret_as), bytes, origin);
 }
 
-WeightMatrix parse_npy_weights(Bytes bytes, const std::string& origin, std::optional<DType> reinterpret_as) {
-  const NpyHeader header = parse_npy_header(bytes, origin, reinterpret_as);
+WeightMatrix parse_npy_weights(Bytes bytes, const std::string& origin, const ReadOptions& options) {
+  const NpyHeader header = parse_npy_header(bytes, origin, options.reinterpret_as);
   check_weight_shape(header.shape, bytes.size(), origin, "the header");
   const Array array = read_elements(header, bytes, origin);
   check_finite(array, origin, [&](std::int64_t i) {

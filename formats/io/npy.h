@@ -30,15 +30,18 @@ struct NpyHeader {
 /// array of numbers, objects and records included.
 NpyHeader parse_npy_header(Bytes bytes, const std::string& origin, std::optional<DType> reinterpret_as);
 
+/// Refuses a file of `size` bytes unless it ends with the elements. `elements` says of what they are.
+void check_npy_size(const NpyHeader& header, std::size_t size, const std::string& elements,
+                    const std::string& origin);
+
 /// The element type in NumPy's spelling and the shape, whether weft can read such elements or not.
 std::pair<std::string, std::vector<std::int64_t>> summarize_npy(Bytes bytes, const std::string& origin);
 
 /// The elements in row-major order and in the byte order of this machine. The file must end with them.
-Array parse_npy(Bytes bytes, const std::string& origin, std::optional<DType> reinterpret_as = {});
+Array parse_npy(Bytes bytes, const std::string& origin, const ReadOptions& options = {});
 
 /// The same as a weight: zeros are pruned, NaN and infinity refused.
-WeightMatrix parse_npy_weights(Bytes bytes, const std::string& origin,
-                               std::optional<DType> reinterpret_as = {});
+WeightMatrix parse_npy_weights(Bytes bytes, const std::string& origin, const ReadOptions& options = {});
 
 /// The text of a file that holds one string (`|S3`, `<U3`) and no more, at most 64 ASCII characters of it.
 std::string parse_npy_string(Bytes bytes, const std::string& origin);

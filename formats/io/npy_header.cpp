@@ -38,10 +38,12 @@ class Dictionary {
       if (!accept(',') && peek() != '}') refuse_here("',' or '}'");
     }
     if (peek() != '\0') refuse_here("the end of the header");
-    if (!descr_) refuse(origin_, "the header", "no 'descr'", "'descr', 'fortran_order' and 'shape'");
-    if (!fortran_order_)
-      refuse(origin_, "the header", "no 'fortran_order'", "'descr', 'fortran_order' and 'shape'");
-    if (!shape_) refuse(origin_, "the header", "no 'shape'", "'descr', 'fortran_order' and 'shape'");
+    for (const auto& [key, is_there] : {std::pair{"descr", descr_.has_value()},
+                                        {"fortran_order", fortran_order_.has_value()},
+                                        {"shape", shape_.has_value()}}) {
+      if (!is_there)
+        refuse(origin_, "the header", fmt::format("no '{}'", key), "'descr', 'fortran_order' and 'shape'");
+    }
   }
 
   std::string_view descr() const { return *descr_; }
@@ -228,6 +230,16 @@ std::string parse_npy_string(Bytes bytes, const std::string& origin) {
   for (std::size_t i = 0; i < data.size(); i += wide ? 4 : 1) text += static_cast<char>(data[i]);
   text.resize(std::min(text.find('\0'), text.size()));
   return text;
+}
+
+void check_npy_size(const NpyHeader& header, std::size_t size, const std::string& elements,
+                    const std::string& origin) {
+  const std::size_t left = size - header.data_begin;
+  if (left == header.data_bytes) return;
+  refuse(
+      origin, fmt::format("byte {}", header.data_begin),
+      fmt::format("{} bytes of elements ({})", left, left < header.data_bytes ? "truncated" : "padded"),
+      fmt::format("{} bytes for the shape {}{}", header.data_bytes, text_of_shape(header.shape), elements));
 }
 
 std::size_t NpyHeader::byte_of(std::int64_t index) const {

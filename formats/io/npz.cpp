@@ -43,31 +43,28 @@ struct Chosen {
   std::vector<std::byte> bytes;
 };
 
-Chosen choose_member(const ZipArchive& archive, const std::string& origin, const std::string& name,
-                     Wanted wanted, std::optional<DType> reinterpret_as) {
+Chosen choose_member(const ZipArchive& archive, const std::string& origin, Wanted wanted,
+                     const ReadOptions& options) {
   const std::vector<Candidate> candidates = candidates_of(archive, origin);
-  const std::size_t index = choose(candidates, name, wanted, origin);
+  const std::size_t index = choose(candidates, options.tensor, wanted, origin);
   const std::string member = origin + ":" + candidates[index].name;
-  return {member, npy_member(archive, index, member, reinterpret_as)};
+  return {member, npy_member(archive, index, member, options.reinterpret_as)};
 }
 
 }  // namespace
 
-WeightMatrix parse_npz_weights(Bytes bytes, const std::string& origin, const std::string& name,
-                               std::optional<DType> reinterpret_as) {
+WeightMatrix parse_npz_weights(Bytes bytes, const std::string& origin, const ReadOptions& options) {
   const ZipArchive archive = open(bytes, origin);
-  if (name.empty() && is_scipy_sparse(archive)) {
-    return parse_scipy_sparse(archive, origin, reinterpret_as);
-  }
-  const Chosen member = choose_member(archive, origin, name, Wanted::weight, reinterpret_as);
-  return parse_npy_weights(member.bytes, member.origin, reinterpret_as);
+  if (options.tensor.empty() && is_scipy_sparse(archive))
+    return parse_scipy_sparse(archive, origin, options.reinterpret_as);
+  const Chosen member = choose_member(archive, origin, Wanted::weight, options);
+  return parse_npy_weights(member.bytes, member.origin, options);
 }
 
-Array parse_npz_array(Bytes bytes, const std::string& origin, const std::string& name,
-                      std::optional<DType> reinterpret_as) {
+Array parse_npz_array(Bytes bytes, const std::string& origin, const ReadOptions& options) {
   const ZipArchive archive = open(bytes, origin);
-  const Chosen member = choose_member(archive, origin, name, Wanted::any_array, reinterpret_as);
-  return parse_npy(member.bytes, member.origin, reinterpret_as);
+  const Chosen member = choose_member(archive, origin, Wanted::any_array, options);
+  return parse_npy(member.bytes, member.origin, options);
 }
 
 }  // namespace weft::io

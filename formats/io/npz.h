@@ -3,19 +3,16 @@
 
 #include <weft/formats/io/bytes.h>
 
-#include <optional>
 #include <string>
 
 namespace weft::io {
 
-/// A sparse matrix saved by scipy when the members say so (and `name` is empty); otherwise the dense member
-/// `name`, or the only one of two or more dimensions. UserError naming the member for everything else; an
-/// archive that torch.save wrote is refused as a pickle.
-WeightMatrix parse_npz_weights(Bytes bytes, const std::string& origin, const std::string& name = {},
-                               std::optional<DType> reinterpret_as = {});
+/// A sparse matrix saved by scipy when the members say so and no name is asked for; otherwise the dense
+/// member of that name, or the only one of two or more dimensions. UserError naming the member for everything
+/// else; an archive that torch.save wrote is refused as a pickle.
+WeightMatrix parse_npz_weights(Bytes bytes, const std::string& origin, const ReadOptions& options = {});
 
-/// The dense member `name`, or the only one.
-Array parse_npz_array(Bytes bytes, const std::string& origin, const std::string& name = {},
-                      std::optional<DType> reinterpret_as = {});
+/// The dense member of that name, or the only one.
+Array parse_npz_array(Bytes bytes, const std::string& origin, const ReadOptions& options = {});
 
 }  // namespace weft::io

@@ -17,106 +17,76 @@ using io::Bytes;
 using Path = const std::string&;
 using Options = const ReadOptions&;
 
-void refuse_reinterpretation(Path path, Options options) {
-  if (!options.reinterpret_as) return;
-  io::refuse(
-      path, {},
-      fmt::format("a file of text, whose bits were to be seen as {}", name_of(*options.reinterpret_as)),
-      ".npy, .npz or .safetensors");
-}
-
-void refuse_name(Path path, Options options) {
-  if (options.tensor.empty()) return;
-  io::refuse(path, {}, "one matrix without a name, while " + io::in_quotes(options.tensor) + " was asked for",
-             "no tensor name");
-}
-
-WeightMatrix read_smtx(Bytes bytes, Path path, Options options) {
-  refuse_name(path, options);
-  refuse_reinterpretation(path, options);
-  return io::parse_smtx(bytes, path);
-}
-
-WeightMatrix read_mtx(Bytes bytes, Path path, Options options) {
-  refuse_name(path, options);
-  refuse_reinterpretation(path, options);
-  return io::parse_mtx(bytes, path);
-}
-
-WeightMatrix read_npy(Bytes bytes, Path path, Options options) {
-  refuse_name(path, options);
-  return io::parse_npy_weights(bytes, path, options.reinterpret_as);
-}
-
-Array read_npy_array(Bytes bytes, Path path, Options options) {
-  refuse_name(path, options);
-  return io::parse_npy(bytes, path, options.reinterpret_as);
-}
-
-WeightMatrix read_npz(Bytes bytes, Path path, Options options) {
-  return io::parse_npz_weights(bytes, path, options.tensor, options.reinterpret_as);
-}
-
-Array read_npz_array(Bytes bytes, Path path, Options options) {
-  return io::parse_npz_array(bytes, path, options.tensor, options.reinterpret_as);
+/// A name or a type that a file of the format has no use for.
+void check_options(const FileFormat& format, Path path, Options options) {
+  if (!format.has_names && !options.tensor.empty())
+    io::refuse(path, {},
+               "one matrix without a name, while " + io::in_quotes(options.tensor) + " was asked for",
+               "no tensor name");
+  if (format.is_text && options.reinterpret_as)
+    io::refuse(
+        path, {},
+        fmt::format("a file of text, whose bits were to be seen as {}", name_of(*options.reinterpret_as)),
+        ".npy, .npz or .safetensors");
 }
 
 WeightMatrix read_safetensors(Bytes bytes, Path path, Options options) {
-  return io::weights_among(io::parse_safetensors_header(bytes, path), path, options.tensor,
-                           options.reinterpret_as);
+  return io::weights_among(io::parse_safetensors_header(bytes, path), path, options);
 }
-
 Array read_safetensors_array(Bytes bytes, Path path, Options options) {
-  return io::array_among(io::parse_safetensors_header(bytes, path), path, options.tensor,
-                         options.reinterpret_as);
-}
-
-WeightMatrix read_index(Bytes bytes, Path path, Options options) {
-  return io::read_sharded_weights(bytes, path, options.tensor, options.reinterpret_as);
-}
-
-Array read_index_array(Bytes bytes, Path path, Options options) {
-  return io::read_sharded_array(bytes, path, options.tensor, options.reinterpret_as);
-}
-
-WeightMatrix read_pickle(Bytes, Path path, Options) {
-  io::refuse_pickle(path);
-}
-
-Array read_pickle_array(Bytes, Path path, Options) {
-  io::refuse_pickle(path);
+  return io::array_among(io::parse_safetensors_header(bytes, path), path, options);
 }
 
 /// The last one has the weakest mark, so it is asked last.
 const std::vector<FileFormat>& list() {
   static const std::vector<FileFormat> formats{
-      {"npy", {".npy"}, "NumPy array, dense with zeros", io::looks_like_npy, read_npy, read_npy_array},
-      {"npz",
-       {".npz"},
-       "NumPy arrays, or one sparse matrix of scipy",
-       io::looks_like_zip,
-       read_npz,
-       read_npz_array},
-      {"mtx", {".mtx"}, "Matrix Market, coordinate or array", io::looks_like_mtx, read_mtx, nullptr},
-      {"safetensors",
-       {".safetensors"},
-       "named tensors: dense with zeros, compressed-tensors bitmasks, or 2:4 as PyTorch packs it",
-       io::looks_like_safetensors,
-       read_safetensors,
-       read_safetensors_array},
-      {"safetensors index",
-       {".safetensors.index.json"},
-       "the shards of a large model",
-       io::looks_like_safetensors_index,
-       read_index,
-       read_index_array},
-      {"pickle",
-       {".pt", ".pth", ".bin", ".pkl", ".pickle", ".ckpt"},
-       "refused; the message says how to convert it",
-       io::looks_like_pickle,
-       read_pickle,
-       read_pickle_array},
-      {"smtx", {".smtx"}, "DLMC: positions without values", io::looks_like_smtx, read_smtx, nullptr},
+      {.name = "npy",
+       .extensions = {".npy"},
+       .summary = "NumPy array, dense with zeros",
+       .recognize = io::looks_like_npy,
+       .read = io::parse_npy_weights,
+       .read_array = io::parse_npy,
+       .has_names = false},
+      {.name = "npz",
+       .extensions = {".npz"},
+       .summary = "NumPy arrays, or one sparse matrix of scipy",
+       .recognize = io::looks_like_zip,
+       .read = io::parse_npz_weights,
+       .read_array = io::parse_npz_array},
+      {.name = "mtx",
+       .extensions = {".mtx"},
+       .summary = "Matrix Market, coordinate or array",
+       .recognize = io::looks_like_mtx,
+       .read = [](Bytes bytes, Path path, Options) { return io::parse_mtx(bytes, path); },
+       .read_array = nullptr,
+       .has_names = false,
+       .is_text = true},
+      {.name = "safetensors",
+       .extensions = {".safetensors"},
+       .summary = "named tensors: dense with zeros, compressed-tensors bitmasks, or 2:4 as PyTorch packs it",
+       .recognize = io::looks_like_safetensors,
+       .read = read_safetensors,
+       .read_array = read_safetensors_array},
+      {.name = "safetensors index",
+       .extensions = {".safetensors.index.json"},
+       .summary = "the shards of a large model",
+       .recognize = io::looks_like_safetensors_index,
+       .read = io::read_sharded_weights,
+       .read_array = io::read_sharded_array},
+      {.name = "pickle",
+       .extensions = {".pt", ".pth", ".bin", ".pkl", ".pickle", ".ckpt"},
+       .summary = "refused; the message says how to convert it",
+       .recognize = io::looks_like_pickle,
+       .read = [](Bytes, Path path, Options) -> WeightMatrix { io::refuse_pickle(path); },
+       .read_array = [](Bytes, Path path, Options) -> Array { io::refuse_pickle(path); }},
+      {.name = "smtx",
+       .extensions = {".smtx"},
+       .summary = "DLMC: positions without values",
+       .recognize = io::looks_like_smtx,
+       .read = [](Bytes bytes, Path path, Options) { return io::parse_smtx(bytes, path); },
+       .read_array = nullptr,
+       .has_names = false,
+       .is_text = true},
   };
   return formats;
 }
@@ -150,7 +120,9 @@ const FileFormat& file_format_of(std::span<const std::byte> bytes, const std::st
 WeightMatrix read(const std::string& path, const ReadOptions& options, std::source_location place) {
   return user_call(place, [&] {
     const io::File file(path);
-    WeightMatrix weights = file_format_of(file.bytes(), path).read(file.bytes(), path, options);
+    const FileFormat& format = file_format_of(file.bytes(), path);
+    check_options(format, path, options);
+    WeightMatrix weights = format.read(file.bytes(), path, options);
     if (options.row_dimensions == 1) return weights;
     return with_row_dimensions(std::move(weights), options.row_dimensions);
   });
@@ -165,9 +137,8 @@ Array read_array(const std::string& path, const std::string& tensor, std::option
       io::refuse(path, {}, "a " + std::string(format.name) + " file, which holds no dense array",
                  ".npy, .npz or .safetensors");
     }
-    ReadOptions options;
-    options.tensor = tensor;
-    options.reinterpret_as = reinterpret_as;
+    const ReadOptions options{.tensor = tensor, .reinterpret_as = reinterpret_as};
+    check_options(format, path, options);
     return format.read_array(file.bytes(), path, options);
   });
 }

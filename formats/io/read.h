@@ -18,19 +18,6 @@
 
 namespace weft {
 
-struct ReadOptions {
-  /// Which tensor of a .safetensors or .npz file. Without a name the only one of two or more dimensions is
-  /// taken.
-  std::string tensor = {};
-  /// For element types that a format cannot name, such as bf16 in .npy and .npz: the bits of integers or raw
-  /// bytes of the same width are seen as this type. Formats of text have no such bits and refuse it.
-  std::optional<DType> reinterpret_as = {};
-  /// How many of the first dimensions are the rows, the others being the columns: as many as the sparse
-  /// operand has indices that are not summed over. 1 for A(m, k) and for a filter F(f, c, r, s), 2 for
-  /// A(g, m, k).
-  std::int64_t row_dimensions = 1;
-};
-
 /// Reads one pruned weight. UserError that names the file and the byte, line or tensor when the content is
 /// not what its format demands, when it holds NaN or infinity, when the tensor is not there or more than one
 /// could be meant, for row_dimensions that the weight does not have, and for pickles (with the way to convert
@@ -53,6 +40,8 @@ struct FileFormat {
   WeightMatrix (*read)(std::span<const std::byte> bytes, const std::string& path, const ReadOptions& options);
   /// Null when the format holds no dense arrays.
   Array (*read_array)(std::span<const std::byte> bytes, const std::string& path, const ReadOptions& options);
+  bool has_names = true;  ///< of tensors; else a name that is asked for is refused
+  bool is_text = false;   ///< without bits that could be seen as another type
 };
 
 /// Every file format that is known, those that are refused with advice included.

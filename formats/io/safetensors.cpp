@@ -1,10 +1,9 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/io/choose.h>
-#include <weft/formats/io/compressed_tensors.h>
 #include <weft/formats/io/file.h>
 #include <weft/formats/io/safetensors.h>
-#include <weft/formats/io/semi_structured.h>
+#include <weft/formats/io/split_weight.h>
 
 #include <algorithm>
 #include <array>
@@ -15,17 +14,6 @@
 
 namespace weft::io {
 namespace {
-
-struct TypeName {
-  std::string_view name;
-  DType dtype;
-};
-constexpr std::array type_names{
-    TypeName{"BOOL", DType::boolean}, TypeName{"U8", DType::u8},   TypeName{"I8", DType::i8},
-    TypeName{"I16", DType::i16},      TypeName{"U16", DType::u16}, TypeName{"F16", DType::f16},
-    TypeName{"BF16", DType::bf16},    TypeName{"I32", DType::i32}, TypeName{"U32", DType::u32},
-    TypeName{"F32", DType::f32},      TypeName{"F64", DType::f64}, TypeName{"I64", DType::i64},
-    TypeName{"U64", DType::u64}};
 
 std::string place_of(const StoredTensor& tensor, std::int64_t index, DType dtype) {
   return fmt::format("tensor {}, element {}, byte {}", in_quotes(tensor.name),
@@ -45,50 +33,41 @@ WeightMatrix dense_weights(const StoredTensor& tensor, std::optional<DType> rein
 Array array_of(const StoredTensor& tensor, std::optional<DType> reinterpret_as) {
   static_assert(std::endian::native == std::endian::little,
                 "the file is little-endian and is copied as it is");
-  const auto known =
-      std::find_if(type_names.begin(), type_names.end(), [&](auto& t) { return t.name == tensor.dtype; });
-  if (known == type_names.end()) {
-    refuse(tensor.origin, "tensor " + in_quotes(tensor.name), "elements of " + tensor.dtype,
-           "F64, F32, F16, BF16, or an integer type");
-  }
-  Array array(reinterpreted(known->dtype, reinterpret_as, tensor.origin), tensor.shape);
+  const auto known = std::ranges::find(stored_types(), tensor.dtype, &StoredType::name);
+  if (known == stored_types().end() || !known->dtype)
+    refuse_tensor(tensor, "elements of " + tensor.dtype, "F64, F32, F16, BF16, or an integer type");
+  Array array(reinterpreted(*known->dtype, reinterpret_as, tensor.origin), tensor.shape);
   std::copy(tensor.bytes.begin(), tensor.bytes.end(), array.data());
   check_booleans(array, tensor.origin, [&](std::int64_t i) { return place_of(tensor, i, array.dtype()); });
   return array;
 }
 
 WeightMatrix weights_among(std::span<const StoredTensor> tensors, const std::string& origin,
-                           const std::string& name, std::optional<DType> reinterpret_as) {
-  const std::vector<CompressedTensor> compressed = compressed_tensors_among(tensors);
-  const std::vector<SemiStructuredTensor> two_of_four = semi_structured_among(tensors);
+                           const ReadOptions& options) {
+  std::vector<SplitWeight> split = compressed_tensors_among(tensors);
+  std::ranges::move(semi_structured_among(tensors), std::back_inserter(split));
   std::set<const StoredTensor*> parts;
-  for (const CompressedTensor& one : compressed) {
-    parts.insert({one.values, one.bitmask, one.shape, one.row_offsets});
-  }
-  for (const SemiStructuredTensor& one : two_of_four) parts.insert({one.values, one.meta});
+  for (const SplitWeight& weight : split) parts.insert(weight.parts.begin(), weight.parts.end());
   std::vector<Candidate> candidates;
   std::vector<std::function<WeightMatrix()>> readers;
   for (const StoredTensor& tensor : tensors) {
     if (parts.contains(&tensor)) continue;
     candidates.push_back({tensor.name, tensor.dtype, tensor.shape});
-    readers.emplace_back([&] { return dense_weights(tensor, reinterpret_as); });
+    readers.emplace_back([&] { return dense_weights(tensor, options.reinterpret_as); });
   }
-  for (const CompressedTensor& one : compressed) {
-    candidates.push_back({one.name, one.values->dtype, {one.rows, one.columns}});
-    readers.emplace_back([&] { return decompress(one, reinterpret_as); });
+  for (const SplitWeight& weight : split) {
+    candidates.push_back({weight.name, weight.values().dtype, {weight.rows, weight.columns}});
+    readers.emplace_back([&] { return weight.read(weight, options.reinterpret_as); });
   }
-  for (const SemiStructuredTensor& one : two_of_four) {
-    candidates.push_back({one.name, one.values->dtype, {one.rows, one.columns}});
-    readers.emplace_back([&] { return unpack_semi_structured(one, reinterpret_as); });
-  }
-  return readers[choose(candidates, name, Wanted::weight, origin)]();
+  return readers[choose(candidates, options.tensor, Wanted::weight, origin)]();
 }
 
-Array array_among(std::span<const StoredTensor> tensors, const std::string& origin, const std::string& name,
-                  std::optional<DType> reinterpret_as) {
+Array array_among(std::span<const StoredTensor> tensors, const std::string& origin,
+                  const ReadOptions& options) {
   std::vector<Candidate> candidates;
   for (const StoredTensor& tensor : tensors) candidates.push_back({tensor.name, tensor.dtype, tensor.shape});
-  return array_of(tensors[choose(candidates, name, Wanted::any_array, origin)], reinterpret_as);
+  return array_of(tensors[choose(candidates, options.tensor, Wanted::any_array, origin)],
+                  options.reinterpret_as);
 }
 
 }  // namespace weft::io
@@ -97,10 +76,9 @@ namespace weft {
 namespace {
 
 std::string_view name_in_file(DType dtype) {
-  for (const auto& candidate : io::type_names) {
-    if (candidate.dtype == dtype) return candidate.name;
-  }
-  throw InternalError("an element type without a name in .safetensors");
+  const auto found = std::ranges::find(io::stored_types(), std::optional(dtype), &io::StoredType::dtype);
+  internal_check(found != io::stored_types().end(), "an element type without a name in .safetensors");
+  return found->name;
 }
 
 void check_names(const std::string& path, const std::vector<std::pair<std::string, Array>>& tensors) {

@@ -10,6 +10,7 @@
 #include <source_location>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,14 @@ struct StoredTensor {
   std::string origin;      ///< the file
 };
 
+/// An element type of the format.
+struct StoredType {
+  std::string_view name;
+  unsigned bits;
+  std::optional<DType> dtype = {};  ///< nothing where weft has no such elements
+};
+std::span<const StoredType> stored_types();
+
 /// All tensors by their place in the file, everything that the format demands checked: a header inside the
 /// file, no key twice, sizes that follow from shapes, no gap, no overlap, nothing after the last.
 std::vector<StoredTensor> parse_safetensors_header(Bytes bytes, const std::string& origin);
@@ -32,14 +41,15 @@ std::vector<StoredTensor> parse_safetensors_header(Bytes bytes, const std::strin
 /// Copies a tensor. UserError for element types that weft does not have (the 8-bit floats and smaller).
 Array array_of(const StoredTensor& tensor, std::optional<DType> reinterpret_as = {});
 
-/// The tensor named `name`, or the only one of two or more dimensions, as a weight. A weight that the
-/// compressed-tensors package has split into parts counts as one tensor, `<prefix>.weight`, and so do the two
-/// parts of a 2:4 weight of PyTorch, `<name>.packed` and `<name>.meta` (see semi_structured.h), as `<name>`.
+/// The tensor of the name that is asked for, or the only one of two or more dimensions, as a weight. A weight
+/// that the compressed-tensors package has split into parts counts as one tensor, `<prefix>.weight`, and so
+/// do the two parts of a 2:4 weight of PyTorch, `<name>.packed` and `<name>.meta` (see split_weight.h), as
+/// `<name>`.
 WeightMatrix weights_among(std::span<const StoredTensor> tensors, const std::string& origin,
-                           const std::string& name, std::optional<DType> reinterpret_as);
-/// The tensor named `name`, or the only one.
-Array array_among(std::span<const StoredTensor> tensors, const std::string& origin, const std::string& name,
-                  std::optional<DType> reinterpret_as);
+                           const ReadOptions& options);
+/// The tensor of that name, or the only one.
+Array array_among(std::span<const StoredTensor> tensors, const std::string& origin,
+                  const ReadOptions& options);
 
 bool looks_like_safetensors(Bytes bytes);
 

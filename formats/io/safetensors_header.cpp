@@ -13,15 +13,26 @@ namespace {
 constexpr std::size_t length_bytes = 8;
 constexpr std::uint64_t longest_header = 100'000'000;
 
-struct Width {
-  std::string_view dtype;
-  unsigned bits;
-};
-constexpr std::array widths{
-    Width{"BOOL", 8},    Width{"U8", 8},   Width{"I8", 8},      Width{"F8_E5M2", 8}, Width{"F8_E4M3", 8},
-    Width{"F8_E8M0", 8}, Width{"I16", 16}, Width{"U16", 16},    Width{"F16", 16},    Width{"BF16", 16},
-    Width{"I32", 32},    Width{"U32", 32}, Width{"F32", 32},    Width{"F64", 64},    Width{"I64", 64},
-    Width{"U64", 64},    Width{"C64", 64}, Width{"F6_E2M3", 6}, Width{"F6_E3M2", 6}, Width{"F4", 4}};
+constexpr std::array types{StoredType{"BOOL", 8, DType::boolean},
+                           StoredType{"U8", 8, DType::u8},
+                           StoredType{"I8", 8, DType::i8},
+                           StoredType{"F8_E5M2", 8},
+                           StoredType{"F8_E4M3", 8},
+                           StoredType{"F8_E8M0", 8},
+                           StoredType{"I16", 16, DType::i16},
+                           StoredType{"U16", 16, DType::u16},
+                           StoredType{"F16", 16, DType::f16},
+                           StoredType{"BF16", 16, DType::bf16},
+                           StoredType{"I32", 32, DType::i32},
+                           StoredType{"U32", 32, DType::u32},
+                           StoredType{"F32", 32, DType::f32},
+                           StoredType{"F64", 64, DType::f64},
+                           StoredType{"I64", 64, DType::i64},
+                           StoredType{"U64", 64, DType::u64},
+                           StoredType{"C64", 64},
+                           StoredType{"F6_E2M3", 6},
+                           StoredType{"F6_E3M2", 6},
+                           StoredType{"F4", 4}};
 
 /// One entry of the header as it is read.
 struct Entry {
@@ -37,16 +48,9 @@ class HeaderEvents : public JsonEvents {
   std::vector<Entry> entries;
 
   bool start_object(std::size_t) override {
-    if (state_ == State::beginning) {
-      state_ = State::names;
-    } else if (state_ == State::tensor_begins) {
-      state_ = State::fields;
-    } else if (state_ == State::metadata_begins) {
-      state_ = State::metadata;
-    } else {
-      unexpected("an object");
-    }
-    return true;
+    return step("an object", {{State::beginning, State::names},
+                              {State::tensor_begins, State::fields},
+                              {State::metadata_begins, State::metadata}});
   }
 
   bool end_object() override {
@@ -56,12 +60,8 @@ class HeaderEvents : public JsonEvents {
         refuse_here("an incomplete tensor " + in_quotes(entry.name),
                     "dtype, shape and data_offsets, the last with two numbers");
       }
-      state_ = State::names;
-    } else if (state_ == State::metadata) {
-      state_ = State::names;
-    } else {
-      state_ = State::done;
     }
+    state_ = state_ == State::names ? State::done : State::names;
     return true;
   }
 
@@ -89,26 +89,12 @@ class HeaderEvents : public JsonEvents {
   }
 
   bool start_array(std::size_t) override {
-    if (state_ == State::shape_begins) {
-      entries.back().shape.emplace();
-      state_ = State::shape;
-    } else if (state_ == State::offsets_begin) {
-      entries.back().offsets.emplace();
-      state_ = State::offsets;
-    } else {
-      unexpected("an array");
-    }
-    return true;
+    return step("an array", {{State::shape_begins, State::shape}, {State::offsets_begin, State::offsets}});
   }
 
   bool number_unsigned(number_unsigned_t value) override {
-    if (state_ == State::shape) {
-      entries.back().shape->push_back(value);
-    } else if (state_ == State::offsets) {
-      entries.back().offsets->push_back(value);
-    } else {
-      unexpected(std::to_string(value));
-    }
+    if (state_ != State::shape && state_ != State::offsets) unexpected(std::to_string(value));
+    (state_ == State::shape ? entries.back().shape : entries.back().offsets)->push_back(value);
     return true;
   }
 
@@ -130,16 +116,26 @@ class HeaderEvents : public JsonEvents {
     shape,
     offsets_begin,
     offsets,
-    done,
+    done
   };
 
+  /// Into the state that follows this one.
+  bool step(const std::string& found, std::initializer_list<std::pair<State, State>> steps) {
+    const auto taken = std::ranges::find(steps, state_, &std::pair<State, State>::first);
+    if (taken == steps.end()) unexpected(found);
+    state_ = taken->second;
+    return true;
+  }
+
   void begin_field(const std::string& name) {
-    const Entry& entry = entries.back();
+    Entry& entry = entries.back();
     if (name == "dtype" && !entry.dtype) {
       state_ = State::dtype;
     } else if (name == "shape" && !entry.shape) {
+      entry.shape.emplace();
       state_ = State::shape_begins;
     } else if (name == "data_offsets" && !entry.offsets) {
+      entry.offsets.emplace();
       state_ = State::offsets_begin;
     } else {
       refuse_here("the key " + in_quotes(name) + " in tensor " + in_quotes(entry.name),
@@ -173,13 +169,12 @@ class HeaderEvents : public JsonEvents {
 /// Bytes that the shape and the element type ask for.
 std::uint64_t size_of_entry(const Entry& entry, const std::string& origin) {
   const std::string where = "tensor " + in_quotes(entry.name);
-  const auto width =
-      std::find_if(widths.begin(), widths.end(), [&](auto& w) { return w.dtype == *entry.dtype; });
-  if (width == widths.end()) {
+  const auto type = std::ranges::find(types, *entry.dtype, &StoredType::name);
+  if (type == types.end()) {
     refuse(origin, where, "the element type " + in_quotes(*entry.dtype),
            "F64, F32, F16, BF16, or an integer type");
   }
-  std::uint64_t bits = width->bits;
+  std::uint64_t bits = type->bits;
   for (const std::uint64_t extent : *entry.shape) {
     if (extent > INT64_MAX || __builtin_mul_overflow(bits, extent, &bits)) {
       refuse(origin, where, "a shape whose size has no place in 64 bits", "fewer than 2^61 bytes");
@@ -233,6 +228,10 @@ std::vector<StoredTensor> place_entries(const std::vector<Entry>& entries, Bytes
 }
 
 }  // namespace
+
+std::span<const StoredType> stored_types() {
+  return types;
+}
 
 std::vector<StoredTensor> parse_safetensors_header(Bytes bytes, const std::string& origin) {
   if (bytes.size() < length_bytes) {

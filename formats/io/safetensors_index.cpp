@@ -55,7 +55,7 @@ class IndexEvents : public JsonEvents {
     return true;
   }
   bool string(string_t& value) override {
-    if (state_ != State::map) return scalar("the string " + in_quotes(value));
+    if (state_ != State::map) return JsonEvents::string(value);
     if (value.empty() || value.find('/') != std::string::npos || value.find('\0') != std::string::npos) {
       refuse_here("the file name " + in_quotes(value), "a file beside the index");
     }
@@ -64,11 +64,7 @@ class IndexEvents : public JsonEvents {
     }
     return true;
   }
-  bool number_unsigned(number_unsigned_t value) override { return scalar(std::to_string(value)); }
-  bool number_integer(number_integer_t value) override { return scalar(std::to_string(value)); }
-  bool number_float(number_float_t, const string_t& text) override { return scalar(in_quotes(text)); }
   bool boolean(bool) override { return scalar("a boolean"); }
-  bool null() override { return scalar("null"); }
 
  private:
   enum class State { beginning, top, metadata, map_begins, map, done };
@@ -81,7 +77,7 @@ class IndexEvents : public JsonEvents {
     if (--depth_ == 0) state_ = State::top;
     return true;
   }
-  bool scalar(const std::string& found) {
+  bool scalar(const std::string& found) override {
     if (state_ != State::metadata) unexpected(found);
     if (depth_ == 0) state_ = State::top;
     return true;
@@ -147,16 +143,14 @@ std::map<std::string, std::string> parse_safetensors_index(Bytes bytes, const st
   return std::move(events.files);
 }
 
-WeightMatrix read_sharded_weights(Bytes bytes, const std::string& path, const std::string& name,
-                                  std::optional<DType> reinterpret_as) {
-  const Shards shards = open_shards(parse_safetensors_index(bytes, path), path, name);
-  return weights_among(shards.tensors, path, name, reinterpret_as);
+WeightMatrix read_sharded_weights(Bytes bytes, const std::string& path, const ReadOptions& options) {
+  return weights_among(open_shards(parse_safetensors_index(bytes, path), path, options.tensor).tensors, path,
+                       options);
 }
 
-Array read_sharded_array(Bytes bytes, const std::string& path, const std::string& name,
-                         std::optional<DType> reinterpret_as) {
-  const Shards shards = open_shards(parse_safetensors_index(bytes, path), path, name);
-  return array_among(shards.tensors, path, name, reinterpret_as);
+Array read_sharded_array(Bytes bytes, const std::string& path, const ReadOptions& options) {
+  return array_among(open_shards(parse_safetensors_index(bytes, path), path, options.tensor).tensors, path,
+                     options);
 }
 
 bool looks_like_safetensors_index(Bytes bytes) {

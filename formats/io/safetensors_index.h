@@ -4,7 +4,6 @@
 #include <weft/formats/io/bytes.h>
 
 #include <map>
-#include <optional>
 #include <string>
 
 namespace weft::io {
@@ -14,11 +13,9 @@ std::map<std::string, std::string> parse_safetensors_index(Bytes bytes, const st
 
 /// As weights_among, over the shards that lie beside the index at `path`. With a name, only the shards that
 /// hold it are opened, so that a partly downloaded model will do.
-WeightMatrix read_sharded_weights(Bytes bytes, const std::string& path, const std::string& name,
-                                  std::optional<DType> reinterpret_as);
+WeightMatrix read_sharded_weights(Bytes bytes, const std::string& path, const ReadOptions& options);
 /// As array_among, over the shards.
-Array read_sharded_array(Bytes bytes, const std::string& path, const std::string& name,
-                         std::optional<DType> reinterpret_as);
+Array read_sharded_array(Bytes bytes, const std::string& path, const ReadOptions& options);
 
 bool looks_like_safetensors_index(Bytes bytes);
 

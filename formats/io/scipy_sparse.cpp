@@ -94,7 +94,8 @@ class Parts {
     const auto index = find_member(archive_, name);
     if (!index) refuse(origin_, {}, "no member \"" + name + "\"", "the members that the sparse format has");
     const std::string member = origin_ + ":" + name;
-    return parse_npy(npy_member(archive_, *index, member, reinterpret_as), member, reinterpret_as);
+    return parse_npy(npy_member(archive_, *index, member, reinterpret_as), member,
+                     {.reinterpret_as = reinterpret_as});
   }
 
   const ZipArchive& archive_;

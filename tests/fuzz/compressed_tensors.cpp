@@ -45,7 +45,7 @@ void parse(Bytes input) {
   if (!two_of_four) {
     tensors.push_back({"a.row_offsets", "I64", {rows}, std::as_bytes(std::span(offsets)), 0, "fuzz"});
   }
-  weft::fuzz::demand_sound(weft::io::weights_among(tensors, "fuzz", "a.weight", {}));
+  weft::fuzz::demand_sound(weft::io::weights_among(tensors, "fuzz", {.tensor = "a.weight"}));
 }
 
 }  // namespace

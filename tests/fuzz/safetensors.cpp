@@ -7,12 +7,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const auto& tensor : tensors) {
       if (tensor.origin.empty()) continue;
       try {
-        weft::io::array_among(tensors, "fuzz.safetensors", tensor.name, {});
-        weft::fuzz::demand_sound(weft::io::weights_among(tensors, "fuzz.safetensors", tensor.name, {}));
+        const weft::ReadOptions options{.tensor = tensor.name};
+        weft::io::array_among(tensors, "fuzz.safetensors", options);
+        weft::fuzz::demand_sound(weft::io::weights_among(tensors, "fuzz.safetensors", options));
       } catch (const weft::UserError&) {
         continue;
       }
     }
-    weft::fuzz::demand_sound(weft::io::weights_among(tensors, "fuzz.safetensors", "", {}));
+    weft::fuzz::demand_sound(weft::io::weights_among(tensors, "fuzz.safetensors", {}));
   });
 }

@@ -36,7 +36,7 @@ void parse(Bytes input) {
   const char* type = (flags & 8U) != 0 ? "BF16" : "F16";
   const std::vector<StoredTensor> tensors{{"a.packed", wide ? "I8" : type, {rows, packed}, values, 0, "fuzz"},
                                           {"a.meta", wide ? "I32" : "I16", {rows, words}, meta, 0, "fuzz"}};
-  weft::fuzz::demand_sound(weft::io::weights_among(tensors, "fuzz", "a", {}));
+  weft::fuzz::demand_sound(weft::io::weights_among(tensors, "fuzz", {.tensor = "a"}));
 }
 
 }  // namespace

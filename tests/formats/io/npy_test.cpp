@@ -16,10 +16,10 @@ using testing::npy;
 using testing::npy_with_header;
 
 Array parse(const std::string& file, std::optional<DType> as = {}) {
-  return io::parse_npy(bytes_of(file), "a.npy", as);
+  return io::parse_npy(bytes_of(file), "a.npy", {.reinterpret_as = as});
 }
 WeightMatrix weights(const std::string& file, std::optional<DType> as = {}) {
-  return io::parse_npy_weights(bytes_of(file), "a.npy", as);
+  return io::parse_npy_weights(bytes_of(file), "a.npy", {.reinterpret_as = as});
 }
 
 TEST(Npy, TheReferenceBytes) {

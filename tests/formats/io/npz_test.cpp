@@ -18,7 +18,8 @@ using testing::ZipMember;
 using Members = std::vector<ZipMember>;
 
 WeightMatrix weights(const std::string& file, const std::string& name = {}, std::optional<DType> as = {}) {
-  WeightMatrix matrix = io::parse_npz_weights(bytes_of(file), "a.npz", name, as);
+  WeightMatrix matrix =
+      io::parse_npz_weights(bytes_of(file), "a.npz", {.tensor = name, .reinterpret_as = as});
   matrix.check();
   return matrix;
 }
@@ -59,7 +60,7 @@ TEST(Npz, DenseMembers) {
   EXPECT_EQ(weights(both).stored(), 2);
   EXPECT_EQ(weights(both).origin, "a.npz:w");
   EXPECT_EQ(weights(both, "b").columns, 2);
-  EXPECT_THAT(io::parse_npz_array(bytes_of(both), "a.npz", "b").as<float>(), ElementsAre(5, 6));
+  EXPECT_THAT(io::parse_npz_array(bytes_of(both), "a.npz", {.tensor = "b"}).as<float>(), ElementsAre(5, 6));
   expect_refused([&] { weights(both, "x"); }, {"no tensor named \"x\"", "\"w\"", "\"b\""});
   expect_refused([&] { io::parse_npz_array(bytes_of(both), "a.npz"); }, {"2 tensors", "\"w\" <f4 [2, 2]"});
   const std::string two = zip({member("w", matrix), member("v", matrix)});

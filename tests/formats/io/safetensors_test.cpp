@@ -21,7 +21,8 @@ std::vector<io::StoredTensor> header(const std::string& file) {
   return io::parse_safetensors_header(bytes_of(file), "a.safetensors");
 }
 WeightMatrix weights(const std::string& file, const std::string& name = {}, std::optional<DType> as = {}) {
-  WeightMatrix matrix = io::weights_among(header(file), "a.safetensors", name, as);
+  WeightMatrix matrix =
+      io::weights_among(header(file), "a.safetensors", {.tensor = name, .reinterpret_as = as});
   matrix.check();
   return matrix;
 }
@@ -43,11 +44,11 @@ TEST(Safetensors, SeveralTensorsInAnyOrderWithMetadataAndPadding) {
       "s":{"dtype":"BOOL","shape":[],"data_offsets":[20,21]}}   )";
   const std::string file = safetensors(text, values + elements<std::uint16_t>({0x3F80, 0xC000}) + "\x01");
   EXPECT_EQ(header(file).size(), 4U);
-  const Array bias = io::array_among(header(file), "a", "b", {});
+  const Array bias = io::array_among(header(file), "a", {.tensor = "b"});
   EXPECT_EQ(bias.dtype(), DType::bf16);
   EXPECT_EQ(bias.get(1), -2);
-  EXPECT_EQ(io::array_among(header(file), "a", "e", {}).size(), 0);
-  EXPECT_EQ(io::array_among(header(file), "a", "s", {}).get(0), 1);
+  EXPECT_EQ(io::array_among(header(file), "a", {.tensor = "e"}).size(), 0);
+  EXPECT_EQ(io::array_among(header(file), "a", {.tensor = "s"}).get(0), 1);
   EXPECT_EQ(weights(file, "w").stored(), 2);
   expect_refused([&] { weights(file, "x"); },
                  {"no tensor named \"x\"", "\"w\" F32 [2, 2]", "\"b\" BF16 [2]"});
@@ -61,7 +62,7 @@ TEST(Safetensors, EveryElementType) {
         header(safetensors(R"({"a":{"dtype":")" + dtype + R"(","shape":[1],"data_offsets":[0,)" +
                                std::to_string(data.size()) + "]}}",
                            data)),
-        "a", "", {});
+        "a", {});
   };
   EXPECT_EQ(read("F64", elements<double>({1e300})).get(0), 1e300);
   EXPECT_EQ(read("F32", elements<float>({0.5F})).get(0), 0.5);

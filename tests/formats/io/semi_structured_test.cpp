@@ -67,7 +67,7 @@ std::string file_of(const Parts& parts) {
 WeightMatrix read_parts(const Parts& parts, const std::string& name = {}) {
   const std::string file = file_of(parts);
   WeightMatrix matrix = io::weights_among(io::parse_safetensors_header(bytes_of(file), "a.safetensors"),
-                                          "a.safetensors", name, {});
+                                          "a.safetensors", {.tensor = name});
   matrix.check();
   return matrix;
 }
