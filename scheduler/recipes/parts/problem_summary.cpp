@@ -14,11 +14,6 @@ std::int64_t elements_of(const Operand& operand, std::int64_t open_size) {
   return elements;
 }
 
-std::int64_t parameter(const Format& format, const char* name, std::int64_t otherwise = 0) {
-  const auto found = format.parameters.find(name);
-  return found == format.parameters.end() ? otherwise : found->second;
-}
-
 }  // namespace
 
 RowLengths row_lengths(const WeightMatrix& weights) {
