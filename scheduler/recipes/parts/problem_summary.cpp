@@ -19,8 +19,8 @@ std::int64_t elements_of(const Operand& operand, std::int64_t open_size) {
 RowLengths row_lengths(const WeightMatrix& weights) {
   double sum = 0, squares = 0;
   for (std::int64_t row = 0; row < weights.rows; ++row) {
-    const auto at = static_cast<std::size_t>(row);
-    const auto length = static_cast<double>(weights.row_begin[at + 1] - weights.row_begin[at]);
+    const auto first = static_cast<std::size_t>(row);
+    const auto length = static_cast<double>(weights.row_begin[first + 1] - weights.row_begin[first]);
     sum += length;
     squares += length * length;
   }
