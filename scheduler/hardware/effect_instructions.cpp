@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/hardware/effect_instructions.h>
 #include <weft/scheduler/hardware/effect_text.h>
 #include <weft/scheduler/hardware/instruction_texts.h>
 #include <weft/scheduler/hardware/swmma_instructions.h>

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/hardware/effect_instructions.h>
 #include <weft/scheduler/hardware/instruction_texts.h>
 #include <weft/scheduler/hardware/instructions.h>
 #include <weft/scheduler/ir/visit.h>

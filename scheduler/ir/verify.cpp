@@ -212,7 +212,7 @@ class Verifier {
 }  // namespace
 
 bool holds_whole_lines(const Buffer& buffer, int swizzle) {
-  auto bytes = static_cast<std::int64_t>(size_of(buffer.dtype));
+  std::int64_t bytes = element_bytes(buffer);
   for (const Expr& extent : buffer.shape) {
     if (const std::int64_t* number = integer_value(extent)) bytes *= *number;
   }

@@ -41,7 +41,7 @@ std::optional<Remedy> remedy_for(const Problem& problem, const std::string& knob
     }
     if (!remedy) continue;
     // "At least" of a knob without a list would speak of values that nobody tried.
-    if (!below && !problem.has_listed_values(knob)) remedy->kind = Remedy::Kind::exactly;
+    if (!below && problem.listed(knob) == nullptr) remedy->kind = Remedy::Kind::exactly;
     return remedy;
   }
   return std::nullopt;
@@ -155,16 +155,15 @@ Feasibility completed(const std::vector<Constraint>& constraints, const std::vec
     internal_check(*std::min_element(knob.values.begin(), knob.values.end()) >= 0,
                    "knob " + knob.name + " below 0");
   }
+  const Problem problem{constraints, knobs, fixed};
   for (const auto& [name, value] : fixed) {
     // 0 says that there is none of something, which only a knob whose list has it can mean.
-    const bool none = std::any_of(knobs.begin(), knobs.end(), [&](const ir::Knob& knob) {
-      return knob.name == name && std::find(knob.values.begin(), knob.values.end(), 0) != knob.values.end();
-    });
+    const ir::Knob* listed = problem.listed(name);
+    const bool none = listed != nullptr && std::ranges::find(listed->values, 0) != listed->values.end();
     if (value < (none ? 0 : 1))
       throw UserError({"a knob was given a value that it cannot have", "knob " + name, std::to_string(value),
                        "a number from 1"});
   }
-  const Problem problem{constraints, knobs, fixed};
   Feasibility result;
   Solution solution = solve(problem);
   result.answer = solution.answer;

@@ -19,8 +19,8 @@ struct Problem {
   std::vector<ir::Knob> open() const;
   /// Values that a fixed knob may change to, nearest to its own first, its own left out.
   std::vector<std::int64_t> alternatives(const std::string& knob) const;
-  /// True when those are all that there are.
-  bool has_listed_values(const std::string& knob) const;
+  /// The knob with all values that it may have, where these are listed; else null.
+  const ir::Knob* listed(const std::string& knob) const;
   Problem with(const KnobValues& changes) const;
 };
 

@@ -79,17 +79,17 @@ std::vector<ir::Knob> Problem::open() const {
   return result;
 }
 
-bool Problem::has_listed_values(const std::string& knob) const {
-  return std::any_of(knobs.begin(), knobs.end(), [&](const ir::Knob& k) { return k.name == knob; });
+const ir::Knob* Problem::listed(const std::string& knob) const {
+  const auto found = std::ranges::find(knobs, knob, &ir::Knob::name);
+  return found == knobs.end() ? nullptr : &*found;
 }
 
 std::vector<std::int64_t> Problem::alternatives(const std::string& knob) const {
   const std::int64_t value = fixed.at(knob);
   std::set<std::int64_t> values;
-  for (const ir::Knob& k : knobs) {
-    if (k.name == knob) values.insert(k.values.begin(), k.values.end());
-  }
-  if (!has_listed_values(knob)) {
+  if (const ir::Knob* known = listed(knob)) {
+    values.insert(known->values.begin(), known->values.end());
+  } else {
     for (std::int64_t v = 1; v <= dense_values; ++v) values.insert(v);
     for (std::int64_t v = dense_values; v <= (std::int64_t{1} << 30); v *= 2) values.insert(v);
     for (std::int64_t v = value - 64; v < value; ++v) values.insert(std::max<std::int64_t>(v, 1));

@@ -111,12 +111,10 @@ class Question {
     const auto fixed = problem_.fixed.find(name);
     z3::expr domain =
         fixed == problem_.fixed.end() ? context_.bool_val(false) : knob == number(fixed->second);
-    const auto listed = std::find_if(problem_.knobs.begin(), problem_.knobs.end(),
-                                     [&](const ir::Knob& k) { return k.name == name; });
-    if (listed == problem_.knobs.end()) {
-      domain = domain || knob >= 1;
-    } else {
+    if (const ir::Knob* listed = problem_.listed(name)) {
       for (const std::int64_t value : listed->values) domain = domain || knob == number(value);
+    } else {
+      domain = domain || knob >= 1;
     }
     solver_.add(domain);
     return knob;
@@ -125,13 +123,11 @@ class Question {
   /// What a knob can be, where that is a list.
   std::vector<std::int64_t> values_of(const std::string& name) const {
     if (const auto held = knobs_.at(name); held.is_numeral()) return {held.get_numeral_int64()};
-    std::vector<std::int64_t> values;
-    for (const ir::Knob& knob : problem_.knobs) {
-      if (knob.name == name) values = knob.values;
-    }
+    const ir::Knob* listed = problem_.listed(name);
+    if (listed == nullptr) return {};
+    std::vector<std::int64_t> values = listed->values;
     const auto fixed = problem_.fixed.find(name);
-    if (!values.empty() && fixed != problem_.fixed.end() &&
-        std::find(values.begin(), values.end(), fixed->second) == values.end())
+    if (fixed != problem_.fixed.end() && std::ranges::find(values, fixed->second) == values.end())
       values.push_back(fixed->second);
     return values;
   }

@@ -219,11 +219,10 @@ class Splitting {
       part.extent = ir::minimum(share, loop.extent - skipped);
       return ir::for_loop(std::move(part));
     }));
-    for (Stmt& stmt : each_element(sum_, [&](const std::vector<Expr>& indices) {
-           return ir::store(parts_of(grouped), place(group, indices), ir::load(sum_.buffer, indices),
-                            reduction_ == Reduction::atomic);
-         }))
-      statements.push_back(std::move(stmt));
+    statements.push_back(ir::block(each_element(sum_, [&](const std::vector<Expr>& indices) {
+      return ir::store(parts_of(grouped), place(group, indices), ir::load(sum_.buffer, indices),
+                       reduction_ == Reduction::atomic);
+    })));
     return ir::allocate(sum_.buffer, ir::block(std::move(statements)));
   }
 
@@ -244,10 +243,9 @@ class Splitting {
                         ir::for_loop({part, ir::integer(0), groups_, kind, step_, add})});
     });
     if (reduction_ == Reduction::atomic) {
-      for (Stmt& stmt : each_element(sum_, [&](const std::vector<Expr>& indices) {
-             return ir::store(parts, place({}, indices), ir::constant(parts->dtype, 0));
-           }))
-        statements.push_back(std::move(stmt));
+      statements.push_back(ir::block(each_element(sum_, [&](const std::vector<Expr>& indices) {
+        return ir::store(parts, place({}, indices), ir::constant(parts->dtype, 0));
+      })));
     }
     for (const Stmt& stmt : sum_.last) statements.push_back(ir::replace_buffer(stmt, sum_.buffer, all));
     return ir::allocate(all, ir::block(std::move(statements)));
