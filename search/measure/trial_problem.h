@@ -4,8 +4,8 @@
 #include <weft/backends/reference.h>
 #include <weft/backends/runtime/device.h>
 #include <weft/formats/weight_matrix.h>
+#include <weft/scheduler/recipes/parts/problem_summary.h>
 #include <weft/search/measure/checker.h>
-#include <weft/search/model/problem_summary.h>
 #include <weft/search/records/records.h>
 #include <weft/search/spaces/space.h>
 
