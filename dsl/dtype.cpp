@@ -1,26 +1,15 @@
 #include <weft/dsl/dtype.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
-#include <utility>
 
 namespace weft {
 namespace {
 
-constexpr std::array<std::pair<DType, std::string_view>, 13> names{{{DType::f16, "f16"},
-                                                                    {DType::bf16, "bf16"},
-                                                                    {DType::f32, "f32"},
-                                                                    {DType::f64, "f64"},
-                                                                    {DType::i8, "i8"},
-                                                                    {DType::u8, "u8"},
-                                                                    {DType::i16, "i16"},
-                                                                    {DType::u16, "u16"},
-                                                                    {DType::i32, "i32"},
-                                                                    {DType::u32, "u32"},
-                                                                    {DType::i64, "i64"},
-                                                                    {DType::u64, "u64"},
-                                                                    {DType::boolean, "bool"}}};
+/// In the order of DType.
+constexpr std::array<std::string_view, 13> names{"f16", "bf16", "f32", "f64", "i8",  "u8",  "i16",
+                                                 "u16", "i32",  "u32", "i64", "u64", "bool"};
 
 }  // namespace
 
@@ -72,17 +61,14 @@ bf16::operator float() const {
 }
 
 std::string_view name_of(DType dtype) {
-  for (const auto& [candidate, name] : names) {
-    if (candidate == dtype) return name;
-  }
-  return "?";
+  const auto place = static_cast<std::size_t>(dtype);
+  return place < names.size() ? names[place] : "?";
 }
 
 std::optional<DType> dtype_named(std::string_view name) {
-  for (const auto& [dtype, candidate] : names) {
-    if (candidate == name) return dtype;
-  }
-  return std::nullopt;
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<DType>(found - names.begin());
 }
 
 }  // namespace weft

@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 
 namespace weft {
 
@@ -32,28 +34,40 @@ struct bf16 {
 using f32 = float;
 using f64 = double;
 
+namespace detail {
+
+template <class... Types>
+struct ElementList {
+  static constexpr std::size_t sizes[] = {sizeof(Types)...};
+  /// The number of types where it is none of them.
+  template <class T>
+  static constexpr std::size_t place_of() {
+    std::size_t place = 0;
+    static_cast<void>(((std::is_same_v<T, Types> || ++place == 0) || ...));
+    return place;
+  }
+};
+/// The C++ types in the order of DType.
+using Elements = ElementList<f16, bf16, f32, f64, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t,
+                             std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, bool>;
+
+template <class T>
+constexpr DType dtype_of_type() {
+  constexpr std::size_t place = Elements::place_of<T>();
+  static_assert(place < std::size(Elements::sizes), "weft: a C++ type is none of weft's element types");
+  return static_cast<DType>(place);
+}
+
+}  // namespace detail
+
+/// The DType of a C++ element type.
+template <class T>
+inline constexpr DType dtype_of = detail::dtype_of_type<T>();
+
 /// Bytes of one element.
 constexpr std::size_t size_of(DType dtype) {
-  switch (dtype) {
-    case DType::i8:
-    case DType::u8:
-    case DType::boolean:
-      return 1;
-    case DType::f16:
-    case DType::bf16:
-    case DType::i16:
-    case DType::u16:
-      return 2;
-    case DType::f32:
-    case DType::i32:
-    case DType::u32:
-      return 4;
-    case DType::f64:
-    case DType::i64:
-    case DType::u64:
-      return 8;
-  }
-  return 0;
+  const auto place = static_cast<std::size_t>(dtype);
+  return place < std::size(detail::Elements::sizes) ? detail::Elements::sizes[place] : 0;
 }
 
 constexpr bool is_float(DType dtype) {
@@ -72,64 +86,5 @@ constexpr DType accumulator_of(DType dtype) {
 std::string_view name_of(DType dtype);
 /// The inverse of name_of; nothing when the name is not one of them.
 std::optional<DType> dtype_named(std::string_view name);
-
-/// The DType of a C++ element type.
-template <class T>
-struct dtype_of_type;
-template <>
-struct dtype_of_type<f16> {
-  static constexpr DType value = DType::f16;
-};
-template <>
-struct dtype_of_type<bf16> {
-  static constexpr DType value = DType::bf16;
-};
-template <>
-struct dtype_of_type<float> {
-  static constexpr DType value = DType::f32;
-};
-template <>
-struct dtype_of_type<double> {
-  static constexpr DType value = DType::f64;
-};
-template <>
-struct dtype_of_type<std::int8_t> {
-  static constexpr DType value = DType::i8;
-};
-template <>
-struct dtype_of_type<std::uint8_t> {
-  static constexpr DType value = DType::u8;
-};
-template <>
-struct dtype_of_type<std::int16_t> {
-  static constexpr DType value = DType::i16;
-};
-template <>
-struct dtype_of_type<std::uint16_t> {
-  static constexpr DType value = DType::u16;
-};
-template <>
-struct dtype_of_type<std::int32_t> {
-  static constexpr DType value = DType::i32;
-};
-template <>
-struct dtype_of_type<std::uint32_t> {
-  static constexpr DType value = DType::u32;
-};
-template <>
-struct dtype_of_type<std::int64_t> {
-  static constexpr DType value = DType::i64;
-};
-template <>
-struct dtype_of_type<std::uint64_t> {
-  static constexpr DType value = DType::u64;
-};
-template <>
-struct dtype_of_type<bool> {
-  static constexpr DType value = DType::boolean;
-};
-
-template <class T>
-inline constexpr DType dtype_of = dtype_of_type<T>::value;
 
 }  // namespace weft

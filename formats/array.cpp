@@ -1,6 +1,7 @@
 #include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/array.h>
+#include <weft/formats/element_type.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -11,40 +12,6 @@
 
 namespace weft {
 namespace {
-
-/// Calls `function` with a null pointer of the C++ type that `dtype` stands for.
-template <class Function>
-decltype(auto) with_type(DType dtype, Function&& function) {
-  switch (dtype) {
-    case DType::f16:
-      return function(static_cast<f16*>(nullptr));
-    case DType::bf16:
-      return function(static_cast<bf16*>(nullptr));
-    case DType::f32:
-      return function(static_cast<float*>(nullptr));
-    case DType::f64:
-      return function(static_cast<double*>(nullptr));
-    case DType::i8:
-      return function(static_cast<std::int8_t*>(nullptr));
-    case DType::u8:
-      return function(static_cast<std::uint8_t*>(nullptr));
-    case DType::i16:
-      return function(static_cast<std::int16_t*>(nullptr));
-    case DType::u16:
-      return function(static_cast<std::uint16_t*>(nullptr));
-    case DType::i32:
-      return function(static_cast<std::int32_t*>(nullptr));
-    case DType::u32:
-      return function(static_cast<std::uint32_t*>(nullptr));
-    case DType::i64:
-      return function(static_cast<std::int64_t*>(nullptr));
-    case DType::u64:
-      return function(static_cast<std::uint64_t*>(nullptr));
-    case DType::boolean:
-      return function(static_cast<bool*>(nullptr));
-  }
-  throw InternalError("an element type outside the list");
-}
 
 /// Not around every access, which would cost more than the access.
 [[noreturn]] void refuse(const std::source_location& place, UserError::Report report) {
@@ -154,8 +121,7 @@ void Array::check_index(std::int64_t index, const std::source_location& place) c
 
 double Array::get(std::int64_t index, std::source_location place) const {
   check_index(index, place);
-  return with_type(dtype_, [&](auto* null) -> double {
-    using T = std::remove_pointer_t<decltype(null)>;
+  return with_element_type(dtype_, [&]<class T>(ElementType<T>) -> double {
     const T value = as<T>()[static_cast<std::size_t>(index)];
     if constexpr (is_half<T>) {
       return static_cast<double>(static_cast<float>(value));
@@ -167,8 +133,7 @@ double Array::get(std::int64_t index, std::source_location place) const {
 
 void Array::set(std::int64_t index, double value, std::source_location place) {
   check_index(index, place);
-  with_type(dtype_, [&](auto* null) {
-    using T = std::remove_pointer_t<decltype(null)>;
+  with_element_type(dtype_, [&]<class T>(ElementType<T>) {
     if constexpr (is_half<T>) {
       as<T>()[static_cast<std::size_t>(index)] = T(round_to_odd(value));
     } else if constexpr (std::is_integral_v<T>) {
@@ -181,8 +146,7 @@ void Array::set(std::int64_t index, double value, std::source_location place) {
 
 std::int64_t Array::get_integer(std::int64_t index, std::source_location place) const {
   check_index(index, place);
-  return with_type(dtype_, [&](auto* null) -> std::int64_t {
-    using T = std::remove_pointer_t<decltype(null)>;
+  return with_element_type(dtype_, [&]<class T>(ElementType<T>) -> std::int64_t {
     if constexpr (std::is_integral_v<T>) {
       return static_cast<std::int64_t>(as<T>()[static_cast<std::size_t>(index)]);
     } else {

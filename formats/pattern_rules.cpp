@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/formats/merged.h>
 #include <weft/formats/pattern_rules.h>
 
 #include <algorithm>
@@ -52,11 +53,13 @@ struct Cell {
 /// By block, only those with an entry: the work follows the entries and not the columns.
 using Cells = std::vector<Cell>;
 
-void add(Cell& to, const Cell& more) {
-  for (std::size_t i = 0; i < to.columns.size(); ++i) to.columns[i] |= more.columns[i];
-  if (to.crowded_row >= 0) return;
-  to.crowded_row = more.crowded_row;
-  to.crowded = more.crowded;
+/// `more` is of rows below.
+Cell joined(Cell cell, const Cell& more) {
+  for (std::size_t i = 0; i < cell.columns.size(); ++i) cell.columns[i] |= more.columns[i];
+  if (cell.crowded_row >= 0) return cell;
+  cell.crowded_row = more.crowded_row;
+  cell.crowded = more.crowded;
+  return cell;
 }
 
 /// The next part of a row, from `entry` on, which is moved behind it.
@@ -96,28 +99,10 @@ Cells cells_of(const WeightMatrix& weights, std::int64_t width, std::int64_t fir
     for (std::size_t i = 0; i < rows.size(); ++i) {
       Row& row = rows[i];
       if (row.next == row.end || weights.column[row.next] / width != block) continue;
-      add(cells.back(), part_of_row(weights, width, first + static_cast<std::int64_t>(i), row.next, row.end));
+      cells.back() = joined(
+          cells.back(), part_of_row(weights, width, first + static_cast<std::int64_t>(i), row.next, row.end));
     }
   }
-}
-
-/// `lower` are the rows below those of `upper`.
-Cells merged(const Cells& upper, const Cells& lower) {
-  Cells result;
-  result.reserve(std::max(upper.size(), lower.size()));
-  auto u = upper.begin();
-  auto l = lower.begin();
-  while (u != upper.end() || l != lower.end()) {
-    if (l == lower.end() || (u != upper.end() && u->block < l->block)) {
-      result.push_back(*u++);
-    } else if (u == upper.end() || l->block < u->block) {
-      result.push_back(*l++);
-    } else {
-      result.push_back(*u++);
-      add(result.back(), *l++);
-    }
-  }
-  return result;
 }
 
 void count(PatternRule& rule, const Cells& cells, std::int64_t first_row) {
@@ -144,7 +129,8 @@ void count_blocks(const WeightMatrix& weights, std::int64_t width, std::vector<P
         count(rule, parts[i], first + static_cast<std::int64_t>(i) * rule.v);
       std::vector<Cells> taller;
       for (std::size_t i = 0; i < parts.size(); i += 2)
-        taller.push_back(i + 1 < parts.size() ? merged(parts[i], parts[i + 1]) : std::move(parts[i]));
+        taller.push_back(i + 1 < parts.size() ? merged(parts[i], parts[i + 1], &Cell::block, joined)
+                                              : std::move(parts[i]));
       parts = std::move(taller);
     }
   }

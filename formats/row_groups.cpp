@@ -39,12 +39,7 @@ class GroupFinder {
   }
 
  private:
-  std::span<const std::int32_t> columns_of(std::int32_t row) const {
-    const auto at = static_cast<std::size_t>(row);
-    const auto begin = static_cast<std::size_t>(weights_.row_begin[at]);
-    return std::span(weights_.column)
-        .subspan(begin, static_cast<std::size_t>(weights_.row_begin[at + 1]) - begin);
-  }
+  std::span<const std::int32_t> columns_of(std::int32_t row) const { return weights_.columns_of(row); }
 
   /// Groups of rows with the same columns.
   void take_equal() {

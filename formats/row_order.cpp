@@ -16,17 +16,6 @@ constexpr std::array<std::string_view, 4> names{"given", "length", "dealt", "sim
 constexpr std::size_t hashes = 4;       ///< that rows are sorted by before similar ones are looked for
 constexpr std::size_t candidates = 64;  ///< rows that are compared with a block
 
-std::int64_t length_of(const WeightMatrix& weights, std::int32_t row) {
-  const auto at = static_cast<std::size_t>(row);
-  return weights.row_begin[at + 1] - weights.row_begin[at];
-}
-
-std::span<const std::int32_t> columns_of(const WeightMatrix& weights, std::int32_t row) {
-  return std::span(weights.column)
-      .subspan(static_cast<std::size_t>(weights.row_begin[static_cast<std::size_t>(row)]),
-               static_cast<std::size_t>(length_of(weights, row)));
-}
-
 std::vector<std::int32_t> as_given(const WeightMatrix& weights) {
   std::vector<std::int32_t> order(static_cast<std::size_t>(weights.rows));
   std::iota(order.begin(), order.end(), 0);
@@ -35,8 +24,7 @@ std::vector<std::int32_t> as_given(const WeightMatrix& weights) {
 
 std::vector<std::int32_t> by_length(const WeightMatrix& weights) {
   std::vector<std::int32_t> order = as_given(weights);
-  std::ranges::stable_sort(order,
-                           [&](auto a, auto b) { return length_of(weights, a) > length_of(weights, b); });
+  std::ranges::stable_sort(order, [&](auto a, auto b) { return weights.length(a) > weights.length(b); });
   return order;
 }
 
@@ -55,7 +43,7 @@ std::vector<std::int32_t> dealt(const WeightMatrix& weights, std::int64_t rows) 
     open.pop();
     blocks[block].push_back(row);
     if (static_cast<std::int64_t>(blocks[block].size()) < room(block))
-      open.emplace(entries + length_of(weights, row), block);
+      open.emplace(entries + weights.length(row), block);
   }
   std::vector<std::int32_t> order;
   for (std::vector<std::int32_t>& block : blocks) {
@@ -81,7 +69,7 @@ std::vector<std::int32_t> by_smallest_hashes(const WeightMatrix& weights) {
   std::vector<std::int32_t> order = as_given(weights);
   for (const std::int32_t row : order) {
     auto& of_row = smallest[static_cast<std::size_t>(row)];
-    for (const std::int32_t column : columns_of(weights, row)) {
+    for (const std::int32_t column : weights.columns_of(row)) {
       for (std::size_t i = 0; i < hashes; ++i)
         of_row[i] = std::min(of_row[i], mixed(static_cast<std::uint64_t>(column), i));
     }
@@ -104,7 +92,7 @@ std::vector<std::int32_t> similar(const WeightMatrix& weights, std::int64_t rows
   while (!rest.empty()) {
     const auto block = static_cast<std::int64_t>(order.size()) / rows;
     const auto missing = [&](std::int32_t row) {
-      return std::ranges::count_if(columns_of(weights, row), [&](std::int32_t column) {
+      return std::ranges::count_if(weights.columns_of(row), [&](std::int32_t column) {
         return block_of_column[static_cast<std::size_t>(column)] != block;
       });
     };
@@ -114,12 +102,12 @@ std::vector<std::int32_t> similar(const WeightMatrix& weights, std::int64_t rows
     const auto count = begins ? 1 : std::min(candidates, rest.size());
     for (std::size_t i = 1; i <= count; ++i) {
       const auto at = rest.end() - static_cast<std::ptrdiff_t>(i);
-      const std::pair<std::int64_t, std::int64_t> cost{missing(*at), -length_of(weights, *at)};
+      const std::pair<std::int64_t, std::int64_t> cost{missing(*at), -weights.length(*at)};
       if (cost >= least) continue;
       least = cost;
       chosen = at;
     }
-    for (const std::int32_t column : columns_of(weights, *chosen))
+    for (const std::int32_t column : weights.columns_of(*chosen))
       block_of_column[static_cast<std::size_t>(column)] = block;
     order.push_back(*chosen);
     rest.erase(chosen);
@@ -159,9 +147,7 @@ WeightMatrix with_row_order(const WeightMatrix& weights, std::span<const std::in
   std::vector<std::int64_t> row_begin{0}, entries;
   entries.reserve(weights.column.size());
   for (const std::int32_t row : order) {
-    for (std::int64_t entry = weights.row_begin[static_cast<std::size_t>(row)];
-         entry < weights.row_begin[static_cast<std::size_t>(row) + 1]; ++entry)
-      entries.push_back(entry);
+    for (const std::int64_t entry : weights.entries(row)) entries.push_back(entry);
     row_begin.push_back(static_cast<std::int64_t>(entries.size()));
   }
   return chosen_entries(weights, std::move(row_begin), entries);

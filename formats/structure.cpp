@@ -24,13 +24,6 @@ constexpr std::size_t samples = 16;
 /// Of the blocks of a rule, how many keep it where weights were made to.
 constexpr double least_kept = 0.9;
 
-std::span<const std::int32_t> columns_of(const WeightMatrix& weights, std::int32_t row) {
-  const auto at = static_cast<std::size_t>(row);
-  return std::span(weights.column)
-      .subspan(static_cast<std::size_t>(weights.row_begin[at]),
-               static_cast<std::size_t>(weights.row_begin[at + 1] - weights.row_begin[at]));
-}
-
 /// Counts the units, `width` columns wide and `height` rows of the order high, that have an entry.
 std::optional<FoundStructure> structure_of(const WeightMatrix& weights, Format format,
                                            const std::vector<std::int32_t>& order, std::int64_t height,
@@ -42,7 +35,7 @@ std::optional<FoundStructure> structure_of(const WeightMatrix& weights, Format f
   std::int64_t places = 0;
   for (std::int64_t i = 0; i < weights.rows; ++i) {
     const std::int64_t group = i / height;
-    for (const std::int32_t column : columns_of(weights, order[static_cast<std::size_t>(i)])) {
+    for (const std::int32_t column : weights.columns_of(order[static_cast<std::size_t>(i)])) {
       const std::int64_t unit = column / width;
       if (std::exchange(last_group[static_cast<std::size_t>(unit)], group) == group) continue;
       ++found.kept;
@@ -70,17 +63,17 @@ double likeness(double shared, double left, double right, double columns) {
 bool may_have_groups(const WeightMatrix& weights) {
   std::vector<std::int32_t> rows;
   for (std::int32_t row = 0; row < static_cast<std::int32_t>(weights.rows); ++row) {
-    if (!columns_of(weights, row).empty()) rows.push_back(row);
+    if (!weights.columns_of(row).empty()) rows.push_back(row);
   }
   std::vector<std::int32_t> marked(static_cast<std::size_t>(weights.columns), -1);
   const std::size_t step = std::max<std::size_t>(1, rows.size() / samples);
   std::size_t asked = 0;
   std::size_t lonely = 0;
   for (std::size_t sample = 0; sample < rows.size(); sample += step) {
-    const auto columns = columns_of(weights, rows[sample]);
+    const auto columns = weights.columns_of(rows[sample]);
     for (const std::int32_t column : columns) marked[static_cast<std::size_t>(column)] = rows[sample];
     const auto like = std::ranges::count_if(rows, [&](std::int32_t row) {
-      const auto others = columns_of(weights, row);
+      const auto others = weights.columns_of(row);
       const auto shared = std::ranges::count_if(others, [&](std::int32_t column) {
         return marked[static_cast<std::size_t>(column)] == rows[sample];
       });

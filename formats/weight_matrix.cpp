@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/element_type.h>
 #include <weft/formats/random.h>
 #include <weft/formats/weight_matrix.h>
 
@@ -64,35 +65,17 @@ void collect_positions(const Array& dense, WeightMatrix& result, std::vector<std
   }
 }
 
-/// Adds in the type T itself; false when the sum does not fit.
-template <class T>
-bool add_exactly(Array& to, std::int64_t to_index, const Array& from, std::int64_t from_index) {
-  T& sum = to.as<T>()[static_cast<std::size_t>(to_index)];
-  return !__builtin_add_overflow(sum, from.as<T>()[static_cast<std::size_t>(from_index)], &sum);
-}
-
+/// Integers are added in their own type; false when the sum does not fit.
 bool add_element(Array& to, std::int64_t to_index, const Array& from, std::int64_t from_index) {
-  switch (from.dtype()) {
-    case DType::i8:
-      return add_exactly<std::int8_t>(to, to_index, from, from_index);
-    case DType::u8:
-      return add_exactly<std::uint8_t>(to, to_index, from, from_index);
-    case DType::i16:
-      return add_exactly<std::int16_t>(to, to_index, from, from_index);
-    case DType::u16:
-      return add_exactly<std::uint16_t>(to, to_index, from, from_index);
-    case DType::i32:
-      return add_exactly<std::int32_t>(to, to_index, from, from_index);
-    case DType::u32:
-      return add_exactly<std::uint32_t>(to, to_index, from, from_index);
-    case DType::i64:
-      return add_exactly<std::int64_t>(to, to_index, from, from_index);
-    case DType::u64:
-      return add_exactly<std::uint64_t>(to, to_index, from, from_index);
-    default:
+  return with_element_type(from.dtype(), [&]<class T>(ElementType<T>) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      T& sum = to.as<T>()[static_cast<std::size_t>(to_index)];
+      return !__builtin_add_overflow(sum, from.as<T>()[static_cast<std::size_t>(from_index)], &sum);
+    } else {
       to.set(to_index, to.get(to_index) + from.get(from_index));
       return true;
-  }
+    }
+  });
 }
 
 /// The entries' numbers, ordered by row, then by column; entries at one place keep their order.
@@ -172,10 +155,8 @@ WeightMatrix sorted_entries(std::int64_t rows, std::int64_t columns, const std::
 /// Columns in range and ascending in one row whose offsets have been checked.
 void check_row(const WeightMatrix& weights, std::int64_t row) {
   std::int64_t previous = -1;
-  const auto begin = static_cast<std::size_t>(weights.row_begin[static_cast<std::size_t>(row)]);
-  const auto end = static_cast<std::size_t>(weights.row_begin[static_cast<std::size_t>(row) + 1]);
-  for (std::size_t i = begin; i < end; ++i) {
-    const std::int64_t column = weights.column[i];
+  for (const std::int64_t i : weights.entries(row)) {
+    const std::int64_t column = weights.column_of(i);
     if (column < 0 || column >= weights.columns) {
       refuse(weights.origin, fmt::format("row {}, entry {}", row, i), fmt::format("column {}", column),
              fmt::format("columns 0 to {}", weights.columns - 1));
@@ -290,8 +271,7 @@ WeightMatrix with_row_dimensions(WeightMatrix weights, std::int64_t row_dimensio
     std::vector<std::int64_t> begin(static_cast<std::size_t>(rows) + 1, 0);
     // Row-major, an element keeps its number.
     for (std::int64_t row = 0; row < weights.rows; ++row) {
-      for (std::int64_t i = weights.row_begin[static_cast<std::size_t>(row)];
-           i < weights.row_begin[static_cast<std::size_t>(row) + 1]; ++i) {
+      for (const std::int64_t i : weights.entries(row)) {
         std::int32_t& column = weights.column[static_cast<std::size_t>(i)];
         const std::int64_t number = row * weights.columns + column;
         ++begin[static_cast<std::size_t>(number / columns) + 1];
@@ -318,11 +298,8 @@ Array to_dense(const WeightMatrix& weights) {
   weights.check();
   Array dense(weights.values.dtype(), {weights.rows, weights.columns});
   for (std::int64_t row = 0; row < weights.rows; ++row) {
-    const std::int64_t end = weights.row_begin[static_cast<std::size_t>(row) + 1];
-    for (std::int64_t i = weights.row_begin[static_cast<std::size_t>(row)]; i < end; ++i) {
-      dense.copy_element(row * weights.columns + weights.column[static_cast<std::size_t>(i)], weights.values,
-                         i);
-    }
+    for (const std::int64_t i : weights.entries(row))
+      dense.copy_element(row * weights.columns + weights.column_of(i), weights.values, i);
   }
   return dense;
 }

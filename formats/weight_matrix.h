@@ -4,6 +4,7 @@
 #include <weft/formats/array.h>
 
 #include <cstdint>
+#include <ranges>
 #include <source_location>
 #include <span>
 #include <string>
@@ -33,6 +34,19 @@ struct WeightMatrix {
   std::string origin;         ///< file and tensor, for messages
 
   std::int64_t stored() const { return static_cast<std::int64_t>(column.size()); }
+  /// The numbers of a row's entries: where they stand in `column` and `values`.
+  std::ranges::iota_view<std::int64_t, std::int64_t> entries(std::int64_t row) const {
+    const auto at = static_cast<std::size_t>(row);
+    return {row_begin[at], row_begin[at + 1]};
+  }
+  std::int64_t length(std::int64_t row) const {  ///< how many entries it has
+    return row_begin[static_cast<std::size_t>(row) + 1] - row_begin[static_cast<std::size_t>(row)];
+  }
+  std::int64_t column_of(std::int64_t entry) const { return column[static_cast<std::size_t>(entry)]; }
+  std::span<const std::int32_t> columns_of(std::int64_t row) const {
+    return std::span(column).subspan(static_cast<std::size_t>(row_begin[static_cast<std::size_t>(row)]),
+                                     static_cast<std::size_t>(length(row)));
+  }
   double sparsity() const;  ///< fraction of the elements not stored; 0 for a matrix without elements
   /// Throws UserError, naming the first offending row, when an invariant above does not hold.
   void check(std::source_location place = std::source_location::current()) const;

@@ -265,9 +265,8 @@ void write_mtx(const std::string& path, const WeightMatrix& weights, std::source
   fmt::format_to(out, "%%MatrixMarket matrix coordinate {} general\n{} {} {}\n", field, weights.rows,
                  weights.columns, weights.stored());
   for (std::int64_t row = 0; row < weights.rows; ++row) {
-    for (std::int64_t i = weights.row_begin[static_cast<std::size_t>(row)];
-         i < weights.row_begin[static_cast<std::size_t>(row) + 1]; ++i) {
-      fmt::format_to(out, "{} {}", row + 1, weights.column[static_cast<std::size_t>(i)] + 1);
+    for (const std::int64_t i : weights.entries(row)) {
+      fmt::format_to(out, "{} {}", row + 1, weights.column_of(i) + 1);
       if (!weights.pattern_only && real) fmt::format_to(out, " {}", weights.values.get(i));
       if (!weights.pattern_only && wide)
         fmt::format_to(out, " {}", static_cast<std::uint64_t>(weights.values.get_integer(i)));

@@ -41,8 +41,7 @@ void read_columns(TextScanner& text, WeightMatrix& matrix, std::int64_t stored) 
   matrix.column.reserve(std::min(static_cast<std::size_t>(stored), text.bytes_left() / 2 + 1));
   std::vector<std::int32_t> sorted;
   for (std::int64_t row = 0; row < matrix.rows; ++row) {
-    for (std::int64_t i = matrix.row_begin[static_cast<std::size_t>(row)];
-         i < matrix.row_begin[static_cast<std::size_t>(row) + 1]; ++i) {
+    for (const std::int64_t i : matrix.entries(row)) {
       const std::int64_t column = text.integer(fmt::format("column {} of {}", i, stored));
       if (column < 0 || column >= matrix.columns) {
         text.refuse(fmt::format("column {} in row {}", column, row),

@@ -8,9 +8,6 @@
 
 namespace weft {
 namespace named {
-
-NamedFormat bitmap();
-
 namespace {
 
 constexpr std::int64_t columns_of_word = 64;
@@ -27,29 +24,19 @@ SparseTensor pack_bitmap(const WeightMatrix& given, const Format& format) {
   const auto begins = begin.as<std::int32_t>();
   const auto halves = bits.as<std::int32_t>();
   for (std::int64_t row = 0; row < weights.rows; ++row) {
-    const auto at = static_cast<std::size_t>(row);
-    for (std::int64_t i = weights.row_begin[at]; i < weights.row_begin[at + 1]; ++i) {
-      const std::int64_t column = weights.column[static_cast<std::size_t>(i)];
+    for (const std::int64_t i : weights.entries(row)) {
+      const std::int64_t column = weights.column_of(i);
       ++begins[static_cast<std::size_t>(row * words + column / columns_of_word + 1)];
       auto& half = halves[static_cast<std::size_t>(row * words * 2 + column / 32)];
       half = static_cast<std::int32_t>(static_cast<std::uint32_t>(half) | std::uint32_t{1} << column % 32);
     }
   }
   std::partial_sum(begins.begin(), begins.end(), begins.begin());
-  std::vector<Level> levels = rows.levels();
-  levels.push_back({.kind = LevelKind::dense,
-                    .dimension = Dimension::column,
-                    .extent = words,
-                    .stride = columns_of_word,
-                    .loop = "word"});
-  levels.push_back(
-      {.kind = LevelKind::bitmap, .dimension = Dimension::column, .begin = "begin", .index = "bits"});
-  std::vector<SparseTensor::NamedArray> arrays = rows.arrays();
-  arrays.push_back({"begin", std::move(begin)});
-  arrays.push_back({"bits", std::move(bits)});
-  arrays.push_back({"values", weights.values});
-  return SparseTensor(format, weights.shape, weights.rows, weights.columns, std::move(levels),
-                      std::move(arrays));
+  return rows.packed(
+      format,
+      {{.dimension = Dimension::column, .extent = words, .stride = columns_of_word, .loop = "word"},
+       {.kind = LevelKind::bitmap, .dimension = Dimension::column, .begin = "begin", .index = "bits"}},
+      arrays_of({{"begin", std::move(begin)}, {"bits", std::move(bits)}, {"values", weights.values}}));
 }
 
 }  // namespace

@@ -6,9 +6,6 @@
 
 namespace weft {
 namespace named {
-
-NamedFormat blocked_ell();
-
 namespace {
 
 SparseTensor pack_blocked_ell(const WeightMatrix& weights, const Format& format) {
@@ -19,24 +16,14 @@ SparseTensor pack_blocked_ell(const WeightMatrix& weights, const Format& format)
   const std::int64_t slots = blocks.block_rows() * width;
   check_positions(weights, format, slots * blocks.size() * blocks.size(),
                   "values, every block row being as long as the longest");
-  Array column = index_array(slots);
-  std::ranges::fill(column.as<std::int32_t>(), -1);
+  Array column = index_array(slots, -1);
   for (std::int64_t row = 0; row < blocks.block_rows(); ++row)
     std::ranges::copy(blocks.columns(row), column.as<std::int32_t>().begin() + row * width);
-
-  std::vector<Level> levels = blocks.row_levels();
-  levels.push_back({.dimension = Dimension::none, .extent = width, .parent = 0, .loop = "block"});
-  levels.push_back({.kind = LevelKind::singleton,
-                    .dimension = Dimension::column,
-                    .stride = blocks.size(),
-                    .index = "column",
-                    .padded = true});
-  levels.push_back(blocks.column_level());
-  std::vector<SparseTensor::NamedArray> arrays;
-  arrays.push_back({"column", std::move(column)});
-  arrays.push_back({"values", blocks.values(slots, [&](std::int64_t row) { return row * width; })});
-  return SparseTensor(format, weights.shape, weights.rows, weights.columns, std::move(levels),
-                      std::move(arrays), {.levels = {2, 1, 4}});
+  Array values = blocks.values(slots, [&](std::int64_t row) { return row * width; });
+  return blocks.packed(format,
+                       {{.dimension = Dimension::none, .extent = width, .parent = 0, .loop = "block"},
+                        padded_columns(blocks.size())},
+                       arrays_of({{"column", std::move(column)}, {"values", std::move(values)}}));
 }
 
 }  // namespace

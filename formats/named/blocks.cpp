@@ -19,9 +19,8 @@ Blocks::Blocks(const WeightMatrix& weights, const Format& format)
   std::vector<std::int64_t> last(static_cast<std::size_t>(ceil_divide(weights.columns, size_)), -1);
   for (std::int64_t row = 0; row < weights.rows; ++row) {
     const std::int64_t block_row = row / size_;
-    const auto at = static_cast<std::size_t>(row);
-    for (std::int64_t i = weights.row_begin[at]; i < weights.row_begin[at + 1]; ++i) {
-      const std::int64_t column = weights.column[static_cast<std::size_t>(i)] / size_;
+    for (const std::int64_t i : weights.entries(row)) {
+      const std::int64_t column = weights.column_of(i) / size_;
       std::int64_t& before = last[static_cast<std::size_t>(column)];
       if (before != block_row)
         columns_[static_cast<std::size_t>(block_row)].push_back(static_cast<std::int32_t>(column));
@@ -31,13 +30,14 @@ Blocks::Blocks(const WeightMatrix& weights, const Format& format)
   for (std::vector<std::int32_t>& columns : columns_) std::ranges::sort(columns);
 }
 
-std::vector<Level> Blocks::row_levels() const {
-  return {{.dimension = Dimension::row, .extent = block_rows(), .stride = size_, .loop = "block"},
-          {.dimension = Dimension::row, .extent = size_, .loop = "row"}};
-}
-
-Level Blocks::column_level() const {
-  return {.dimension = Dimension::column, .extent = size_, .loop = "place"};
+SparseTensor Blocks::packed(const Format& format, std::vector<Level> levels,
+                            std::vector<SparseTensor::NamedArray> arrays) const {
+  levels.insert(levels.begin(),
+                {{.dimension = Dimension::row, .extent = block_rows(), .stride = size_, .loop = "block"},
+                 {.dimension = Dimension::row, .extent = size_, .loop = "row"}});
+  const auto place = static_cast<int>(levels.size());
+  levels.push_back({.dimension = Dimension::column, .extent = size_, .loop = "place"});
+  return named::packed(weights_, format, std::move(levels), std::move(arrays), {.levels = {2, 1, place}});
 }
 
 Array Blocks::values(std::int64_t count, const std::function<std::int64_t(std::int64_t)>& first_of) const {
@@ -49,9 +49,8 @@ Array Blocks::values(std::int64_t count, const std::function<std::int64_t(std::i
       for (const std::int32_t column : columns(row / size_))
         block_of[static_cast<std::size_t>(column)] = block++;
     }
-    const auto at = static_cast<std::size_t>(row);
-    for (std::int64_t i = weights_.row_begin[at]; i < weights_.row_begin[at + 1]; ++i) {
-      const std::int64_t column = weights_.column[static_cast<std::size_t>(i)];
+    for (const std::int64_t i : weights_.entries(row)) {
+      const std::int64_t column = weights_.column_of(i);
       const std::int64_t block = block_of[static_cast<std::size_t>(column / size_)];
       values.copy_element((block * size_ + row % size_) * size_ + column % size_, weights_.values, i);
     }

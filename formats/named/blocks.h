@@ -23,10 +23,10 @@ class Blocks {
   const std::vector<std::int32_t>& columns(std::int64_t block_row) const {
     return columns_[static_cast<std::size_t>(block_row)];
   }
-  /// Levels that find the row.
-  std::vector<Level> row_levels() const;
-  /// The level of the columns of a block.
-  Level column_level() const;
+  /// The weight as levels and arrays: between those that find the row and that of the columns of a block,
+  /// `levels` find the block, the first of them by its number.
+  SparseTensor packed(const Format& format, std::vector<Level> levels,
+                      std::vector<SparseTensor::NamedArray> arrays) const;
   /// The values of `count` blocks, those of each block row from number `first_of(block row)` on; zero in
   /// between and where nothing is stored. Shape [count, b, b].
   Array values(std::int64_t count, const std::function<std::int64_t(std::int64_t)>& first_of) const;

@@ -7,9 +7,6 @@
 
 namespace weft {
 namespace named {
-
-NamedFormat column_quads();
-
 namespace {
 
 constexpr std::int64_t default_rows = 128;

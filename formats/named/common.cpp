@@ -22,13 +22,31 @@ void check_parameters(const Format& format, std::initializer_list<std::string_vi
   }
 }
 
-std::int64_t power_of_two(const Format& format, const char* name, std::int64_t otherwise, std::int64_t least,
-                          std::int64_t most) {
+std::int64_t parameter(const Format& format, const std::string& name, std::int64_t otherwise) {
   const auto found = format.parameters.find(name);
-  const std::int64_t value = found == format.parameters.end() ? otherwise : found->second;
-  if (value >= least && value <= most && std::has_single_bit(static_cast<std::uint64_t>(value))) return value;
+  return found == format.parameters.end() ? otherwise : found->second;
+}
+
+void refuse_parameter(const Format& format, const std::string& name, std::int64_t value,
+                      std::string accepted) {
   throw UserError({"a format has a parameter out of range", format.text(), fmt::format("{}={}", name, value),
-                   fmt::format("a power of two from {} to {}", least, most)});
+                   std::move(accepted)});
+}
+
+std::int64_t number_within(const Format& format, const std::string& name, std::int64_t otherwise,
+                           std::int64_t least, std::int64_t most) {
+  const std::int64_t value = parameter(format, name, otherwise);
+  if (value < least || value > most)
+    refuse_parameter(format, name, value, fmt::format("{} to {}", least, most));
+  return value;
+}
+
+std::int64_t power_of_two(const Format& format, const std::string& name, std::int64_t otherwise,
+                          std::int64_t least, std::int64_t most) {
+  const std::int64_t value = parameter(format, name, otherwise);
+  if (value < least || value > most || !std::has_single_bit(static_cast<std::uint64_t>(value)))
+    refuse_parameter(format, name, value, fmt::format("a power of two from {} to {}", least, most));
+  return value;
 }
 
 DType column_type(const WeightMatrix& weights, const Format& format) {
@@ -49,15 +67,12 @@ void check_positions(const WeightMatrix& weights, const Format& format, std::int
 }
 
 RowLayout::RowLayout(const WeightMatrix& weights, const Format& format) : given_(weights) {
-  const auto parameter = [&](const char* name, std::int64_t otherwise) {
-    const auto found = format.parameters.find(name);
-    return found == format.parameters.end() ? otherwise : found->second;
-  };
-  const auto order = static_cast<RowOrder>(parameter("order", 0));
-  const std::int64_t rows = parameter("rows", formats::RowOptions{}.rows);
-  if (parameter("order", 0) < 0 || parameter("order", 0) > static_cast<std::int64_t>(RowOrder::similar)) {
-    throw UserError({"a format has a row order that there is not", format.name,
-                     std::to_string(parameter("order", 0)), "given, length, dealt or similar"});
+  const std::int64_t number = parameter(format, "order", 0);
+  const auto order = static_cast<RowOrder>(number);
+  const std::int64_t rows = parameter(format, "rows", formats::RowOptions{}.rows);
+  if (number < 0 || number > static_cast<std::int64_t>(RowOrder::similar)) {
+    throw UserError({"a format has a row order that there is not", format.name, std::to_string(number),
+                     "given, length, dealt or similar"});
   }
   if (rows < 1) {
     throw UserError({"blocks of rows have too few rows", format.text(), fmt::format("rows={}", rows),
@@ -71,15 +86,23 @@ RowLayout::RowLayout(const WeightMatrix& weights, const Format& format) : given_
 RowLayout::RowLayout(const WeightMatrix& weights, std::vector<std::int32_t> order)
     : given_(weights), order_(std::move(order)), ordered_(with_row_order(weights, order_)) {}
 
-std::vector<Level> RowLayout::levels() const {
-  if (!ordered_) return {{.kind = LevelKind::dense, .dimension = Dimension::row, .extent = given_.rows}};
-  return {{.kind = LevelKind::dense, .dimension = Dimension::none, .extent = given_.rows},
-          {.kind = LevelKind::singleton, .dimension = Dimension::row, .begin = {}, .index = "row_order"}};
+SparseTensor RowLayout::packed(const Format& format, std::vector<Level> levels,
+                               std::vector<SparseTensor::NamedArray> arrays) const {
+  if (ordered_) {
+    levels.insert(levels.begin(),
+                  {{.dimension = Dimension::none, .extent = given_.rows},
+                   {.kind = LevelKind::singleton, .dimension = Dimension::row, .index = "row_order"}});
+    arrays.insert(arrays.begin(), {"row_order", Array::of(order_)});
+  } else {
+    levels.insert(levels.begin(), {.dimension = Dimension::row, .extent = given_.rows});
+  }
+  return named::packed(given_, format, std::move(levels), std::move(arrays));
 }
 
-std::vector<SparseTensor::NamedArray> RowLayout::arrays() const {
-  if (!ordered_) return {};
-  return {{"row_order", Array::of(order_)}};
+SparseTensor packed(const WeightMatrix& weights, const Format& format, std::vector<Level> levels,
+                    std::vector<SparseTensor::NamedArray> arrays, ValueOrder order) {
+  return SparseTensor(format, weights.shape, weights.rows, weights.columns, std::move(levels),
+                      std::move(arrays), std::move(order));
 }
 
 Format with_row_options(std::string name, const formats::RowOptions& options) {
@@ -90,15 +113,10 @@ Format with_row_options(std::string name, const formats::RowOptions& options) {
   return format;
 }
 
-Array index_array(std::int64_t size) {
-  return Array(DType::i32, {size});
-}
-
-Array row_offsets(const WeightMatrix& weights) {
-  Array begin = index_array(weights.rows + 1);
-  std::transform(weights.row_begin.begin(), weights.row_begin.end(), begin.as<std::int32_t>().begin(),
-                 [](std::int64_t offset) { return static_cast<std::int32_t>(offset); });
-  return begin;
+Array index_array(std::int64_t size, std::int32_t filling) {
+  Array array(DType::i32, {size});
+  if (filling != 0) std::ranges::fill(array.as<std::int32_t>(), filling);
+  return array;
 }
 
 }  // namespace weft::named

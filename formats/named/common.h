@@ -3,9 +3,11 @@
 
 #include <weft/formats/sparse_tensor.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,12 +24,36 @@ inline constexpr std::array<FormatParameter, 2> row_parameters{{
 inline constexpr FormatParameter index_parameter{"index", "a power of two from 16 to 32", "32",
                                                  "bits of a column number; 16 for at most 32,768 columns"};
 
+// The rows of the list of formats, each filled by the file of its name.
+NamedFormat dense();
+NamedFormat csr();
+NamedFormat csc();
+NamedFormat coo();
+NamedFormat ell();
+NamedFormat padded_csr();
+NamedFormat bcsr();
+NamedFormat blocked_ell();
+NamedFormat hb_ell();
+NamedFormat vector_wise();
+NamedFormat sliced_ell();
+NamedFormat shfl_bw();
+NamedFormat bitmap();
+NamedFormat n_m();
+NamedFormat v_n_m();
+NamedFormat column_quads();
+
 /// UserError when `format` has a parameter that is not among `known`.
 void check_parameters(const Format& format, std::initializer_list<std::string_view> known);
 
-/// A parameter; UserError unless it is a power of two in that range.
-std::int64_t power_of_two(const Format& format, const char* name, std::int64_t otherwise, std::int64_t least,
-                          std::int64_t most);
+/// A parameter, `otherwise` where the format leaves it out.
+std::int64_t parameter(const Format& format, const std::string& name, std::int64_t otherwise);
+/// The same; UserError unless it is in that range, or a power of two in it.
+std::int64_t number_within(const Format& format, const std::string& name, std::int64_t otherwise,
+                           std::int64_t least, std::int64_t most);
+std::int64_t power_of_two(const Format& format, const std::string& name, std::int64_t otherwise,
+                          std::int64_t least, std::int64_t most);
+[[noreturn]] void refuse_parameter(const Format& format, const std::string& name, std::int64_t value,
+                                   std::string accepted);
 
 /// Of column numbers, as the parameter `index` says: 16 or 32 bits, 32 where it is not given. UserError where
 /// the weight has more columns than 16 bits number.
@@ -36,6 +62,16 @@ DType column_type(const WeightMatrix& weights, const Format& format);
 /// UserError when `positions` places cannot be numbered in i32. `what` says what is counted.
 void check_positions(const WeightMatrix& weights, const Format& format, std::int64_t positions,
                      std::string_view what);
+
+/// The arrays, moved: a list of initializers would copy them.
+template <std::size_t count>
+std::vector<SparseTensor::NamedArray> arrays_of(SparseTensor::NamedArray (&&arrays)[count]) {
+  return {std::make_move_iterator(std::begin(arrays)), std::make_move_iterator(std::end(arrays))};
+}
+
+/// The weight as levels and arrays.
+SparseTensor packed(const WeightMatrix& weights, const Format& format, std::vector<Level> levels,
+                    std::vector<SparseTensor::NamedArray> arrays, ValueOrder order = {});
 
 /// The rows of a weight in the order that a format's parameters "order" and "rows" ask for.
 class RowLayout {
@@ -49,9 +85,9 @@ class RowLayout {
 
   /// Its rows are those that are stored first, second, …
   const WeightMatrix& weights() const { return ordered_ ? *ordered_ : given_; }
-  /// Levels that find the row, and the array that they name, to stand before a format's own.
-  std::vector<Level> levels() const;
-  std::vector<SparseTensor::NamedArray> arrays() const;
+  /// The weight as levels and arrays, behind those that find the row.
+  SparseTensor packed(const Format& format, std::vector<Level> levels,
+                      std::vector<SparseTensor::NamedArray> arrays) const;
 
  private:
   const WeightMatrix& given_;
@@ -61,10 +97,32 @@ class RowLayout {
 /// The parameters of a format that has a row order.
 Format with_row_options(std::string name, const formats::RowOptions& options);
 
-/// An i32 array of `size` elements.
-Array index_array(std::int64_t size);
+/// An i32 array of `size` elements, all `filling`.
+Array index_array(std::int64_t size, std::int32_t filling = 0);
+/// The numbers as i32. That they fit has been checked.
+template <class Numbers>
+Array indices_of(const Numbers& numbers) {
+  Array array = index_array(std::ssize(numbers));
+  std::ranges::transform(numbers, array.as<std::int32_t>().begin(),
+                         [](auto number) { return static_cast<std::int32_t>(number); });
+  return array;
+}
 
-/// The row offsets of the weights as i32. The number of entries has been checked.
-Array row_offsets(const WeightMatrix& weights);
+/// The column of each place, which the array "column" lists, -1 where there is none.
+inline Level padded_columns(std::int64_t stride = 1) {
+  return {.kind = LevelKind::singleton,
+          .dimension = Dimension::column,
+          .stride = stride,
+          .index = "column",
+          .padded = true};
+}
+/// The blocks of a group of rows, which the array "begin" counts. The group is level 0.
+inline Level blocks_of_group() {
+  return {.kind = LevelKind::compressed,
+          .dimension = Dimension::none,
+          .begin = "begin",
+          .parent = 0,
+          .loop = "block"};
+}
 
 }  // namespace weft::named

@@ -5,9 +5,6 @@
 
 namespace weft {
 namespace named {
-
-NamedFormat csc();
-
 namespace {
 
 SparseTensor pack_csc(const WeightMatrix& weights, const Format& format) {
@@ -23,25 +20,20 @@ SparseTensor pack_csc(const WeightMatrix& weights, const Format& format) {
   std::vector<std::int32_t> next(begin.begin(), begin.end());
   const auto row_of = row_array.as<std::int32_t>();
   for (std::int64_t row = 0; row < weights.rows; ++row) {
-    const std::int64_t end = weights.row_begin[static_cast<std::size_t>(row) + 1];
-    for (std::int64_t i = weights.row_begin[static_cast<std::size_t>(row)]; i < end; ++i) {
-      const auto column = static_cast<std::size_t>(weights.column[static_cast<std::size_t>(i)]);
+    for (const std::int64_t i : weights.entries(row)) {
+      const auto column = static_cast<std::size_t>(weights.column_of(i));
       const std::int32_t position = next[column]++;
       row_of[static_cast<std::size_t>(position)] = static_cast<std::int32_t>(row);
       values.copy_element(position, weights.values, i);
     }
   }
 
-  std::vector<Level> levels{
-      {.kind = LevelKind::dense, .dimension = Dimension::column, .extent = weights.columns},
-      {.kind = LevelKind::compressed, .dimension = Dimension::row, .begin = "begin", .index = "row"},
-  };
-  std::vector<SparseTensor::NamedArray> arrays;
-  arrays.push_back({"begin", std::move(begin_array)});
-  arrays.push_back({"row", std::move(row_array)});
-  arrays.push_back({"values", std::move(values)});
-  return SparseTensor(format, weights.shape, weights.rows, weights.columns, std::move(levels),
-                      std::move(arrays));
+  return packed(
+      weights, format,
+      {{.dimension = Dimension::column, .extent = weights.columns},
+       {.kind = LevelKind::compressed, .dimension = Dimension::row, .begin = "begin", .index = "row"}},
+      arrays_of(
+          {{"begin", std::move(begin_array)}, {"row", std::move(row_array)}, {"values", std::move(values)}}));
 }
 
 }  // namespace

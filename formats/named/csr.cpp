@@ -3,9 +3,6 @@
 
 namespace weft {
 namespace named {
-
-NamedFormat csr();
-
 namespace {
 
 SparseTensor pack_csr(const WeightMatrix& given, const Format& format) {
@@ -13,15 +10,12 @@ SparseTensor pack_csr(const WeightMatrix& given, const Format& format) {
   check_positions(given, format, given.stored(), "entries");
   const RowLayout rows(given, format);
   const WeightMatrix& weights = rows.weights();
-  std::vector<Level> levels = rows.levels();
-  levels.push_back(
-      {.kind = LevelKind::compressed, .dimension = Dimension::column, .begin = "begin", .index = "column"});
-  std::vector<SparseTensor::NamedArray> arrays = rows.arrays();
-  arrays.push_back({"begin", row_offsets(weights)});
-  arrays.push_back({"column", Array::of(weights.column)});
-  arrays.push_back({"values", weights.values});
-  return SparseTensor(format, weights.shape, weights.rows, weights.columns, std::move(levels),
-                      std::move(arrays));
+  return rows.packed(
+      format,
+      {{.kind = LevelKind::compressed, .dimension = Dimension::column, .begin = "begin", .index = "column"}},
+      arrays_of({{"begin", indices_of(weights.row_begin)},
+                 {"column", Array::of(weights.column)},
+                 {"values", weights.values}}));
 }
 
 }  // namespace

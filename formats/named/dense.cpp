@@ -3,22 +3,15 @@
 
 namespace weft {
 namespace named {
-
-NamedFormat dense();
-
 namespace {
 
 SparseTensor pack_dense(const WeightMatrix& weights, const Format& format) {
   check_parameters(format, {});
   check_positions(weights, format, weights.rows * weights.columns, "elements");
-  std::vector<Level> levels{
-      {.kind = LevelKind::dense, .dimension = Dimension::row, .extent = weights.rows},
-      {.kind = LevelKind::dense, .dimension = Dimension::column, .extent = weights.columns},
-  };
-  std::vector<SparseTensor::NamedArray> arrays;
-  arrays.push_back({"values", to_dense(weights).reshaped({weights.rows * weights.columns})});
-  return SparseTensor(format, weights.shape, weights.rows, weights.columns, std::move(levels),
-                      std::move(arrays));
+  return packed(weights, format,
+                {{.dimension = Dimension::row, .extent = weights.rows},
+                 {.dimension = Dimension::column, .extent = weights.columns}},
+                arrays_of({{"values", to_dense(weights).reshaped({weights.rows * weights.columns})}}));
 }
 
 }  // namespace

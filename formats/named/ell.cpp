@@ -6,51 +6,27 @@
 
 namespace weft {
 namespace named {
-
-NamedFormat ell();
-
 namespace {
-
-std::int64_t longest_row(const WeightMatrix& weights) {
-  std::int64_t longest = 0;
-  for (std::size_t row = 0; row < static_cast<std::size_t>(weights.rows); ++row) {
-    longest = std::max(longest, weights.row_begin[row + 1] - weights.row_begin[row]);
-  }
-  return longest;
-}
 
 SparseTensor pack_ell(const WeightMatrix& given, const Format& format) {
   check_parameters(format, {"order", "rows"});
   const RowLayout rows(given, format);
   const WeightMatrix& weights = rows.weights();
-  const std::int64_t width = longest_row(weights);
+  std::int64_t width = 0;
+  for (std::int64_t row = 0; row < weights.rows; ++row) width = std::max(width, weights.length(row));
   check_positions(weights, format, weights.rows * width, "places, every row being as long as the longest");
-  Array column_array = index_array(weights.rows * width);
+  Array column_array = index_array(weights.rows * width, -1);
   Array values(weights.values.dtype(), {weights.rows * width});
   const auto column_of = column_array.as<std::int32_t>();
-  std::fill(column_of.begin(), column_of.end(), -1);
   for (std::int64_t row = 0; row < weights.rows; ++row) {
-    const std::int64_t begin = weights.row_begin[static_cast<std::size_t>(row)];
-    const std::int64_t end = weights.row_begin[static_cast<std::size_t>(row) + 1];
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t position = row * width + (i - begin);
+    std::int64_t position = row * width;
+    for (const std::int64_t i : weights.entries(row)) {
       column_of[static_cast<std::size_t>(position)] = weights.column[static_cast<std::size_t>(i)];
-      values.copy_element(position, weights.values, i);
+      values.copy_element(position++, weights.values, i);
     }
   }
-
-  std::vector<Level> levels = rows.levels();
-  levels.push_back({.kind = LevelKind::dense, .dimension = Dimension::none, .extent = width});
-  levels.push_back({.kind = LevelKind::singleton,
-                    .dimension = Dimension::column,
-                    .begin = {},
-                    .index = "column",
-                    .padded = true});
-  std::vector<SparseTensor::NamedArray> arrays = rows.arrays();
-  arrays.push_back({"column", std::move(column_array)});
-  arrays.push_back({"values", std::move(values)});
-  return SparseTensor(format, weights.shape, weights.rows, weights.columns, std::move(levels),
-                      std::move(arrays));
+  return rows.packed(format, {{.dimension = Dimension::none, .extent = width}, padded_columns()},
+                     arrays_of({{"column", std::move(column_array)}, {"values", std::move(values)}}));
 }
 
 }  // namespace

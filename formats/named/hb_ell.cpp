@@ -7,21 +7,17 @@
 // With one width for all and a step beyond 1, a block comes as several of one step, as many as the longest
 // row of any asks for; each row fills one after the other.
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
+#include <weft/formats/check_layout.h>
 #include <weft/formats/index_numbers.h>
 #include <weft/formats/named/common.h>
 #include <weft/formats/named/hb_ell_blocks.h>
 #include <weft/formats/parallel.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace weft {
 namespace named {
-
-NamedFormat hb_ell();
-
 namespace {
 
 /// Where the values of each block begin, and of one behind the last.
@@ -47,7 +43,6 @@ class Filling {
         blocks_(blocks),
         begins_(begins),
         bits_(bits),
-        width_(size_of(values.dtype())),
         values_(values),
         offset_(offset.as<std::uint8_t>()) {}
 
@@ -59,28 +54,29 @@ class Filling {
  private:
   void row(std::int64_t block_row, std::int64_t row) const {
     auto block = static_cast<std::size_t>(blocks_.row_begin[static_cast<std::size_t>(block_row)]);
-    const auto at = static_cast<std::size_t>(row);
     std::int64_t last = -1;   // the column of the block before this entry's
     std::int64_t place = 0;   // where the next entry of this block goes
     std::int64_t behind = 0;  // the row's places in this block
     std::int64_t offset = 0;
-    for (std::int64_t i = weights_.row_begin[at]; i < weights_.row_begin[at + 1]; ++i) {
+    const auto enter = [&] {
+      place = begins_[block] + row % blocks_.size * blocks_.width[block];
+      behind = place + blocks_.width[block];
+    };
+    for (const std::int64_t i : weights_.entries(row)) {
       if (weights_.values.is_zero_bits(i)) continue;
-      const std::int64_t column = weights_.column[static_cast<std::size_t>(i)];
+      const std::int64_t column = weights_.column_of(i);
       if (column / blocks_.size != last) {
         pad(place, behind, offset);
         last = column / blocks_.size;
         while (blocks_.column[block] != last) ++block;
-        place = begins_[block] + row % blocks_.size * blocks_.width[block];
-        behind = place + blocks_.width[block];
+        enter();
       } else if (place == behind && blocks_.width[block] != blocks_.size) {  // the block's next piece
         ++block;
-        place = begins_[block] + row % blocks_.size * blocks_.width[block];
-        behind = place + blocks_.width[block];
+        enter();
       }
       offset = column % blocks_.size;
       const bool dense = blocks_.width[block] == blocks_.size;
-      copy_value(dense ? place + offset : place, i);
+      values_.copy_element(dense ? place + offset : place, weights_.values, i);
       if (dense) {
         behind = place;  // nothing to fill up
       } else {
@@ -92,11 +88,6 @@ class Filling {
 
   void pad(std::int64_t place, std::int64_t behind, std::int64_t offset) const {
     for (; place < behind; ++place) set_offset(place, offset);
-  }
-
-  void copy_value(std::int64_t place, std::int64_t entry) const {
-    std::memcpy(values_.data() + static_cast<std::size_t>(place) * width_,
-                weights_.values.data() + static_cast<std::size_t>(entry) * width_, width_);
   }
 
   /// Each place once; a byte belongs to one block and so to one thread.
@@ -113,18 +104,9 @@ class Filling {
   const HbEllBlocks& blocks_;
   const std::vector<std::int64_t>& begins_;
   std::int64_t bits_;
-  std::size_t width_;
   Array& values_;
   std::span<std::uint8_t> offset_;
 };
-
-template <class Numbers>
-Array numbers(const Numbers& list) {
-  Array array = index_array(std::ssize(list));
-  std::ranges::transform(list, array.as<std::int32_t>().begin(),
-                         [](auto number) { return static_cast<std::int32_t>(number); });
-  return array;
-}
 
 std::vector<Level> levels_of(const HbEllBlocks& blocks, const HbEllShape& shape) {
   const std::int64_t size = blocks.size;
@@ -184,8 +166,7 @@ class Rules {
 
  private:
   [[noreturn]] void refuse(std::string where, std::string found, std::string accepted) const {
-    throw UserError({"a packed weight in format " + tensor_.format().text() + " is damaged", std::move(where),
-                     std::move(found), std::move(accepted)});
+    refuse_damaged(tensor_, std::move(where), std::move(found), std::move(accepted));
   }
 
   void check_numbers(const std::string& name, std::int64_t size) const {
@@ -271,16 +252,14 @@ SparseTensor pack_hb_ell(const WeightMatrix& weights, const Format& format, std:
   for (std::size_t row = 0; row + 1 < blocks.row_begin.size(); ++row)
     std::fill(rows.begin() + blocks.row_begin[row], rows.begin() + blocks.row_begin[row + 1],
               static_cast<std::int32_t>(row));
-  std::vector<SparseTensor::NamedArray> arrays;
-  arrays.push_back({"brow_ptr", numbers(blocks.row_begin)});
-  arrays.push_back({"brow_valptr", numbers(begins)});
-  arrays.push_back({"bridx", numbers(rows)});
-  arrays.push_back({"bcidx", numbers(blocks.column)});
-  arrays.push_back({"bcols", numbers(blocks.width)});
-  arrays.push_back({"offset", std::move(offset)});
-  arrays.push_back({"values", std::move(values)});
-  return SparseTensor(format, weights.shape, weights.rows, weights.columns, levels_of(blocks, shape),
-                      std::move(arrays));
+  return packed(weights, format, levels_of(blocks, shape),
+                arrays_of({{"brow_ptr", indices_of(blocks.row_begin)},
+                           {"brow_valptr", indices_of(begins)},
+                           {"bridx", indices_of(rows)},
+                           {"bcidx", indices_of(blocks.column)},
+                           {"bcols", indices_of(blocks.width)},
+                           {"offset", std::move(offset)},
+                           {"values", std::move(values)}}));
 }
 
 NamedFormat hb_ell() {

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 #include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/merged.h>
 #include <weft/formats/named/common.h>
 #include <weft/formats/named/hb_ell_blocks.h>
 #include <weft/formats/parallel.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace weft::named {
 namespace {
@@ -24,46 +24,31 @@ class BlockRow {
   BlockRow(const WeightMatrix& weights, std::int64_t size, std::int64_t number)
       : weights_(weights), size_(size) {
     const std::int64_t end = std::min((number + 1) * size, weights.rows);
-    for (std::int64_t row = number * size; row < end; ++row) add_row(static_cast<std::size_t>(row));
+    for (std::int64_t row = number * size; row < end; ++row) add_row(row);
   }
 
   std::vector<Content> take() { return std::move(contents_); }
 
  private:
   /// Both the row's entries and what there is so far ascend.
-  void add_row(std::size_t row) {
+  void add_row(std::int64_t row) {
     std::vector<Content> runs;
-    for (std::int64_t i = weights_.row_begin[row]; i < weights_.row_begin[row + 1]; ++i) {
+    for (const std::int64_t i : weights_.entries(row)) {
       if (weights_.values.is_zero_bits(i)) continue;
-      const auto column = static_cast<std::int32_t>(weights_.column[static_cast<std::size_t>(i)] / size_);
+      const auto column = static_cast<std::int32_t>(weights_.column_of(i) / size_);
       if (runs.empty() || runs.back().column != column) runs.push_back({column, 0, 0});
       ++runs.back().entries;
       ++runs.back().longest;
     }
-    std::vector<Content> both;
-    both.reserve(contents_.size() + runs.size());
-    auto old = contents_.begin();
-    for (const Content& run : runs) {
-      while (old != contents_.end() && old->column < run.column) both.push_back(*old++);
-      if (old != contents_.end() && old->column == run.column) {
-        both.push_back({run.column, old->entries + run.entries, std::max(old->longest, run.longest)});
-        ++old;
-      } else {
-        both.push_back(run);
-      }
-    }
-    both.insert(both.end(), old, contents_.end());
-    contents_ = std::move(both);
+    contents_ = merged(contents_, runs, &Content::column, [](const Content& old, const Content& run) {
+      return Content{old.column, old.entries + run.entries, std::max(old.longest, run.longest)};
+    });
   }
 
   const WeightMatrix& weights_;
   std::int64_t size_;
   std::vector<Content> contents_;
 };
-
-std::int64_t blocks_in(std::int64_t extent, std::int64_t size) {
-  return ceil_divide(extent, size);
-}
 
 /// The width that a block of that content gets.
 std::int32_t width_of(const Content& content, const HbEllShape& shape) {
@@ -102,12 +87,9 @@ void make_uniform(std::vector<std::vector<Content>>& rows, std::int64_t columns,
 
 /// A parameter that is 0 or 1, and 0 where it is not there.
 bool flag(const Format& format, const char* name) {
-  const auto found = format.parameters.find(name);
-  if (found == format.parameters.end()) return false;
-  if (found->second != 0 && found->second != 1)
-    throw UserError({"a format has a parameter out of range", format.text(),
-                     fmt::format("{}={}", name, found->second), "0 or 1"});
-  return found->second == 1;
+  const std::int64_t value = parameter(format, name, 0);
+  if (value != 0 && value != 1) refuse_parameter(format, name, value, "0 or 1");
+  return value == 1;
 }
 
 }  // namespace
@@ -125,9 +107,7 @@ HbEllShape hb_ell_shape(const Format& format) {
   shape.size = power_of_two(format, "b", usual.size, 2, 16);
   shape.offset = power_of_two(format, "offset", usual.offset, 4, 8);
   shape.step = power_of_two(format, "step", usual.step, 1, 4);
-  if (const auto every = format.parameters.find("every");
-      every != format.parameters.end() && every->second != 0)
-    shape.every = power_of_two(format, "every", 1, 1, 64);
+  if (parameter(format, "every", 0) != 0) shape.every = power_of_two(format, "every", 1, 1, 64);
   shape.uniform = flag(format, "uniform");
   if (shape.uniform && shape.every > 0)
     throw UserError({"a format has parameters that exclude one another", format.text(), "uniform and every",
@@ -146,18 +126,18 @@ std::int64_t HbEllBlocks::dense_places() const {
 }
 
 HbEllBlocks hb_ell_blocks(const WeightMatrix& weights, const HbEllShape& shape, std::int64_t threads) {
-  std::vector<std::vector<Content>> rows(static_cast<std::size_t>(blocks_in(weights.rows, shape.size)));
+  std::vector<std::vector<Content>> rows(static_cast<std::size_t>(ceil_divide(weights.rows, shape.size)));
   parallel_for_on(threads, std::ssize(rows), [&](std::int64_t row) {
     rows[static_cast<std::size_t>(row)] = BlockRow(weights, shape.size, row).take();
   });
   HbEllBlocks blocks{.size = shape.size, .row_begin = {0}, .column = {}, .width = {}};
   if (shape.every > 0) {
-    const auto filled = [&](std::int64_t count) { return blocks_in(count, shape.every) * shape.every; };
+    const auto filled = [&](std::int64_t count) { return ceil_divide(count, shape.every) * shape.every; };
     rows.resize(static_cast<std::size_t>(filled(std::ssize(rows))));
-    blocks.every_column = filled(blocks_in(weights.columns, shape.size));
+    blocks.every_column = filled(ceil_divide(weights.columns, shape.size));
     add_empty_blocks(rows, blocks.every_column);
   }
-  if (shape.uniform) make_uniform(rows, blocks_in(weights.columns, shape.size), shape.step);
+  if (shape.uniform) make_uniform(rows, ceil_divide(weights.columns, shape.size), shape.step);
   for (const auto& row : rows) {
     for (const Content& content : row) {
       blocks.column.push_back(content.column);

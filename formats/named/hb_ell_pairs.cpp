@@ -5,7 +5,7 @@
 // and 16 or more of them are stored together, so that what is multiplied at a time may end in the middle of a
 // block.
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
+#include <weft/formats/check_layout.h>
 #include <weft/formats/kept_slots.h>
 #include <weft/formats/named/hb_ell_blocks.h>
 #include <weft/formats/named/quads.h>
@@ -44,11 +44,10 @@ void check_hb_ell_pairs(const SparseTensor& tensor) {
     const std::int64_t first = column.get_integer(slot / slots_of_quad * slots_of_quad);
     const std::int64_t found = column.get_integer(slot);
     if (found < 0 || (first >= 0 && found / size == first / size)) continue;
-    throw UserError({"a packed weight in format " + tensor.format().text() + " is damaged",
-                     fmt::format("column[{}]", slot), std::to_string(found),
-                     first < 0 ? "-1, as in front of it"
-                               : fmt::format("{} to {}, the block of the four's first column",
-                                             first / size * size, first / size * size + size - 1)});
+    refuse_damaged(tensor, fmt::format("column[{}]", slot), std::to_string(found),
+                   first < 0 ? "-1, as in front of it"
+                             : fmt::format("{} to {}, the block of the four's first column",
+                                           first / size * size, first / size * size + size - 1));
   }
 }
 

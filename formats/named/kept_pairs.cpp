@@ -10,7 +10,6 @@
 #include <weft/formats/value_place.h>
 
 #include <algorithm>
-#include <numeric>
 #include <span>
 
 namespace weft::named {
@@ -43,10 +42,8 @@ class Packer {
 
   /// `slot_of`: of each column, -1 for those that have none.
   void pack(std::int64_t row, const std::vector<std::int32_t>& slot_of) {
-    const auto begin = weights_.row_begin[static_cast<std::size_t>(row)];
-    const auto end = weights_.row_begin[static_cast<std::size_t>(row) + 1];
-    entries_.resize(static_cast<std::size_t>(end - begin));
-    std::iota(entries_.begin(), entries_.end(), begin);
+    entries_.resize(static_cast<std::size_t>(weights_.length(row)));
+    std::ranges::copy(weights_.entries(row), entries_.begin());
     const auto slot = [&](std::int64_t entry) { return slot_of[column_of(entry)]; };
     if (!std::ranges::is_sorted(entries_, {}, slot)) std::ranges::sort(entries_, {}, slot);
     for (std::size_t first = 0; first < entries_.size();) {
@@ -63,7 +60,7 @@ class Packer {
  private:
   std::int64_t kept() const { return shape_.slots / 2; }
   std::size_t column_of(std::int64_t entry) const {
-    return static_cast<std::size_t>(weights_.column[static_cast<std::size_t>(entry)]);
+    return static_cast<std::size_t>(weights_.column_of(entry));
   }
 
   /// One or two entries.
@@ -140,19 +137,28 @@ Format with_places(Format format, std::int64_t places) {
   return format;
 }
 
-std::vector<Level> levels_of_listed_slots(const PairShape& shape, std::int64_t groups, Level blocks) {
+std::vector<Level> pair_levels(const PairShape& shape, std::int64_t rows, Level blocks, Dimension kept) {
   return {
-      {.dimension = Dimension::row, .extent = groups, .stride = shape.rows, .loop = "block"},
+      {.dimension = Dimension::row, .extent = shape.groups_of(rows), .stride = shape.rows, .loop = "block"},
       {.dimension = Dimension::row, .extent = shape.rows, .loop = "row"},
       std::move(blocks),
       {.kind = LevelKind::n_of_m,
-       .dimension = Dimension::none,
+       .dimension = kept,
        .extent = shape.slots / 2,
        .index = "metadata",
        .loop = "place",
-       .across = 1},
-      {.kind = LevelKind::singleton, .dimension = Dimension::column, .index = "column", .padded = true},
-  };
+       .across = 1}};
+}
+
+SparseTensor pack_listed_pairs(const WeightMatrix& weights, const Format& format, const PairShape& shape,
+                               const std::vector<SlotColumns>& columns, std::int64_t of_quad, Level blocks,
+                               std::vector<SparseTensor::NamedArray> arrays) {
+  std::vector<Level> levels = pair_levels(shape, weights.rows, std::move(blocks), Dimension::none);
+  levels.push_back(padded_columns());
+  std::vector<std::int32_t> listed;
+  for (const SlotColumns& of_group : columns) listed.insert(listed.end(), of_group.begin(), of_group.end());
+  arrays.push_back({"column", Array::of(listed)});
+  return pack_pairs(weights, format, shape, columns, of_quad, std::move(levels), std::move(arrays));
 }
 
 SparseTensor pack_pairs(const WeightMatrix& weights, const Format& format, const PairShape& shape,
@@ -183,9 +189,8 @@ SparseTensor pack_pairs(const WeightMatrix& weights, const Format& format, const
   }
   arrays.push_back({"metadata", packer.take_codes()});
   arrays.push_back({"values", packer.take_values()});
-  return SparseTensor(format, weights.shape, weights.rows, weights.columns, std::move(levels),
-                      std::move(arrays),
-                      {.levels = {blocks_level, rows_level, kept_level}, .swizzle = packer.swizzle()});
+  return packed(weights, format, std::move(levels), std::move(arrays),
+                {.levels = {blocks_level, rows_level, kept_level}, .swizzle = packer.swizzle()});
 }
 
 }  // namespace weft::named

@@ -33,8 +33,9 @@ Format with_places(Format format, std::int64_t places);
 /// The columns that the slots of a group stand for, four for each quad; -1 where a slot has none.
 using SlotColumns = std::vector<std::int32_t>;
 
-/// Levels of groups whose slots are listed: rows, `blocks`, what is kept, and the array "column".
-std::vector<Level> levels_of_listed_slots(const PairShape& shape, std::int64_t groups, Level blocks);
+/// Levels of groups of so many rows: two for the rows, `blocks`, and that of what is kept, whose slots are of
+/// dimension `kept`.
+std::vector<Level> pair_levels(const PairShape& shape, std::int64_t rows, Level blocks, Dimension kept);
 
 /// Packs weights whose rows keep at most two of the columns of each quad. `columns` has the slots of each
 /// group, or of all groups together; `of_quad` says of how many columns a quad has four. UserError that names
@@ -43,5 +44,11 @@ std::vector<Level> levels_of_listed_slots(const PairShape& shape, std::int64_t g
 SparseTensor pack_pairs(const WeightMatrix& weights, const Format& format, const PairShape& shape,
                         const std::vector<SlotColumns>& columns, std::int64_t of_quad,
                         std::vector<Level> levels, std::vector<SparseTensor::NamedArray> arrays);
+
+/// The same of slots whose columns are listed group by group, in the array "column"; `arrays` are what the
+/// level `blocks` names.
+SparseTensor pack_listed_pairs(const WeightMatrix& weights, const Format& format, const PairShape& shape,
+                               const std::vector<SlotColumns>& columns, std::int64_t of_quad, Level blocks,
+                               std::vector<SparseTensor::NamedArray> arrays);
 
 }  // namespace weft::named

@@ -1,30 +1,7 @@
 // The one list of formats. Each row is filled by the file of its name.
-#include <weft/formats/format.h>
-
-#include <array>
+#include <weft/formats/named/common.h>
 
 namespace weft {
-namespace named {
-
-NamedFormat dense();
-NamedFormat csr();
-NamedFormat csc();
-NamedFormat bitmap();
-NamedFormat coo();
-NamedFormat ell();
-NamedFormat padded_csr();
-NamedFormat sliced_ell();
-NamedFormat bcsr();
-NamedFormat blocked_ell();
-NamedFormat hb_ell();
-NamedFormat vector_wise();
-NamedFormat shfl_bw();
-NamedFormat n_m();
-NamedFormat v_n_m();
-NamedFormat column_quads();
-
-}  // namespace named
-
 std::span<const NamedFormat> named_formats() {
   static const std::array list{
       named::dense(),  named::csr(),         named::csc(),        named::coo(),

@@ -7,9 +7,6 @@
 
 namespace weft {
 namespace named {
-
-NamedFormat n_m();
-
 namespace {
 
 constexpr std::int64_t default_rows = 128;
@@ -20,21 +17,10 @@ SparseTensor pack_n_m(const WeightMatrix& weights, const Format& format) {
   const std::int64_t blocks = shape.blocks_of(ceil_divide(weights.columns, slots_of_quad));
   SlotColumns columns(static_cast<std::size_t>(weights.columns));
   std::iota(columns.begin(), columns.end(), 0);
-  std::vector<Level> levels{
-      {.dimension = Dimension::row,
-       .extent = shape.groups_of(weights.rows),
-       .stride = shape.rows,
-       .loop = "block"},
-      {.dimension = Dimension::row, .extent = shape.rows, .loop = "row"},
-      {.dimension = Dimension::column, .extent = blocks, .stride = shape.slots, .parent = 0, .loop = "block"},
-      {.kind = LevelKind::n_of_m,
-       .dimension = Dimension::column,
-       .extent = shape.slots / 2,
-       .index = "metadata",
-       .loop = "place",
-       .across = 1},
-  };
-  return pack_pairs(weights, format, shape, {columns}, slots_of_quad, std::move(levels), {});
+  const Level level{
+      .dimension = Dimension::column, .extent = blocks, .stride = shape.slots, .parent = 0, .loop = "block"};
+  return pack_pairs(weights, format, shape, {columns}, slots_of_quad,
+                    pair_levels(shape, weights.rows, level, Dimension::column), {});
 }
 
 }  // namespace

@@ -14,23 +14,11 @@
 
 namespace weft {
 namespace named {
-
-NamedFormat padded_csr();
-
 namespace {
 
 constexpr std::int64_t longest_group = 1024;
 constexpr std::int64_t largest_fill = 65'536;
 constexpr std::int64_t most_columns = std::numeric_limits<std::int32_t>::max();
-
-std::int64_t parameter_of(const Format& format, const std::string& name, std::int64_t otherwise,
-                          std::int64_t most) {
-  const auto found = format.parameters.find(name);
-  const std::int64_t value = found == format.parameters.end() ? otherwise : found->second;
-  if (value >= 1 && value <= most) return value;
-  throw UserError({"a format has a parameter out of range", format.text(), fmt::format("{}={}", name, value),
-                   fmt::format("1 to {}", most)});
-}
 
 /// The entries of one weight as lists: those of each row, or of each row and block of columns.
 class Lists {
@@ -58,36 +46,27 @@ class Lists {
   std::int64_t places() const { return groups_.back() * pad_; }
 
   std::vector<SparseTensor::NamedArray> arrays() const {
-    Array begin = index_array(static_cast<std::int64_t>(groups_.size()));
-    std::transform(groups_.begin(), groups_.end(), begin.as<std::int32_t>().begin(),
-                   [](std::int64_t offset) { return static_cast<std::int32_t>(offset); });
-    Array column = index_array(places());
+    Array column = index_array(places(), -1);
     Array values(weights_.values.dtype(), {places()});
     const auto column_of = column.as<std::int32_t>();
-    std::fill(column_of.begin(), column_of.end(), -1);
     std::int64_t last = -1;
     std::int64_t place = 0;
     each_entry([&](std::int64_t list, std::int64_t i) {
       place = list == last ? place + 1 : groups_[static_cast<std::size_t>(list)] * pad_;
       last = list;
-      const std::int64_t number = weights_.column[static_cast<std::size_t>(i)];
-      column_of[static_cast<std::size_t>(place)] = static_cast<std::int32_t>(number % block_);
+      column_of[static_cast<std::size_t>(place)] = static_cast<std::int32_t>(weights_.column_of(i) % block_);
       values.copy_element(place, weights_.values, i);
     });
-    std::vector<SparseTensor::NamedArray> arrays;
-    arrays.push_back({"begin", std::move(begin)});
-    arrays.push_back({"column", std::move(column)});
-    arrays.push_back({"values", std::move(values)});
-    return arrays;
+    return arrays_of(
+        {{"begin", indices_of(groups_)}, {"column", std::move(column)}, {"values", std::move(values)}});
   }
 
  private:
   template <class Visit>
   void each_entry(const Visit& visit) const {
     for (std::int64_t row = 0; row < weights_.rows; ++row) {
-      const auto at = static_cast<std::size_t>(row);
-      for (std::int64_t i = weights_.row_begin[at]; i < weights_.row_begin[at + 1]; ++i)
-        visit(row * blocks_ + weights_.column[static_cast<std::size_t>(i)] / block_, i);
+      for (const std::int64_t i : weights_.entries(row))
+        visit(row * blocks_ + weights_.column_of(i) / block_, i);
     }
   }
 
@@ -106,8 +85,8 @@ struct Filling {
 
 Filling filling_of(const WeightMatrix& weights, const Format& format, std::int64_t pad, std::int64_t fill) {
   std::vector<std::int64_t> needs;
-  for (std::size_t row = 1; row < weights.row_begin.size(); ++row)
-    needs.push_back(ceil_divide(weights.row_begin[row] - weights.row_begin[row - 1], pad));
+  for (std::int64_t row = 0; row < weights.rows; ++row)
+    needs.push_back(ceil_divide(weights.length(row), pad));
   const auto blocks = filled_blocks(needs, fill);
   if (blocks.empty())
     throw UserError({"a row does not fit a block of " + format.text(), weights.origin,
@@ -123,10 +102,10 @@ Filling filling_of(const WeightMatrix& weights, const Format& format, std::int64
 
 SparseTensor pack_padded_csr(const WeightMatrix& given, const Format& format) {
   check_parameters(format, {"pad", "block", "order", "rows", "fill"});
-  const std::int64_t pad = parameter_of(format, "pad", 4, longest_group);
+  const std::int64_t pad = number_within(format, "pad", 4, 1, longest_group);
   const bool blocked = format.parameters.count("block") != 0;
   const std::int64_t block =
-      parameter_of(format, "block", std::max<std::int64_t>(1, given.columns), most_columns);
+      number_within(format, "block", std::max<std::int64_t>(1, given.columns), 1, most_columns);
   const bool filled = format.parameters.count("fill") != 0;
   for (const char* const other : {"block", "order", "rows"}) {
     if (filled && format.parameters.count(other) != 0)
@@ -134,28 +113,21 @@ SparseTensor pack_padded_csr(const WeightMatrix& given, const Format& format) {
                        fmt::format("{} beside fill", other),
                        "one of them: fill says which rows make up a block"});
   }
-  const std::int64_t fill = parameter_of(format, "fill", 1, largest_fill);
+  const std::int64_t fill = number_within(format, "fill", 1, 1, largest_fill);
   Filling filling;
   if (filled) filling = filling_of(given, format, pad, fill);
   const RowLayout rows = filled ? RowLayout(given, std::move(filling.order)) : RowLayout(given, format);
   const Lists lists(rows.weights(), pad, block, filling.ends, fill);
   check_positions(given, format, lists.places(), "places, rows being filled up");
-  std::vector<Level> levels = rows.levels();
-  if (blocked)
-    levels.push_back({.kind = LevelKind::dense,
-                      .dimension = Dimension::column,
-                      .extent = lists.blocks(),
-                      .stride = block});
+  std::vector<Level> levels;
+  if (blocked) levels.push_back({.dimension = Dimension::column, .extent = lists.blocks(), .stride = block});
   levels.push_back({.kind = LevelKind::compressed,
                     .dimension = Dimension::none,
                     .begin = "begin",
                     .fill = filled ? fill : 0});
-  levels.push_back({.kind = LevelKind::dense, .dimension = Dimension::none, .extent = pad});
-  levels.push_back(
-      {.kind = LevelKind::singleton, .dimension = Dimension::column, .index = "column", .padded = true});
-  std::vector<SparseTensor::NamedArray> arrays = rows.arrays();
-  for (SparseTensor::NamedArray& array : lists.arrays()) arrays.push_back(std::move(array));
-  return SparseTensor(format, given.shape, given.rows, given.columns, std::move(levels), std::move(arrays));
+  levels.push_back({.dimension = Dimension::none, .extent = pad});
+  levels.push_back(padded_columns());
+  return rows.packed(format, std::move(levels), lists.arrays());
 }
 
 constexpr std::array<FormatParameter, 5> parameters{{

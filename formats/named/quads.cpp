@@ -42,9 +42,7 @@ std::vector<GroupColumn> columns_of(const WeightMatrix& weights, std::int64_t fi
   std::vector<GroupColumn> columns;
   const std::int64_t end = std::min(first + rows, weights.rows);
   for (std::int64_t row = first; row < end; ++row) {
-    const auto at = static_cast<std::size_t>(row);
-    for (std::int64_t i = weights.row_begin[at]; i < weights.row_begin[at + 1]; ++i) {
-      const std::int32_t number = weights.column[static_cast<std::size_t>(i)];
+    for (const std::int32_t number : weights.columns_of(row)) {
       std::int32_t& known = place[static_cast<std::size_t>(number)];
       if (known < 0) {
         known = static_cast<std::int32_t>(columns.size());
@@ -63,10 +61,8 @@ std::vector<GroupColumn> columns_of(const WeightMatrix& weights, std::int64_t fi
 WeightMatrix without_zeros(const WeightMatrix& weights) {
   std::vector<std::int64_t> row_begin{0}, kept;
   for (std::int64_t row = 0; row < weights.rows; ++row) {
-    const auto at = static_cast<std::size_t>(row);
-    for (std::int64_t i = weights.row_begin[at]; i < weights.row_begin[at + 1]; ++i) {
-      if (!weights.values.is_zero_bits(i)) kept.push_back(i);
-    }
+    std::ranges::copy_if(weights.entries(row), std::back_inserter(kept),
+                         [&](std::int64_t i) { return !weights.values.is_zero_bits(i); });
     row_begin.push_back(std::ssize(kept));
   }
   return chosen_entries(weights, std::move(row_begin), kept);
@@ -115,22 +111,15 @@ SparseTensor pack_quads(const WeightMatrix& given, const Format& format, const P
     std::vector<GroupColumn> of_group = columns_of(weights, group * shape.rows, shape.rows);
     columns[static_cast<std::size_t>(group)] = slots_of(of_group);
   });
-  std::vector<std::int32_t> begin{0}, listed;
+  std::vector<std::int32_t> begin{0};
   for (SlotColumns& of_group : columns) {
     const std::int64_t blocks = shape.blocks_of(std::ssize(of_group) / slots_of_quad);
     check_positions(weights, format, (begin.back() + blocks) * shape.slots, "listed columns");
     of_group.resize(static_cast<std::size_t>(blocks * shape.slots), -1);
-    listed.insert(listed.end(), of_group.begin(), of_group.end());
     begin.push_back(begin.back() + static_cast<std::int32_t>(blocks));
   }
-  const Level blocks{.kind = LevelKind::compressed,
-                     .dimension = Dimension::none,
-                     .begin = "begin",
-                     .parent = 0,
-                     .loop = "block"};
-  return pack_pairs(weights, format, shape, columns, weights.columns,
-                    levels_of_listed_slots(shape, groups, blocks),
-                    {{"begin", Array::of(begin)}, {"column", Array::of(listed)}});
+  return pack_listed_pairs(weights, format, shape, columns, weights.columns, blocks_of_group(),
+                           arrays_of({{"begin", Array::of(begin)}}));
 }
 
 }  // namespace weft::named

@@ -41,11 +41,10 @@ class Packer {
 
   std::vector<SparseTensor::NamedArray> arrays(int swizzle) const {
     Array begin_array = index_array(std::ssize(lists_) + 1);
-    Array column_array = index_array(blocks_ * shape_.places);
+    Array column_array = index_array(blocks_ * shape_.places, -1);
     Array values(weights_.values.dtype(), {blocks_, shape_.rows, shape_.places});
     const auto begin = begin_array.as<std::int32_t>();
     const auto column_of = column_array.as<std::int32_t>();
-    std::ranges::fill(column_of, -1);
     std::vector<std::int64_t> place_of(static_cast<std::size_t>(weights_.columns));
     std::int64_t block = 0;
     for (std::size_t group = 0; group < lists_.size(); ++group) {
@@ -66,12 +65,10 @@ class Packer {
       block += blocks_of(group);
       begin[group + 1] = static_cast<std::int32_t>(block);
     }
-    std::vector<SparseTensor::NamedArray> arrays;
-    arrays.push_back({"begin", std::move(begin_array)});
-    arrays.push_back({"column", shape_.index == DType::i32 ? std::move(column_array)
-                                                           : column_array.converted(shape_.index)});
-    arrays.push_back({"values", std::move(values)});
-    return arrays;
+    return arrays_of({{"begin", std::move(begin_array)},
+                      {"column", shape_.index == DType::i32 ? std::move(column_array)
+                                                            : column_array.converted(shape_.index)},
+                      {"values", std::move(values)}});
   }
 
  private:
@@ -86,9 +83,7 @@ class Packer {
   template <class Visit>
   void each_entry(std::int32_t row, const Visit& visit) const {
     if (row < 0) return;
-    const auto at = static_cast<std::size_t>(row);
-    for (std::int64_t i = weights_.row_begin[at]; i < weights_.row_begin[at + 1]; ++i)
-      visit(weights_.column[static_cast<std::size_t>(i)], i);
+    for (const std::int64_t i : weights_.entries(row)) visit(weights_.column[static_cast<std::size_t>(i)], i);
   }
 
   const WeightMatrix& weights_;
@@ -119,20 +114,14 @@ SparseTensor pack_groups(const WeightMatrix& weights, const Format& format, cons
   check_positions(weights, format, packer.blocks() * shape.places * shape.rows,
                   "values, all rows of a group having its columns");
   const auto blocks = static_cast<int>(levels.size());
-  levels.push_back({.kind = LevelKind::compressed,
-                    .dimension = Dimension::none,
-                    .begin = "begin",
-                    .parent = 0,
-                    .loop = "block"});
-  levels.push_back(
-      {.kind = LevelKind::dense, .dimension = Dimension::none, .extent = shape.places, .loop = "place"});
-  levels.push_back(
-      {.kind = LevelKind::singleton, .dimension = Dimension::column, .index = "column", .padded = true});
+  levels.push_back(blocks_of_group());
+  levels.push_back({.dimension = Dimension::none, .extent = shape.places, .loop = "place"});
+  levels.push_back(padded_columns());
   const int swizzle =
       swizzle_of_line(shape.places * static_cast<std::int64_t>(size_of(weights.values.dtype())));
   for (SparseTensor::NamedArray& array : packer.arrays(swizzle)) arrays.push_back(std::move(array));
-  return SparseTensor(format, weights.shape, weights.rows, weights.columns, std::move(levels),
-                      std::move(arrays), {.levels = {blocks, 1, blocks + 1}, .swizzle = swizzle});
+  return packed(weights, format, std::move(levels), std::move(arrays),
+                {.levels = {blocks, 1, blocks + 1}, .swizzle = swizzle});
 }
 
 Format with_group_options(std::string name, const formats::GroupOptions& options) {

@@ -6,9 +6,6 @@
 
 namespace weft {
 namespace named {
-
-NamedFormat shfl_bw();
-
 namespace {
 
 SparseTensor pack_shfl_bw(const WeightMatrix& weights, const Format& format) {

@@ -12,21 +12,9 @@
 
 namespace weft {
 namespace named {
-
-NamedFormat sliced_ell();
-
 namespace {
 
 constexpr std::int64_t most_rows_of_slice = 32, most_places = 1024, most_dealt = 1 << 20;
-
-std::int64_t parameter_of(const Format& format, const std::string& name, std::int64_t otherwise,
-                          std::int64_t least, std::int64_t most) {
-  const auto found = format.parameters.find(name);
-  const std::int64_t value = found == format.parameters.end() ? otherwise : found->second;
-  if (value >= least && value <= most) return value;
-  throw UserError({"a format has a parameter out of range", format.text(), fmt::format("{}={}", name, value),
-                   fmt::format("{} to {}", least, most)});
-}
 
 /// The slices of one weight, in the order in which they are stored.
 class Slices {
@@ -43,45 +31,36 @@ class Slices {
   std::int64_t places() const { return chunks_.back() * slice_ * pad_; }
 
   std::vector<SparseTensor::NamedArray> arrays(DType type) const {
-    Array begin = index_array(count() + 1);
-    std::ranges::transform(chunks_, begin.as<std::int32_t>().begin(),
-                           [](std::int64_t offset) { return static_cast<std::int32_t>(offset); });
-    Array column = index_array(places());
+    Array column = index_array(places(), -1);
     Array values(weights_.values.dtype(), {places()});
     const auto column_of = column.as<std::int32_t>();
-    std::ranges::fill(column_of, -1);
     for (std::size_t stored = 0; stored < order_.size(); ++stored) {
       const auto number = static_cast<std::int64_t>(stored);
       const std::int64_t chunk = chunks_[static_cast<std::size_t>(number / slice_)];
-      const std::int64_t first = first_of(order_[stored]);
-      for (std::int64_t i = 0; i < length_of(order_[stored]); ++i) {
+      if (order_[stored] < 0) continue;
+      std::int64_t i = 0;  // the entry's number in its row
+      for (const std::int64_t entry : weights_.entries(order_[stored])) {
         const std::int64_t place = ((chunk + i / pad_) * slice_ + number % slice_) * pad_ + i % pad_;
-        column_of[static_cast<std::size_t>(place)] = weights_.column[static_cast<std::size_t>(first + i)];
-        values.copy_element(place, weights_.values, first + i);
+        column_of[static_cast<std::size_t>(place)] = weights_.column[static_cast<std::size_t>(entry)];
+        values.copy_element(place, weights_.values, entry);
+        ++i;
       }
     }
-    std::vector<SparseTensor::NamedArray> arrays;
-    arrays.push_back({"row_order", Array::of(order_)});
-    arrays.push_back({"begin", std::move(begin)});
-    arrays.push_back({"column", type == DType::i32 ? std::move(column) : column.converted(type)});
-    arrays.push_back({"values", std::move(values)});
-    return arrays;
+    return arrays_of({{"row_order", Array::of(order_)},
+                      {"begin", indices_of(chunks_)},
+                      {"column", type == DType::i32 ? std::move(column) : column.converted(type)},
+                      {"values", std::move(values)}});
   }
 
  private:
-  std::int64_t first_of(std::int32_t row) const {
-    return row < 0 ? 0 : weights_.row_begin[static_cast<std::size_t>(row)];
-  }
-  std::int64_t length_of(std::int32_t row) const {
-    return row < 0 ? 0 : weights_.row_begin[static_cast<std::size_t>(row) + 1] - first_of(row);
-  }
   std::span<const std::int32_t> rows_of(std::int64_t number) const {
     return std::span(order_).subspan(static_cast<std::size_t>(number * slice_),
                                      static_cast<std::size_t>(slice_));
   }
   std::int64_t chunks_of(std::int64_t number) const {
     std::int64_t longest = 0;
-    for (const std::int32_t row : rows_of(number)) longest = std::max(longest, length_of(row));
+    for (const std::int32_t row : rows_of(number))
+      longest = std::max(longest, row < 0 ? 0 : weights_.length(row));
     return ceil_divide(longest, pad_);
   }
 
@@ -107,10 +86,10 @@ class Slices {
 SparseTensor pack_sliced_ell(const WeightMatrix& weights, const Format& format) {
   check_parameters(format, {"slice", "pad", "deal", "index"});
   const formats::SliceOptions usual;
-  const std::int64_t slice = parameter_of(format, "slice", usual.slice, 1, most_rows_of_slice);
-  const std::int64_t pad = parameter_of(format, "pad", usual.pad, 1, most_places);
+  const std::int64_t slice = number_within(format, "slice", usual.slice, 1, most_rows_of_slice);
+  const std::int64_t pad = number_within(format, "pad", usual.pad, 1, most_places);
   const DType type = column_type(weights, format);
-  const Slices slices(weights, slice, pad, parameter_of(format, "deal", usual.deal, 0, most_dealt));
+  const Slices slices(weights, slice, pad, number_within(format, "deal", usual.deal, 0, most_dealt));
   check_positions(weights, format, slices.places(), "places, slices being as wide as their longest row");
   std::vector<Level> levels{
       {.dimension = Dimension::none, .extent = slices.count(), .loop = "slice"},
@@ -126,10 +105,9 @@ SparseTensor pack_sliced_ell(const WeightMatrix& weights, const Format& format) 
        .loop = "chunk"},
       {.dimension = Dimension::none, .extent = slice, .across = 1},
       {.dimension = Dimension::none, .extent = pad, .loop = "place"},
-      {.kind = LevelKind::singleton, .dimension = Dimension::column, .index = "column", .padded = true},
+      padded_columns(),
   };
-  return SparseTensor(format, weights.shape, weights.rows, weights.columns, std::move(levels),
-                      slices.arrays(type));
+  return packed(weights, format, std::move(levels), slices.arrays(type));
 }
 
 constexpr std::array<FormatParameter, 4> parameters{{

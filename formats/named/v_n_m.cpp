@@ -13,20 +13,15 @@
 
 namespace weft {
 namespace named {
-
-NamedFormat v_n_m();
-
 namespace {
 
 constexpr std::array<std::int64_t, 8> known_columns{4, 8, 10, 16, 20, 32, 40, 100};
 
 std::int64_t columns_of_block(const Format& format) {
-  const auto found = format.parameters.find("M");
-  const std::int64_t columns =
-      found == format.parameters.end() ? formats::PairOptions{}.columns : found->second;
-  if (std::ranges::find(known_columns, columns) != known_columns.end()) return columns;
-  throw UserError({"a format has a parameter out of range", format.text(), fmt::format("M={}", columns),
-                   "4, 8, 10, 16, 20, 32, 40 or 100"});
+  const std::int64_t columns = parameter(format, "M", formats::PairOptions{}.columns);
+  if (std::ranges::find(known_columns, columns) == known_columns.end())
+    refuse_parameter(format, "M", columns, "4, 8, 10, 16, 20, 32, 40 or 100");
+  return columns;
 }
 
 /// The kept columns of each group, four slots for each block of columns.
@@ -83,12 +78,10 @@ SparseTensor pack_v_n_m(const WeightMatrix& weights, const Format& format) {
   const std::int64_t groups = shape.groups_of(weights.rows);
   const std::int64_t blocks = shape.blocks_of(ceil_divide(weights.columns, of_block));
   check_positions(weights, format, groups * blocks * shape.slots, "listed columns");
-  const std::vector<SlotColumns> columns = KeptColumns(weights, shape.rows, of_block, blocks * shape.slots)();
-  std::vector<std::int32_t> listed;
-  for (const SlotColumns& of_group : columns) listed.insert(listed.end(), of_group.begin(), of_group.end());
   const Level level{.dimension = Dimension::none, .extent = blocks, .parent = 0, .loop = "block"};
-  return pack_pairs(weights, format, shape, columns, of_block, levels_of_listed_slots(shape, groups, level),
-                    {{"column", Array::of(listed)}});
+  return pack_listed_pairs(weights, format, shape,
+                           KeptColumns(weights, shape.rows, of_block, blocks * shape.slots)(), of_block,
+                           level, {});
 }
 
 constexpr std::array<FormatParameter, 3> parameters{{

@@ -5,9 +5,6 @@
 
 namespace weft {
 namespace named {
-
-NamedFormat vector_wise();
-
 namespace {
 
 SparseTensor pack_vector_wise(const WeightMatrix& weights, const Format& format) {

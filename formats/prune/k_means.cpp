@@ -82,14 +82,19 @@ Centroids means(const Scores& mask, const Grouping& grouping) {
   return result;
 }
 
+float square_of(const Centroids& centroids, std::int64_t group, std::int64_t columns) {
+  float square = 0;
+  for (std::int64_t column = 0; column < columns; ++column)
+    square += centroids.at(group, column) * centroids.at(group, column);
+  return square;
+}
+
 /// Twice the product of row and centroid less the centroid's square: the squared distance, turned round, but
 /// for the square of the row, which is the same in every group.
 Affinity nearness(const Scores& mask, const Centroids& centroids) {
   Affinity result(mask, centroids);
   for (std::int64_t group = 0; group < centroids.groups(); ++group) {
-    float square = 0;
-    for (std::int64_t column = 0; column < mask.columns; ++column)
-      square += centroids.at(group, column) * centroids.at(group, column);
+    const float square = square_of(centroids, group, mask.columns);
     for (float& value : result.of_group(group)) value = 2 * value - square;
   }
   return result;
@@ -111,10 +116,8 @@ void leave_itself_out(const Scores& mask, const Grouping& grouping, Affinity& ne
 double tightness(const Grouping& grouping, const Centroids& means_of_groups, std::int64_t columns) {
   double sum = 0;
   for (std::int64_t group = 0; group < grouping.groups(); ++group) {
-    float square = 0;
-    for (std::int64_t column = 0; column < columns; ++column)
-      square += means_of_groups.at(group, column) * means_of_groups.at(group, column);
-    sum += static_cast<double>(square) * static_cast<double>(grouping.rows_in(group));
+    sum += static_cast<double>(square_of(means_of_groups, group, columns)) *
+           static_cast<double>(grouping.rows_in(group));
   }
   return sum;
 }

@@ -212,15 +212,14 @@ Pruning chosen(const WeightMatrix& weights, const Format& format, const PruneOpt
 
 WeightMatrix kept_of(const WeightMatrix& weights, const Pruning& pruning) {
   weights.check();
-  WeightMatrix result;
-  result.shape = weights.shape;
-  result.rows = weights.rows;
-  result.columns = weights.columns;
-  result.row_begin = pruning.row_begin;
-  result.column = pruning.column;
-  result.values = Array(weights.values.dtype(), {pruning.kept()});
-  result.pattern_only = weights.pattern_only;
-  result.origin = weights.origin;
+  WeightMatrix result{.shape = weights.shape,
+                      .rows = weights.rows,
+                      .columns = weights.columns,
+                      .row_begin = pruning.row_begin,
+                      .column = pruning.column,
+                      .values = Array(weights.values.dtype(), {pruning.kept()}),
+                      .pattern_only = weights.pattern_only,
+                      .origin = weights.origin};
   result.check();
   match(weights.row_begin, weights.column, pruning, [&](std::int64_t place, std::int64_t entry) {
     if (entry >= 0) result.values.copy_element(place, weights.values, entry);

@@ -20,12 +20,11 @@ namespace {
 std::vector<double> magnitudes(const WeightMatrix& weights) {
   std::vector<double> result(static_cast<std::size_t>(weights.stored()));
   for (std::int64_t row = 0; row < weights.rows; ++row) {
-    const auto at = static_cast<std::size_t>(row);
-    for (auto i = weights.row_begin[at]; i < weights.row_begin[at + 1]; ++i) {
+    for (const std::int64_t i : weights.entries(row)) {
       const double value = weights.values.get(i);
       if (!std::isfinite(value)) {
-        refuse(weights, fmt::format("row {}, column {}", row, weights.column[static_cast<std::size_t>(i)]),
-               fmt::format("{}", value), "finite numbers");
+        refuse(weights, fmt::format("row {}, column {}", row, weights.column_of(i)), fmt::format("{}", value),
+               "finite numbers");
       }
       result[static_cast<std::size_t>(i)] = std::abs(value);
     }
@@ -43,7 +42,7 @@ std::vector<double> given_scores(const WeightMatrix& weights, const WeightMatrix
     const auto at = static_cast<std::size_t>(row);
     auto place = static_cast<std::size_t>(weights.row_begin[at]);
     const auto end = static_cast<std::size_t>(weights.row_begin[at + 1]);
-    for (auto i = given.row_begin[at]; i < given.row_begin[at + 1]; ++i) {
+    for (const std::int64_t i : given.entries(row)) {
       const std::int32_t column = given.column[static_cast<std::size_t>(i)];
       const double score = given.values.get(i);
       if (!std::isfinite(score) || score < 0) {

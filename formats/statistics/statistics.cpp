@@ -1,4 +1,5 @@
 #include <weft/dsl/errors.h>
+#include <weft/formats/merged.h>
 #include <weft/formats/named/hb_ell_blocks.h>
 #include <weft/formats/statistics/statistics.h>
 
@@ -35,36 +36,20 @@ std::int64_t parts_used(Mask mask, std::int64_t width) {
   return result;
 }
 
-Words words_of_row(const WeightMatrix& weights, std::size_t row) {
+Words words_of_row(const WeightMatrix& weights, std::int64_t row) {
   Words words;
-  const auto end = static_cast<std::size_t>(weights.row_begin[row + 1]);
-  for (auto i = static_cast<std::size_t>(weights.row_begin[row]); i < end; ++i) {
-    const auto index = static_cast<std::int32_t>(weights.column[i] / word_columns);
+  for (const std::int32_t column : weights.columns_of(row)) {
+    const auto index = static_cast<std::int32_t>(column / word_columns);
     if (words.empty() || words.back().index != index) words.push_back({index, 0});
-    words.back().columns =
-        static_cast<Mask>(words.back().columns | (1U << (weights.column[i] % word_columns)));
+    words.back().columns = static_cast<Mask>(words.back().columns | (1U << (column % word_columns)));
   }
   return words;
 }
 
-Words merged(const Words& left, const Words& right) {
-  Words result;
-  result.reserve(std::max(left.size(), right.size()));
-  auto l = left.begin();
-  auto r = right.begin();
-  while (l != left.end() && r != right.end()) {
-    if (l->index != r->index) {
-      result.push_back(l->index < r->index ? *l++ : *r++);
-      continue;
-    }
-    Word both = *l++;
-    both.columns = static_cast<Mask>(both.columns | r->columns);
-    ++r;
-    result.push_back(both);
-  }
-  result.insert(result.end(), l, left.end());
-  result.insert(result.end(), r, right.end());
-  return result;
+Words of_both(const Words& left, const Words& right) {
+  return merged(left, right, &Word::index, [](const Word& l, const Word& r) {
+    return Word{l.index, static_cast<Mask>(l.columns | r.columns)};
+  });
 }
 
 std::int64_t used_columns(const Words& words) {
@@ -118,10 +103,10 @@ void find_fills(const WeightMatrix& weights, Statistics& result) {
       groups[level - first_counted].count(words);
   };
   for (std::int64_t row = 0; row < weights.rows; ++row) {
-    Words words = words_of_row(weights, static_cast<std::size_t>(row));
+    Words words = words_of_row(weights, row);
     std::size_t level = 0;
     for (; waiting[level]; ++level) {
-      words = merged(*waiting[level], words);
+      words = of_both(*waiting[level], words);
       waiting[level].reset();
       count(level + 1, words);
     }
@@ -129,7 +114,7 @@ void find_fills(const WeightMatrix& weights, Statistics& result) {
   }
   Words rest;  // of the groups that the last row leaves unfinished
   for (std::size_t level = 0; level < waiting.size(); ++level) {
-    if (waiting[level]) rest = merged(*waiting[level], rest);
+    if (waiting[level]) rest = of_both(*waiting[level], rest);
     if (weights.rows % (std::int64_t{2} << level) != 0) count(level + 1, rest);
   }
   result.empty_columns = weights.columns - used_columns(rest);
@@ -148,9 +133,9 @@ void count_rows(const WeightMatrix& weights, Statistics& result) {
   lengths.shortest = std::numeric_limits<std::int64_t>::max();
   lengths.mean = static_cast<double>(weights.stored()) / static_cast<double>(weights.rows);
   double squares = 0;
-  for (std::size_t row = 0; row < static_cast<std::size_t>(weights.rows); ++row) {
-    const std::int64_t begin = weights.row_begin[row];
-    const std::int64_t length = weights.row_begin[row + 1] - begin;
+  for (std::int64_t row = 0; row < weights.rows; ++row) {
+    const auto columns = weights.columns_of(row);
+    const std::int64_t length = std::ssize(columns);
     lengths.shortest = std::min(lengths.shortest, length);
     lengths.longest = std::max(lengths.longest, length);
     squares += (static_cast<double>(length) - lengths.mean) * (static_cast<double>(length) - lengths.mean);
@@ -159,10 +144,8 @@ void count_rows(const WeightMatrix& weights, Statistics& result) {
       continue;
     }
     // Columns ascend, so that the first or the last is the farthest from the diagonal.
-    const auto number = static_cast<std::int64_t>(row);
-    const std::int64_t first = weights.column[static_cast<std::size_t>(begin)];
-    const std::int64_t last = weights.column[static_cast<std::size_t>(begin + length - 1)];
-    result.bandwidth = std::max({result.bandwidth, std::abs(number - first), std::abs(number - last)});
+    result.bandwidth =
+        std::max({result.bandwidth, std::abs(row - columns.front()), std::abs(row - columns.back())});
   }
   if (weights.stored() > 0) {
     lengths.variation = std::sqrt(squares / static_cast<double>(weights.rows)) / lengths.mean;
