@@ -28,15 +28,15 @@ template <Broken rule, class Found>
 constexpr void check_rules() {
   static_assert(rule != Broken::output_plain,
                 "weft: the output is indexed with more than plain indices; found: the accesses beside "
-                "check_rules; accepted: an index a dimension, such as "
-                "C(m, n) = ...; shift the operands instead, such as B(k, n - 1)");
+                "check_rules; accepted: an index a dimension, such as C(m, n) = ...; shift the operands "
+                "instead, such as B(k, n - 1)");
   static_assert(rule != Broken::output_twice,
                 "weft: an index stands twice in the output; found: the indices beside check_rules; accepted: "
                 "every index once, such as C(m, n) = ...");
-  static_assert(rule != Broken::output_reduction,
-                "weft: an index that is summed over stands in the output; found: the indices beside "
-                "check_rules; accepted: an output without the indices of "
-                "its sum, such as C(m, n) = sum(k, A(m, k) * B(k, n))");
+  static_assert(
+      rule != Broken::output_reduction,
+      "weft: an index that is summed over stands in the output; found: the indices beside check_rules; "
+      "accepted: an output without the indices of its sum, such as C(m, n) = sum(k, A(m, k) * B(k, n))");
   static_assert(rule != Broken::reduction_twice,
                 "weft: an index is summed over twice; found: the indices beside check_rules; accepted: every "
                 "index once, such as sum(k, A(m, k) * B(k, n))");
@@ -48,64 +48,58 @@ constexpr void check_rules() {
                 "accepted: a dense second one, such as Tensor<f16, 2> B");
   static_assert(rule != Broken::epilogue_sparse,
                 "weft: a sparse operand stands outside of the sum; found: the accesses beside check_rules; "
-                "accepted: a dense one there, such as Tensor<f16, 1> "
-                "bias");
-  static_assert(rule != Broken::output_unknown,
-                "weft: an index of the output is in no factor of the sum; found: the indices beside "
-                "check_rules; accepted: an output whose every index a factor "
-                "has, such as C(m, n) = sum(k, A(m, k) * B(k, n))");
-  static_assert(rule != Broken::reduction_unknown,
-                "weft: an index that is summed over is in no factor of the sum; found: the indices beside "
-                "check_rules; accepted: a sum over indices that a "
-                "factor has, such as sum(k, A(m, k) * B(k, n))");
+                "accepted: a dense one there, such as Tensor<f16, 1> bias");
+  static_assert(
+      rule != Broken::output_unknown,
+      "weft: an index of the output is in no factor of the sum; found: the indices beside check_rules; "
+      "accepted: an output whose every index a factor has, such as C(m, n) = sum(k, A(m, k) * B(k, n))");
+  static_assert(
+      rule != Broken::reduction_unknown,
+      "weft: an index that is summed over is in no factor of the sum; found: the indices beside check_rules; "
+      "accepted: a sum over indices that a factor has, such as sum(k, A(m, k) * B(k, n))");
   static_assert(rule != Broken::factor_unknown,
                 "weft: an index of a factor is neither in the output nor summed over; found: the indices "
-                "beside check_rules; accepted: it as an index of the "
-                "output or of the sum, such as k and n in C(m, n) = sum(k, A(m, k) * B(k, n))");
+                "beside check_rules; accepted: it as an index of the output or of the sum, such as k and n "
+                "in C(m, n) = sum(k, A(m, k) * B(k, n))");
   static_assert(rule != Broken::epilogue_reduction,
                 "weft: an index that is summed over stands outside of the sum; found: the indices beside "
-                "check_rules; accepted: indices of the output there, "
-                "such as bias(m) in C(m, n) = sum(k, A(m, k) * B(k, n)) + bias(m)");
+                "check_rules; accepted: indices of the output there, such as bias(m) in C(m, n) = sum(k, "
+                "A(m, k) * B(k, n)) + bias(m)");
   static_assert(rule != Broken::epilogue_unknown,
                 "weft: an index outside of the sum is not an index of the output; found: the indices beside "
-                "check_rules; accepted: indices of the output there, "
-                "such as bias(m) in C(m, n) = sum(k, A(m, k) * B(k, n)) + bias(m)");
+                "check_rules; accepted: indices of the output there, such as bias(m) in C(m, n) = sum(k, "
+                "A(m, k) * B(k, n)) + bias(m)");
   static_assert(rule != Broken::sparse_plain,
                 "weft: the sparse operand is indexed with more than plain indices; found: the accesses "
-                "beside check_rules; accepted: an index a dimension, such "
-                "as A(m, k); sums of indices in the dense operand, such as B(2 * k, n)");
-  static_assert(
-      rule != Broken::sparse_matrix,
-      "weft: the sparse operand is not indexed with output indices first, then every index that is summed "
-      "over; found: the accesses beside check_rules; accepted: W(f, c, r, s) of an output O(f, p, q) and a "
-      "sum over c, r, s, or A(m, k)");
+                "beside check_rules; accepted: an index a dimension, such as A(m, k); sums of indices in the "
+                "dense operand, such as B(2 * k, n)");
+  static_assert(rule != Broken::sparse_matrix,
+                "weft: the sparse operand is not indexed with output indices first, then every index that is "
+                "summed over; found: the accesses beside check_rules; accepted: W(f, c, r, s) of an output "
+                "O(f, p, q) and a sum over c, r, s, or A(m, k)");
   static_assert(rule != Broken::factors_type,
                 "weft: the factors of the sum have different element types; found: the accesses beside "
-                "check_rules; accepted: one for both, such as "
-                "Tensor<f16, 2> beside Tensor<f16, 2>");
+                "check_rules; accepted: one for both, such as Tensor<f16, 2> beside Tensor<f16, 2>");
   static_assert(rule != Broken::output_type,
                 "weft: the output's element type is neither the factors' nor f32; found: the accesses beside "
-                "check_rules; accepted: one of these two, such as "
-                "Tensor<f32, 2> C");
+                "check_rules; accepted: one of these two, such as Tensor<f32, 2> C");
   static_assert(rule != Broken::epilogue_type,
                 "weft: a tensor outside of the sum is wider than the type in which the sum runs; found: the "
-                "accesses beside check_rules; accepted: at most f32 "
-                "beside factors of f16, bf16 and f32, f64 beside factors of f64");
+                "accesses beside check_rules; accepted: at most f32 beside factors of f16, bf16 and f32, f64 "
+                "beside factors of f64");
 }
 
 template <class Output, class... Sums, class Accesses>
 constexpr void check_right(const Expression<Types<Sums...>, Accesses>*) {
   // What is broken inside has been told where it broke.
   if constexpr (!has_broken_part<Output, Accesses, Sums...>) {
-    static_assert(
-        sizeof...(Sums) != 0,
-        "weft: the right side has no sum; accepted: one sum of a product of two accesses, such as C(m, n) = "
-        "sum(k, A(m, k) * B(k, n)) + D(m, n)");
+    static_assert(sizeof...(Sums) != 0,
+                  "weft: the right side has no sum; accepted: one sum of a product of two accesses, such as "
+                  "C(m, n) = sum(k, A(m, k) * B(k, n)) + D(m, n)");
     static_assert(
         sizeof...(Sums) < 2,
         "weft: an algorithm has more than one sum; accepted: one, such as C(m, n) = sum(k, A(m, k) * B(k, "
-        "n)), "
-        "and a second algorithm that adds to its output, C(m, n) = C(m, n) + sum(k, D(m, k) * E(k, n))");
+        "n)), and a second algorithm that adds to its output, C(m, n) = C(m, n) + sum(k, D(m, k) * E(k, n))");
     if constexpr (sizeof...(Sums) == 1) {
       using Asked = Rules<Output, Sums..., Accesses>;
       check_rules<Asked::broken, decltype(Asked::found())>();
@@ -122,8 +116,7 @@ template <class Right>
 Assignment Access<Element, storage, Uses...>::operator=(const Right& right) const {
   static_assert(IsTermOrNumber<Right> || detail::has_broken_part<Uses...>,
                 "weft: the right side is not an expression; accepted: a sum with what is added to it, such "
-                "as C(m, n) = "
-                "sum(k, A(m, k) * B(k, n)) + bias(m)");
+                "as C(m, n) = sum(k, A(m, k) * B(k, n)) + bias(m)");
   if constexpr (IsTermOrNumber<Right>) {
     const auto& expression = detail::as_expression(right);
     detail::check_right<Access>(&expression);
@@ -148,10 +141,9 @@ Assignment Tensor<Element, rank, storage>::operator=(const Right&) const {
 template <class Given>
 Algorithm algorithm(std::string name, const Given& assignment,
                     std::source_location place = std::source_location::current()) {
-  static_assert(
-      std::same_as<Given, Assignment> || detail::has_broken_part<Given>,
-      "weft: an algorithm is made of an assignment such as C(m, n) = sum(k, A(m, k) * B(k, n)); accepted: "
-      "algorithm(\"product\", C(m, n) = sum(k, A(m, k) * B(k, n)))");
+  static_assert(std::same_as<Given, Assignment> || detail::has_broken_part<Given>,
+                "weft: an algorithm is made of an assignment such as C(m, n) = sum(k, A(m, k) * B(k, n)); "
+                "accepted: algorithm(\"product\", C(m, n) = sum(k, A(m, k) * B(k, n)))");
   if constexpr (std::same_as<Given, Assignment>) {
     return detail::build(std::move(name), assignment, place);
   } else {
@@ -162,10 +154,9 @@ Algorithm algorithm(std::string name, const Given& assignment,
 /// Always refused: an algorithm begins with its name.
 template <class... Rest>
 Algorithm algorithm(const Assignment&, const Rest&...) {
-  static_assert(
-      detail::never<Rest...>,
-      "weft: an algorithm is given no name before its assignment; accepted: algorithm(\"product\", C(m, n) = "
-      "sum(k, A(m, k) * B(k, n)))");
+  static_assert(detail::never<Rest...>,
+                "weft: an algorithm is given no name before its assignment; accepted: algorithm(\"product\", "
+                "C(m, n) = sum(k, A(m, k) * B(k, n)))");
   return {};
 }
 

@@ -22,10 +22,9 @@ struct Scalar {
   template <class Number>
     requires std::is_arithmetic_v<Number>
   Scalar(Number) {
-    static_assert(
-        detail::never<Number>,
-        "weft: a Scalar is made of a number; accepted: its name, Scalar alpha(\"alpha\"), since its value is "
-        "given at launch; a number that is known stands in the expression itself");
+    static_assert(detail::never<Number>,
+                  "weft: a Scalar is made of a number; accepted: its name, Scalar alpha(\"alpha\"), since "
+                  "its value is given at launch; a number that is known stands in the expression itself");
   }
 };
 
@@ -49,12 +48,11 @@ Node operation_node(Term::Kind kind, std::vector<Node> arguments);
 
 template <class...>
 struct Types {};
-template <class Left, class Right>
-struct Concatenated;
 template <class... Left, class... Right>
-struct Concatenated<Types<Left...>, Types<Right...>> {
-  using Type = Types<Left..., Right...>;
-};
+Types<Left..., Right...> operator+(Types<Left...>, Types<Right...>);
+/// The types of all lists, one list after the other.
+template <class... Lists>
+using Chained = decltype((Types<>{} + ... + Lists{}));
 
 /// What the types know of a sum.
 template <class Reductions, class Left, class Right>
@@ -167,10 +165,9 @@ const Expression<Sums, Accesses>& as_expression(const Expression<Sums, Accesses>
 }
 
 template <class LeftSums, class LeftAccesses, class RightSums, class RightAccesses>
-Expression<typename Concatenated<LeftSums, RightSums>::Type,
-           typename Concatenated<LeftAccesses, RightAccesses>::Type>
-combined(Term::Kind kind, const Expression<LeftSums, LeftAccesses>& left,
-         const Expression<RightSums, RightAccesses>& right) {
+Expression<Chained<LeftSums, RightSums>, Chained<LeftAccesses, RightAccesses>> combined(
+    Term::Kind kind, const Expression<LeftSums, LeftAccesses>& left,
+    const Expression<RightSums, RightAccesses>& right) {
   return {operation_node(kind, {left.node, right.node})};
 }
 template <class Sums, class Accesses>
@@ -247,14 +244,13 @@ auto sum(const Arguments&... arguments) {
   constexpr bool told = detail::has_broken_part<Arguments...>;
   constexpr bool indices = detail::all_indices(Indices{});
   constexpr bool product = IsProduct<typename Split::Summand>;
+  static_assert(told || indices,
+                "weft: a sum takes one index or more before its product; accepted: indices of WEFT_INDEX, "
+                "then the product, such as sum(k, A(m, k) * B(k, n))");
   static_assert(
-      told || indices,
-      "weft: a sum takes one index or more before its product; accepted: indices of WEFT_INDEX, then the "
-      "product, such as sum(k, A(m, k) * B(k, n))");
-  static_assert(told || !indices || product,
-                "weft: a sum takes a product of two accesses; accepted: sum(k, A(m, k) * B(k, n)), with "
-                "Scalars, numbers "
-                "and other tensors outside of it, such as alpha * sum(k, A(m, k) * B(k, n)) + bias(m)");
+      told || !indices || product,
+      "weft: a sum takes a product of two accesses; accepted: sum(k, A(m, k) * B(k, n)), with Scalars, "
+      "numbers and other tensors outside of it, such as alpha * sum(k, A(m, k) * B(k, n)) + bias(m)");
   if constexpr (!told && indices && product) {
     return detail::sum_of(Indices{}, std::get<sizeof...(Arguments) - 1>(std::tie(arguments...)));
   } else {

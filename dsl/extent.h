@@ -24,10 +24,9 @@ struct Extent {
   Extent(const Other&) {
     static_assert(!std::floating_point<Other>,
                   "weft: a size is not an integer; accepted: an integer such as 64");
-    static_assert(
-        std::floating_point<Other>,
-        "weft: a size is a text; accepted: an integer such as 64, or Extent::any(\"N\") for a size that is "
-        "given at launch");
+    static_assert(std::floating_point<Other>,
+                  "weft: a size is a text; accepted: an integer such as 64, or Extent::any(\"N\") for a size "
+                  "that is given at launch");
   }
   /// A size that is given at launch: `Extent::any("N")`. `Extent::any("N", 8)`: one of 8, 16, 24, …, so that
   /// rows of it begin aligned.

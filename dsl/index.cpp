@@ -34,14 +34,4 @@ AffineIndex added(AffineIndex left, const AffineIndex& right, std::int64_t facto
   return left;
 }
 
-AffineIndex constant_index(std::int64_t value) {
-  AffineIndex index;
-  index.constant = value;
-  return index;
-}
-
-AffineIndex scaled(const AffineIndex& index, std::int64_t factor) {
-  return added({}, index, factor);
-}
-
 }  // namespace weft::detail

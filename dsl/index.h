@@ -8,8 +8,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
-#include <utility>
 
 namespace weft {
 
@@ -26,26 +24,12 @@ struct IndexName {
 /// A loop variable of the algorithm. In a schedule it names the loop: `m`, `m.outer`, `m.inner.outer`, and a
 /// loop with a factor: `m = 64`, `m = knob("tile_m", {32, 64})`.
 template <IndexName name>
-struct Index {
+struct Index : TakesFactor<Index<name>> {
   static constexpr LoopPart<2> outer{name.text, 2};
   static constexpr LoopPart<2> inner{name.text, 3};
 
   operator LoopName() const { return name.text; }
-  template <std::integral Integer>
-  LoopFactor operator=(Integer factor) const {
-    return {*this, static_cast<std::int64_t>(factor)};
-  }
-  LoopFactor operator=(KnobChoice choice) const { return {*this, std::move(choice)}; }
-  template <detail::NoFactor Other>
-  LoopFactor operator=(const Other&) const {
-    detail::refuse_factor<Other>();
-    return {};
-  }
-  template <class Number>
-  LoopFactor operator=(std::initializer_list<Number>) const {
-    detail::refuse_factor<std::initializer_list<Number>>();
-    return {};
-  }
+  using TakesFactor<Index>::operator=;
 
   static const char* text() { return name.text; }
   static AffineIndex affine() { return {{{name.text, 1}}, 0}; }
@@ -81,7 +65,7 @@ inline constexpr bool is_index_sum = false;
 template <class... Indices>
 inline constexpr bool is_index_sum<IndexSum<Indices...>> = true;
 
-/// The sum type that an index or a sum counts as.
+/// The sum type that an index, a sum or a number counts as.
 template <class T>
 struct AsSum {
   using Type = IndexSum<T>;
@@ -89,6 +73,10 @@ struct AsSum {
 template <class... Indices>
 struct AsSum<IndexSum<Indices...>> {
   using Type = IndexSum<Indices...>;
+};
+template <std::integral Integer>
+struct AsSum<Integer> {
+  using Type = IndexSum<>;
 };
 template <class T>
 using AsSumType = typename AsSum<T>::Type;
@@ -102,11 +90,18 @@ struct Joined<IndexSum<Left...>, IndexSum<Right...>> {
 template <class Left, class Right>
 using JoinedSum = typename Joined<AsSumType<Left>, AsSumType<Right>>::Type;
 
+template <class Summand>
+AffineIndex affine_of(const Summand& summand) {
+  if constexpr (std::integral<Summand>) {
+    return {{}, static_cast<std::int64_t>(summand)};
+  } else {
+    return summand.affine();
+  }
+}
+
 /// left + factor * right, every index once. A number whose size is above `largest_index_number` becomes one
 /// that is, whatever is added to it: Algorithm::check refuses it, which knows the user's line.
 AffineIndex added(AffineIndex left, const AffineIndex& right, std::int64_t factor);
-AffineIndex constant_index(std::int64_t value);
-AffineIndex scaled(const AffineIndex& index, std::int64_t factor);
 
 }  // namespace detail
 
@@ -116,37 +111,28 @@ concept IsIndex = detail::is_index<T>;
 template <class T>
 concept IndexExpression = detail::is_index<T> || detail::is_index_sum<T>;
 
-template <IndexExpression Left, IndexExpression Right>
+/// Indices and numbers that make up a sum of indices.
+template <class Left, class Right>
+concept IndexSummands = (IndexExpression<Left> && (IndexExpression<Right> || std::integral<Right>)) ||
+                        (std::integral<Left> && IndexExpression<Right>);
+
+template <class Left, class Right>
+  requires IndexSummands<Left, Right>
 detail::JoinedSum<Left, Right> operator+(const Left& left, const Right& right) {
-  return {detail::added(left.affine(), right.affine(), 1)};
+  return {detail::added(detail::affine_of(left), detail::affine_of(right), 1)};
 }
-template <IndexExpression Left, IndexExpression Right>
+template <class Left, class Right>
+  requires IndexSummands<Left, Right>
 detail::JoinedSum<Left, Right> operator-(const Left& left, const Right& right) {
-  return {detail::added(left.affine(), right.affine(), -1)};
-}
-template <IndexExpression Left, std::integral Integer>
-detail::AsSumType<Left> operator+(const Left& left, Integer right) {
-  return {detail::added(left.affine(), detail::constant_index(static_cast<std::int64_t>(right)), 1)};
-}
-template <IndexExpression Left, std::integral Integer>
-detail::AsSumType<Left> operator-(const Left& left, Integer right) {
-  return {detail::added(left.affine(), detail::constant_index(static_cast<std::int64_t>(right)), -1)};
-}
-template <std::integral Integer, IndexExpression Right>
-detail::AsSumType<Right> operator+(Integer left, const Right& right) {
-  return {detail::added(right.affine(), detail::constant_index(static_cast<std::int64_t>(left)), 1)};
-}
-template <std::integral Integer, IndexExpression Right>
-detail::AsSumType<Right> operator-(Integer left, const Right& right) {
-  return {detail::added(detail::constant_index(static_cast<std::int64_t>(left)), right.affine(), -1)};
+  return {detail::added(detail::affine_of(left), detail::affine_of(right), -1)};
 }
 template <std::integral Integer, IndexExpression Right>
 detail::AsSumType<Right> operator*(Integer left, const Right& right) {
-  return {detail::scaled(right.affine(), static_cast<std::int64_t>(left))};
+  return {detail::added({}, right.affine(), static_cast<std::int64_t>(left))};
 }
 template <IndexExpression Left, std::integral Integer>
 detail::AsSumType<Left> operator*(const Left& left, Integer right) {
-  return {detail::scaled(left.affine(), static_cast<std::int64_t>(right))};
+  return right * left;
 }
 
 }  // namespace weft

@@ -24,10 +24,9 @@ template <class T>
 concept NoFactor = !std::integral<T> && !std::convertible_to<const T&, KnobChoice>;
 template <class Found>
 constexpr void refuse_factor() {
-  static_assert(
-      never<Found>,
-      "weft: a loop is given a factor that is neither an integer nor a knob; accepted: m = 64, or m = "
-      "knob(\"tile_m\", {32, 64}) for numbers to choose from");
+  static_assert(never<Found>,
+                "weft: a loop is given a factor that is neither an integer nor a knob; accepted: m = 64, or "
+                "m = knob(\"tile_m\", {32, 64}) for numbers to choose from");
 }
 
 }  // namespace detail
@@ -67,18 +66,17 @@ inline LoopFactor LoopName::operator=(KnobChoice choice) const {
   return {*this, std::move(choice)};
 }
 
-/// A piece of the loop over an index. `path` is 1 for the loop itself; each ".outer" doubles it, each
-/// ".inner" doubles it and adds 1.
-struct LoopPiece {
-  const char* index;
-  unsigned path;
-
-  operator LoopName() const;
+/// What is given a factor: `m = 64`, `m.outer = knob("tile_m", {32, 64})`. `Loop`, which derives from it,
+/// becomes a LoopName.
+template <class Loop>
+struct TakesFactor {
   template <std::integral Integer>
   LoopFactor operator=(Integer factor) const {
-    return {*this, static_cast<std::int64_t>(factor)};
+    return {static_cast<const Loop&>(*this), static_cast<std::int64_t>(factor)};
   }
-  LoopFactor operator=(KnobChoice choice) const { return {*this, std::move(choice)}; }
+  LoopFactor operator=(KnobChoice choice) const {
+    return {static_cast<const Loop&>(*this), std::move(choice)};
+  }
   template <detail::NoFactor Other>
   LoopFactor operator=(const Other&) const {
     detail::refuse_factor<Other>();
@@ -91,6 +89,17 @@ struct LoopPiece {
   }
 };
 
+/// A piece of the loop over an index. `path` is 1 for the loop itself; each ".outer" doubles it, each
+/// ".inner" doubles it and adds 1.
+struct LoopPiece : TakesFactor<LoopPiece> {
+  const char* index;
+  unsigned path;
+
+  constexpr LoopPiece(const char* name, unsigned piece) : index(name), path(piece) {}
+  operator LoopName() const;
+  using TakesFactor::operator=;
+};
+
 /// A piece that can itself be named in pieces, `depth` times. Deeper pieces are written
 /// LoopName("n.inner.…").
 template <int depth>
@@ -98,12 +107,12 @@ struct LoopPart : LoopPiece {
   LoopPart<depth - 1> outer, inner;
 
   constexpr LoopPart(const char* name, unsigned piece)
-      : LoopPiece{name, piece}, outer(name, 2 * piece), inner(name, 2 * piece + 1) {}
+      : LoopPiece(name, piece), outer(name, 2 * piece), inner(name, 2 * piece + 1) {}
   using LoopPiece::operator=;
 };
 template <>
 struct LoopPart<0> : LoopPiece {
-  constexpr LoopPart(const char* name, unsigned piece) : LoopPiece{name, piece} {}
+  using LoopPiece::LoopPiece;
   using LoopPiece::operator=;
 };
 

@@ -47,18 +47,15 @@ constexpr void check_operands() {
   constexpr bool told = has_broken_part<Operands...>;
   constexpr bool tensor = (is_tensor<Operands> || ...);
   constexpr bool index = (IndexExpression<Operands> || ...);
-  static_assert(
-      told || !tensor,
-      "weft: a tensor stands in an expression without its indices; accepted: an index a dimension, such "
-      "as A(m, k)");
+  static_assert(told || !tensor,
+                "weft: a tensor stands in an expression without its indices; accepted: an index a dimension, "
+                "such as A(m, k)");
   static_assert(told || tensor || !index,
                 "weft: an index is used as a number; accepted: a tensor over that index that holds the "
-                "numbers, such as "
-                "position(m)");
-  static_assert(
-      told || tensor || index,
-      "weft: a part of an expression is nothing of the language; accepted: sums, accesses such as bias(m), "
-      "Scalars, and numbers of C++ such as 0.5");
+                "numbers, such as position(m)");
+  static_assert(told || tensor || index,
+                "weft: a part of an expression is nothing of the language; accepted: sums, accesses such as "
+                "bias(m), Scalars, and numbers of C++ such as 0.5");
 }
 
 }  // namespace detail
@@ -151,15 +148,13 @@ template <class... Rest>
 auto sum(std::initializer_list<LoopName>, const Rest&...) {
   static_assert(detail::never<Rest...>,
                 "weft: the indices of a sum stand in braces; accepted: the indices alone, such as sum(r, s, "
-                "W(f, r, s) * "
-                "I(p + r, q + s))");
+                "W(f, r, s) * I(p + r, q + s))");
   return detail::BrokenExpression();
 }
 
-WEFT_REFUSED_BINARY(
-    AnyMeantAsTerm, /, detail::BrokenExpression,
-    "an expression is divided; accepted: a product with the reciprocal, such as 0.5 * x instead of x / "
-    "2; for a Scalar, the reciprocal as its value at launch")
+WEFT_REFUSED_BINARY(AnyMeantAsTerm, /, detail::BrokenExpression,
+                    "an expression is divided; accepted: a product with the reciprocal, such as 0.5 * x "
+                    "instead of x / 2; for a Scalar, the reciprocal as its value at launch")
 WEFT_REFUSED_BINARY(AnyMeantAsTerm, %, detail::BrokenExpression,
                     "the rest of an expression is taken; accepted: x + y, x - y, x * y, relu(x) and gelu(x)")
 WEFT_REFUSED_BINARY(AnyMeantAsTerm, ^, detail::BrokenExpression,
@@ -208,10 +203,9 @@ WEFT_REFUSED_BINARY(AnyMeantAsTerm, -=, Assignment,
                     "an output is changed with -=; accepted: C(m, n) = C(m, n) - sum(k, A(m, k) * B(k, n))")
 WEFT_REFUSED_BINARY(AnyMeantAsTerm, *=, Assignment,
                     "an output is changed with *=; accepted: C(m, n) = C(m, n) * sum(k, A(m, k) * B(k, n))")
-WEFT_REFUSED_BINARY(
-    AnyMeantAsTerm, /=, Assignment,
-    "an output is changed with /=; accepted: the reciprocal in the algorithm, such as C(m, n) = 0.5 * sum(k, "
-    "A(m, k) * B(k, n))")
+WEFT_REFUSED_BINARY(AnyMeantAsTerm, /=, Assignment,
+                    "an output is changed with /=; accepted: the reciprocal in the algorithm, such as C(m, "
+                    "n) = 0.5 * sum(k, A(m, k) * B(k, n))")
 #undef WEFT_ASSIGNMENT
 
 #undef WEFT_REFUSED_BINARY

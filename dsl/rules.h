@@ -52,21 +52,12 @@ struct IndicesOfUse<IndexSum<Indices...>> {
   using Type = Types<Indices...>;
 };
 
-template <class... Lists>
-struct Chained {
-  using Type = Types<>;
-};
-template <class First, class... Rest>
-struct Chained<First, Rest...> {
-  using Type = typename Concatenated<First, typename Chained<Rest...>::Type>::Type;
-};
-
 template <class T>
 struct AccessFacts;
 template <class E, Storage s, class... Uses>
 struct AccessFacts<Access<E, s, Uses...>> {
   using Element = E;
-  using List = typename Chained<typename IndicesOfUse<Uses>::Type...>::Type;
+  using List = Chained<typename IndicesOfUse<Uses>::Type...>;
   using Indices = SetOf<List>;
   static constexpr std::size_t rank = sizeof...(Uses);
   static constexpr bool is_sparse = s == Storage::sparse;
@@ -88,7 +79,7 @@ template <class Accesses>
 struct EpilogueFacts;
 template <class... Accesses>
 struct EpilogueFacts<Types<Accesses...>> {
-  using List = typename Chained<typename AccessFacts<Accesses>::List...>::Type;
+  using List = Chained<typename AccessFacts<Accesses>::List...>;
   using Indices = SetOf<List>;
   static constexpr bool is_dense = !(AccessFacts<Accesses>::is_sparse || ...);
   template <class Accumulator>
@@ -122,9 +113,8 @@ struct Repeats {
 };
 template <class... Seen, class Index, class... Rest>
 struct Repeats<Types<Seen...>, Index, Rest...> {
-  using Type =
-      typename Concatenated<std::conditional_t<(std::same_as<Seen, Index> || ...), Types<Index>, Types<>>,
-                            typename Repeats<Types<Seen..., Index>, Rest...>::Type>::Type;
+  using Type = Chained<std::conditional_t<(std::same_as<Seen, Index> || ...), Types<Index>, Types<>>,
+                       typename Repeats<Types<Seen..., Index>, Rest...>::Type>;
 };
 template <class List>
 struct RepeatsOfList;
@@ -221,7 +211,7 @@ struct Rules<Output, SumOf<Types<Reduced...>, Left, Right>, Accesses> {
 
   /// What breaks it: the indices, or else the accesses. The compiler shows them beside the sentence.
   static constexpr auto found() {
-    using FactorList = typename Concatenated<typename LeftFacts::List, typename RightFacts::List>::Type;
+    using FactorList = Chained<typename LeftFacts::List, typename RightFacts::List>;
     using EpilogueList = typename Epilogue::List;
     if constexpr (broken == Broken::output_twice) {
       return typename RepeatsOfList<typename OutputFacts::List>::Type{};

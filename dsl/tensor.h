@@ -53,10 +53,9 @@ class Access {
   template <class Right>
   Assignment operator=(const Right& right) const;
   void operator=(const Access&) const {
-    static_assert(
-        detail::never<Element>,
-        "weft: the right side has no sum; accepted: one sum of a product of two accesses, such as C(m, n) = "
-        "sum(k, A(m, k) * B(k, n)) + D(m, n)");
+    static_assert(detail::never<Element>,
+                  "weft: the right side has no sum; accepted: one sum of a product of two accesses, such as "
+                  "C(m, n) = sum(k, A(m, k) * B(k, n)) + D(m, n)");
   }
 
   template <class Use>
@@ -80,14 +79,12 @@ class Tensor {
   /// `Tensor<f16, 2> B("B", {K, Extent::any("N")})`: row-major without gaps.
   template <std::size_t count>
   Tensor(std::string name, const Extent (&shape)[count]) {
-    static_assert(
-        ComputableElement<Element>,
-        "weft: an element type is not one of f16, bf16, f32 and f64; accepted: one of these, such as "
-        "Tensor<f16, 2>");
+    static_assert(ComputableElement<Element>,
+                  "weft: an element type is not one of f16, bf16, f32 and f64; accepted: one of these, such "
+                  "as Tensor<f16, 2>");
     static_assert(!ComputableElement<Element> || count == rank,
                   "weft: a tensor is given a number of sizes that is not its rank; accepted: one size a "
-                  "dimension, such "
-                  "as Tensor<f32, 2> A(\"A\", {4, 5})");
+                  "dimension, such as Tensor<f32, 2> A(\"A\", {4, 5})");
     if constexpr (ComputableElement<Element>) {
       operand_ = std::make_shared<const Operand>(
           Operand{std::move(name), dtype_of<Element>, {shape, shape + count}, {}, storage});
@@ -105,14 +102,12 @@ class Tensor {
   /// `Tensor<f32, 3>("B", {8, K, N}).strided({K * N + 64, N, 1})`.
   template <std::size_t count>
   Tensor strided(const std::int64_t (&strides)[count]) const {
-    static_assert(
-        count == rank,
-        "weft: a tensor is given a number of strides that is not its rank; accepted: one stride a dimension, "
-        "in elements, such as .strided({5, 1}) for a Tensor<f32, 2>");
-    static_assert(
-        count != rank || storage == Storage::dense,
-        "weft: a sparse tensor has no strides; accepted: a sparse tensor without .strided(), or a dense one, "
-        "Tensor<f32, 2>");
+    static_assert(count == rank,
+                  "weft: a tensor is given a number of strides that is not its rank; accepted: one stride a "
+                  "dimension, in elements, such as .strided({5, 1}) for a Tensor<f32, 2>");
+    static_assert(count != rank || storage == Storage::dense,
+                  "weft: a sparse tensor has no strides; accepted: a sparse tensor without .strided(), or a "
+                  "dense one, Tensor<f32, 2>");
     Operand operand = *operand_;
     operand.strides.assign(strides, strides + count);
     return Tensor(std::make_shared<const Operand>(std::move(operand)));
@@ -124,12 +119,10 @@ class Tensor {
     constexpr bool fits = sizeof...(Uses) == rank;
     static_assert(indices,
                   "weft: a tensor is indexed with something that is not an index or a sum of indices; "
-                  "accepted: indices "
-                  "of WEFT_INDEX and their sums, such as A(m, 2 * k + 1)");
-    static_assert(
-        !indices || fits,
-        "weft: a tensor is indexed with a number of indices that is not its rank; accepted: one index a "
-        "dimension, such as A(m, k) of a Tensor<f32, 2>");
+                  "accepted: indices of WEFT_INDEX and their sums, such as A(m, 2 * k + 1)");
+    static_assert(!indices || fits,
+                  "weft: a tensor is indexed with a number of indices that is not its rank; accepted: one "
+                  "index a dimension, such as A(m, k) of a Tensor<f32, 2>");
     if constexpr (indices && fits) {
       return Access<Element, storage, Uses...>({operand_, {uses.affine()...}});
     } else {
