@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 #include <weft/backends/cuda/toolkit.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/recipes/parts/product.h>
 #include <weft/search/measure/trial_problem.h>
 #include <weft/search/measure/verify.h>
+#include <weft/search/spaces/problems.h>
 #include <xxhash.h>
 
 #include <array>
@@ -12,6 +14,10 @@ namespace weft {
 namespace {
 
 constexpr const char* weft_version = "0.1.0";
+
+const TensorAccess& factor_of(const Algorithm& algorithm, std::size_t operand) {
+  return *std::ranges::find(algorithm.factors, operand, &TensorAccess::operand);
+}
 
 bool is_plain_product(const Algorithm& algorithm) {
   if (algorithm.name != "spmm" || algorithm.result.kind != Term::Kind::sum) return false;
@@ -73,16 +79,30 @@ ProblemSummary TrialProblem::summary() const {
 
 std::optional<Workload> TrialProblem::workload() const {
   if (!is_plain_product(what.algorithm)) return std::nullopt;
+  return product();
+}
+
+std::optional<Workload> TrialProblem::product() const {
+  const ProductLoops loops = product_loops(what.algorithm);
+  if (loops.dense.empty() || what.algorithm.factors.size() != 2) return std::nullopt;
+  const Algorithm alone = spmm_algorithm(what.matrix->rows, what.matrix->columns, columns, output().dtype);
+  const auto b = std::make_shared<const Array>(tensors.at(loops.dense));
+  const std::size_t dense = dense_operand(what.algorithm);
+  const std::string* first = factor_of(what.algorithm, dense).indices.front().plain();
+  const bool sums_rows = first != nullptr && what.algorithm.index(*first).reduction;
+  const bool plain_type = b->dtype() == output().dtype && what.algorithm.operands[dense].strides.empty();
+  if (!sums_rows || !plain_type || b->shape() != std::vector{what.matrix->columns, columns})
+    return std::nullopt;
   Workload workload;
   workload.problem.id = "1";
   workload.problem.m = what.matrix->rows;
   workload.problem.k = what.matrix->columns;
   workload.problem.n = columns;
-  workload.algorithm = what.algorithm;
+  workload.algorithm = alone;
   workload.dtype = output().dtype;
   workload.matrix = *what.matrix;
   workload.source = what.matrix->origin;
-  workload.b = std::make_shared<const Array>(tensors.at("B"));
+  workload.b = b;
   return workload;
 }
 

@@ -31,6 +31,10 @@ struct TrialProblem {
   ProblemSummary summary() const;
   /// A plain product as the contestants of a measurement compute it; nothing for other algorithms.
   std::optional<Workload> workload() const;
+  /// The product alone, without what follows the sum: what a library computes of a linear layer at least.
+  /// Nothing for algorithms that are no product of two matrices, C[m, n] = f(sum of A[m, k] B[k, n]), as they
+  /// lie in memory.
+  std::optional<Workload> product() const;
 };
 
 /// What all trials of a problem have in common: problem, pattern, target, toolchain, source.

@@ -39,6 +39,21 @@ TEST(TrialProblems, RightOutputsPassAndWrongOnesSayWhy) {
   }
 }
 
+TEST(TrialProblems, WhatFollowsASumLeavesAProductForLibraries) {
+  const TrialProblem layer = problem_of({.bias = true, .activation = Activation::relu});
+  const auto alone = layer.product();
+  ASSERT_TRUE(alone.has_value());
+  EXPECT_EQ(alone->algorithm.text(), problem_of({}).what.algorithm.text());
+  EXPECT_EQ(alone->matrix.column, layer.what.matrix->column);
+  EXPECT_EQ(alone->problem.n, 8);
+  // B in another order, or of more dimensions, is no operand that a library's product takes as it lies.
+  TrialProblem other = problem_of({.bias = true});
+  other.tensors["B"] = random_array(DType::f32, {8, 40}, 2);
+  EXPECT_FALSE(other.product().has_value());
+  other.what.algorithm = convolution_algorithm({.channels = 40, .filters = 24, .image = {2, 4}}, DType::f32);
+  EXPECT_FALSE(other.product().has_value());
+}
+
 TEST(TrialProblems, OnceTrustedTheWholeOutputCounts) {
   TrialProblem problem = problem_of({});
   OutputCheck check(problem, 1);  // eight rows of 24 are compared with f64
