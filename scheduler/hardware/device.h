@@ -14,6 +14,7 @@ struct Ceilings {
   double bytes_a_second = 4.3e12;              ///< what its memory moves, measured by a copy
   double operations_a_second = 66.9e12;        ///< what its f32 units do
   double tensor_operations_a_second = 880e12;  ///< f16 wgmma without loads, measured: the clock falls
+  double share_of_mma = 0.62;                  ///< what warps do of what warpgroups do; sm_90a
   double l2_bytes_a_second = 9.8e12;           ///< rows of 512 bytes gathered from the L2, measured
   double shared_bytes_a_second = 29.6e12;      ///< 128 bytes a cycle and multiprocessor
   double store_bytes_a_second = 4.5e12;        ///< results that leave tiles; nothing was seen to hide them

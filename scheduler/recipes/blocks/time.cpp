@@ -9,8 +9,7 @@ namespace {
 
 using namespace block_tiles;
 
-constexpr double bytes_of_entry = 3;   ///< an entry has an offset
-constexpr double share_of_mma = 0.62;  ///< the rate of mma, of that of wgmma on the same device
+constexpr double bytes_of_entry = 3;  ///< an entry has an offset
 /// Copies, decoding and products of a turn follow one another: what a turn takes that nothing hides, as far
 /// as measured kernels with two blocks on a processor show (docs/measurements.md). A warpgroup's turn waits
 /// for its products too before it decodes the next.
@@ -48,7 +47,7 @@ Bound of_blocks(const ProblemSummary& problem, const KnobValues& point, const Ta
 
   Parts parts(ceilings);
   parts.add_of_multiprocessor(Resource::l2, all_turns * staged, ceilings.l2_bytes_a_second);
-  const double rate = target.name == "sm_90a" && !warpgroups ? share_of_mma : 1;
+  const double rate = target.name == "sm_90a" && !warpgroups ? ceilings.share_of_mma : 1;
   parts.add_of_multiprocessor(Resource::tensor, all_turns * 2 * of_turn * static_cast<double>(columns),
                               rate * ceilings.tensor_operations_a_second);
   const double read_by_warps =

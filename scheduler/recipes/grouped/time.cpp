@@ -16,7 +16,6 @@ using namespace grouped;
 constexpr double copy_microseconds = 0.9;
 /// What a tile takes before its first product and after its last one, unless others compute meanwhile.
 constexpr double fill_microseconds = 1;
-constexpr double share_of_mma = 0.62;  ///< the rate of mma, of that of wgmma on the same device
 /// What sparse wgmma reads of shared memory takes less than dense wgmma's reads do; and rows of the dense
 /// operand that follow one another, which all tiles of 2:4 read alike, come faster than gathered ones. Fitted
 /// to twenty kernels of 5120 x 5120 x 4096 and 13824 x 5120 x 2048 on an H200.
@@ -147,7 +146,7 @@ Bound of_groups(const ProblemSummary& problem, const KnobValues& point, const Ta
   const double multiplied = depth * rows * columns;
   const double together = cut.persists ? 1 : std::min(turns, resident(cut, target));
   const double working = std::min(1.0, together * static_cast<double>(warps_of(cut)) / busy_warps);
-  const double slower = working * (target.name == "sm_90a" && !cut.warpgroups ? share_of_mma : 1);
+  const double slower = working * (target.name == "sm_90a" && !cut.warpgroups ? ceilings.share_of_mma : 1);
   // Sparse instructions multiply twice as much at a time.
   parts.add_of_multiprocessor(Resource::tensor, turns * (cut.pairs ? 1 : 2) * multiplied,
                               slower * ceilings.tensor_operations_a_second);
