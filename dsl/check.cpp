@@ -1,6 +1,5 @@
 #include <weft/dsl/algorithm.h>
-#include <weft/dsl/check_numbers.h>
-#include <weft/dsl/check_operand.h>
+#include <weft/dsl/check_parts.h>
 #include <weft/dsl/errors.h>
 #include <weft/dsl/index.h>
 #include <weft/dsl/names.h>
@@ -193,42 +192,23 @@ class Check {
     }
   }
 
+  static std::size_t arguments_of(Term::Kind kind) {
+    if (kind == Term::Kind::relu || kind == Term::Kind::gelu) return 1;
+    const bool is_binary =
+        kind == Term::Kind::add || kind == Term::Kind::subtract || kind == Term::Kind::multiply;
+    return is_binary ? 2 : 0;
+  }
+
   void check_term(const Term& term, int depth) {
-    const auto takes = [&](std::size_t count) {
-      if (term.arguments.size() == count) return;
-      refuse("a term has a wrong number of arguments", std::to_string(term.arguments.size()),
-             std::to_string(count));
-    };
     if (depth > 256) refuse("the epilogue is nested too deeply", "more than 256 levels", "at most 256");
-    switch (term.kind) {
-      case Term::Kind::sum:
-        takes(0);
-        ++sums_;
-        break;
-      case Term::Kind::number:
-        takes(0);
-        break;
-      case Term::Kind::scalar:
-        takes(0);
-        if (std::find(algorithm_.scalars.begin(), algorithm_.scalars.end(), term.scalar) ==
-            algorithm_.scalars.end()) {
-          refuse("a scalar is not one of the algorithm's", term.scalar, "a scalar that the algorithm lists");
-        }
-        break;
-      case Term::Kind::access:
-        takes(0);
-        check_epilogue_access(term.access);
-        break;
-      case Term::Kind::add:
-      case Term::Kind::subtract:
-      case Term::Kind::multiply:
-        takes(2);
-        break;
-      case Term::Kind::relu:
-      case Term::Kind::gelu:
-        takes(1);
-        break;
-    }
+    if (term.arguments.size() != arguments_of(term.kind))
+      refuse("a term has a wrong number of arguments", std::to_string(term.arguments.size()),
+             std::to_string(arguments_of(term.kind)));
+    if (term.kind == Term::Kind::sum) ++sums_;
+    if (term.kind == Term::Kind::access) check_epilogue_access(term.access);
+    if (term.kind == Term::Kind::scalar &&
+        std::ranges::find(algorithm_.scalars, term.scalar) == algorithm_.scalars.end())
+      refuse("a scalar is not one of the algorithm's", term.scalar, "a scalar that the algorithm lists");
     for (const Term& argument : term.arguments) check_term(argument, depth + 1);
   }
 

@@ -1,5 +1,5 @@
 #include <fmt/format.h>
-#include <weft/dsl/check_numbers.h>
+#include <weft/dsl/check_parts.h>
 #include <weft/dsl/errors.h>
 
 #include <algorithm>

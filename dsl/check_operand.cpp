@@ -1,4 +1,4 @@
-#include <weft/dsl/check_operand.h>
+#include <weft/dsl/check_parts.h>
 #include <weft/dsl/errors.h>
 
 #include <algorithm>

@@ -34,17 +34,11 @@ namespace detail {
 struct Node {
   Term::Kind kind = Term::Kind::number;
   double number = 0;
-  std::string scalar;
-  std::vector<AccessValue> accesses;    ///< one of an access, two of a sum: its factors
-  std::vector<std::string> reductions;  ///< of a sum
-  std::vector<Node> arguments;
+  std::string scalar = {};
+  std::vector<AccessValue> accesses = {};    ///< one of an access, two of a sum: its factors
+  std::vector<std::string> reductions = {};  ///< of a sum
+  std::vector<Node> arguments = {};
 };
-
-Node number_node(double value);
-Node scalar_node(const Scalar& scalar);
-Node access_node(const AccessValue& access);
-Node sum_node(std::vector<std::string> reductions, const AccessValue& left, const AccessValue& right);
-Node operation_node(Term::Kind kind, std::vector<Node> arguments);
 
 template <class...>
 struct Types {};
@@ -143,13 +137,17 @@ concept IsTermOrNumber = IsTerm<T> || std::is_arithmetic_v<T>;
 
 namespace detail {
 
+inline Node access_node(const AccessValue& access) {
+  return {.kind = Term::Kind::access, .accesses = {access}};
+}
+
 template <class Number>
   requires std::is_arithmetic_v<Number>
 Expression<Types<>, Types<>> as_expression(Number number) {
-  return {number_node(static_cast<double>(number))};
+  return {{.number = static_cast<double>(number)}};
 }
 inline Expression<Types<>, Types<>> as_expression(const Scalar& scalar) {
-  return {scalar_node(scalar)};
+  return {{.kind = Term::Kind::scalar, .scalar = scalar.name}};
 }
 template <IsAccess Operand>
 Expression<Types<>, Types<Operand>> as_expression(const Operand& access) {
@@ -157,7 +155,8 @@ Expression<Types<>, Types<Operand>> as_expression(const Operand& access) {
 }
 template <class Left, class Right>
 Expression<Types<>, Types<Left, Right>> as_expression(const Product<Left, Right>& product) {
-  return {operation_node(Term::Kind::multiply, {access_node(product.left), access_node(product.right)})};
+  return {
+      {.kind = Term::Kind::multiply, .arguments = {access_node(product.left), access_node(product.right)}}};
 }
 template <class Sums, class Accesses>
 const Expression<Sums, Accesses>& as_expression(const Expression<Sums, Accesses>& expression) {
@@ -168,11 +167,11 @@ template <class LeftSums, class LeftAccesses, class RightSums, class RightAccess
 Expression<Chained<LeftSums, RightSums>, Chained<LeftAccesses, RightAccesses>> combined(
     Term::Kind kind, const Expression<LeftSums, LeftAccesses>& left,
     const Expression<RightSums, RightAccesses>& right) {
-  return {operation_node(kind, {left.node, right.node})};
+  return {{.kind = kind, .arguments = {left.node, right.node}}};
 }
 template <class Sums, class Accesses>
 Expression<Sums, Accesses> applied(Term::Kind kind, const Expression<Sums, Accesses>& argument) {
-  return {operation_node(kind, {argument.node})};
+  return {{.kind = kind, .arguments = {argument.node}}};
 }
 
 /// The indices of a sum and what is summed: `Rest` without its last, and the last.
@@ -197,7 +196,9 @@ constexpr bool all_indices(Types<Indices...>) {
 template <class... Indices, class Left, class Right>
 Expression<Types<SumOf<Types<Indices...>, Left, Right>>, Types<>> sum_of(
     Types<Indices...>, const Product<Left, Right>& product) {
-  return {sum_node({Indices::text()...}, product.left, product.right)};
+  return {{.kind = Term::Kind::sum,
+           .accesses = {product.left, product.right},
+           .reductions = {Indices::text()...}}};
 }
 
 }  // namespace detail

@@ -82,22 +82,16 @@ Array::Array(const Array& other) : Array(other.dtype_, other.shape_) {
   if (other.data_) std::memcpy(data_.get(), other.data_.get(), bytes());
 }
 
-Array& Array::operator=(const Array& other) {
-  if (this != &other) *this = Array(other);
-  return *this;
-}
-
 Array::Array(Array&& other) noexcept
     : dtype_(other.dtype_),
       shape_(std::exchange(other.shape_, {})),
       size_(std::exchange(other.size_, 0)),
       data_(std::move(other.data_)) {}
 
-Array& Array::operator=(Array&& other) noexcept {
-  if (this == &other) return *this;
+Array& Array::operator=(Array other) noexcept {
   dtype_ = other.dtype_;
-  shape_ = std::exchange(other.shape_, {});
-  size_ = std::exchange(other.size_, 0);
+  shape_ = std::move(other.shape_);
+  size_ = other.size_;
   data_ = std::move(other.data_);
   return *this;
 }

@@ -37,9 +37,8 @@ class Array {
   }
 
   Array(const Array& other);
-  Array& operator=(const Array& other);
   Array(Array&& other) noexcept;  ///< leaves the other one without elements
-  Array& operator=(Array&& other) noexcept;
+  Array& operator=(Array other) noexcept;
   ~Array() = default;
 
   DType dtype() const { return dtype_; }

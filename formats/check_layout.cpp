@@ -52,58 +52,77 @@ std::string text_of(const ValueOrder& order) {
   return fmt::format("levels [{}], swizzle {}", fmt::join(order.levels, ", "), order.swizzle);
 }
 
-class Comparison {
- public:
-  explicit Comparison(const SparseTensor& tensor) : tensor_(tensor), pattern_(empty_one(tensor)) {}
+std::string names_of(const SparseTensor& tensor) {
+  return fmt::format(
+      "{}",
+      fmt::join(tensor.arrays() | std::views::transform([](const auto& named) { return named.name; }), ", "));
+}
 
-  void run() const {
-    expect("the levels", fmt::format("{} levels", tensor_.levels().size()),
-           fmt::format("{} levels", pattern_.levels().size()));
-    for (std::size_t i = 0; i < pattern_.levels().size(); ++i) {
-      const Level& level = tensor_.levels()[i];
-      const Level& wanted = pattern_.levels()[i];
-      expect(fmt::format("level {}", i), text_of(level), text_of(wanted));
-      // The widths of ell, which a weight without entries does not have.
-      if (wanted.extent != 0)
-        expect(fmt::format("level {}", i), fmt::format("extent {}", level.extent),
-               fmt::format("extent {}", wanted.extent));
-    }
-    expect("the arrays", names_of(tensor_), names_of(pattern_));
-    for (std::size_t i = 0; i < pattern_.arrays().size(); ++i)
-      expect("array " + pattern_.arrays()[i].name, text_of(tensor_.arrays()[i]),
-             text_of(pattern_.arrays()[i]));
-    expect("the order of values", text_of(tensor_.value_order()), text_of(pattern_.value_order()));
-  }
-
- private:
-  static SparseTensor empty_one(const SparseTensor& tensor) {
-    const auto named = std::ranges::find(named_formats(), tensor.format().name, &NamedFormat::name);
-    if (named == named_formats().end()) parse_format(tensor.format().name);  // says which formats there are
-    const WeightMatrix weights = from_coordinates(tensor.rows(), tensor.columns(), {}, {},
-                                                  Array(tensor.dtype(), {0}), "a weight made by hand");
-    return named->pack(weights, tensor.format());
-  }
-
-  static std::string names_of(const SparseTensor& tensor) {
-    return fmt::format(
-        "{}", fmt::join(tensor.arrays() | std::views::transform([](const auto& named) { return named.name; }),
-                        ", "));
-  }
-
-  void expect(const std::string& where, const std::string& found, const std::string& accepted) const {
-    if (found == accepted) return;
-    throw UserError({"a packed weight is not laid out as its format " + tensor_.format().text(), where, found,
-                     accepted + ", as pack(weights, format) makes it"});
-  }
-
-  const SparseTensor& tensor_;
-  SparseTensor pattern_;
-};
+/// A weight of the same size without entries, as pack makes it.
+SparseTensor empty_one(const SparseTensor& tensor) {
+  const auto named = std::ranges::find(named_formats(), tensor.format().name, &NamedFormat::name);
+  if (named == named_formats().end()) parse_format(tensor.format().name);  // says which formats there are
+  const WeightMatrix weights = from_coordinates(tensor.rows(), tensor.columns(), {}, {},
+                                                Array(tensor.dtype(), {0}), "a weight made by hand");
+  return named->pack(weights, tensor.format());
+}
 
 }  // namespace
 
+void refuse_damaged(const SparseTensor& tensor, std::string where, std::string found, std::string accepted) {
+  throw UserError({"a packed weight in format " + tensor.format().text() + " is damaged", std::move(where),
+                   std::move(found), std::move(accepted)});
+}
+
+void check_levels(const SparseTensor& tensor) {
+  const auto& levels = tensor.levels();
+  const ValueOrder& order = tensor.value_order();
+  if (levels.empty()) refuse_damaged(tensor, "the levels", "no level", "at least one");
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    const std::string where = fmt::format("level {}", i);
+    const auto kind = static_cast<std::size_t>(levels[i].kind);
+    if (kind >= level_kinds().size())
+      refuse_damaged(tensor, where, fmt::format("kind {}", kind), "a kind of level that there is");
+    if (levels[i].parent < -1 || levels[i].parent >= static_cast<int>(i))
+      refuse_damaged(tensor, where, fmt::format("parent {}", levels[i].parent), "a level before it");
+  }
+  for (std::size_t i = 0; i < order.levels.size(); ++i) {
+    const int level = order.levels[i];
+    const bool exists = level >= 0 && level < std::ssize(levels);
+    if (!exists || (i > 0 && !level_kind(levels[static_cast<std::size_t>(level)].kind).counted))
+      refuse_damaged(tensor, "the order of values", fmt::format("level {}", level),
+                     "a level, after the first a dense one");
+  }
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    const LevelKindRow& kind = level_kind(levels[i].kind);
+    if (kind.check_level != nullptr) kind.check_level(tensor, i);
+  }
+  if (order.swizzle < 0 || order.swizzle > 3)
+    refuse_damaged(tensor, "the order of values", fmt::format("swizzle {}", order.swizzle), "0 to 3");
+}
+
 void check_layout(const SparseTensor& tensor) {
-  Comparison(tensor).run();
+  const SparseTensor pattern = empty_one(tensor);
+  const auto expect = [&](const std::string& where, const std::string& found, const std::string& accepted) {
+    if (found == accepted) return;
+    throw UserError({"a packed weight is not laid out as its format " + tensor.format().text(), where, found,
+                     accepted + ", as pack(weights, format) makes it"});
+  };
+  expect("the levels", fmt::format("{} levels", tensor.levels().size()),
+         fmt::format("{} levels", pattern.levels().size()));
+  for (std::size_t i = 0; i < pattern.levels().size(); ++i) {
+    const Level& level = tensor.levels()[i];
+    const Level& wanted = pattern.levels()[i];
+    expect(fmt::format("level {}", i), text_of(level), text_of(wanted));
+    // The widths of ell, which a weight without entries does not have.
+    if (wanted.extent != 0)
+      expect(fmt::format("level {}", i), fmt::format("extent {}", level.extent),
+             fmt::format("extent {}", wanted.extent));
+  }
+  expect("the arrays", names_of(tensor), names_of(pattern));
+  for (std::size_t i = 0; i < pattern.arrays().size(); ++i)
+    expect("array " + pattern.arrays()[i].name, text_of(tensor.arrays()[i]), text_of(pattern.arrays()[i]));
+  expect("the order of values", text_of(tensor.value_order()), text_of(pattern.value_order()));
 }
 
 }  // namespace weft

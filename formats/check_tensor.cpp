@@ -13,62 +13,53 @@ namespace {
 
 constexpr std::int64_t largest_extent = std::numeric_limits<std::int32_t>::max();
 
-class Sizes {
- public:
-  explicit Sizes(const SparseTensor& tensor) : tensor_(tensor) {}
-
-  void check() {
-    check_shape();
-    check_levels(tensor_);
-    const auto& levels = tensor_.levels();
-    for (std::size_t i = 0; i < levels.size(); ++i) {
-      const int parent = parent_of(levels, i);
-      const std::int64_t parents = parent < 0 ? 1 : positions_[static_cast<std::size_t>(parent)];
-      positions_.push_back(level_kind(levels[i].kind).check_arrays(tensor_, levels[i], parents));
-    }
-    check_values();
+void check_shape(const SparseTensor& tensor) {
+  const auto fits = [](std::int64_t extent) { return extent >= 0 && extent <= largest_extent; };
+  if (fits(tensor.rows()) && fits(tensor.columns()) &&
+      makes_up(tensor.shape(), tensor.rows(), tensor.columns())) {
+    return;
   }
+  refuse_damaged(
+      tensor, "the shape",
+      fmt::format("{} rows, {} columns, shape {}", tensor.rows(), tensor.columns(),
+                  text_of_shape(tensor.shape())),
+      fmt::format("0 to {} rows, the product of the shape's first dimensions, and as many columns, "
+                  "that of the others",
+                  largest_extent));
+}
 
- private:
-  [[noreturn]] void refuse(std::string where, std::string found, std::string accepted) const {
-    refuse_damaged(tensor_, std::move(where), std::move(found), std::move(accepted));
+/// `positions`: of each level.
+void check_values(const SparseTensor& tensor, const std::vector<std::int64_t>& positions) {
+  const std::vector<int>& order = tensor.value_order().levels;
+  std::vector<std::int64_t> shape;
+  for (const int level : order) {
+    const auto at = static_cast<std::size_t>(level);
+    shape.push_back(shape.empty() ? positions[at] : tensor.levels()[at].extent);
   }
+  check_array(tensor, "values", Content::values,
+              order.empty() ? positions.back() : element_count(shape, "values"));
+  const Array& values = tensor.array("values");
+  if (!order.empty() && values.shape() != shape)
+    refuse_damaged(tensor, "array values", "shape " + text_of_shape(values.shape()),
+                   "shape " + text_of_shape(shape));
+  const std::size_t lines = std::size_t{128} << tensor.value_order().swizzle;
+  if (tensor.value_order().swizzle > 0 && values.bytes() % lines != 0)
+    refuse_damaged(tensor, "array values", fmt::format("{} bytes, swizzled", values.bytes()),
+                   fmt::format("a multiple of {} bytes", lines));
+}
 
-  void check_shape() const {
-    const auto fits = [](std::int64_t extent) { return extent >= 0 && extent <= largest_extent; };
-    if (fits(tensor_.rows()) && fits(tensor_.columns()) &&
-        makes_up(tensor_.shape(), tensor_.rows(), tensor_.columns())) {
-      return;
-    }
-    refuse("the shape",
-           fmt::format("{} rows, {} columns, shape {}", tensor_.rows(), tensor_.columns(),
-                       text_of_shape(tensor_.shape())),
-           fmt::format("0 to {} rows, the product of the shape's first dimensions, and as many columns, that "
-                       "of the others",
-                       largest_extent));
+void check_sizes(const SparseTensor& tensor) {
+  check_shape(tensor);
+  check_levels(tensor);
+  std::vector<std::int64_t> positions;
+  for (std::size_t i = 0; i < tensor.levels().size(); ++i) {
+    const Level& level = tensor.levels()[i];
+    const int parent = parent_of(tensor.levels(), i);
+    const std::int64_t parents = parent < 0 ? 1 : positions[static_cast<std::size_t>(parent)];
+    positions.push_back(level_kind(level.kind).check_arrays(tensor, level, parents));
   }
-
-  void check_values() const {
-    const std::vector<int>& order = tensor_.value_order().levels;
-    std::vector<std::int64_t> shape;
-    for (const int level : order) {
-      const auto at = static_cast<std::size_t>(level);
-      shape.push_back(shape.empty() ? positions_[at] : tensor_.levels()[at].extent);
-    }
-    check_array(tensor_, "values", Content::values,
-                order.empty() ? positions_.back() : element_count(shape, "values"));
-    const Array& values = tensor_.array("values");
-    if (!order.empty() && values.shape() != shape)
-      refuse("array values", "shape " + text_of_shape(values.shape()), "shape " + text_of_shape(shape));
-    const std::size_t lines = std::size_t{128} << tensor_.value_order().swizzle;
-    if (tensor_.value_order().swizzle > 0 && values.bytes() % lines != 0)
-      refuse("array values", fmt::format("{} bytes, swizzled", values.bytes()),
-             fmt::format("a multiple of {} bytes", lines));
-  }
-
-  const SparseTensor& tensor_;
-  std::vector<std::int64_t> positions_;  ///< of each level
-};
+  check_values(tensor, positions);
+}
 
 /// Of a tensor whose arrays have the right sizes.
 class Entries {
@@ -247,7 +238,7 @@ class Entries {
 }  // namespace
 
 void SparseTensor::check_entries() const {
-  Sizes(*this).check();
+  check_sizes(*this);
   Entries(*this).check();
   const auto named = std::ranges::find(named_formats(), format_.name, &NamedFormat::name);
   if (named != named_formats().end() && named->check != nullptr) named->check(*this);
@@ -257,7 +248,7 @@ void SparseTensor::check_entries() const {
 void SparseTensor::check(std::source_location place) const {
   if (found_.right()) return;
   user_call(place, [&] {
-    Sizes(*this).check();
+    check_sizes(*this);
     check_layout(*this);
     check_entries();
   });

@@ -1,5 +1,4 @@
 #include <weft/dsl/arithmetic.h>
-#include <weft/formats/chosen_entries.h>
 #include <weft/formats/row_order.h>
 
 #include <algorithm>

@@ -7,33 +7,25 @@
 namespace weft {
 namespace {
 
-/// Goes through the levels of a tensor whose arrays are right.
-template <class Visit>
-class Walker {
- public:
-  Walker(const SparseTensor& tensor, const Visit& visit) : tensor_(tensor), visit_(visit), cursor_(tensor) {}
+using Visit = std::function<void(std::int64_t, std::int64_t, std::int64_t)>;
 
-  void descend(std::size_t depth, std::int64_t row, std::int64_t column) {
-    if (depth == cursor_.levels().size()) return visit_(row, column, cursor_.value_place());
-    const Level& level = *cursor_.levels()[depth].level;
-    const std::int64_t row_stride = level.dimension == Dimension::row ? level.stride : 0;
-    const std::int64_t column_stride = level.dimension == Dimension::column ? level.stride : 0;
-    const Children children = cursor_.children(depth);
-    for (std::int64_t number = 0; number < children.count; ++number) {
-      const Child child = cursor_.enter(depth, children, number);
-      const std::int64_t at_row = row + child.coordinate * row_stride;
-      const std::int64_t at_column = column + child.coordinate * column_stride;
-      // The rest of a block at the edge is padding, too.
-      const bool inside = at_row < tensor_.rows() && at_column < tensor_.columns();
-      if (!child.padding && inside) descend(depth + 1, at_row, at_column);
-    }
+/// Goes through the levels of a tensor whose arrays are right, from `depth` on.
+void descend(const SparseTensor& tensor, LevelCursor& cursor, std::size_t depth, std::int64_t row,
+             std::int64_t column, const Visit& visit) {
+  if (depth == cursor.levels().size()) return visit(row, column, cursor.value_place());
+  const Level& level = *cursor.levels()[depth].level;
+  const std::int64_t row_stride = level.dimension == Dimension::row ? level.stride : 0;
+  const std::int64_t column_stride = level.dimension == Dimension::column ? level.stride : 0;
+  const Children children = cursor.children(depth);
+  for (std::int64_t number = 0; number < children.count; ++number) {
+    const Child child = cursor.enter(depth, children, number);
+    const std::int64_t at_row = row + child.coordinate * row_stride;
+    const std::int64_t at_column = column + child.coordinate * column_stride;
+    // The rest of a block at the edge is padding, too.
+    const bool inside = at_row < tensor.rows() && at_column < tensor.columns();
+    if (!child.padding && inside) descend(tensor, cursor, depth + 1, at_row, at_column, visit);
   }
-
- private:
-  const SparseTensor& tensor_;
-  const Visit& visit_;
-  LevelCursor cursor_;
-};
+}
 
 /// repack, whose arguments it has.
 SparseTensor packed_anew(const SparseTensor& tensor, const Format& format) {
@@ -69,14 +61,12 @@ SparseTensor::SparseTensor(Format format, std::vector<std::int64_t> shape, std::
       value_order_(std::move(value_order)) {}
 
 bool SparseTensor::has_array(const std::string& name) const {
-  return std::any_of(arrays_.begin(), arrays_.end(),
-                     [&](const NamedArray& named) { return named.name == name; });
+  return std::ranges::find(arrays_, name, &NamedArray::name) != arrays_.end();
 }
 
 const Array& SparseTensor::array(const std::string& name, std::source_location place) const {
-  for (const NamedArray& named : arrays_) {
-    if (named.name == name) return named.array;
-  }
+  const auto found = std::ranges::find(arrays_, name, &NamedArray::name);
+  if (found != arrays_.end()) return found->array;
   return user_call(place, [&]() -> const Array& {
     std::string names;
     for (const NamedArray& named : arrays_) names += (names.empty() ? "" : ", ") + named.name;
@@ -116,7 +106,8 @@ std::size_t SparseTensor::row_levels() const {
 }
 
 void SparseTensor::walk(const std::function<void(std::int64_t, std::int64_t, std::int64_t)>& visit) const {
-  Walker(*this, visit).descend(0, 0, 0);
+  LevelCursor cursor(*this);
+  descend(*this, cursor, 0, 0, 0, visit);
 }
 
 Array SparseTensor::to_dense() const {

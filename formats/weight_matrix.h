@@ -66,6 +66,13 @@ WeightMatrix from_dense(const Array& dense, std::string origin, std::int64_t row
 WeightMatrix with_row_dimensions(WeightMatrix weights, std::int64_t row_dimensions,
                                  std::source_location place = std::source_location::current());
 
+/// A part of the entries as a weight of its own: row i holds the entries of `weights` whose numbers are
+/// `entries[row_begin[i]]` to `entries[row_begin[i + 1]]`, the last not among them: a number says where an
+/// entry stands in `weights.column` and `weights.values`. Columns have to ascend inside a row. There may be
+/// other rows, and more or fewer of them, than `weights` has: the first extent of the shape says how many.
+WeightMatrix chosen_entries(const WeightMatrix& weights, std::vector<std::int64_t> row_begin,
+                            std::span<const std::int64_t> entries);
+
 /// From coordinates in any order; entries at one place are summed in the element type, as scipy does.
 /// UserError naming `origin` for rows and columns out of range and for integers whose sum does not fit.
 WeightMatrix from_coordinates(std::int64_t rows, std::int64_t columns, const std::vector<std::int64_t>& row,

@@ -37,8 +37,18 @@ Array read_safetensors_array(Bytes bytes, Path path, Options options) {
   return io::array_among(io::parse_safetensors_header(bytes, path), path, options);
 }
 
+std::string list_of_formats() {
+  std::string text;
+  for (const FileFormat& format : file_formats()) {
+    text += fmt::format("\n              {:<26} {}", fmt::join(format.extensions, " "), format.summary);
+  }
+  return text;
+}
+
+}  // namespace
+
 /// The last one has the weakest mark, so it is asked last.
-const std::vector<FileFormat>& list() {
+std::span<const FileFormat> file_formats() {
   static const std::vector<FileFormat> formats{
       {.name = "npy",
        .extensions = {".npy"},
@@ -91,26 +101,12 @@ const std::vector<FileFormat>& list() {
   return formats;
 }
 
-std::string list_of_formats() {
-  std::string text;
-  for (const FileFormat& format : list()) {
-    text += fmt::format("\n              {:<26} {}", fmt::join(format.extensions, " "), format.summary);
-  }
-  return text;
-}
-
-}  // namespace
-
-std::span<const FileFormat> file_formats() {
-  return list();
-}
-
 const FileFormat& file_format_of(std::span<const std::byte> bytes, const std::string& path) {
   if (bytes.empty()) io::refuse(path, "byte 0", "an empty file", "one of" + list_of_formats());
-  for (const FileFormat& format : list()) {
+  for (const FileFormat& format : file_formats()) {
     if (format.recognize(bytes)) return format;
   }
-  for (const FileFormat& format : list()) {
+  for (const FileFormat& format : file_formats()) {
     const auto matches = [&](std::string_view extension) { return path.ends_with(extension); };
     if (std::ranges::any_of(format.extensions, matches)) return format;
   }

@@ -87,34 +87,34 @@ ZipArchive::ZipArchive(Bytes bytes, std::string origin) : size_(bytes.size()), o
 }
 
 std::vector<std::byte> ZipArchive::beginning(std::size_t member, std::size_t most) const {
-  const std::string where = "member " + in_quotes(members_[member].name);
+  const auto refuse_member = [&](std::string found, std::string accepted) {
+    refuse(origin_, "member " + in_quotes(members_[member].name), std::move(found), std::move(accepted));
+  };
   const std::unique_ptr<zip_file_t, CloseMember> file(zip_library().fopen_index(archive_.get(), member, 0));
   if (!file)
-    refuse(origin_, where, zip_library().error_strerror(zip_library().get_error(archive_.get())),
-           "a readable member");
+    refuse_member(zip_library().error_strerror(zip_library().get_error(archive_.get())), "a readable member");
+  const auto read = [&](std::byte* to, std::size_t size, const char* accepted) {
+    const zip_int64_t count = zip_library().fread(file.get(), to, size);
+    if (count < 0)
+      refuse_member(zip_library().error_strerror(zip_library().file_get_error(file.get())), accepted);
+    return count;
+  };
   std::vector<std::byte> content(std::min<std::uint64_t>(most, members_[member].size));
   std::size_t done = 0;
   while (done < content.size()) {
-    const zip_int64_t count = zip_library().fread(file.get(), content.data() + done, content.size() - done);
-    if (count < 0) {
-      refuse(origin_, where, zip_library().error_strerror(zip_library().file_get_error(file.get())),
-             "a member that decompresses");
-    }
+    const zip_int64_t count =
+        read(content.data() + done, content.size() - done, "a member that decompresses");
     if (count == 0) {
-      refuse(origin_, where, fmt::format("its end after {} bytes (truncated)", done),
-             fmt::format("{} bytes", members_[member].size));
+      refuse_member(fmt::format("its end after {} bytes (truncated)", done),
+                    fmt::format("{} bytes", members_[member].size));
     }
     done += static_cast<std::size_t>(count);
   }
   if (content.size() < members_[member].size) return content;
   // The checksum is compared when the end is met.
   std::byte beyond{};
-  const zip_int64_t count = zip_library().fread(file.get(), &beyond, 1);
-  if (count < 0)
-    refuse(origin_, where, zip_library().error_strerror(zip_library().file_get_error(file.get())),
-           "an intact member");
-  if (count > 0)
-    refuse(origin_, where, "more than the declared bytes", fmt::format("{} bytes", content.size()));
+  if (read(&beyond, 1, "an intact member") > 0)
+    refuse_member("more than the declared bytes", fmt::format("{} bytes", content.size()));
   return content;
 }
 

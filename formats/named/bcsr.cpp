@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-namespace weft {
-namespace named {
+namespace weft::named {
 namespace {
 
 SparseTensor pack_bcsr(const WeightMatrix& weights, const Format& format) {
@@ -43,10 +42,8 @@ NamedFormat bcsr() {
           .parameters = block_parameters};
 }
 
-}  // namespace named
+}  // namespace weft::named
 
-Format formats::bcsr(std::int64_t size) {
-  return named::with_block_size("bcsr", size);
+weft::Format weft::formats::bcsr(std::int64_t size) {
+  return {"bcsr", {{"b", size}}};
 }
-
-}  // namespace weft

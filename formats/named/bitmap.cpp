@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace weft {
-namespace named {
+namespace weft::named {
 namespace {
 
 constexpr std::int64_t columns_of_word = 64;
@@ -50,10 +49,8 @@ NamedFormat bitmap() {
           .parameters = row_parameters};
 }
 
-}  // namespace named
+}  // namespace weft::named
 
-Format formats::bitmap(const RowOptions& options) {
+weft::Format weft::formats::bitmap(const RowOptions& options) {
   return named::with_row_options("bitmap", options);
 }
-
-}  // namespace weft

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-namespace weft {
-namespace named {
+namespace weft::named {
 namespace {
 
 SparseTensor pack_blocked_ell(const WeightMatrix& weights, const Format& format) {
@@ -37,10 +36,8 @@ NamedFormat blocked_ell() {
           .parameters = block_parameters};
 }
 
-}  // namespace named
+}  // namespace weft::named
 
-Format formats::blocked_ell(std::int64_t size) {
-  return named::with_block_size("blocked_ell", size);
+weft::Format weft::formats::blocked_ell(std::int64_t size) {
+  return {"blocked_ell", {{"b", size}}};
 }
-
-}  // namespace weft

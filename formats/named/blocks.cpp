@@ -58,8 +58,4 @@ Array Blocks::values(std::int64_t count, const std::function<std::int64_t(std::i
   return values;
 }
 
-Format with_block_size(std::string name, std::int64_t size) {
-  return {std::move(name), {{"b", size}}};
-}
-
 }  // namespace weft::named

@@ -37,7 +37,4 @@ class Blocks {
   std::vector<std::vector<std::int32_t>> columns_;
 };
 
-/// The parameters of a format of blocks.
-Format with_block_size(std::string name, std::int64_t size);
-
 }  // namespace weft::named

@@ -5,8 +5,7 @@
 #include <weft/formats/named/quads.h>
 #include <weft/formats/parallel.h>
 
-namespace weft {
-namespace named {
+namespace weft::named {
 namespace {
 
 constexpr std::int64_t default_rows = 128;
@@ -28,10 +27,8 @@ NamedFormat column_quads() {
           .parameters = pair_parameters};
 }
 
-}  // namespace named
+}  // namespace weft::named
 
-Format formats::column_quads(const PairOptions& options) {
+weft::Format weft::formats::column_quads(const PairOptions& options) {
   return named::with_places({"column_quads", {{"V", options.rows}}}, options.places);
 }
-
-}  // namespace weft

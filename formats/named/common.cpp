@@ -2,7 +2,6 @@
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/named/common.h>
-#include <weft/formats/sliced_ell.h>
 #include <weft/formats/suggestion.h>
 
 #include <algorithm>

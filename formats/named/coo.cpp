@@ -2,8 +2,7 @@
 // row stands as often as it has entries, and to each of them its one column.
 #include <weft/formats/named/common.h>
 
-namespace weft {
-namespace named {
+namespace weft::named {
 namespace {
 
 SparseTensor pack_coo(const WeightMatrix& weights, const Format& format) {
@@ -34,10 +33,8 @@ NamedFormat coo() {
           .purpose = "Exchange with other tools."};
 }
 
-}  // namespace named
+}  // namespace weft::named
 
-Format formats::coo() {
+weft::Format weft::formats::coo() {
   return {"coo", {}};
 }
-
-}  // namespace weft

@@ -3,8 +3,7 @@
 
 #include <numeric>
 
-namespace weft {
-namespace named {
+namespace weft::named {
 namespace {
 
 SparseTensor pack_csc(const WeightMatrix& weights, const Format& format) {
@@ -45,10 +44,8 @@ NamedFormat csc() {
           .purpose = "Exchange with other tools, and products by the transposed weight."};
 }
 
-}  // namespace named
+}  // namespace weft::named
 
-Format formats::csc() {
+weft::Format weft::formats::csc() {
   return {"csc", {}};
 }
-
-}  // namespace weft

@@ -1,8 +1,7 @@
 // CSR: offsets by row, then the columns and values of each row, in the order in which rows are stored.
 #include <weft/formats/named/common.h>
 
-namespace weft {
-namespace named {
+namespace weft::named {
 namespace {
 
 SparseTensor pack_csr(const WeightMatrix& given, const Format& format) {
@@ -29,10 +28,8 @@ NamedFormat csr() {
       .parameters = row_parameters};
 }
 
-}  // namespace named
+}  // namespace weft::named
 
-Format formats::csr(const RowOptions& options) {
+weft::Format weft::formats::csr(const RowOptions& options) {
   return named::with_row_options("csr", options);
 }
-
-}  // namespace weft

@@ -1,8 +1,7 @@
 // Dense: every element in row-major order. The baseline, and the best format where little is pruned.
 #include <weft/formats/named/common.h>
 
-namespace weft {
-namespace named {
+namespace weft::named {
 namespace {
 
 SparseTensor pack_dense(const WeightMatrix& weights, const Format& format) {
@@ -23,10 +22,8 @@ NamedFormat dense() {
           .purpose = "Weights of which nearly nothing is pruned, and comparison."};
 }
 
-}  // namespace named
+}  // namespace weft::named
 
-Format formats::dense() {
+weft::Format weft::formats::dense() {
   return {"dense", {}};
 }
-
-}  // namespace weft

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-namespace weft {
-namespace named {
+namespace weft::named {
 namespace {
 
 SparseTensor pack_ell(const WeightMatrix& given, const Format& format) {
@@ -39,10 +38,8 @@ NamedFormat ell() {
           .parameters = row_parameters};
 }
 
-}  // namespace named
+}  // namespace weft::named
 
-Format formats::ell(const RowOptions& options) {
+weft::Format weft::formats::ell(const RowOptions& options) {
   return named::with_row_options("ell", options);
 }
-
-}  // namespace weft

@@ -16,8 +16,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace weft {
-namespace named {
+namespace weft::named {
 namespace {
 
 /// Where the values of each block begin, and of one behind the last.
@@ -152,13 +151,10 @@ class Rules {
     check_numbers("brow_ptr", block_rows + 1);
     for (const char* name : {"bridx", "bcidx"}) check_numbers(name, std::ssize(width_));
     const auto row_begin = tensor_.array("brow_ptr").as<std::int32_t>();
-    const Array& rows = tensor_.array("bridx");
     if (shape_.every > 0) check_every_block(block_rows);
     for (std::size_t row = 0; row + 1 < row_begin.size(); ++row) {
       for (std::int64_t block = row_begin[row]; block < row_begin[row + 1]; ++block) {
-        const std::int64_t found = rows.get_integer(block);
-        if (found != static_cast<std::int64_t>(row))
-          refuse(fmt::format("bridx[{}]", block), std::to_string(found), std::to_string(row));
+        expect("bridx", block, static_cast<std::int64_t>(row));
         check_block(static_cast<std::int64_t>(row), static_cast<std::size_t>(block));
       }
     }
@@ -176,14 +172,15 @@ class Rules {
            fmt::format("{} of i32", size));
   }
 
+  void expect(const char* name, std::int64_t element, std::int64_t expected) const {
+    const std::int64_t found = tensor_.array(name).get_integer(element);
+    if (found != expected)
+      refuse(fmt::format("{}[{}]", name, element), std::to_string(found), std::to_string(expected));
+  }
+
   /// Where every block is stored, its number says where it is.
   void check_every_block(std::int64_t block_rows) const {
     const std::int64_t columns = tensor_.levels()[2].extent;
-    const auto expect = [&](const char* name, std::int64_t element, std::int64_t expected) {
-      const std::int64_t found = tensor_.array(name).get_integer(element);
-      if (found != expected)
-        refuse(fmt::format("{}[{}]", name, element), std::to_string(found), std::to_string(expected));
-    };
     for (std::int64_t row = 0; row <= block_rows; ++row) expect("brow_ptr", row, row * columns);
     for (std::int64_t block = 0; block < block_rows * columns; ++block)
       expect("bcidx", block, block % columns);
@@ -275,9 +272,9 @@ NamedFormat hb_ell() {
           .parameters = parameters};
 }
 
-}  // namespace named
+}  // namespace weft::named
 
-Format formats::hb_ell(const HbEllOptions& options) {
+weft::Format weft::formats::hb_ell(const HbEllOptions& options) {
   const HbEllOptions usual;
   Format format{"hb_ell", {}};
   if (options.size != usual.size) format.parameters["b"] = options.size;
@@ -286,5 +283,3 @@ Format formats::hb_ell(const HbEllOptions& options) {
   if (options.uniform) format.parameters["uniform"] = 1;
   return format;
 }
-
-}  // namespace weft

@@ -5,8 +5,7 @@
 
 #include <numeric>
 
-namespace weft {
-namespace named {
+namespace weft::named {
 namespace {
 
 constexpr std::int64_t default_rows = 128;
@@ -33,10 +32,8 @@ NamedFormat n_m() {
           .parameters = pair_parameters};
 }
 
-}  // namespace named
+}  // namespace weft::named
 
-Format formats::n_m(const PairOptions& options) {
+weft::Format weft::formats::n_m(const PairOptions& options) {
   return named::with_places({"n_m", {{"V", options.rows}}}, options.places);
 }
-
-}  // namespace weft

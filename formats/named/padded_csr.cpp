@@ -12,8 +12,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace weft {
-namespace named {
+namespace weft::named {
 namespace {
 
 constexpr std::int64_t longest_group = 1024;
@@ -148,14 +147,12 @@ NamedFormat padded_csr() {
           .parameters = parameters};
 }
 
-}  // namespace named
+}  // namespace weft::named
 
-Format formats::padded_csr(const PaddedOptions& options) {
+weft::Format weft::formats::padded_csr(const PaddedOptions& options) {
   Format format = named::with_row_options("padded_csr", options.rows);
   format.parameters["pad"] = options.pad;
   if (options.block > 0) format.parameters["block"] = options.block;
   if (options.fill > 0) format.parameters["fill"] = options.fill;
   return format;
 }
-
-}  // namespace weft

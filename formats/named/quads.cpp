@@ -1,7 +1,6 @@
 // Each column that a group has joins the first open four in which no row then has three; where none takes it,
 // it begins another. Entries that are +0 are left out: those that fill up a row of a packed weight would
 // count like others where it is packed anew.
-#include <weft/formats/chosen_entries.h>
 #include <weft/formats/kept_slots.h>
 #include <weft/formats/named/quads.h>
 #include <weft/formats/parallel.h>

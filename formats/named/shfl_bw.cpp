@@ -4,8 +4,7 @@
 #include <weft/formats/named/row_groups.h>
 #include <weft/formats/row_groups.h>
 
-namespace weft {
-namespace named {
+namespace weft::named {
 namespace {
 
 SparseTensor pack_shfl_bw(const WeightMatrix& weights, const Format& format) {
@@ -34,10 +33,8 @@ NamedFormat shfl_bw() {
           .parameters = group_parameters};
 }
 
-}  // namespace named
+}  // namespace weft::named
 
-Format formats::shfl_bw(const GroupOptions& options) {
+weft::Format weft::formats::shfl_bw(const GroupOptions& options) {
   return named::with_group_options("shfl_bw", options);
 }
-
-}  // namespace weft

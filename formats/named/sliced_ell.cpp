@@ -6,12 +6,10 @@
 #include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/named/common.h>
-#include <weft/formats/sliced_ell.h>
 
 #include <algorithm>
 
-namespace weft {
-namespace named {
+namespace weft::named {
 namespace {
 
 constexpr std::int64_t most_rows_of_slice = 32, most_places = 1024, most_dealt = 1 << 20;
@@ -128,13 +126,11 @@ NamedFormat sliced_ell() {
       .parameters = parameters};
 }
 
-}  // namespace named
+}  // namespace weft::named
 
-Format formats::sliced_ell(const SliceOptions& options) {
+weft::Format weft::formats::sliced_ell(const SliceOptions& options) {
   Format format{"sliced_ell", {{"slice", options.slice}, {"pad", options.pad}}};
   if (options.index != 32) format.parameters["index"] = options.index;
   if (options.deal > 0) format.parameters["deal"] = options.deal;
   return format;
 }
-
-}  // namespace weft

@@ -11,8 +11,7 @@
 #include <algorithm>
 #include <array>
 
-namespace weft {
-namespace named {
+namespace weft::named {
 namespace {
 
 constexpr std::array<std::int64_t, 8> known_columns{4, 8, 10, 16, 20, 32, 40, 100};
@@ -100,10 +99,8 @@ NamedFormat v_n_m() {
           .parameters = parameters};
 }
 
-}  // namespace named
+}  // namespace weft::named
 
-Format formats::v_n_m(const PairOptions& options) {
+weft::Format weft::formats::v_n_m(const PairOptions& options) {
   return named::with_places({"v_n_m", {{"V", options.rows}, {"M", options.columns}}}, options.places);
 }
-
-}  // namespace weft

@@ -3,8 +3,7 @@
 
 #include <numeric>
 
-namespace weft {
-namespace named {
+namespace weft::named {
 namespace {
 
 SparseTensor pack_vector_wise(const WeightMatrix& weights, const Format& format) {
@@ -29,10 +28,8 @@ NamedFormat vector_wise() {
           .parameters = group_parameters};
 }
 
-}  // namespace named
+}  // namespace weft::named
 
-Format formats::vector_wise(const GroupOptions& options) {
+weft::Format weft::formats::vector_wise(const GroupOptions& options) {
   return named::with_group_options("vector_wise", options);
 }
-
-}  // namespace weft

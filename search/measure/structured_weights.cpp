@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
-#include <weft/formats/chosen_entries.h>
 #include <weft/formats/random.h>
 #include <weft/search/measure/structured_weights.h>
 

@@ -1,6 +1,5 @@
 #include "formats/generated_matrices.h"
 
-#include <weft/formats/chosen_entries.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
 

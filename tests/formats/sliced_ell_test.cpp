@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/dsl/errors.h>
-#include <weft/formats/sliced_ell.h>
 #include <weft/formats/sparse_tensor.h>
 
 #include <algorithm>

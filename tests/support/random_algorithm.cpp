@@ -2,7 +2,6 @@
 
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
-#include <weft/formats/sliced_ell.h>
 #include <weft/formats/synthetic.h>
 
 #include <algorithm>

@@ -1,7 +1,6 @@
 #include "support/random_schedule.h"
 
 #include <weft/formats/random.h>
-#include <weft/formats/sliced_ell.h>
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/search/spaces/problems.h>

@@ -1,4 +1,3 @@
-#include <weft/formats/sliced_ell.h>
 #include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/recipes/unstructured/order.h>
 #include <weft/scheduler/recipes/unstructured/slices.h>

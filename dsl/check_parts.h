@@ -1,4 +1,4 @@
-// What the numbers of an epilogue do to a result, whatever the tensors hold.
+// What parts of an algorithm have to be on their own.
 #pragma once
 
 #include <weft/dsl/algorithm.h>
@@ -6,6 +6,10 @@
 #include <string>
 
 namespace weft {
+
+/// Throws UserError, with `where`, when a size is below 1, when strides do not fit the shape, or when the
+/// operand has more elements than any memory. Different elements of an output may not lie at one place.
+void check_operand(const Operand& operand, bool is_output, const std::string& where);
 
 /// Throws UserError, with `where`, when a number of the epilogue is not finite, when the type in which the
 /// sum runs holds it only as infinity or as 0, or when the result leaves that type or the output's element
