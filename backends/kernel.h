@@ -64,7 +64,7 @@ class BoundKernel {
   std::uint64_t address(const std::string& operand,
                         std::source_location place = std::source_location::current()) const;
 
-  struct State;  ///< of the implementation
+  struct State;  ///< what the implementation keeps
 
  private:
   friend class Kernel;
@@ -119,7 +119,7 @@ class Kernel {
   std::vector<std::string> export_to(const std::string& folder, const ExportOptions& options,
                                      std::source_location place = std::source_location::current()) const;
 
-  struct State;  ///< of the implementation
+  struct State;  ///< what the implementation keeps
 
  private:
   friend Kernel compile(const Schedule& schedule, const KernelOptions& options, std::source_location place);

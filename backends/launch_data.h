@@ -21,11 +21,11 @@ struct LaunchData {
     bool is_coordinates = false;    ///< it says where entries of the weights stand
   };
   std::string function;                ///< the kernel's name in its code
-  std::array<std::int64_t, 3> grid{};  ///< of a GPU
-  std::int64_t threads = 0;            ///< of a block
-  std::int64_t shared_bytes = 0;       ///< of a block, those in the image included
+  std::array<std::int64_t, 3> grid{};  ///< blocks on a GPU, by dimension
+  std::int64_t threads = 0;            ///< threads of a block
+  std::int64_t shared_bytes = 0;       ///< shared memory of a block, what the image takes included
   std::vector<Memory> memory;          ///< the first arguments, by address
-  std::size_t output = 0;              ///< of `memory`
+  std::size_t output = 0;              ///< place of the output in `memory`
   std::vector<double> scalars;         ///< the next arguments
   std::vector<std::int64_t> extents;   ///< the last ones
   /// Scalars and extents as a GPU takes them, one an argument, its value in the low bytes.

@@ -12,7 +12,7 @@
 namespace weft {
 
 struct PiecedKernel {
-  std::string ptx;  ///< of the whole kernel: one text, with a function for each piece
+  std::string ptx;                           ///< text of the whole kernel, with a function for each piece
   std::optional<cuda::Assembled> assembled;  ///< the report is that of the whole
 };
 

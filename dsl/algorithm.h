@@ -52,9 +52,9 @@ struct TensorAccess {
 struct Term {
   enum class Kind : std::uint8_t { sum, number, scalar, access, add, subtract, multiply, relu, gelu };
   Kind kind = Kind::sum;
-  double number = 0;            ///< of a number
+  double number = 0;            ///< value of a number
   std::string scalar;           ///< name of a scalar argument, given at launch
-  TensorAccess access;          ///< of an access; only output indices occur in it
+  TensorAccess access;          ///< what an access reads; only output indices occur in it
   std::vector<Term> arguments;  ///< two of add, subtract, multiply; one of relu, gelu
 };
 

@@ -36,7 +36,7 @@ struct Node {
   double number = 0;
   std::string scalar = {};
   std::vector<AccessValue> accesses = {};    ///< one of an access, two of a sum: its factors
-  std::vector<std::string> reductions = {};  ///< of a sum
+  std::vector<std::string> reductions = {};  ///< indices that a sum runs over
   std::vector<Node> arguments = {};
 };
 

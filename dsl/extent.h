@@ -14,7 +14,7 @@ namespace weft {
 struct Extent {
   std::int64_t value = 0;     ///< meaningful where `name` is empty
   std::string name;           ///< "N": any size of at least 1, the same wherever the name stands
-  std::int64_t multiple = 1;  ///< of a named size: it is a multiple of this, at least 1
+  std::int64_t multiple = 1;  ///< a named size is a multiple of this, at least 1
 
   Extent() = default;
   template <std::integral Integer>

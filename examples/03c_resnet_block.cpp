@@ -83,7 +83,7 @@ Arguments arguments_of(const Algorithm& algorithm, Array& x, Array& bias, Array&
 struct Layer {
   WeightMatrix weights;
   Array bias;
-  std::string source;  ///< of the weights
+  std::string source;  ///< where the weights are from
 };
 using Layers = std::array<Layer, layer_count>;
 

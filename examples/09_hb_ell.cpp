@@ -77,7 +77,7 @@ double clocks_of(const Schedule& schedule) {
 /// How many fours of columns the blocks take, and a kernel for sparse tensor cores that there are.
 bool on_real_tensor_cores(const Algorithm& algorithm, const WeightMatrix& weights) {
   const auto packed = std::make_shared<const SparseTensor>(pack(weights, parse_format("hb_ell:pairs=1")));
-  std::map<std::pair<std::int64_t, std::int32_t>, int> fours;  // of each block row and block column
+  std::map<std::pair<std::int64_t, std::int32_t>, int> fours;  // fours of each block row and block column
   const auto begin = packed->array("begin").as<std::int32_t>(),
              column = packed->array("column").as<std::int32_t>();
   for (std::size_t row = 0; row + 1 < begin.size(); ++row) {

@@ -28,7 +28,7 @@ void check_shape(const SparseTensor& tensor) {
                   largest_extent));
 }
 
-/// `positions`: of each level.
+/// `positions` of each level.
 void check_values(const SparseTensor& tensor, const std::vector<std::int64_t>& positions) {
   const std::vector<int>& order = tensor.value_order().levels;
   std::vector<std::int64_t> shape;

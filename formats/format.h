@@ -61,7 +61,7 @@ namespace formats {
 /// How csr and ell lay out rows: `csr({.order = RowOrder::dealt, .rows = 64})`.
 struct RowOptions {
   RowOrder order = RowOrder::given;
-  std::int64_t rows = 64;  ///< of a block, for the orders that ask: the rows that a thread block will take
+  std::int64_t rows = 64;  ///< rows of a block, for the orders that ask: those that a thread block will take
 };
 
 Format dense();                                 ///< every element stored, zeros too, row-major

@@ -54,11 +54,11 @@ struct Level {
   std::string loop = {};   ///< name of its loop, after the index and a dot, "block"; empty: the index alone
   std::string width = {};  ///< array of a bucketed level: children of each parent, for each child of `across`
   int across = -1;  ///< the dense level whose child this one asks for; of a dense level, has for its own
-  /// Of a bucketed level: bits of a coordinate. 4: two in each byte of the index, the first in its low half.
+  /// Bits of a coordinate in a bucketed level. 4: two in each byte of the index, the first in its low half.
   int index_bits = 8;
-  int width_step = 1;      ///< of a bucketed level: its widths are multiples
-  bool one_width = false;  ///< of a bucketed level: every block is stored, as wide as all others
-  std::int64_t fill = 0;   ///< of a compressed level: children that each block of rows has; 0: no such blocks
+  int width_step = 1;      ///< widths of a bucketed level are multiples of this
+  bool one_width = false;  ///< every block of a bucketed level is stored, as wide as all others
+  std::int64_t fill = 0;   ///< children of each block of rows, in a compressed level; 0: no such blocks
 };
 
 /// Where "values" holds the value of a stored place.

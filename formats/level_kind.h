@@ -71,7 +71,7 @@ struct LevelKindRow {
   /// Of children that may be many: how many, from the first, have coordinates that ascend below the extent.
   std::int64_t (*ascending)(const OpenLevel& open, const Children& children, std::int64_t extent) = nullptr;
   bool counted = false;    ///< a position has `extent` children, which have numbers for an order of values
-  std::int64_t slots = 1;  ///< of a counted level: coordinates, of which one is the child's
+  std::int64_t slots = 1;  ///< coordinates for a child of a counted level, one of which is its own
   bool listed = true;      ///< the index array, where there is one, holds coordinates
 };
 

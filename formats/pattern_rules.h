@@ -25,7 +25,7 @@ struct PatternRule {
   std::int64_t m = 4;
   std::int64_t blocks = 0;           ///< with an entry
   std::int64_t fulfilled = 0;        ///< those that keep the rule
-  std::optional<Break> first_break;  ///< of the block that comes first: from the top, then from the left
+  std::optional<Break> first_break;  ///< that of the first block: from the top, then from the left
 
   bool holds() const { return blocks == fulfilled; }
   /// Blocks that keep the rule / blocks with an entry; 1 without any.

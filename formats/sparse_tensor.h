@@ -43,7 +43,7 @@ class SparseTensor {
   /// UserError that lists the arrays when there is none of that name.
   const Array& array(const std::string& name,
                      std::source_location place = std::source_location::current()) const;
-  std::size_t bytes() const;  ///< of all arrays together
+  std::size_t bytes() const;  ///< size of all arrays together
 
   /// The number of levels at the front that choose the row, all others staying inside one row; 0 where the
   /// format does not store row by row (csc, coo).

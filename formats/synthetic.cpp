@@ -17,7 +17,7 @@ namespace {
 struct Spread {
   double sparsity;
   double rows;     ///< coefficient of variation of row lengths
-  double columns;  ///< of column lengths, the share that binomial chance explains taken out
+  double columns;  ///< that of column lengths, the share that binomial chance explains taken out
 };
 
 /// Medians over the magnitude-pruned bottleneck_2 (3x3) layers of ResNet-50 in dlmc.csv.

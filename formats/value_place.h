@@ -30,7 +30,7 @@ class ValuePlace {
 
  private:
   ValueOrder order_;
-  std::vector<std::int64_t> extents_;  ///< of the levels that the order names
+  std::vector<std::int64_t> extents_;  ///< extents of the levels that the order names
   std::size_t bytes_of_element_;
 };
 

@@ -42,8 +42,8 @@ struct Packing {
 struct Parameter {
   enum class From : std::uint8_t { operand, tensor, workspace, scalar, size };
   From from = From::operand;
-  int index = 0;             ///< of the operand field, tensor, workspace or scalar
-  std::int64_t divisor = 1;  ///< of the size
+  int index = 0;             ///< which operand field, tensor, workspace or scalar
+  std::int64_t divisor = 1;  ///< what a size is divided by
   int bytes = 8;             ///< as the kernel takes it
 };
 
@@ -64,7 +64,7 @@ struct TargetGroup {
 /// A field of the arguments.
 struct OperandField {
   std::string field;
-  std::size_t operand = 0;  ///< of the algorithm
+  std::size_t operand = 0;  ///< number of the operand in the algorithm
   bool is_output = false;
 };
 struct ScalarField {

@@ -150,7 +150,7 @@ bool keep_others(const fs::path& folder, const fs::path& fresh, const EarlierExp
        entry.increment(error)) {
     const fs::path name = entry->path().lexically_relative(folder);
     if (earlier.unchanged.count(name.string()) != 0) continue;
-    const bool made_anew = is_there(fresh / name) && is_file(entry->path());  // of the same bytes
+    const bool made_anew = is_there(fresh / name) && is_file(entry->path());  // a file with the same bytes
     if (!made_anew && !link_entry(*entry, fresh / name)) return false;
   }
   return !error;

@@ -40,7 +40,7 @@ struct FileFormat {
   WeightMatrix (*read)(std::span<const std::byte> bytes, const std::string& path, const ReadOptions& options);
   /// Null when the format holds no dense arrays.
   Array (*read_array)(std::span<const std::byte> bytes, const std::string& path, const ReadOptions& options);
-  bool has_names = true;  ///< of tensors; else a name that is asked for is refused
+  bool has_names = true;  ///< whether tensors have names; else a name that is asked for is refused
   bool is_text = false;   ///< without bits that could be seen as another type
 };
 

@@ -7,7 +7,7 @@
 namespace weft::levels {
 namespace {
 
-constexpr std::int64_t halves = 2;  ///< of a word, the lower one first
+constexpr std::int64_t halves = 2;  ///< halves of a word, the lower one first
 
 std::uint64_t word_of(const OpenLevel& open, std::int64_t parent) {
   const auto words = open.codes->as<std::int32_t>();

@@ -27,7 +27,7 @@ struct HbEllBlocks {
   std::int64_t size = 16;
   std::int64_t every_column = 0;        ///< blocks of each block row where every block is stored
   std::vector<std::int64_t> row_begin;  ///< block rows + 1 offsets
-  std::vector<std::int32_t> column;     ///< of the block, in blocks
+  std::vector<std::int32_t> column;     ///< column of the block, in blocks
   std::vector<std::int32_t> width;
 
   /// Places of the blocks in ELL, which have an offset each, and of the dense ones.

@@ -114,7 +114,7 @@ class Packer {
   std::int64_t of_quad_;
   int swizzle_;
   Array values_, codes_;
-  std::vector<std::int64_t> entries_;  ///< of a row, in the order of their slots
+  std::vector<std::int64_t> entries_;  ///< entries of a row, in the order of their slots
 };
 
 }  // namespace

@@ -261,8 +261,8 @@ class GroupOfRows {
   std::int64_t width_;
   std::vector<char>& kept_;
   std::vector<Entries> rows_;
-  std::vector<std::size_t> number_of_;  ///< of the columns of the block, in the tile
-  std::vector<std::int32_t> columns_;   ///< of the tile
+  std::vector<std::size_t> number_of_;  ///< numbers of the block's columns in the tile
+  std::vector<std::int32_t> columns_;   ///< columns of the tile
   Tile tile_;
   Chooser chooser_;
 };

@@ -18,7 +18,7 @@ struct PruneProgress {
   std::int64_t attempt = 0;  ///< from 1
   std::int64_t attempts = 0;
   std::string_view stage;  ///< "k-means" or "refinement"
-  std::int64_t round = 0;  ///< of that stage, from 1
+  std::int64_t round = 0;  ///< round of that stage, from 1
 };
 
 struct PruneOptions {

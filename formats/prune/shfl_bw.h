@@ -10,7 +10,7 @@ namespace weft::pruning {
 
 struct ShuffledVectors {
   Grouping grouping;
-  Chosen chosen;  ///< of that grouping
+  Chosen chosen;  ///< what is kept in that grouping
 };
 
 /// As choose_weights says, for groups of `height` rows and `budget` places in all.

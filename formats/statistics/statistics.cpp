@@ -112,7 +112,7 @@ void find_fills(const WeightMatrix& weights, Statistics& result) {
     }
     waiting[level] = std::move(words);
   }
-  Words rest;  // of the groups that the last row leaves unfinished
+  Words rest;  // words of the groups that the last row leaves unfinished
   for (std::size_t level = 0; level < waiting.size(); ++level) {
     if (waiting[level]) rest = of_both(*waiting[level], rest);
     if (weights.rows % (std::int64_t{2} << level) != 0) count(level + 1, rest);

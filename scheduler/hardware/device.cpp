@@ -10,7 +10,7 @@ namespace {
 struct Device {
   int sm;
   double half_operations_a_second;  ///< dense products with f32 sums, as its data sheet says
-  Ceilings rates;                   ///< of f32
+  Ceilings rates;                   ///< rates for f32
 };
 
 /// By its data sheet, at its boost clock; and what a multiprocessor of an H200 moves in a cycle.

@@ -387,11 +387,11 @@ class Builder {
   const SparseTensor* weights_;
   ir::Program program_;
   std::vector<ir::BufferRef> operands_;          ///< by operand; null for the sparse one
-  std::map<std::string, ir::BufferRef> arrays_;  ///< of the sparse operand
+  std::map<std::string, ir::BufferRef> arrays_;  ///< arrays of the sparse operand
   bool any_weights_ = false;                     ///< sizes and pattern are given at launch
-  std::optional<LevelWalk> levels_;              ///< of the sparse operand
+  std::optional<LevelWalk> levels_;              ///< walk over the levels of the sparse operand
   SparseIndices sparse_;
-  std::map<std::string, Expr> coordinate_;  ///< of each index of the algorithm, where the builder stands
+  std::map<std::string, Expr> coordinate_;  ///< value of each index, where the builder stands
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ struct BucketFact {
 /// What the format promises of one of its arrays, about the element `index`.
 struct ArrayFact {
   ir::Expr count;                      ///< its elements
-  ir::Expr least, most;                ///< of every element
+  ir::Expr least, most;                ///< bounds of every element
   bool increases = false;              ///< element i + 1 is not below element i
   bool is_permutation = false;         ///< no two elements that are not negative are equal …
   std::optional<ir::Expr> whole = {};  ///< … and every number below this one is among them

@@ -17,7 +17,7 @@ namespace weft {
 
 /// Where a walk over the levels stands.
 struct LevelPlace {
-  std::vector<ir::Expr> position;  ///< of each level so far
+  std::vector<ir::Expr> position;  ///< positions in each level so far
   std::vector<ir::Expr> child;     ///< its number among the children of a parent, of counted levels
   ir::Expr row = ir::integer(0);
   ir::Expr column = ir::integer(0);
@@ -36,8 +36,8 @@ class LevelWalk {
   struct Operand {
     const Algorithm& algorithm;
     const SparseTensor& weights;
-    std::map<std::string, ir::BufferRef> arrays;  ///< of `weights`, by name
-    SparseIndices indices;                        ///< of the algorithm
+    std::map<std::string, ir::BufferRef> arrays;  ///< arrays of `weights`, by name
+    SparseIndices indices;                        ///< indices of the algorithm
   };
   using Body = std::function<ir::Stmt(const LevelPlace&)>;
 

@@ -21,11 +21,11 @@ using ir::Stmt;
 
 constexpr std::int64_t most_entries = 300'000;     ///< written out in one program, each for every column
 constexpr std::int64_t most_places = 1 << 21;      ///< that loops reach, whether they hold an entry or not
-constexpr std::int64_t bytes_of_instruction = 16;  ///< of a GPU
+constexpr std::int64_t bytes_of_instruction = 16;  ///< bytes of an instruction of a GPU
 
 /// What the step was told about the code; 0: nothing.
 struct Limits {
-  std::int64_t code_bytes = 0;  ///< of a block
+  std::int64_t code_bytes = 0;  ///< bytes of a block's code, at most
   std::int64_t chunk = 0;       ///< columns of the weights in a piece of the code
 };
 
@@ -372,15 +372,15 @@ class Baking {
   std::string loop_;
   Limits limits_;
   BakedNest nest_;
-  NeededConditions conditions_;        ///< of the nest
+  NeededConditions conditions_;        ///< conditions of the nest
   std::optional<Chunks> chunks_;       ///< where there are any
-  std::int64_t entries_ = 0;           ///< of the blocks written out so far
+  std::int64_t entries_ = 0;           ///< entries of the blocks written out so far
   std::int64_t places_ = 0;            ///< that loops have reached so far
   ir::BufferRef wider_;                ///< the sums of all rows
   ir::BufferRef total_, wider_total_;  ///< between blocks: the sums of all groups, of one row and of all
-  ir::BufferRef wider_parts_;          ///< of a split sum
+  ir::BufferRef wider_parts_;          ///< parts of a split sum, for all rows
   std::optional<std::pair<KnownWeights::Variables, std::vector<BakedEntry>>>
-      of_block_;  ///< of the block at hand
+      of_block_;  ///< entries of the block at hand
   std::optional<Reason> refused_;
 };
 

@@ -310,14 +310,14 @@ class Decode {
 
   const StepContext& context_;
   const StagingRequest& request_;
-  std::int64_t parts_;  ///< of a row; 0: not said
+  std::int64_t parts_;  ///< parts of a row; 0: not said
   BlockArrays arrays_;
   std::int64_t size_;
   std::int64_t threads_;
   BlockReading reading_;
   Expr width_, slot_;
   ir::BufferRef begins_, widths_;  ///< null: read where they are
-  Expr first_block_, in_row_;      ///< of a block row's blocks, the first, and which
+  Expr first_block_, in_row_;      ///< the first block of a block row, and which of its blocks
 };
 
 StepResult decode_at(const ir::Program& program, const StepArguments& arguments, const StepContext& context) {

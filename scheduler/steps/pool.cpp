@@ -21,7 +21,7 @@ namespace {
 using ir::Expr;
 using ir::Stmt;
 
-constexpr std::int64_t few_turns = 2;  ///< of workers, whose rows are known before the sums are there
+constexpr std::int64_t few_turns = 2;  ///< turns of workers whose rows are known before the sums are there
 constexpr std::int64_t most_workers = 32;
 
 /// The first stored row of each block, and one more; rows without groups belong to the block that begins.

@@ -164,8 +164,8 @@ class Writeback {
   const Nest& nest_;
   int step_;
   std::int64_t eights_ = 1;
-  std::int64_t runs_ = 1;   ///< of eight elements, of a row, that are written at once
-  std::int64_t parts_ = 1;  ///< of a row of the warp
+  std::int64_t runs_ = 1;   ///< runs of eight elements of a row that are written at once
+  std::int64_t parts_ = 1;  ///< parts of a row of the warp
   std::vector<Expr> warp_;
   ir::BufferRef tile_;
 };

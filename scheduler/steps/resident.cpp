@@ -6,7 +6,7 @@
 namespace weft::steps {
 namespace {
 
-constexpr std::int64_t most_resident = 32;  ///< of any multiprocessor
+constexpr std::int64_t most_resident = 32;  ///< blocks of any multiprocessor, at most
 
 StepResult apply_resident(const ir::Program& program, const StepArguments& arguments,
                           const StepContext& context) {

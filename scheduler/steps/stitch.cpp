@@ -28,7 +28,7 @@ struct Reading {
   const ir::Load* load = nullptr;
   std::vector<ir::For> loops;                       ///< around it, outermost first
   std::vector<Expr> conditions;                     ///< around it
-  std::vector<Expr> indices;                        ///< of the load, the kept slot a loop of its own
+  std::vector<Expr> indices;                        ///< indices of the load, the kept slot a loop of its own
   bool several = false;                             ///< different places are read
   std::vector<std::vector<Expr>> other_conditions;  ///< around further reads of the place
 };
@@ -94,7 +94,7 @@ bool decides_what_runs(const Stmt& stmt, const ir::BufferRef& buffer) {
 /// Tiles are stored in lines of 128 bytes where their rows fill such: then eight rows of 16 bytes each, one
 /// below the other, lie in different banks once the chunks are swizzled.
 struct Lines {
-  std::int64_t elements = 1;  ///< of a line
+  std::int64_t elements = 1;  ///< elements of a line
   int swizzle = 0;
 };
 

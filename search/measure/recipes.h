@@ -28,7 +28,7 @@ struct MeasuredRecipe {
   ImageLayout layout = ImageLayout::nchw;
   bool on_tensor_cores = false;  ///< takes f16 and bf16 alone
   bool of_products = false;      ///< takes no convolutions
-  int least_sm = 0;              ///< of its targets; 0: the CPU too
+  int least_sm = 0;              ///< the least `sm` of its targets; 0: the CPU too
   std::string misfit = {};       ///< what is said of other workloads and targets
   std::string accepted = {};
 

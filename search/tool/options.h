@@ -75,7 +75,7 @@ struct Problem {
   std::map<std::string, Array> tensors;
   Arguments arguments;             ///< borrows `tensors`
   std::vector<std::string> notes;  ///< what the reader should know: values drawn, values rounded
-  std::int64_t columns = 0;        ///< of the equivalent dense product: n, or batch * output pixels
+  std::int64_t columns = 0;        ///< columns of the equivalent dense product: n, or batch * output pixels
 
   Problem() = default;
   Problem(const Problem&) = delete;  // arguments point into tensors

@@ -39,7 +39,7 @@ struct TuneVerb {
   std::string predictor;
   std::string plan;
   std::string absorb;
-  std::map<std::string, std::string> source;  ///< of records, where it is not the problem's own
+  std::map<std::string, std::string> source;  ///< source of records, where it is not the problem's own
   TuneOptions tune;
   int jobs = 0;
   bool no_baselines = false;

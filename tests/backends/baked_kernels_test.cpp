@@ -27,9 +27,9 @@ WEFT_INDEX(p);
 WEFT_INDEX(q);
 
 struct Knobs {
-  std::int64_t rows = 8;     ///< of a block
-  std::int64_t warps = 1;    ///< of rows
-  std::int64_t columns = 1;  ///< of a thread
+  std::int64_t rows = 8;     ///< rows of a block
+  std::int64_t warps = 1;    ///< warps, each with so many rows
+  std::int64_t columns = 1;  ///< columns of a thread
   bool staged = false;
 };
 

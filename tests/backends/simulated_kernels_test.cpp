@@ -18,7 +18,7 @@ struct Case {
   Algorithm algorithm;
   WeightMatrix weights;
   DType dtype = DType::f32;
-  std::map<std::string, std::vector<std::int64_t>> shapes;  ///< of the operands that are not sparse
+  std::map<std::string, std::vector<std::int64_t>> shapes;  ///< shapes of the operands that are not sparse
   std::map<std::string, double> scalars;
 };
 

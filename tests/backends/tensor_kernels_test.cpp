@@ -26,8 +26,8 @@ WEFT_INDEX(k);
 using SharedWeights = std::shared_ptr<const SparseTensor>;
 
 struct Knobs {
-  std::int64_t columns = 64;   ///< of a block
-  std::int64_t warp_rows = 0;  ///< of a warp, or warpgroup; 0: all
+  std::int64_t columns = 64;   ///< columns of a block
+  std::int64_t warp_rows = 0;  ///< rows of a warp, or warpgroup; 0: all
   std::int64_t warp_columns = 32;
   std::int64_t depth = 2;
   std::int64_t line = 64;  ///< columns that leave together

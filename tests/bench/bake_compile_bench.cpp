@@ -34,7 +34,7 @@ struct Shape {
 
 struct Options {
   double sparsity = 0.9;
-  std::vector<std::int64_t> rows;  ///< of a block
+  std::vector<std::int64_t> rows;  ///< rows of a block, each number that is tried
   std::int64_t threads = 32;
   int repeat = 3;
   bool passes = false;  ///< each pass on its own line

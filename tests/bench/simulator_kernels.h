@@ -14,7 +14,7 @@ struct SimulatedKernel {
   std::string ptx;  ///< its entry is `kernel`; parameters are 64-bit addresses
   LaunchShape shape;
   std::vector<std::vector<std::uint32_t>> inputs;  ///< 32-bit words of the first buffers
-  std::size_t output_words = 0;                    ///< of the last one
+  std::size_t output_words = 0;                    ///< 32-bit words of the last buffer
 };
 
 /// C[256 x 128] = A * B[256 x 128], f32: tiles of 64 x 16 in shared memory, four rows a thread, barriers.

@@ -37,7 +37,7 @@ WeightMatrix uneven(std::int64_t rows, std::int64_t columns, std::uint64_t seed,
   Random random(seed);
   Array dense(dtype, {rows, columns});
   for (std::int64_t row = 0; row < rows; ++row) {
-    const auto kept = static_cast<std::uint64_t>((row / 8) % 4);  // of 4 columns; 0: an empty block of rows
+    const auto kept = static_cast<std::uint64_t>((row / 8) % 4);  // share in fourths; 0: an empty block
     for (std::int64_t column = 0; column < columns; ++column) {
       if (random.bits() % 4 < kept)
         dense.set(row * columns + column, static_cast<double>(random.below(9) + 1));
@@ -184,7 +184,7 @@ TEST(BlockFormats, ValuesLieAsTensorCoresReadThem) {
             // The image of a block in shared memory, chunk by chunk, as the descriptors of wgmma have it.
             const std::int64_t row_bytes = places * bytes;
             const std::int64_t chunk = place * bytes / 16;
-            const std::int64_t line = row * row_bytes / 128;  // of 128 bytes
+            const std::int64_t line = row * row_bytes / 128;  // number of the line of 128 bytes
             const std::int64_t mixed = layout.swizzle == 0   ? chunk
                                        : layout.swizzle == 1 ? chunk ^ (line & 1)
                                        : layout.swizzle == 2 ? chunk ^ (line & 3)

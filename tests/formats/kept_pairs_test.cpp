@@ -134,7 +134,7 @@ TEST(KeptPairs, CodesLieAsTheLanesOfAWarpHoldThem) {
   const Array& values = tensor.array("values");
   for (std::int64_t block = 0; block < 9; ++block) {
     for (std::int64_t lane = 0; lane < 32; ++lane) {
-      for (std::int64_t step = 0; step < 4; ++step) {  // of 32 slots
+      for (std::int64_t step = 0; step < 4; ++step) {  // a step has 32 slots
         for (std::int64_t tile = 0; tile < 2; ++tile) {
           const auto word = static_cast<std::uint32_t>(
               words[static_cast<std::size_t>(((block * 2 + tile) * 2 + step / 2) * 32 + lane)]);

@@ -21,7 +21,7 @@ struct Ledger {
     bool known;
     char text[600];
   };
-  std::uint64_t seed;  ///< of the program that runs
+  std::uint64_t seed;  ///< seed of the program that runs
   std::uint64_t programs;
   std::uint64_t calls;
   std::uint64_t refused;  ///< UserError
@@ -30,7 +30,7 @@ struct Ledger {
   std::uint64_t too_long;         ///< launches that the simulator gave up
   std::uint64_t placeless;        ///< UserErrors without a place
   std::uint64_t compared;         ///< outputs with the naive evaluation
-  std::uint64_t compared_on_gpu;  ///< of them, those of the simulator or a device
+  std::uint64_t compared_on_gpu;  ///< those on the simulator or a device
   std::uint64_t kind_count;
   std::uint64_t failures;
   std::uint64_t log_size;

@@ -12,7 +12,7 @@ namespace weft::test {
 
 struct RandomAlgorithm {
   Algorithm algorithm;
-  std::map<std::string, std::int64_t> sizes;  ///< of the extents that are left to the launch
+  std::map<std::string, std::int64_t> sizes;  ///< sizes of the extents that are left to the launch
 };
 
 /// One to three output indices and as many that are summed over, in at most some ten thousand products:

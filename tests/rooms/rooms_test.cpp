@@ -1,4 +1,5 @@
-// Who includes whom, by folder: one way through the rooms, and through the folders of each.
+// Who includes whom, by folder: one way through the rooms, and through the folders of each. And how comments
+// begin.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -97,6 +98,21 @@ std::vector<std::string> includes_of(const std::string& file) {
   return found;
 }
 
+/// Where the comment of a line begins, one inside a string left out; npos where there is none.
+std::size_t begin_of_comment(const std::string& line) {
+  bool in_string = false;
+  for (std::size_t i = 0; i + 1 < line.size(); ++i) {
+    if (in_string && line[i] == '\\') {
+      ++i;
+    } else if (line[i] == '"' && (i == 0 || line[i - 1] != '\'')) {
+      in_string = !in_string;
+    } else if (!in_string && line[i] == '/' && line[i + 1] == '/') {
+      return i;
+    }
+  }
+  return std::string::npos;
+}
+
 TEST(Rooms, EveryFolderHasItsPlaceInTheOrder) {
   std::set<std::string> without;
   for (const std::string& file : sources()) {
@@ -118,6 +134,26 @@ TEST(Rooms, NoFileIncludesWhatStandsBehindIt) {
   }
   EXPECT_GT(looked_at, 2000U);
   EXPECT_THAT(against, testing::IsEmpty());
+}
+
+/// A line of comment alone may go on with the sentence of the one before.
+TEST(Rooms, CommentsHaveASubject) {
+  std::vector<std::string> found;
+  for (const std::string& file : sources()) {
+    std::ifstream in(fs::path(WEFT_TESTS_DIR).parent_path() / file);
+    bool goes_on = false;
+    int number = 0;
+    for (std::string line; std::getline(in, line);) {
+      ++number;
+      const std::size_t begin = begin_of_comment(line);
+      const bool is_comment = begin == line.find_first_not_of(' ') && begin != std::string::npos;
+      if (begin != std::string::npos && !(is_comment && goes_on) &&
+          line.substr(std::min(line.find_first_not_of("/!< ", begin), line.size())).starts_with("of "))
+        found.push_back(file + ":" + std::to_string(number) + ": " + line.substr(begin));
+      goes_on = begin != std::string::npos;
+    }
+  }
+  EXPECT_THAT(found, testing::IsEmpty());
 }
 
 TEST(Rooms, TheSchedulerHasNoFilesOfItsOwn) {

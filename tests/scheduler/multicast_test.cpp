@@ -25,7 +25,7 @@ const LoopName m_block("m.block"), k_block("k.block"), in_cluster("n.inner.outer
 struct Problem {
   std::string target = "sm_90a";
   std::string format = "shfl_bw:V=64";
-  std::int64_t blocks = 2;  ///< of a cluster, 64 columns each
+  std::int64_t blocks = 2;  ///< blocks of a cluster, 64 columns each
   std::int64_t rows = 130;
 };
 

@@ -82,7 +82,7 @@ TEST(SparseRtImage, RegistersAreSharedByTheBlocksThatAProcessorGets) {
   const Target& target = target_named("sm_90a");
   EXPECT_EQ(image.resident({16, 2, 2, 1}, target), 1);  // 112 blocks
   EXPECT_EQ(image.resident({8, 2, 2, 1}, target), 2);   // 224
-  EXPECT_EQ(image.resident({8, 8, 1, 1}, target), 1);   // of which shared memory holds one
+  EXPECT_EQ(image.resident({8, 8, 1, 1}, target), 1);   // shared memory holds one
 }
 
 TEST(WholeRuns, EndsMoveOutToMultiples) {

@@ -26,9 +26,9 @@ const std::string wgmma = "wgmma_m64n64k16", mma = "mma_m16n8k16";
 
 struct Problem {
   std::string target = "sm_90a";
-  Extent columns = Extent(64);  ///< of the output
+  Extent columns = Extent(64);  ///< columns of the output
   std::int64_t tile_columns = 64;
-  std::int64_t warp_columns = 64;  ///< of a warp, or warpgroup
+  std::int64_t warp_columns = 64;  ///< columns of a warp, or warpgroup
   std::int64_t depth = 2;
   std::string instruction = wgmma;
   DType output = DType::f16;

@@ -14,7 +14,7 @@ namespace {
 struct Reading {
   std::vector<double> numbers;
   std::vector<std::int64_t> extent, stride, constant;
-  std::vector<std::vector<std::int64_t>> coefficients;  ///< of every index, by dimension
+  std::vector<std::vector<std::int64_t>> coefficients;  ///< coefficients of every index, by dimension
 
   /// The place of the element; -1 outside of the operand.
   std::int64_t place(const std::vector<std::int64_t>& values) const {

@@ -16,7 +16,7 @@ namespace weft::test {
 struct NaiveResult {
   std::vector<double> value;
   std::vector<double> magnitude;    ///< sum of the absolute values that were added up to make it
-  std::vector<std::int64_t> place;  ///< of the element in the output's array
+  std::vector<std::int64_t> place;  ///< place of the element in the output's array
   std::int64_t terms = 0;           ///< products of each sum
   bool exact = false;               ///< whether every number that occurs is a whole one
 };

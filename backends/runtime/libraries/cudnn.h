@@ -38,7 +38,7 @@ struct DenseConvolution {
 /// cuDNN's convolutions on one device, by the interface that names algorithms; use from one thread at a time.
 class Cudnn {
  public:
-  struct State;  ///< of the implementation
+  struct State;  ///< what the implementation keeps
   explicit Cudnn(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
   /// Nothing where there is no cuDNN with that interface or `device` is not a CUDA device; `reason`, when

@@ -49,7 +49,7 @@ struct BlockedEllProduct {
 /// cuSPARSE on one device; use from one thread at a time.
 class Cusparse {
  public:
-  struct State;  ///< of the implementation
+  struct State;  ///< what the implementation keeps
   explicit Cusparse(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
   /// Nothing where there is no cuSPARSE or `device` is not a CUDA device; `reason`, when given, then says

@@ -30,7 +30,7 @@ struct TwoOfFourProduct {
 /// cuSPARSELt on one device; use from one thread at a time.
 class Cusparselt {
  public:
-  struct State;  ///< of the implementation
+  struct State;  ///< what the implementation keeps
   explicit Cusparselt(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
   /// Nothing where there is no cuSPARSELt, `device` is not a CUDA device or one without sparse tensor cores;

@@ -56,7 +56,7 @@ class PreparedCall {
 /// a time.
 class Dense {
  public:
-  struct State;  ///< of the implementation
+  struct State;  ///< what the implementation keeps
   explicit Dense(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
   /// Nothing where there is no cuBLAS or `device` is not a CUDA device; `reason`, when given, then says why.

@@ -127,7 +127,7 @@ class Evaluator {
 struct Extension {
   const weft::Instruction* row;
   std::string opcode;  ///< as PTX writes it: "weft.fma.relu.f32"
-  ir::Expr meaning;    ///< of those that give a value
+  ir::Expr meaning;    ///< what it computes, where it gives a value
 };
 
 const std::vector<Extension>& extensions() {

@@ -16,10 +16,10 @@
 
 namespace weft::simulator::matrix {
 
-constexpr int rows_of_warp = 16;     ///< of A and D, at most
-constexpr int columns_of_block = 8;  ///< of B and D, that are computed together
+constexpr int rows_of_warp = 16;     ///< rows of A and D, at most
+constexpr int columns_of_block = 8;  ///< columns of B and D that are computed together
 constexpr int most_stored = 32;      ///< elements of a row of A, at most
-constexpr int most_inner = 64;       ///< of k
+constexpr int most_inner = 64;       ///< the largest k
 
 /// A as numbers, row by row, `most_stored` apart.
 template <class T>

@@ -13,7 +13,7 @@ namespace weft::simulator::matrix {
 
 /// The modifiers of a matrix instruction.
 struct Modifiers {
-  Shape shape{.rows = 0};  ///< of mMnNkK, M and K
+  Shape shape{.rows = 0};  ///< M and K of mMnNkK
   int columns = 0;
   bool is_row_by_column = false;        ///< .row.col
   std::vector<std::string_view> types;  ///< in order

@@ -19,7 +19,7 @@ namespace weft::simulator {
 namespace {
 
 constexpr int size = static_cast<int>(swmma_block);
-constexpr int columns_of_lane = 8;  ///< of B
+constexpr int columns_of_lane = 8;  ///< columns of B for a lane
 constexpr int lanes_of_row = 2;
 
 /// PW; the dense instruction's is 16, whatever it is called.

@@ -14,7 +14,7 @@ struct Place {
   const Block& block;
   const LaunchGrid& grid;
   std::uint64_t lane;
-  std::size_t axis;  ///< of registers that have .x, .y and .z
+  std::size_t axis;  ///< 0, 1 or 2: .x, .y or .z, of registers that have them
 
   std::uint64_t lane_bit() const { return std::uint64_t{1} << lane; }
 };

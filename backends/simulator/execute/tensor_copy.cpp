@@ -12,7 +12,7 @@ namespace {
 
 /// Of Operation::variant: the rank in the low bits, and what stands behind the mbarrier.
 constexpr std::uint16_t rank_bits = 7;
-constexpr std::uint16_t has_offsets = 8;  ///< of im2col
+constexpr std::uint16_t has_offsets = 8;  ///< offsets of im2col
 constexpr std::uint16_t has_multicast = 16;
 
 std::optional<TensorMap> read_map(Warp& warp, const Operation& operation, std::uint64_t address,

@@ -39,7 +39,7 @@ struct TensorMap {
   /// A box walks through pixels instead: im2col.
   struct Pixels {
     std::array<std::int16_t, 3> lower{}, upper{};  ///< corners of the bounding box, for rank - 2 dimensions
-    std::uint16_t channels = 0;                    ///< of a pixel that are copied
+    std::uint16_t channels = 0;                    ///< channels of a pixel that are copied
     std::uint16_t count = 0;                       ///< pixels
   };
 
@@ -51,7 +51,7 @@ struct TensorMap {
   std::array<std::uint32_t, most_tensor_rank> box{};              ///< elements that it spans
   std::array<std::uint32_t, most_tensor_rank> element_strides{};  ///< every how many of them it takes
   Swizzle swizzle = Swizzle::none;
-  Fill fill = Fill::zeros;  ///< of what is outside of the tensor
+  Fill fill = Fill::zeros;  ///< what stands for elements outside of the tensor
   std::optional<Pixels> pixels;
 
   std::size_t element_bytes() const;
@@ -76,7 +76,7 @@ std::optional<TensorMap> decode_tensor_map(std::span<const std::byte, tensor_map
 
 /// A run of bytes of a box.
 struct BoxPiece {
-  bool is_inside = false;    ///< of the tensor; else it is filled in shared memory, and not stored
+  bool is_inside = false;    ///< in the tensor; else it is filled in shared memory, and not stored
   std::uint64_t global = 0;  ///< address, where inside
   std::uint64_t shared = 0;  ///< address, swizzled
   std::uint32_t bytes = 0;

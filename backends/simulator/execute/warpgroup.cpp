@@ -15,7 +15,7 @@ namespace {
 
 constexpr int rows_of_warpgroup = 64;
 constexpr int registers_of_a = 4;
-constexpr std::uint16_t a_in_registers = 1U << 15;  ///< of Operation::variant; the rest is N
+constexpr std::uint16_t a_in_registers = 1U << 15;  ///< bit of Operation::variant; the rest is N
 
 /// What an instruction takes along when it is issued; accumulators and registers of A are read when it is
 /// done.
@@ -25,7 +25,7 @@ struct Issue {
   bool adds = false;           ///< scale-d: D += A * B, not D = A * B
   bool negates = false;
   bool is_a_mn_major = false, is_b_mn_major = false;
-  std::shared_ptr<const Positions> positions;  ///< of a sparse A
+  std::shared_ptr<const Positions> positions;  ///< where the elements of a sparse A stand in k
 };
 
 template <Element a_type, Element b_type, Sum sum>

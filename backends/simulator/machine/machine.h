@@ -17,7 +17,7 @@ class Timer;
 
 /// How a launch is simulated.
 struct LaunchOptions {
-  std::uint64_t seed = 0;  ///< of the order in which warps and blocks run
+  std::uint64_t seed = 0;  ///< decides the order in which warps and blocks run
   bool late = true;   ///< asynchronous work happens as late as the program allows; else at moments by seed
   bool check = true;  ///< races, unwritten memory and registers; bounds are always checked
   std::uint64_t step_limit = std::uint64_t{1} << 36;  ///< warp instructions until a launch counts as endless
@@ -39,8 +39,8 @@ struct MemoryBarrier {
   std::uint32_t pending = 0;
   std::int64_t bytes = 0;  ///< expected from copies, less those that came
   std::uint64_t phase = 0;
-  View gathered;   ///< of who arrived in this phase
-  View completed;  ///< of the phases before
+  View gathered;   ///< views of those who arrived in this phase
+  View completed;  ///< views of the phases before
 };
 
 /// A barrier of a block (bar.sync) or of a cluster.
@@ -65,7 +65,7 @@ struct Block {
   std::unordered_map<std::uint32_t, MemoryBarrier> barriers;  ///< by shared offset
   std::array<NamedBarrier, 16> named;
   std::vector<std::unique_ptr<Warp>> warps;
-  std::unordered_map<const Warp*, std::uint32_t> registers;  ///< of a thread, of warps that set their number
+  std::unordered_map<const Warp*, std::uint32_t> registers;  ///< registers a thread, where warps set them
 };
 
 /// Work that ends at an mbarrier or by itself, not by its warp's waiting.
@@ -84,7 +84,7 @@ struct Cluster {
   std::vector<PendingWork> pending;
   NamedBarrier barrier;
   std::uint64_t barrier_phase = 0;
-  View barrier_view;  ///< of the last phase
+  View barrier_view;  ///< view of the last phase
   std::size_t live_warps = 0;
   std::uint64_t idle_rounds = 0;
 };

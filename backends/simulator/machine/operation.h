@@ -66,16 +66,16 @@ struct Operation {
   bool keeps_undefined =
       false;  ///< copies what nobody wrote without complaint (mov, selp); see Warp::check_sources
   bool reads_result = false;                ///< the results are also sources: accumulators in place
-  ptx::Type type = ptx::Type::none;         ///< of the result
+  ptx::Type type = ptx::Type::none;         ///< type of the result
   ptx::Type source_type = ptx::Type::none;  ///< cvt, set: of the source
-  ptx::Space space = ptx::Space::none;      ///< of a memory access; `none` is a generic address
+  ptx::Space space = ptx::Space::none;      ///< space of a memory access; `none` is a generic address
   Pipe pipe = Pipe::integer;
-  std::uint8_t elements = 1;  ///< of a vector access
+  std::uint8_t elements = 1;  ///< elements of a vector access
   /// Free for the handler: comparison, rounding, shape, ... as its family defines.
   std::uint16_t variant = 0;
   std::uint32_t flags = 0;
   std::int64_t immediate = 0;       ///< branch target
-  std::int32_t reconvergence = -1;  ///< of a branch: where its lanes meet again
+  std::int32_t reconvergence = -1;  ///< where the lanes of a branch meet again
   std::int32_t instruction = 0;     ///< into Code::instructions, for messages
   /// Bytes that the handler takes a lane of each operand to have: 4 (or less), 8, 16, or 1 for a predicate; 0
   /// where it takes what comes. The decoder compares them with the registers.
@@ -88,10 +88,10 @@ struct Code {
   const ptx::Function* function = nullptr;
   std::vector<Operation> operations;
   std::vector<Row> operands;
-  std::vector<std::uint8_t> operand_bytes;    ///< of a lane; 8 for constants
-  std::vector<std::int64_t> operand_offsets;  ///< of addresses: what stands behind the `+`
+  std::vector<std::uint8_t> operand_bytes;    ///< bytes of a lane; 8 for constants
+  std::vector<std::int64_t> operand_offsets;  ///< what stands behind the `+` of addresses
   std::vector<std::uint32_t> constants;       ///< rows of 32 words
-  Row rows = 0;                               ///< of a warp's registers
+  Row rows = 0;                               ///< rows that a warp's registers take
   /// The instruction of each operation (several operations may share one after calls are expanded).
   std::vector<const ptx::Instruction*> instructions;
   std::vector<std::string> register_names;  ///< by row, for messages

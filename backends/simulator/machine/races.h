@@ -153,7 +153,7 @@ class ReaderSets {
 
   std::uint64_t first_;
   std::vector<std::vector<Epoch>> sets_;
-  std::unordered_map<std::uint64_t, std::uint64_t> successors_;  ///< of the last epoch: old state to new
+  std::unordered_map<std::uint64_t, std::uint64_t> successors_;  ///< new states by old ones, of one epoch
   Epoch successor_epoch_;
   std::uint64_t last_read_ = 0, last_state_ = 0;  ///< with successor_epoch_
 };

@@ -12,7 +12,7 @@ namespace weft::simulator {
 struct Finding {
   std::string kind;         ///< "race", "out of bounds", ... as docs/simulator.md lists them
   std::string text;         ///< what happened, with the other party where there is one
-  int line = 0;             ///< of the PTX
+  int line = 0;             ///< line of the PTX
   std::string instruction;  ///< "st.shared.f32"
   std::array<std::uint32_t, 3> block{};
   int warp = 0;
@@ -29,9 +29,9 @@ struct InstructionCounts {
   int line = 0;
   std::string instruction;
   std::uint64_t executions = 0;     ///< warps
-  std::uint64_t shared_passes = 0;  ///< of shared memory: one without bank conflicts and up to 4 bytes a lane
+  std::uint64_t shared_passes = 0;  ///< one without bank conflicts and up to 4 bytes a lane
   std::uint64_t least_passes = 0;   ///< what its bytes need at least
-  std::uint64_t sectors = 0;        ///< of 32 bytes of global memory
+  std::uint64_t sectors = 0;        ///< pieces of 32 bytes of global memory
   std::uint64_t least_sectors = 0;
 };
 

@@ -136,8 +136,8 @@ class Warp {
     bool has_fence = false;             ///< this warp ran a wgmma.fence
     std::vector<Row> rows;              ///< registers that the kernel's wgmmas work on
     std::vector<std::int32_t> slots;    ///< by row: its place in `rows`, or -1
-    std::vector<std::uint32_t> values;  ///< of `rows`: at the last fence or as a wgmma left them since
-    std::vector<bool> is_accumulator;   ///< of `rows`: in a wgmma since all of them were waited for
+    std::vector<std::uint32_t> values;  ///< contents of `rows`: at the last fence or as a wgmma left them
+    std::vector<bool> is_accumulator;   ///< whether `rows` were in a wgmma since all of them were waited for
   };
   MatrixState matrix_state;
 
@@ -220,7 +220,7 @@ class Warp {
     vote_lanes_ = active_;
   }
   void give_vote(bool outcome, std::uint32_t count);
-  std::uint64_t cluster_phase = 0;  ///< of the cluster's barrier when the warp last arrived there
+  std::uint64_t cluster_phase = 0;  ///< phase of the cluster's barrier when the warp last arrived there
   bool loads_matrices = false;      ///< by ldmatrix, since its last fence or barrier
 
   /// Blocks until somebody calls wake(); stops a quantum after a fruitless look at a barrier.
@@ -260,7 +260,7 @@ class Warp {
   /// Memory of one lane; made when first touched.
   Region* local(int lane);
 
-  std::array<Mask, 1> carry{};  ///< of add.cc and its like, a bit a lane
+  std::array<Mask, 1> carry{};  ///< carries of add.cc and its like, a bit a lane
 
  private:
   friend struct WarpTestAccess;

@@ -9,7 +9,7 @@ namespace weft::simulator::ptx {
 
 struct Constant {
   std::uint64_t bits = 0;    ///< an integer's two's complement, a real's f64, or f32 if is_single
-  bool is_unsigned = false;  ///< of an integer
+  bool is_unsigned = false;  ///< whether an integer is unsigned
   bool is_real = false;
   bool is_single = false;  ///< 0fXXXXXXXX: `bits` are those of an f32
 };

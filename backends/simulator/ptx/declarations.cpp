@@ -6,7 +6,7 @@
 namespace weft::simulator::ptx {
 namespace {
 
-constexpr std::uint64_t most_registers = 4'000'000;  // of one range; the ISA has no bound
+constexpr std::uint64_t most_registers = 4'000'000;  // registers of one range; the ISA has no bound
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 48U;
 constexpr std::size_t most_bounds = 16;
 constexpr std::string_view types = "a type: .pred, .b8 to .b128, .u8 to .u64, .s8 to .s64, .f16 to .f64";

@@ -11,7 +11,7 @@ namespace weft::simulator::ptx {
 struct Declarator {
   Space space = Space::none;
   Type type = Type::none;
-  int elements = 1;  ///< of .v2 and .v4
+  int elements = 1;  ///< 2 with .v2, 4 with .v4
   std::size_t alignment = 0;
   bool is_opaque = false;  ///< .texref and its like: a handle of 8 bytes
 };

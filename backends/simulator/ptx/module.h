@@ -57,7 +57,7 @@ struct Register {
 struct Variable {
   std::string name;
   Space space = Space::none;
-  Type type = Type::none;     ///< of an element
+  Type type = Type::none;     ///< type of an element
   std::size_t alignment = 1;  ///< bytes
   std::size_t bytes = 0;      ///< 0 for `extern .shared name[]`, whose size the launch gives
   bool is_extern = false;
@@ -132,7 +132,7 @@ struct Function {
   std::string name;
   bool is_entry = false;
   bool is_declared_only = false;
-  std::vector<Variable> results;  ///< of a .func: registers and .param space alike
+  std::vector<Variable> results;  ///< what a .func returns, in registers and .param space alike
   std::vector<Variable> parameters;
   std::vector<Register> registers;  ///< `results` and `parameters` of register space are here too, by name
   std::vector<Variable> variables;  ///< .shared, .local and .param variables of the body
@@ -158,7 +158,7 @@ struct Module {
   int version = 0;     ///< 83 for .version 8.3
   std::string target;  ///< "sm_90a"
   int address_bits = 64;
-  std::vector<std::string> files;  ///< of .file, by number
+  std::vector<std::string> files;  ///< names that .file gives, by number
   std::vector<Variable> variables;
   std::vector<Function> functions;
 

@@ -9,7 +9,7 @@ namespace weft::simulator::ptx {
 namespace {
 
 constexpr std::size_t deepest_scope = 32;  // braces within braces
-constexpr std::size_t most_digits = 7;     // of a number in a range of registers
+constexpr std::size_t most_digits = 7;     // digits of a number in a range of registers
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';

@@ -16,7 +16,7 @@ struct Name {
   enum class Kind : std::uint8_t { reg, registers, variable, function, label, table, prototype };
   Kind kind = Kind::reg;
   std::uint8_t elements = 1;  ///< registers of a vector (`registers`), the first at `index`
-  int index = -1;             ///< of the register, the instruction after the label, the module's function
+  int index = -1;             ///< number of a register, the instruction after a label, a function
   int line = 0;
   int renamed = 0;       ///< not 0: several scopes declare the name, see Names::resolved
   std::size_t step = 1;  ///< bytes of an element of a variable

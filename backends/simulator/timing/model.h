@@ -28,7 +28,7 @@ struct TimeEstimate {
     double microseconds = 0;
   };
   std::vector<Part> parts;  ///< what each resource alone would take
-  int resident_blocks = 0;  ///< of a multiprocessor at once
+  int resident_blocks = 0;  ///< blocks of a multiprocessor at once
   int registers = 0;        ///< a thread, as estimated from the PTX or given
 
   std::string text() const;
@@ -107,7 +107,7 @@ class TimeModel final : public Timer {
   double shared_passes_ = 0;
   double l2_sectors_ = 0;
   std::vector<std::vector<std::uint64_t>> touched_;  ///< sectors of each buffer, a bit each
-  std::vector<WarpClock> clocks_;                    ///< of the block's warps
+  std::vector<WarpClock> clocks_;                    ///< clocks of the block's warps
   // The longest warp of each block.
   std::vector<double> block_times_;
   std::uint64_t timed_block_ = ~std::uint64_t{0};

@@ -16,7 +16,7 @@ struct TimeParameters {
   // Lanes a clock.
   double integer_lanes = 64;
   double single_lanes = 0;
-  double half_lanes = 0;  ///< of f16x2, bf16x2
+  double half_lanes = 0;  ///< lanes for f16x2 and bf16x2
   double wide_lanes = 0;
   double special_lanes = 16;
   double convert_lanes = 16;

@@ -17,10 +17,10 @@ inline constexpr std::int64_t longest_line = 64, gap = 8;
 
 template <class Number>
 struct Tile {
-  Number rows, columns, places;    ///< of a tile
-  Number rows_each, columns_each;  ///< of a warp or warpgroup
+  Number rows, columns, places;    ///< size of a tile
+  Number rows_each, columns_each;  ///< size of what a warp or warpgroup takes
   Number stages;
-  shapes::Condition<Number> may_have_warpgroups;  ///< of the target and of how blocks are stored
+  shapes::Condition<Number> may_have_warpgroups;  ///< whether target and stored blocks allow them
 
   /// By wgmma, which reads decoded tiles of lines of 128 bytes.
   shapes::Condition<Number> by_warpgroups() const {

@@ -18,10 +18,10 @@ inline constexpr std::int64_t most_sums = 32'768;
 
 template <class Number>
 struct Tile {
-  bool two_of_four;                         ///< of the places of a row are kept
+  bool two_of_four;                         ///< whether rows keep two of four places
   shapes::Condition<Number> by_warpgroups;  ///< else by warps
-  Number rows, columns, places;             ///< of a tile
-  Number rows_each, columns_each;           ///< of a warp or warpgroup
+  Number rows, columns, places;             ///< size of a tile
+  Number rows_each, columns_each;           ///< size of what a warp or warpgroup takes
 
   /// Values of a stage. Half of the places of pairs have one, and two bits.
   Number bytes_of_weights() const {

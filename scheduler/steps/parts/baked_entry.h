@@ -11,7 +11,7 @@ namespace weft::steps {
 /// One stored entry of a block: sum[row] += value, or += value * shared.
 struct BakedEntry {
   std::int64_t column = 0;
-  std::int64_t row = 0;              ///< of the row loop, from 0
+  std::int64_t row = 0;              ///< number in the row loop, from 0
   ir::Expr value;                    ///< the constant, or all of what is added where `shared` is undefined
   ir::Expr shared;                   ///< what rows with an entry in this column have in common
   std::vector<ir::Expr> conditions;  ///< that only the launch decides

@@ -12,7 +12,7 @@ namespace {
 using ir::Expr;
 using ir::Stmt;
 
-constexpr std::int64_t most_blocks = 1 << 16;  ///< of rows: leaves of the tree of conditions
+constexpr std::int64_t most_blocks = 1 << 16;  ///< blocks of rows: leaves of the tree of conditions
 
 /// The loops around the only one of that name, outermost first.
 std::vector<ir::For> loops_around(const Stmt& body, const std::string& name) {

@@ -16,22 +16,22 @@ namespace weft::steps {
 /// The nest that is written out: row loop, output loops between it and the sum, the sum.
 struct BakedNest {
   ir::For rows;                        ///< body unset
-  std::int64_t begin = 0, extent = 0;  ///< of the row loop
+  std::int64_t begin = 0, extent = 0;  ///< range of the row loop
   std::vector<ir::For> around;         ///< output loops found inside the row loop; they move outside
   std::vector<ir::Expr> outside;       ///< conditions that do not depend on the row
   std::vector<ir::Expr> of_row;        ///< conditions that do
-  ir::BufferRef sum;                   ///< of one row
+  ir::BufferRef sum;                   ///< sum of one row
   std::vector<ir::Stmt> first, last;   ///< statements before and after the sum
   std::vector<ir::For> entries;        ///< loops over stored entries; bodies unset
   std::vector<ir::For> columns;        ///< loops of the sum that do not choose the entry
   std::vector<ir::Expr> conditions;    ///< around the sum's update
   ir::Expr value;                      ///< what is added
   std::vector<ir::Expr> place;         ///< where in `sum`
-  ir::Expr position;                   ///< of the entry in `values`
+  ir::Expr position;                   ///< where the entry is in `values`
   std::vector<ir::For> selectors;      ///< loops around the rows that choose the block; constant ranges
   std::optional<GroupedSum> groups;    ///< where the sum is split: its loop and parts; own and result unset
-  std::vector<ir::Expr> of_thread;     ///< of a split sum: conditions inside the loops over its groups
-  ir::Stmt result;                     ///< of a split sum: what follows, for one row
+  std::vector<ir::Expr> of_thread;     ///< conditions inside the loops over the groups of a split sum
+  ir::Stmt result;                     ///< what follows a split sum, for one row
   std::int64_t copies = 1;             ///< times that an entry is written out: columns of a thread
 };
 

@@ -16,7 +16,7 @@ inline constexpr std::string_view chunk_suffix = ".chunk";
 /// The loop over the pieces, and where dense operands are read at a column of the weights.
 struct Chunks {
   ir::For loop;                               ///< "k.chunk"; body unset
-  std::int64_t columns = 0;                   ///< of a piece
+  std::int64_t columns = 0;                   ///< columns of a piece
   std::map<std::string, std::size_t> summed;  ///< by operand: the dimension that the sum runs over
 
   /// The expression of one column of the weights, with what it reads at that number in terms of the loop.

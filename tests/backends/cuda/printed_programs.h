@@ -9,7 +9,7 @@
 namespace weft::test {
 
 struct PrintedProgram {
-  std::string name;      ///< of the case
+  std::string name;      ///< name of the case
   std::string computes;  ///< the algorithm as text
   ThreadProgram program;
 };

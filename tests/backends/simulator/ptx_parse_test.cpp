@@ -172,7 +172,7 @@ TEST(PtxScopes, RegistersAndLabelsOfNestedBlocks) {
   const auto written = [&](std::size_t i) { return name_of_register(module, code[i].operands[0].index); };
   EXPECT_EQ(written(0), "%r1");
   EXPECT_EQ(written(1), "%r1#2");
-  EXPECT_EQ(written(2), "%r4");  // of the outer block: the inner one has %r0 to %r2
+  EXPECT_EQ(written(2), "%r4");  // the outer block's: the inner one has %r0 to %r2
   EXPECT_EQ(code[3].operands[0].index, 5);
   EXPECT_EQ(code[4].operands[0].index, 9);  // the end of the function
   EXPECT_EQ(written(6), "%r1#3");

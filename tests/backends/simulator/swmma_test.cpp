@@ -30,7 +30,7 @@ constexpr int size = 16;
 /// One block of A as it is stored, a tile of B in rows of `stride`, sums to add to.
 struct Operands {
   int width = 4;  ///< PW
-  int bits = 8;   ///< of an offset
+  int bits = 8;   ///< bits of an offset
   int stride = size, rows = size, columns = size;
   std::vector<f16> a, b;
   std::vector<std::uint8_t> offsets;  ///< one each

@@ -14,7 +14,7 @@ constexpr int success = 0, invalid_value = 3, not_supported = 10;
 struct Object {
   char kind;
   std::int64_t rows, columns;
-  const Object* a;  ///< of a product
+  const Object* a;  ///< first operand of a product
   const Object* b;
   int searches;
 };

@@ -15,7 +15,7 @@ struct MatrixKernel {
   std::string ptx;   ///< a module
   int threads = 32;
   std::vector<std::uint32_t> input;  ///< words of `in`
-  Type result = Type::f32;           ///< of the elements of `out`
+  Type result = Type::f32;           ///< type of the elements of `out`
   std::vector<double> expected;      ///< the elements of `out`, one after the other
   /// How far an element may be off: 0 on operands that are small integers. On random ones (A, B and C between
   /// -1 and 1) a tensor core drops bits of products below the largest one's, and rounds toward zero; f32 sums

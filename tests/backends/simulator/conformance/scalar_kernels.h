@@ -62,7 +62,7 @@ struct Kernel {
 
 constexpr std::size_t rows = 2048;       ///< operands that each kernel is tried on
 constexpr std::size_t kept_rows = 160;   ///< whose results the golden file has; of the others a hash
-constexpr std::size_t chunk_rows = 256;  ///< of one hash
+constexpr std::size_t chunk_rows = 256;  ///< rows that one hash covers
 
 /// Collects kernels.
 class Kernels {

@@ -30,7 +30,7 @@ struct Problem {
 };
 
 struct Kernel {
-  const char* name;  ///< of the file, without .ptx
+  const char* name;  ///< name of the file, without .ptx
   LaunchShape shape;
   Problem (*make)(std::uint64_t seed);
 };

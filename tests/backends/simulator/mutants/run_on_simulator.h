@@ -17,7 +17,7 @@ struct Order {
 struct Outcome {
   bool is_right = false;
   bool stopped = false;         ///< a deadlock ended the launch, so the result says nothing
-  std::set<std::string> kinds;  ///< of the findings
+  std::set<std::string> kinds;  ///< kinds of the findings
   std::string text;             ///< the report, and where the result is wrong
 
   bool is_clean() const { return is_right && kinds.empty(); }
