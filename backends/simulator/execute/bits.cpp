@@ -49,8 +49,7 @@ void run_lop3(Warp& warp, const Operation& operation) {
 /// One for each table, so that the compiler sees which logic it is.
 constexpr auto lop3_handlers = []<std::size_t... I>(std::index_sequence<I...>) {
   return std::array<Handler, sizeof...(I)>{run_lop3<I>...};
-}
-(std::make_index_sequence<256>{});
+}(std::make_index_sequence<256>{});
 
 /// lop3.and.b32 d|p, a, b, c, table, q: p = (d != 0) and q.
 template <bool is_and>

@@ -148,9 +148,8 @@ Handler choose_bulk_copy(const Instruction& instruction, Operation& operation) {
   if (operation.count < least + ((operation.flags & multicast) != 0 ? 1U : 0U)) return nullptr;
   if (instruction.has("reduce")) {
     // The low-precision sums (.noftz) are rounded once an element, as add of the type is.
-    return select_atomic(
-        instruction, operation.type,
-        []<class T, auto function>()->Handler { return reduce_in_bulk<T, function>; });
+    return select_atomic(instruction, operation.type,
+                         []<class T, auto function>() -> Handler { return reduce_in_bulk<T, function>; });
   }
   if (instruction.has("cp_mask")) return nullptr;
   return (operation.flags & to_barrier) != 0 ? copy_to_barrier : copy_in_group;
@@ -201,9 +200,9 @@ Handler choose_asynchronous_store(const Instruction& instruction, Operation& ope
   operation.pipe = Pipe::memory;
   if (operation.count < operation.elements + 2U) return nullptr;
   if (instruction.opcode == "red") {
-    return select_atomic(
-        instruction, operation.type,
-        []<class T, auto function>()->Handler { return reduce_asynchronously<T, function>; });
+    return select_atomic(instruction, operation.type, []<class T, auto function>() -> Handler {
+      return reduce_asynchronously<T, function>;
+    });
   }
   return ptx::size_of(operation.type) == 8 ? store_asynchronously<std::uint64_t>
                                            : store_asynchronously<std::uint32_t>;

@@ -143,8 +143,7 @@ Handler handler_for(unsigned outcomes, bool is_set) {
   static constexpr auto handlers = []<std::size_t... I>(std::index_sequence<I...>) {
     return std::array<std::array<Handler, 2>, sizeof...(I)>{
         {{run_setp<I, Readers...>, run_set<I, Readers...>}...}};
-  }
-  (std::make_index_sequence<16>{});
+  }(std::make_index_sequence<16>{});
   return handlers[outcomes][is_set ? 1 : 0];
 }
 

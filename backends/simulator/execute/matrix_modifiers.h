@@ -60,8 +60,7 @@ Handler for_product(Element a, Element b, Sum sum, Make make) {
   };
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     (try_product.template operator()<I>(), ...);
-  }
-  (std::make_index_sequence<products.size()>{});
+  }(std::make_index_sequence<products.size()>{});
   return made;
 }
 

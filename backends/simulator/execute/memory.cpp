@@ -241,9 +241,8 @@ Handler choose_update(const Instruction& instruction, Operation& operation) {
   mark(instruction, operation, true);
   operation.results = wants_old ? operation.elements : 0;
   if (operation.count < operation.results + 1U + operation.elements) return nullptr;
-  return select_atomic(
-      instruction, operation.type,
-      []<class T, auto function>()->Handler { return update<T, function, wants_old>; });
+  return select_atomic(instruction, operation.type,
+                       []<class T, auto function>() -> Handler { return update<T, function, wants_old>; });
 }
 
 Handler choose_hint(const Instruction&, Operation& operation) {

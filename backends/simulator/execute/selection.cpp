@@ -50,9 +50,8 @@ Handler on_bits(Operation& operation) {
   if constexpr (is_packed && is_unary) {
     return lanewise(operation, [](Pair a) { return Pair{function(a.low), function(a.high)}; });
   } else if constexpr (is_packed) {
-    return lanewise(operation, [](Pair a, Pair b) {
-      return Pair{function(a.low, b.low), function(a.high, b.high)};
-    });
+    return lanewise(operation,
+                    [](Pair a, Pair b) { return Pair{function(a.low, b.low), function(a.high, b.high)}; });
   } else if constexpr (is_unary) {
     return lanewise(operation, [](Bits a) { return function(a); });
   } else {
