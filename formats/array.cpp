@@ -153,7 +153,8 @@ std::int64_t Array::get_integer(std::int64_t index, std::source_location place) 
 }
 
 void Array::copy_element(std::int64_t index, const Array& from, std::int64_t from_index) {
-  internal_check(from.dtype_ == dtype_, "elements are copied between types");
+  // Without internal_check, which would make its text for every element.
+  if (from.dtype_ != dtype_) throw InternalError("elements are copied between types");
   const std::size_t width = size_of(dtype_);
   std::memcpy(data_.get() + static_cast<std::size_t>(index) * width,
               from.data_.get() + static_cast<std::size_t>(from_index) * width, width);

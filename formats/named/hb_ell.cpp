@@ -14,6 +14,7 @@
 #include <weft/formats/parallel.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace weft::named {
@@ -42,6 +43,7 @@ class Filling {
         blocks_(blocks),
         begins_(begins),
         bits_(bits),
+        width_(size_of(values.dtype())),
         values_(values),
         offset_(offset.as<std::uint8_t>()) {}
 
@@ -75,7 +77,7 @@ class Filling {
       }
       offset = column % blocks_.size;
       const bool dense = blocks_.width[block] == blocks_.size;
-      values_.copy_element(dense ? place + offset : place, weights_.values, i);
+      copy_value(dense ? place + offset : place, i);
       if (dense) {
         behind = place;  // nothing to fill up
       } else {
@@ -87,6 +89,11 @@ class Filling {
 
   void pad(std::int64_t place, std::int64_t behind, std::int64_t offset) const {
     for (; place < behind; ++place) set_offset(place, offset);
+  }
+
+  void copy_value(std::int64_t place, std::int64_t entry) const {
+    std::memcpy(values_.data() + static_cast<std::size_t>(place) * width_,
+                weights_.values.data() + static_cast<std::size_t>(entry) * width_, width_);
   }
 
   /// Each place once; a byte belongs to one block and so to one thread.
@@ -103,6 +110,7 @@ class Filling {
   const HbEllBlocks& blocks_;
   const std::vector<std::int64_t>& begins_;
   std::int64_t bits_;
+  std::size_t width_;
   Array& values_;
   std::span<std::uint8_t> offset_;
 };
