@@ -8,6 +8,7 @@
 #include <weft/search/spaces/problems.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <array>
 
 namespace weft {
@@ -85,24 +86,23 @@ std::optional<Workload> TrialProblem::workload() const {
 std::optional<Workload> TrialProblem::product() const {
   const ProductLoops loops = product_loops(what.algorithm);
   if (loops.dense.empty() || what.algorithm.factors.size() != 2) return std::nullopt;
-  const Algorithm alone = spmm_algorithm(what.matrix->rows, what.matrix->columns, columns, output().dtype);
-  const auto b = std::make_shared<const Array>(tensors.at(loops.dense));
+  const Array& b = tensors.at(loops.dense);
   const std::size_t dense = dense_operand(what.algorithm);
   const std::string* first = factor_of(what.algorithm, dense).indices.front().plain();
   const bool sums_rows = first != nullptr && what.algorithm.index(*first).reduction;
-  const bool plain_type = b->dtype() == output().dtype && what.algorithm.operands[dense].strides.empty();
-  if (!sums_rows || !plain_type || b->shape() != std::vector{what.matrix->columns, columns})
+  const bool plain_type = b.dtype() == output().dtype && what.algorithm.operands[dense].strides.empty();
+  if (!sums_rows || !plain_type || b.shape() != std::vector{what.matrix->columns, columns})
     return std::nullopt;
   Workload workload;
   workload.problem.id = "1";
   workload.problem.m = what.matrix->rows;
   workload.problem.k = what.matrix->columns;
   workload.problem.n = columns;
-  workload.algorithm = alone;
+  workload.algorithm = spmm_algorithm(workload.problem.m, workload.problem.k, columns, output().dtype);
   workload.dtype = output().dtype;
   workload.matrix = *what.matrix;
   workload.source = what.matrix->origin;
-  workload.b = b;
+  workload.b = std::make_shared<const Array>(b);
   return workload;
 }
 
