@@ -82,10 +82,9 @@ std::string ptx_version_for(const ir::Stmt& body, const Target& target) {
   std::string version = target.ptx_version;
   ir::visit(body, [&](const ir::Stmt& s) {
     const auto* execute = s.as<ir::Execute>();
-    const bool ordered =
-        execute != nullptr &&
-        instruction(execute->instruction).ptx.find("::ordered_metadata") != std::string_view::npos;
-    if (ordered) version = "8.5";
+    if (execute == nullptr) return;
+    const std::string_view needed = instruction(execute->instruction).ptx_version;
+    if (!needed.empty()) version = needed;
   });
   return version;
 }

@@ -57,6 +57,7 @@ Instruction multiply_of_warp(const TensorInstruction& tensor) {
                   tensor.two_of_four ? fmt::format(", ${}, #0", 4 + left + right) : ""),
       DType::f32, 4);
   row.reads_results = true;
+  if (tensor.two_of_four) row.ptx_version = "8.5";
   row.only_registers = true;
   return row;
 }

@@ -31,10 +31,11 @@ struct Instruction {
   double latency = 0;
   /// Rows that ir::Execute names, in effect_instructions.cpp. #i in the text is argument i, a constant.
   bool effect = false;
-  int results = 0;              ///< registers of type `result` that are written, $0 on
-  bool reads_results = false;   ///< they are read first
-  bool only_registers = false;  ///< nothing else is read or written
-  std::int64_t below = 0;       ///< beyond 0: the result is 0 or more and below; all that proofs look at
+  int results = 0;                    ///< registers of type `result` that are written, $0 on
+  bool reads_results = false;         ///< they are read first
+  bool only_registers = false;        ///< nothing else is read or written
+  std::string_view ptx_version = {};  ///< that has it, where targets ask for an older one; empty: any
+  std::int64_t below = 0;  ///< beyond 0: the result is 0 or more and below; all that proofs look at
 };
 
 /// The row `last_arrival(place, count)`: the condition of an If, and nothing else, whose place is a Load of

@@ -5,7 +5,6 @@
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/parameters.h>
-#include <weft/scheduler/steps/parts/streamed_output.h>
 
 #include <algorithm>
 #include <string_view>
@@ -47,7 +46,7 @@ StepResult apply_specialize_warps(const ir::Program& program, const StepArgument
   ir::Program result = program;
   result.roles = roles;
   if (auto refused = lost_roles(result, context)) return *refused;
-  return with_streamed_output(std::move(result), context.algorithm);
+  return result;
 }
 
 constexpr Parameter producers = [] {
@@ -92,7 +91,7 @@ constinit const StepKind specialize_warps{
         "ahead as there are buffers; those that compute wait for a buffer to be full, and say when they "
         "have read it. What is staged arrives by one bulk copy a tile, what is stitched row by row, the "
         "numbers of the rows loaded some iterations ahead. Registers are handed from the ones to the "
-        "others. Results stream, as by stream_results. A later step that would break 2 or 6 to 11 is "
+        "others. A later step that would break 2 or 6 to 11 is "
         "refused.",
     .parameters = parameters,
     .preconditions = preconditions,

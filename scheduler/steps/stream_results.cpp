@@ -4,14 +4,15 @@
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/parameters.h>
-#include <weft/scheduler/steps/parts/streamed_output.h>
 
 #include <algorithm>
 
 namespace weft::steps {
 
-ir::Program with_streamed_output(ir::Program program, const Algorithm& algorithm) {
-  const std::string& name = algorithm.operands[algorithm.output.operand].name;
+namespace {
+
+/// The program with an output whose stores stream, and no other buffer's.
+ir::Program with_streamed_output(ir::Program program, const std::string& name) {
   const auto output = std::ranges::find(program.buffers, name, &ir::Buffer::name);
   auto streamed = std::make_shared<ir::Buffer>(**output);
   streamed->streams = true;
@@ -19,8 +20,6 @@ ir::Program with_streamed_output(ir::Program program, const Algorithm& algorithm
   *output = streamed;
   return program;
 }
-
-namespace {
 
 StepResult apply_stream_results(const ir::Program& program, const StepArguments& arguments,
                                 const StepContext& context) {
@@ -37,11 +36,8 @@ StepResult apply_stream_results(const ir::Program& program, const StepArguments&
                   fmt::format("the output: .stream_results(\"{}\")", output),
                   {}};
   if (ir::streams_results(program))
-    return Reason{3,
-                  fmt::format("the results of {} stream already", tensor),
-                  "stream_results once, and none beside specialize_warps, which does the same",
-                  {}};
-  return with_streamed_output(program, context.algorithm);
+    return Reason{3, fmt::format("the results of {} stream already", tensor), "stream_results once", {}};
+  return with_streamed_output(program, output);
 }
 
 constexpr Parameter parameters[]{tensor_parameter("\"C\"", "the output")};

@@ -135,6 +135,7 @@ class Grouped {
     } else {
       schedule_.specialize_warps(warps, producer_registers = own, consumer_registers = others);
     }
+    schedule_.stream_results(output());
   }
 
   /// Pixels and images of a convolution are columns of a product: one loop goes over them all. Returns its
