@@ -6,23 +6,37 @@ namespace {
 
 using ir::Expr;
 using ir::LoopKind;
+using ir::LoopRole;
 using ir::Stmt;
 
 constexpr std::int64_t rows_of_lanes = 8, columns_of_lanes = 4, pair = 2, halves = 2, eight = 8,
                        rows_of_warp = 16;
 
-Stmt loop(const std::string& name, std::int64_t extent, LoopKind kind, int step, const Stmt& body) {
-  return ir::for_loop({name, ir::integer(0), ir::integer(extent), kind, step, body});
-}
+/// Loops that take the place of one over a tile.
+class OfTile {
+ public:
+  OfTile(const std::string& tile, LoopRole role, int step) : tile_(tile), role_(role), step_(step) {}
+  Stmt operator()(const char* what, std::int64_t extent, LoopKind kind, const Stmt& body) const {
+    return (*this)(what, extent, kind, body, role_);
+  }
+  Stmt operator()(const char* what, std::int64_t extent, LoopKind kind, const Stmt& body,
+                  LoopRole role) const {
+    return ir::for_loop({tile_ + what, ir::integer(0), ir::integer(extent), kind, step_, body, role, tile_});
+  }
+
+ private:
+  const std::string& tile_;
+  LoopRole role_;
+  int step_;
+};
 
 }  // namespace
 
 std::optional<std::pair<std::string, std::string>> Fragments::tile_of(const std::vector<ir::For>& loops) {
   std::string rows, columns;
   for (const ir::For& loop : loops) {
-    const std::string tile = loop.name.substr(0, loop.name.rfind('.'));
-    if (loop.name.ends_with(".half")) rows = tile;
-    if (loop.name.ends_with(".pair")) columns = tile;
+    if (loop.role == LoopRole::fragment_rows) rows = loop.tile;
+    if (loop.role == LoopRole::fragment_columns) columns = loop.tile;
   }
   return rows.empty() || columns.empty() ? std::nullopt : std::optional(std::pair(rows, columns));
 }
@@ -78,10 +92,11 @@ Stmt Fragments::over_rows(const Stmt& body, int step) const {
   if (several) row = row + variable(".warp") * rows_of_warp;
   row = row + variable(".half") * rows_of_lanes + variable(".lane");
   Stmt result = ir::substitute(body, {{row_loop, row}});
-  result = loop(row_loop + ".half", halves, LoopKind::serial, step, result);
-  result = loop(row_loop + ".tile", rows / instruction.m, LoopKind::serial, step, result);
-  result = loop(row_loop + ".lane", rows_of_lanes, LoopKind::lane, step, result);
-  return several ? loop(row_loop + ".warp", instruction.warps, LoopKind::warp, step, result) : result;
+  const OfTile loop(row_loop, LoopRole::rows, step);
+  result = loop(".half", halves, LoopKind::serial, result, LoopRole::fragment_rows);
+  result = loop(".tile", rows / instruction.m, LoopKind::serial, result);
+  result = loop(".lane", rows_of_lanes, LoopKind::lane, result);
+  return several ? loop(".warp", instruction.warps, LoopKind::warp, result) : result;
 }
 
 Stmt Fragments::over_columns(const Stmt& body, int step) const {
@@ -89,17 +104,18 @@ Stmt Fragments::over_columns(const Stmt& body, int step) const {
   const Expr column = variable(".tile") * ir::integer(instruction.n) + variable(".eight") * eight +
                       variable(".lane") * pair + variable(".pair");
   Stmt result = ir::substitute(body, {{column_loop, column}});
-  result = loop(column_loop + ".pair", pair, LoopKind::vectorized, step, result);
-  result = loop(column_loop + ".eight", instruction.n / eight, LoopKind::serial, step, result);
-  result = loop(column_loop + ".tile", columns / instruction.n, LoopKind::serial, step, result);
-  return loop(column_loop + ".lane", columns_of_lanes, LoopKind::lane, step, result);
+  const OfTile loop(column_loop, LoopRole::output, step);
+  result = loop(".pair", pair, LoopKind::vectorized, result, LoopRole::fragment_columns);
+  result = loop(".eight", instruction.n / eight, LoopKind::serial, result);
+  result = loop(".tile", columns / instruction.n, LoopKind::serial, result);
+  return loop(".lane", columns_of_lanes, LoopKind::lane, result);
 }
 
 Stmt Fragments::over_threads(const Stmt& body, int step) const {
-  Stmt result = loop(column_loop + ".lane", columns_of_lanes, LoopKind::lane, step, body);
-  result = loop(row_loop + ".lane", rows_of_lanes, LoopKind::lane, step, result);
-  return instruction.warps > 1 ? loop(row_loop + ".warp", instruction.warps, LoopKind::warp, step, result)
-                               : result;
+  const OfTile row(row_loop, LoopRole::rows, step), column(column_loop, LoopRole::output, step);
+  const Stmt result =
+      row(".lane", rows_of_lanes, LoopKind::lane, column(".lane", columns_of_lanes, LoopKind::lane, body));
+  return instruction.warps > 1 ? row(".warp", instruction.warps, LoopKind::warp, result) : result;
 }
 
 Expr Fragments::lane() const {

@@ -30,10 +30,6 @@ std::vector<Expr> without_codes(const ir::Load& load) {
 
 }  // namespace
 
-std::string untiled(const ir::For& loop) {
-  return loop.name.substr(0, loop.name.size() - tile_suffix.size());
-}
-
 Expr with_slot(const Expr& expr, const Expr& slot) {
   return ir::rewrite<ir::Call>(expr,
                                [&](const ir::Call&, const Expr& e) { return is_kept_slot(e) ? slot : e; });

@@ -11,11 +11,6 @@
 
 namespace weft {
 
-/// Ends the names of the loops of a tensor operation's meaning.
-inline const std::string tile_suffix = ".of_tile";
-/// What such a loop was called before.
-std::string untiled(const ir::For& loop);
-
 struct TensorNest {
   ir::For rows, columns, depth;  ///< bodies unset
   ir::Load left, right;

@@ -38,6 +38,8 @@ struct Buffer {
   /// Whether blocks of one launch hand values to one another in this workspace. What they add to it is added
   /// atomically. It is zero before the first launch, and what has to be zero is zero again after each.
   bool between_blocks = false;
+  /// The tensor of the algorithm that it is, or of which it is an array or a copy; empty: none.
+  std::string tensor = {};
   /// Whether what is stored to this output leaves the caches first, before what is read again.
   bool streams = false;
 };
@@ -47,6 +49,10 @@ using BufferRef = std::shared_ptr<const Buffer>;
 /// A row-major buffer.
 BufferRef make_buffer(std::string name, DType dtype, Scope scope, Access access, std::vector<Expr> shape,
                       bool non_negative = false);
+
+/// One for elements of another buffer: of its type, and of the same tensor.
+std::shared_ptr<Buffer> make_tile(std::string name, const Buffer& source, Scope scope,
+                                  std::vector<Expr> shape);
 
 std::int64_t element_bytes(const Buffer& buffer);
 /// The offset of an element, in elements, that indices and strides alone give. Equal offsets are equal

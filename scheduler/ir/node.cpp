@@ -251,6 +251,14 @@ BufferRef make_buffer(std::string name, DType dtype, Scope scope, Access access,
   return buffer;
 }
 
+std::shared_ptr<Buffer> make_tile(std::string name, const Buffer& source, Scope scope,
+                                  std::vector<Expr> shape) {
+  auto tile = std::make_shared<Buffer>(*make_buffer(std::move(name), source.dtype, scope, Access::read_write,
+                                                    std::move(shape), source.non_negative));
+  tile->tensor = source.tensor;
+  return tile;
+}
+
 Expr offset_of(const Buffer& buffer, const std::vector<Expr>& indices) {
   Expr offset = 0;
   for (std::size_t i = 0; i < indices.size(); ++i) offset = offset + indices[i] * buffer.strides[i];

@@ -159,6 +159,24 @@ constexpr bool is_bound(LoopKind kind) {
   return kind >= LoopKind::block_x;
 }
 
+/// What the iterations of a loop are, whatever it is called.
+enum class LoopRole : std::uint8_t {
+  other,             ///< of an instruction or an array
+  output,            ///< over what the output has: iterations write different elements
+  rows,              ///< the same, over rows of the weights or blocks of them
+  stored_rows,       ///< over rows as they are stored, several of which may add to the same sums
+  sum,               ///< over what is summed
+  groups,            ///< over groups that share a sum
+  fragment_rows,     ///< over the two rows of a tile that a lane has in an instruction
+  fragment_columns,  ///< over the two columns
+};
+
+/// Whether iterations write different elements of the output.
+constexpr bool is_over_output(LoopRole role) {
+  return role == LoopRole::output || role == LoopRole::rows || role == LoopRole::fragment_rows ||
+         role == LoopRole::fragment_columns;
+}
+
 /// `for variable in begin .. begin + extent`. After a reduction moved inside, the same loop can stand in
 /// several places (first values, sum, result); steps speak of it by its name and mean all of them.
 struct For {
@@ -168,6 +186,8 @@ struct For {
   LoopKind kind = LoopKind::serial;
   int step = -1;  ///< the schedule step that made the loop what it is; -1: the algorithm
   Stmt body;
+  LoopRole role = LoopRole::other;
+  std::string tile = {};  ///< the loop over a tile in whose place it stands for an instruction; empty: none
 };
 
 /// buffer[indices] = value, or += value where `accumulate` is set.

@@ -54,9 +54,21 @@ const For* find_loop(const Stmt& stmt, const std::string& name) {
   return found.empty() ? nullptr : found.front();
 }
 
+LoopRole role_of(const Stmt& stmt, const std::string& name) {
+  const For* loop = find_loop(stmt, name);
+  return loop == nullptr ? LoopRole::other : loop->role;
+}
+
 InnerLoops inner_loops(const Stmt& stmt) {
   InnerLoops loops;
-  each<For>(stmt, [&](const For& loop) { loops.emplace(loop.name, loop); });
+  each<For>(stmt, [&](const For& loop) {
+    const auto [place, is_new] = loops.emplace(loop.name, loop);
+    For& known = place->second;
+    if (is_new || (same(known.begin, loop.begin) && same(known.extent, loop.extent))) return;
+    const Expr end = maximum(known.begin + known.extent, loop.begin + loop.extent);
+    known.begin = minimum(known.begin, loop.begin);
+    known.extent = end - known.begin;
+  });
   return loops;
 }
 

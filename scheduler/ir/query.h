@@ -15,9 +15,12 @@ namespace weft::ir {
 std::vector<std::string> loop_names(const Stmt& stmt);
 /// The first loop of that name in program order, or null.
 const For* find_loop(const Stmt& stmt, const std::string& name);
+/// What the loops of that name are; `other` where there is none.
+LoopRole role_of(const Stmt& stmt, const std::string& name);
 /// Every loop of that name, in program order.
 std::vector<const For*> find_loops(const Stmt& stmt, const std::string& name);
-/// The loops inside the statement, by name.
+/// The loops inside the statement, by name. One that stands in several parts, as after peel, has the range of
+/// all of them.
 using InnerLoops = std::map<std::string, For>;
 InnerLoops inner_loops(const Stmt& stmt);
 /// True when a loop called `inner` stands inside a loop called `outer`, in any of the places that have both.

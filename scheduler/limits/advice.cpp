@@ -12,7 +12,7 @@ bool binds_loops(const ir::Program& program) {
 
 /// The first loop that blocks can share, bound to them, as the user would write it; empty: there is none.
 std::string first_bind(const Schedule& schedule) {
-  for (const std::string& loop : steps::serial_loops(schedule.program(), schedule.algorithm(), true)) {
+  for (const std::string& loop : steps::serial_loops(schedule.program(), true)) {
     const Step bind{"bind", {{{}, loop}, {{}, "block_x"}}, {}};
     Schedule tried = schedule;
     if (!tried.try_apply(bind)) return bind.cpp();

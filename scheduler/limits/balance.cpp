@@ -1,8 +1,6 @@
 #include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/limits/balance.h>
-#include <weft/scheduler/program/build_program.h>
-#include <weft/scheduler/steps/parts/grouped_sum.h>
 #include <weft/scheduler/steps/parts/known_weights.h>
 
 #include <algorithm>
@@ -22,7 +20,10 @@ constexpr std::int64_t most_visits = 4'000'000;  ///< visits of statements: less
 class Counting {
  public:
   Counting(const ir::Program& program, const Algorithm& algorithm, const SparseTensor& weights)
-      : weights_(program, algorithm.sparse_operand()->name, weights), rows_(row_loop_name(algorithm)) {
+      : weights_(program, algorithm.sparse_operand()->name, weights) {
+    ir::each<ir::For>(program.body, [&](const ir::For& loop) {
+      if (may_share(loop)) sharing_.insert(loop.name);
+    });
     find_choosers(program.body);
     walk(program.body, 1);
   }
@@ -52,12 +53,13 @@ class Counting {
 
  private:
   /// Whether it is a loop over rows or groups: not over columns, which all have the same entries.
-  bool may_share(const std::string& name) const {
-    return name.substr(0, name.find('.')) == rows_ || steps::is_group_loop(name);
+  static bool may_share(const ir::For& loop) {
+    using enum ir::LoopRole;
+    return loop.role == rows || loop.role == stored_rows || loop.role == fragment_rows || loop.role == groups;
   }
 
-  bool shares(const ir::For& loop) const {
-    return may_share(loop.name) && (ir::is_bound(loop.kind) || steps::is_group_loop(loop.name));
+  static bool shares(const ir::For& loop) {
+    return may_share(loop) && (ir::is_bound(loop.kind) || loop.role == ir::LoopRole::groups);
   }
 
   void add_variables(const Expr& expr) {
@@ -77,7 +79,7 @@ class Counting {
       for (const auto& [one, other] :
            {std::pair(compared->left, compared->right), std::pair(compared->right, compared->left)}) {
         const auto* variable = one.as<ir::Variable>();
-        if (variable != nullptr && ir::integer_value(other) != nullptr && may_share(variable->name))
+        if (variable != nullptr && ir::integer_value(other) != nullptr && sharing_.contains(variable->name))
           choosers_.insert(variable->name);
       }
     });
@@ -141,7 +143,7 @@ class Counting {
   }
 
   steps::KnownWeights weights_;
-  std::string rows_;  ///< the loop over them
+  std::set<std::string> sharing_;  ///< loops over rows or groups
   std::set<std::string> choosers_;
   steps::KnownWeights::Variables variables_;
   std::vector<std::int64_t> block_, group_;              ///< where the walk is

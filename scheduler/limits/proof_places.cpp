@@ -3,6 +3,7 @@
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/limits/proof_places.h>
+#include <weft/scheduler/program/launch_sizes.h>
 
 #include <algorithm>
 #include <set>
@@ -271,7 +272,10 @@ WeightFacts facts_of(const Algorithm& algorithm, const SparseTensor* weights, co
   WeightFacts facts;
   if (weights != nullptr) facts = LevelFacts(algorithm, *weights, program).take();
   for (const ir::Variable& extent : program.extents) {
-    const bool entries = extent.name.ends_with(".entries");
+    const bool entries =
+        weights != nullptr && std::ranges::any_of(weights->arrays(), [&](const auto& array) {
+          return extent.name == entries_variable(algorithm.sparse_operand()->name, array.name);
+        });
     facts.conditions.push_back(ir::integer(entries ? 0 : 1) <= ir::variable(extent.name));
   }
   return facts;

@@ -23,7 +23,7 @@ class BlockProduct {
         places_(chain_.loops.at(2)),
         store_(*chain_.core.as<ir::Store>()),
         fragments_{*find_tensor_instruction("swmma_m16n16k16", DType::f16), swmma_block, swmma_block,
-                   untiled(rows_), untiled(columns_)},
+                   rows_.tile, columns_.tile},
         step_(operation.step) {
     const auto& product = *store_.value.as<ir::Binary>();
     const ir::Load* factors[] = {ir::loaded(product.left), ir::loaded(product.right)};

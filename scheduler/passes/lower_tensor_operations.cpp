@@ -35,7 +35,7 @@ class Operation {
         nest_(nest_of(operation)),
         leading_(leading_of(operation)),
         fragments_{row_of(operation.instruction), *ir::integer_value(nest_.rows.extent),
-                   *ir::integer_value(nest_.columns.extent), untiled(nest_.rows), untiled(nest_.columns)},
+                   *ir::integer_value(nest_.columns.extent), nest_.rows.tile, nest_.columns.tile},
         depth_(*ir::integer_value(nest_.depth.extent)),
         slots_(nest_.slot.defined() ? nest_.depth.name + ".slot" : nest_.depth.name) {
     if (!nest_.slot.defined()) return;

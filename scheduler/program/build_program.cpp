@@ -99,6 +99,7 @@ class Builder {
                            extents_of(operand)));
       for (std::size_t i = 0; i < operand.strides.size(); ++i)
         buffer->strides[i] = ir::integer(operand.strides[i]);
+      buffer->tensor = operand.name;
       operands_.push_back(buffer);
       program_.buffers.push_back(buffer);
     }
@@ -124,6 +125,7 @@ class Builder {
       auto buffer = std::make_shared<ir::Buffer>(
           *ir::make_buffer(array_buffer_name(operand.name, name), array.dtype(), ir::Scope::global,
                            ir::Access::read, shape, !is_float(array.dtype()) && !below_zero));
+      buffer->tensor = operand.name;
       if (name == "values") buffer->swizzle = weights_->value_order().swizzle;
       arrays_[name] = buffer;
       program_.buffers.push_back(buffer);
@@ -169,7 +171,12 @@ class Builder {
 
   Stmt loop_over(const std::string& index, Stmt body) const {
     return ir::for_loop({index, ir::integer(0), size_of_extent(algorithm_.index(index).extent),
-                         ir::LoopKind::serial, -1, std::move(body)});
+                         ir::LoopKind::serial, -1, std::move(body), role_of_index(index)});
+  }
+
+  ir::LoopRole role_of_index(const std::string& index) const {
+    if (algorithm_.index(index).reduction) return ir::LoopRole::sum;
+    return sparse_.rows == std::vector{index} ? ir::LoopRole::rows : ir::LoopRole::output;
   }
 
   bool is_row(const std::string& index) const {

@@ -66,11 +66,15 @@ ir::For LevelWalk::loop(std::size_t number, bool stored) {
   const bool of_row = number < row_levels_ || level(number).dimension == Dimension::row;
   ir::For loop;
   loop.name = joined_indices(operand_.algorithm, of_row ? operand_.indices.rows : operand_.indices.columns);
+  loop.role = of_row ? ir::LoopRole::rows : ir::LoopRole::sum;
   if (!level(number).loop.empty()) {
     loop.name += "." + level(number).loop;
     return loop;
   }
-  if (of_row && stored) loop.name += ".stored";
+  if (of_row && stored) {
+    loop.name += ".stored";
+    loop.role = ir::LoopRole::stored_rows;
+  }
   const int count = ++used_names_[loop.name];
   if (count > 1) loop.name += "." + std::to_string(count);
   return loop;

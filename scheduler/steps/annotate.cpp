@@ -19,7 +19,10 @@ using ir::Stmt;
 
 ir::Program marked(ir::Program program, const std::string& name, LoopKind kind, int step) {
   program.body = change_loops(program.body, name, [&](const ir::For& loop) {
-    return ir::for_loop({loop.name, loop.begin, loop.extent, kind, step, loop.body});
+    ir::For changed = loop;
+    changed.kind = kind;
+    changed.step = step;
+    return ir::for_loop(std::move(changed));
   });
   return program;
 }
@@ -37,19 +40,21 @@ std::optional<Reason> require_serial(const ir::Program& program, const std::stri
 
 std::optional<Reason> require_constant(const ir::Program& program, const std::string& name,
                                        std::int64_t largest) {
-  const ir::Expr& extent = find_loop(program.body, name)->extent;
-  const std::int64_t* value = ir::integer_value(extent);
-  if (value != nullptr ? *value <= largest : ir::is_constant(program, extent)) return std::nullopt;
-  return Reason{3, fmt::format("{} has {} iterations", name, ir::print(extent)),
+  const auto loops = find_loops(program.body, name);
+  const auto other = std::ranges::find_if(loops, [&](const ir::For* loop) {
+    const std::int64_t* value = ir::integer_value(loop->extent);
+    return value != nullptr ? *value > largest : !ir::is_constant(program, loop->extent);
+  });
+  if (other == loops.end()) return std::nullopt;
+  return Reason{3, fmt::format("{} has {} iterations", name, ir::print((*other)->extent)),
                 fmt::format("a constant number of at most {}: .split({} = {}) first, then {}.inner", largest,
                             name, std::min<std::int64_t>(32, largest), name),
                 name};
 }
 
-std::optional<Reason> require_independent(const ir::Program& program, const std::string& name,
-                                          const StepContext& context) {
-  if (is_output_loop(name, context.algorithm)) return std::nullopt;
-  const std::vector<std::string> others = serial_loops(program, context.algorithm, true);
+std::optional<Reason> require_independent(const ir::Program& program, const std::string& name) {
+  if (ir::is_over_output(ir::role_of(program.body, name))) return std::nullopt;
+  const std::vector<std::string> others = serial_loops(program, true);
   return Reason{4, fmt::format("iterations of {} add to the same sums", name),
                 others.empty()
                     ? std::string("a loop over an index of the output that is still serial")
@@ -114,7 +119,7 @@ StepResult vectorized(const ir::Program& program, const StepArguments& arguments
                       const StepContext& context) {
   const std::string name = arguments.text("loop");
   if (auto refused = require_serial(program, name)) return *refused;
-  if (auto refused = require_independent(program, name, context)) return *refused;
+  if (auto refused = require_independent(program, name)) return *refused;
   if (auto refused = require_constant(program, name, largest_vector)) return *refused;
   if (auto refused = require_no_copy(program, name)) return *refused;
   std::optional<Reason> refused;
@@ -158,7 +163,7 @@ StepResult apply_parallel(const ir::Program& program, const StepArguments& argum
                           const StepContext& context) {
   const std::string name = arguments.text("loop");
   if (auto refused = require_serial(program, name)) return *refused;
-  if (auto refused = require_independent(program, name, context)) return *refused;
+  if (auto refused = require_independent(program, name)) return *refused;
   if (context.target.is_gpu()) {
     return Reason{5, "the target is " + context.target.name,
                   "a CPU target; on a GPU, " + written("bind", {name, "block_x"}), name};

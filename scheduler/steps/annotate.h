@@ -18,8 +18,7 @@ std::optional<Reason> require_serial(const ir::Program& program, const std::stri
 std::optional<Reason> require_constant(const ir::Program& program, const std::string& name,
                                        std::int64_t largest);
 /// Precondition 4: iterations do not add to the same place.
-std::optional<Reason> require_independent(const ir::Program& program, const std::string& name,
-                                          const StepContext& context);
+std::optional<Reason> require_independent(const ir::Program& program, const std::string& name);
 /// Precondition 10: no copy into shared memory inside, which all iterations would have to make together, nor
 /// sums that groups hand over there.
 std::optional<Reason> require_no_copy(const ir::Program& program, const std::string& name);

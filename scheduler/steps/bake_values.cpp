@@ -361,7 +361,7 @@ class Baking {
     result = ir::substitute(result, {{loop_, row + ir::integer(nest_.begin)}});
     if (nest_.extent % groups != 0) result = ir::if_then(row < ir::integer(nest_.extent), result);
     result = ir::for_loop({share, ir::integer(0), ir::integer(ceil_divide(nest_.extent, groups)),
-                           ir::LoopKind::serial, context_.step, result});
+                           ir::LoopKind::serial, context_.step, result, nest_.rows.role});
     return ir::allocate(wider_parts_, ir::block({ir::for_loop(group, ir::if_all(nest_.of_thread, sums)),
                                                  ir::for_loop(group, ir::if_all(nest_.of_thread, result))}));
   }

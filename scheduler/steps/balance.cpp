@@ -84,9 +84,9 @@ StepResult apply_balance(const ir::Program& program, const StepArguments& argume
     const Expr first = ir::load(table, {ir::variable(outer)});
     const Expr last = ir::load(table, {ir::variable(outer) + 1});
     const Stmt body = ir::substitute(loop.body, {{name, ir::variable(inner)}});
-    const ir::For rows{inner, first, last - first, ir::LoopKind::serial, context.step, body};
-    return ir::for_loop(
-        {outer, ir::integer(0), ir::integer(parts), ir::LoopKind::serial, context.step, ir::for_loop(rows)});
+    const ir::For rows{inner, first, last - first, ir::LoopKind::serial, context.step, body, loop.role};
+    return ir::for_loop({outer, ir::integer(0), ir::integer(parts), ir::LoopKind::serial, context.step,
+                         ir::for_loop(rows), loop.role});
   });
   return result;
 }

@@ -89,6 +89,7 @@ std::optional<Reason> require_grid(const ir::Program& program, const std::string
 std::optional<Reason> check_axis(const ir::Program& program, const std::string& name, LoopKind axis,
                                  const Target& target) {
   std::optional<Reason> refused;
+  const bool over_groups = ir::role_of(program.body, name) == ir::LoopRole::groups;
   ir::each<ir::For>(program.body, [&](const ir::For& loop) {
     if (refused || loop.name == name) return;
     const bool nested =
@@ -110,7 +111,7 @@ std::optional<Reason> check_axis(const ir::Program& program, const std::string& 
                                                                        : LoopKind::thread),
                        loop.name};
     }
-    if (ir::is_block(axis) && ir::is_within_block(loop.kind) && !is_group_loop(name) &&
+    if (ir::is_block(axis) && ir::is_within_block(loop.kind) && !over_groups &&
         find_loop(loop.body, name) != nullptr) {
       refused = Reason{8, fmt::format("{} around it is bound to {}", loop.name, ir::name_of(loop.kind)),
                        fmt::format("block loops outside warp, lane and thread loops: {} first",
@@ -194,15 +195,16 @@ StepResult bound(const ir::Program& program, const StepArguments& arguments, con
     return Reason{5, "the target is " + context.target.name,
                   "a GPU target; on the CPU, " + written("parallel", {name}), name};
   }
-  if (is_group_loop(name) && ir::is_block(*axis) != meets_between_blocks(program.body, name)) {
+  const bool over_groups = ir::role_of(program.body, name) == ir::LoopRole::groups;
+  if (over_groups && ir::is_block(*axis) != meets_between_blocks(program.body, name)) {
     return ir::is_block(*axis)
                ? Reason{8, fmt::format("groups of {} hand their sums over in shared memory", name),
                         "warp: the groups of one block; split_k with reduce = second_pass for blocks", name}
                : Reason{8, fmt::format("groups of {} hand their sums over between blocks", name),
                         "block_x, block_y or block_z; split_k with reduce = shared for warps", name};
   }
-  if (!is_group_loop(name)) {
-    if (auto refused = require_independent(program, name, context)) return *refused;
+  if (!over_groups) {
+    if (auto refused = require_independent(program, name)) return *refused;
   }
   if (auto refused = check_axis(program, name, *axis, context.target)) return *refused;
   if (auto refused = require_own_workspaces(program, name)) return *refused;

@@ -50,9 +50,9 @@ class Decode {
     slot_ = (ir::variable(loop.name) - loop.begin) % ir::integer(request_.depth);
     const ir::BufferRef values = stored(arrays_.values, widest() * size_);
     const ir::BufferRef offset = stored(arrays_.offset, widest() * bytes_of_row());
-    auto tile = std::make_shared<ir::Buffer>(*ir::make_buffer(
-        arrays_.values->name + ".decoded", arrays_.values->dtype, ir::Scope::shared, ir::Access::read_write,
-        {ir::integer(count_of(reading_.below) * size_), ir::integer(count_of(reading_.beside) * size_)}));
+    const auto tile = ir::make_tile(
+        arrays_.values->name + ".decoded", *arrays_.values, ir::Scope::shared,
+        {ir::integer(count_of(reading_.below) * size_), ir::integer(count_of(reading_.beside) * size_)});
     tile->swizzle = swizzle_of(*tile);
     const Stmt rest = with_tile(loop.body, tile);
     for (const ir::BufferRef& buffer : {arrays_.values, arrays_.begin, arrays_.width, arrays_.offset}) {
@@ -95,9 +95,8 @@ class Decode {
     const std::int64_t rows = count_of(reading_.below), of_row = known->extent * count_of(reading_.beside);
     if (rest.constant != 0 || !rest.terms.empty() || 2 * 4 * rows * of_row > most_bytes) return;
     const auto numbers = [&](const ir::BufferRef& source) {
-      return ir::make_buffer(source->name + ".stored", source->dtype, ir::Scope::shared,
-                             ir::Access::read_write, {ir::integer(rows), ir::integer(of_row)},
-                             source->non_negative);
+      return ir::make_tile(source->name + ".stored", *source, ir::Scope::shared,
+                           {ir::integer(rows), ir::integer(of_row)});
     };
     begins_ = numbers(arrays_.begin);
     widths_ = numbers(arrays_.width);
@@ -134,8 +133,7 @@ class Decode {
   ir::BufferRef stored(const ir::BufferRef& source, std::int64_t elements) const {
     std::vector<Expr> shape{ir::integer(count_of(reading_.block_loops())), ir::integer(elements)};
     if (request_.depth > 1) shape.insert(shape.begin(), ir::integer(request_.depth));
-    return ir::make_buffer(source->name + ".stored", source->dtype, ir::Scope::shared, ir::Access::read_write,
-                           shape, source->non_negative);
+    return ir::make_tile(source->name + ".stored", *source, ir::Scope::shared, shape);
   }
 
   /// Rows of 32, 64 or 128 bytes whose chunks change places: eight of them lie in different banks. A tile of

@@ -33,6 +33,12 @@ std::optional<Reason> check_pair(const ir::For& outer, const std::string& name) 
   return std::nullopt;
 }
 
+ir::LoopRole fused_role(ir::LoopRole outer, ir::LoopRole inner) {
+  using enum ir::LoopRole;
+  if (outer == inner || (is_over_output(outer) && is_over_output(inner))) return outer;
+  return outer == stored_rows || inner == stored_rows ? stored_rows : sum;
+}
+
 /// for x in b .. b+e: for y in c .. c+f: body
 ///   becomes
 /// for x_y in 0 .. e*f: body[x := b + x_y / f, y := c + x_y % f]
@@ -44,14 +50,19 @@ Stmt fused(const ir::For& outer, const std::string& name, int step) {
   const ir::Substitution places{{outer.name, outer.begin + number / of_inner},
                                 {inner.name, inner.begin + number % of_inner}};
   return ir::for_loop({name, ir::integer(0), outer.extent * inner.extent, ir::LoopKind::serial, step,
-                       ir::substitute(inner.body, places)});
+                       ir::substitute(inner.body, places), fused_role(outer.role, inner.role)});
 }
 
-/// "p_q", by which is_output_loop knows what the iterations do; "p__q" where it would read that otherwise.
+/// "p_q"; "p__q" where a loop over what is summed, or a piece of it, is called so.
 std::string fused_name(const std::string& outer, const std::string& inner, const Algorithm& algorithm) {
   const std::string plain = outer + "_" + inner;
-  const bool of_outputs = is_output_loop(outer, algorithm) && is_output_loop(inner, algorithm);
-  return is_output_loop(plain, algorithm) == of_outputs ? plain : outer + "__" + inner;
+  const auto is_of = [](const std::string& name, const std::string& index) {
+    return name == index || name.starts_with(index + ".");
+  };
+  const bool taken = std::ranges::any_of(algorithm.indices, [&](const IndexVariable& index) {
+    return index.reduction && is_of(plain, index.name) && !is_of(outer, index.name);
+  });
+  return taken ? outer + "__" + inner : plain;
 }
 
 StepResult fuse_two(ir::Program program, const std::string& outer, const std::string& inner,

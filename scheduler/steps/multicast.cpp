@@ -21,7 +21,7 @@ std::vector<std::string> arrays_of(const ir::Program& program, const std::string
     passes::ring_of(loop->body, ring);
     for (const ir::Copy& copy : ring.copies) {
       const std::string& name = copy.source->name;
-      if (name == tensor || name.starts_with(tensor + ".")) arrays.push_back(name);
+      if (name == tensor || copy.source->tensor == tensor) arrays.push_back(name);
     }
   }
   return arrays.empty() ? std::vector{tensor} : arrays;

@@ -61,9 +61,9 @@ StepResult apply_persist(const ir::Program& program, const StepArguments& argume
   body = ir::let(names[0] + ".tile_number", ir::variable(tile) * blocks + ir::variable(block), body);
   body =
       ir::for_loop({tile, ir::integer(0), ir::ceil_divide(total - ir::variable(block), ir::integer(blocks)),
-                    ir::LoopKind::serial, context.step, body});
+                    ir::LoopKind::serial, context.step, body, outer.role});
   body = ir::for_loop({block, ir::integer(0), ir::minimum(ir::integer(blocks), total), ir::LoopKind::block_x,
-                       context.step, body});
+                       context.step, body, outer.role});
   ir::Program result = program;
   result.body = change_loops(program.body, names[0], [&](const ir::For&) { return body; });
   return result;

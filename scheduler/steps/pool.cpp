@@ -93,9 +93,10 @@ class Pooling {
                   "the serial loop over the groups of places of a row", sum_loop_};
   }
 
-  Stmt loop(const std::string& name, std::int64_t extent, Stmt body) const {
+  Stmt loop(const std::string& name, std::int64_t extent, Stmt body,
+            ir::LoopRole role = ir::LoopRole::rows) const {
     return ir::for_loop(
-        {name, ir::integer(0), ir::integer(extent), ir::LoopKind::serial, step_, std::move(body)});
+        {name, ir::integer(0), ir::integer(extent), ir::LoopKind::serial, step_, std::move(body), role});
   }
 
   /// The loops and conditions between the rows and the sum, around another statement.
@@ -121,9 +122,10 @@ class Pooling {
     for (const ir::For& each : chain_.loops) shape.push_back(each.extent);
     const auto parts = ir::make_buffer(sum_.buffer->name + ".parts", sum_.buffer->dtype, ir::Scope::shared,
                                        ir::Access::read_write, shape);
-    const std::string group = sum_loop_ + std::string(group_suffix);
+    const std::string group = group_loop(sum_loop_);
     const Expr number = ir::variable(group + ".outer") * workers_ + ir::variable(group + ".inner");
-    const Stmt own = shared_out(group, fill_ / workers_, around_each(own_sum(parts, number)));
+    const Stmt own =
+        shared_out(group, fill_ / workers_, around_each(own_sum(parts, number)), ir::LoopRole::groups);
     Stmt rows = result_of_rows(parts);
     if (!asks_first()) {
       rows = shared_out(row_name(), row_turns_, ir::allocate(asked_, ir::block({ask(), rows})));
@@ -136,8 +138,9 @@ class Pooling {
   }
 
   /// Each worker has one iteration of a turn.
-  Stmt shared_out(const std::string& name, std::int64_t turns, Stmt body) const {
-    return loop(name + ".outer", turns, loop(name + ".inner", workers_, std::move(body)));
+  Stmt shared_out(const std::string& name, std::int64_t turns, Stmt body,
+                  ir::LoopRole role = ir::LoopRole::rows) const {
+    return loop(name + ".outer", turns, loop(name + ".inner", workers_, std::move(body), role), role);
   }
 
   std::int64_t blocks() const { return std::ssize(first_) - 1; }
@@ -308,7 +311,7 @@ StepResult apply_pool(const ir::Program& program, const StepArguments& arguments
 
 std::vector<std::string> loops_of_pool(const StepArguments& arguments, const Algorithm&) {
   const std::string row = arguments.text("rows");
-  const std::string group = arguments.text("places") + std::string(group_suffix);
+  const std::string group = group_loop(arguments.text("places"));
   return {row + ".block", group + ".outer", group + ".inner", row + ".row.outer", row + ".row.inner"};
 }
 

@@ -85,14 +85,17 @@ class Writeback {
   Stmt operator()() const {
     Stmt body = ir::allocate(tile_, ir::block({to_lines(), from_lines()}));
     body = loop(".part", parts_, LoopKind::unrolled, body);
-    body = ir::for_loop({nest_.rows + ".tile", ir::integer(0),
-                         ir::integer(nest_.extent(nest_.rows + ".tile")), LoopKind::unrolled, step_, body});
+    body =
+        ir::for_loop({nest_.rows + ".tile", ir::integer(0), ir::integer(nest_.extent(nest_.rows + ".tile")),
+                      LoopKind::unrolled, step_, body, ir::LoopRole::rows});
     return ir::for_loops(nest_.warps, body);
   }
 
  private:
-  Stmt loop(const char* name, std::int64_t extent, LoopKind kind, const Stmt& body) const {
-    return ir::for_loop({nest_.columns + name, ir::integer(0), ir::integer(extent), kind, step_, body});
+  Stmt loop(const char* name, std::int64_t extent, LoopKind kind, const Stmt& body,
+            ir::LoopRole role = ir::LoopRole::output) const {
+    return ir::for_loop(
+        {nest_.columns + name, ir::integer(0), ir::integer(extent), kind, step_, body, role, nest_.columns});
   }
   Expr variable(const char* name) const { return ir::variable(nest_.columns + name); }
 
@@ -133,11 +136,13 @@ class Writeback {
       return ir::store(tile_, place(row, column), store.value);
     });
     body = guarded(names, ir::substitute(body, names));
-    body = loop(".pair", 2, LoopKind::vectorized, body);
+    body = loop(".pair", 2, LoopKind::vectorized, body, ir::LoopRole::fragment_columns);
     body = loop(".run", runs_, LoopKind::unrolled, body);
     body = loop(".lane", 4, LoopKind::lane, body);
-    body = ir::for_loop({half, ir::integer(0), ir::integer(2), LoopKind::unrolled, step_, body});
-    return ir::for_loop({row_lane, ir::integer(0), ir::integer(run), LoopKind::lane, step_, body});
+    body = ir::for_loop({half, ir::integer(0), ir::integer(2), LoopKind::unrolled, step_, body,
+                         ir::LoopRole::fragment_rows, nest_.rows});
+    return ir::for_loop(
+        {row_lane, ir::integer(0), ir::integer(run), LoopKind::lane, step_, body, ir::LoopRole::rows});
   }
 
   /// Neighbouring lanes write neighbouring runs of a row.

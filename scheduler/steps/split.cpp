@@ -28,9 +28,10 @@ Stmt split_loop(const ir::For& loop, const Expr& factor, int step) {
   const Expr place = outer * factor + inner;
   Stmt body = ir::substitute(loop.body, {{loop.name, loop.begin + place}});
   body = ir::if_then(place < loop.extent, body);
-  const ir::For inside{loop.name + ".inner", ir::integer(0), factor, ir::LoopKind::serial, step, body};
+  const ir::For inside{
+      loop.name + ".inner", ir::integer(0), factor, ir::LoopKind::serial, step, body, loop.role};
   return ir::for_loop({loop.name + ".outer", ir::integer(0), ir::ceil_divide(loop.extent, factor),
-                       ir::LoopKind::serial, step, ir::for_loop(inside)});
+                       ir::LoopKind::serial, step, ir::for_loop(inside), loop.role});
 }
 
 /// Up to here a factor is taken whatever the loop needs: what lanes, vectors and tiles are made for.

@@ -182,8 +182,8 @@ class Splitting {
       return true;
     });
     GroupedSum grouped;
-    grouped.group = {
-        loop_ + std::string(group_suffix), ir::integer(0), groups_, ir::LoopKind::serial, step_, {}};
+    grouped.group = {group_loop(loop_),   ir::integer(0), groups_, ir::LoopKind::serial, step_, {},
+                     ir::LoopRole::groups};
     if (reduction_ == Reduction::shared) {
       grouped.parts = ir::make_buffer(sum_.buffer->name + ".parts", sum_.buffer->dtype, ir::Scope::shared,
                                       ir::Access::read_write, with_sum_and_threads({groups_}));
@@ -285,11 +285,12 @@ StepResult apply_split_k(const ir::Program& program, const StepArguments& argume
                               : word == "atomic" ? Reduction::atomic
                                                  : Reduction::second_pass;
   if (auto missing = require_loop(program, loop)) return *missing;
-  if (is_output_loop(loop, context.algorithm) || is_group_loop(loop))
+  if (const ir::LoopRole role = ir::role_of(program.body, loop);
+      ir::is_over_output(role) || role == ir::LoopRole::groups)
     return Reason{
         3, fmt::format("iterations of {} give different results", loop),
         fmt::format("a loop over what is summed ({}); of other loops, .split({} = 8) makes such groups",
-                    fmt::join(serial_loops(program, context.algorithm, false), ", "), loop),
+                    fmt::join(serial_loops(program, false), ", "), loop),
         loop};
   const auto loops = find_loops(program.body, loop);
   if (loops.size() > 1)
@@ -298,7 +299,7 @@ StepResult apply_split_k(const ir::Program& program, const StepArguments& argume
     return Reason{2, fmt::format("{} is {}", loop, ir::name_of(loops.front()->kind)),
                   "a loop that is still serial", loop};
   for (const std::string& name : loop_names(program.body)) {
-    if (is_group_loop(name))
+    if (ir::role_of(program.body, name) == ir::LoopRole::groups)
       return Reason{2, fmt::format("the sum is split to {} already", name), "a sum that is not split", name};
   }
   StepResult result = Splitting(program, loop, arguments.symbol("groups"), reduction, context.step)();
@@ -314,7 +315,7 @@ StepResult apply_split_k(const ir::Program& program, const StepArguments& argume
 }
 
 std::vector<std::string> loop_of_groups(const StepArguments& arguments, const Algorithm&) {
-  return {arguments.text("loop") + std::string(group_suffix)};
+  return {group_loop(arguments.text("loop"))};
 }
 
 constexpr std::array<std::string_view, 3> reductions{"shared", "atomic", "second_pass"};

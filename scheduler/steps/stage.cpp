@@ -58,13 +58,13 @@ std::string tile_name(const ir::Program& program, const std::string& wanted) {
 /// from data, a loop over results steps through another), rows of an odd number of words lie in different
 /// banks.
 std::vector<Expr> shape_of_tile(const std::vector<Expr>& extents, const ir::Load& load,
-                                const ir::InnerLoops& loops, const Algorithm& algorithm) {
+                                const ir::InnerLoops& loops) {
   std::vector<Expr> shape = extents;
   const std::int64_t* last = extents.empty() ? nullptr : ir::integer_value(extents.back());
   if (last == nullptr || *last % 2 != 0 || size_of(load.buffer->dtype) != 4) return shape;
   const auto is_of_results = [&](const Expr& index) {
     return std::any_of(loops.begin(), loops.end(), [&](const auto& entry) {
-      return ir::uses(index, entry.first) && is_output_loop(entry.first, algorithm);
+      return ir::uses(index, entry.first) && ir::is_over_output(entry.second.role);
     });
   };
   const bool data = ir::any<ir::Load>(load.indices.back());
@@ -187,13 +187,11 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
     copy.destination_begin.emplace_back(0);
     copy.extents.push_back(span.extent);
   }
-  std::vector<Expr> shape =
-      shape_of_tile(copy.extents, *loads_of(body, buffer).front(), inner_loops(body), context.algorithm);
+  std::vector<Expr> shape = shape_of_tile(copy.extents, *loads_of(body, buffer).front(), inner_loops(body));
   const bool is_image = holds_whole_lines(shape, buffer->dtype, buffer->swizzle);
   if (ring.depth > 1) shape.insert(shape.begin(), ir::integer(ring.depth));
-  const auto tile = std::make_shared<ir::Buffer>(
-      *ir::make_buffer(tile_name(program, buffer->name + ".shared"), buffer->dtype, ir::Scope::shared,
-                       ir::Access::read_write, shape, buffer->non_negative));
+  const auto tile =
+      ir::make_tile(tile_name(program, buffer->name + ".shared"), *buffer, ir::Scope::shared, shape);
   if (is_image) tile->swizzle = buffer->swizzle;
   copy.destination = tile;
   const Stmt rest = with_loads(body, buffer, [&](const ir::Load& load) {
@@ -240,8 +238,7 @@ std::variant<Stmt, Reason> stage_registers(const Stmt& body, const ir::BufferRef
     indices.push_back(ir::variable(name) - loops.at(name).begin);
   }
   const auto tile =
-      ir::make_buffer(tile_name(program, buffer->name + ".registers"), buffer->dtype, ir::Scope::registers,
-                      ir::Access::read_write, shape, buffer->non_negative);
+      ir::make_tile(tile_name(program, buffer->name + ".registers"), *buffer, ir::Scope::registers, shape);
   if (auto refused = reads_later_tile(value, body)) return *refused;
   std::vector<Stmt> fills;
   for (const std::vector<Expr>& guards : guards_of_reads(body, buffer, loops, used)) {
@@ -299,7 +296,8 @@ std::vector<ir::BufferRef> buffers_read(const ir::Program& program, const std::v
                                         const std::string& tensor) {
   const auto reads_it = [&](const ir::BufferRef& buffer) {
     return std::ranges::any_of(loops, [&](const ir::For* loop) {
-      const bool array = buffer->name.starts_with(tensor + ".") && indexed_inside(loop->body, buffer);
+      const bool array =
+          buffer->name != tensor && buffer->tensor == tensor && indexed_inside(loop->body, buffer);
       return array || (buffer->name == tensor && ir::reads(loop->body, buffer));
     });
   };

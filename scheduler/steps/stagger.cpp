@@ -136,7 +136,7 @@ StepResult apply_stagger(const ir::Program& program, const StepArguments& argume
                          const StepContext& context) {
   const std::string name = arguments.text("loop"), by = arguments.text("by");
   if (auto refused = check_loops(program, name, by)) return *refused;
-  if (auto refused = require_independent(program, name, context)) return *refused;
+  if (auto refused = require_independent(program, name)) return *refused;
   if (auto refused = require_no_copy(program, name)) return *refused;
   if (auto refused = require_arrays_inside(program, name, by)) return *refused;
   const std::vector<const ir::For*> loops = find_loops(program.body, name);

@@ -125,9 +125,8 @@ class Stitch {
     if (auto refused = take_slots(reading)) return *refused;
     if (auto refused = sort_loops(reading, buffer)) return *refused;
     const Lines lines = lines_of(columns_, static_cast<std::int64_t>(size_of(buffer->dtype)));
-    auto tile = std::make_shared<ir::Buffer>(*ir::make_buffer(buffer->name + ".stitched", buffer->dtype,
-                                                              ir::Scope::shared, ir::Access::read_write,
-                                                              shape_of_tile(lines), buffer->non_negative));
+    const auto tile =
+        ir::make_tile(buffer->name + ".stitched", *buffer, ir::Scope::shared, shape_of_tile(lines));
     tile->swizzle = ir::holds_whole_lines(*tile, lines.swizzle) ? lines.swizzle : 0;
     const Expr slot = (ir::variable(loop.name) - loop.begin) % ir::integer(request_.depth);
     ir::Copy copy{tile, {}, buffer, {}, {}, context_.step, request_.depth > 1, {}, {}};
@@ -197,7 +196,7 @@ class Stitch {
                       "stage what an iteration reads: " +
                           Step{"stage", {{{}, buffer->name}, {{}, "shared"}, {"at", request_.at}}, {}}.cpp(),
                       each.name};
-      const bool of_output = is_output_loop(each.name, context_.algorithm);
+      const bool of_output = ir::is_over_output(each.role);
       (of_output ? columns_of_tile_ : rows_of_tile_).push_back(each);
       (of_output ? columns_ : rows_) *= known->extent;
     }

@@ -98,9 +98,9 @@ class Tensorize {
     for (const std::string& loop : loop_names(program_.body)) {
       const bool around = std::ranges::any_of(
           chain.loops, [&](const ir::For& each) { return stands_inside(program_.body, each.name, loop); });
-      if (around && !is_output_loop(loop, context_.algorithm)) at = loop;
+      if (around && !ir::is_over_output(ir::role_of(program_.body, loop))) at = loop;
     }
-    const Step stage{"stage", {{{}, name.substr(0, name.find('.'))}, {{}, "shared"}, {"at", at}}, {}};
+    const Step stage{"stage", {{{}, factor.buffer->tensor}, {{}, "shared"}, {"at", at}}, {}};
     return {4, fmt::format("{} is read from {}", name, ir::name_of(factor.buffer->scope)),
             fmt::format("both factors in shared memory: {} first, or stitch", stage.cpp()), name};
   }
@@ -302,15 +302,16 @@ class Tensorize {
 
   template <class Update>
   Stmt operation_of(const ir::Chain& chain, const Update& update) const {
-    const Expr row = ir::variable(nest_.rows.name + tile_suffix);
-    const Expr column = ir::variable(nest_.columns.name + tile_suffix);
-    const Expr depth = ir::variable(nest_.depth.name + tile_suffix);
+    const auto of_tile = [](const ir::For& loop) { return loop.name + ".of_tile"; };
+    const Expr row = ir::variable(of_tile(nest_.rows));
+    const Expr column = ir::variable(of_tile(nest_.columns));
+    const Expr depth = ir::variable(of_tile(nest_.depth));
     const ir::Substitution names{
         {nest_.rows.name, row}, {nest_.columns.name, column}, {nest_.depth.name, depth}};
     Stmt meaning = ir::substitute(ir::if_all(chain.conditions, update(row, column)), names);
     for (const ir::For* loop : {&nest_.depth, &nest_.columns, &nest_.rows})
-      meaning = ir::for_loop({loop->name + tile_suffix, ir::integer(0), loop->extent, ir::LoopKind::serial,
-                              context_.step, meaning});
+      meaning = ir::for_loop({of_tile(*loop), ir::integer(0), loop->extent, ir::LoopKind::serial,
+                              context_.step, meaning, loop->role, loop->name});
     std::vector<ir::For> around = chain.loops;
     std::erase_if(around, [](const ir::For& loop) { return !ir::is_within_block(loop.kind); });
     return ir::for_loops(around,

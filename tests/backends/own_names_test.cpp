@@ -5,9 +5,9 @@
 #include <weft/dsl/assignment.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
+#include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/passes/lower.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
-#include <weft/scheduler/steps/parts/loops.h>
 
 #include "support/naive.h"
 
@@ -102,18 +102,12 @@ TEST(OwnNames, AnythingMayBeCalledSo) {
 TEST(OwnNames, ALoopOverTwoIndicesIsNotTakenForOneThatIsSummedOver) {
   // The rows are p and q; what is summed over is called as both together.
   const Algorithm algorithm = renamed(joined(), "k", "p_q");
-  EXPECT_FALSE(steps::is_output_loop("p_q", algorithm));
-  EXPECT_FALSE(steps::is_output_loop("p_q.inner", algorithm));
-  EXPECT_TRUE(steps::is_output_loop("p__q", algorithm));
-  EXPECT_TRUE(steps::is_output_loop("p__q.outer", algorithm));
-  EXPECT_TRUE(steps::is_output_loop("p_n", algorithm));
-  EXPECT_TRUE(steps::is_output_loop("p.outer_n.inner", algorithm));
-  EXPECT_FALSE(steps::is_output_loop("p.outer_p_q", algorithm));
-  EXPECT_FALSE(steps::is_output_loop("n.outer_r", algorithm));
-  EXPECT_FALSE(steps::is_output_loop("p_q__r", algorithm));
   const SparseTensor weights = pack(from_dense(Array(DType::f32, {3, 4, 5, 4}), "zeros", 2), formats::csr());
-  EXPECT_EQ(ir::loop_names(schedule(algorithm, weights, target_named("cpu")).program().body),
-            (std::vector<std::string>{"p__q", "n", "p_q__r"}));
+  const ir::Stmt body = schedule(algorithm, weights, target_named("cpu")).program().body;
+  EXPECT_EQ(ir::loop_names(body), (std::vector<std::string>{"p__q", "n", "p_q__r"}));
+  EXPECT_EQ(ir::role_of(body, "p__q"), ir::LoopRole::rows);
+  EXPECT_EQ(ir::role_of(body, "n"), ir::LoopRole::output);
+  EXPECT_EQ(ir::role_of(body, "p_q__r"), ir::LoopRole::sum);
 }
 
 TEST(OwnNames, CopiesOfThreadsHaveNumbersOfTheirOwn) {

@@ -1,8 +1,9 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/query.h>
+#include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
-#include <weft/scheduler/steps/parts/loops.h>
 
 #include <algorithm>
 #include <bit>
@@ -15,7 +16,8 @@ namespace {
 class Rows {
  public:
   explicit Rows(const Schedule& schedule) : schedule_(schedule) {
-    for (const std::string& name : ir::loop_names(schedule.program().body)) loops_.push_back(name);
+    const ir::Stmt& body = schedule.program().body;
+    loops_ = ir::loop_names(body);
     const Algorithm& algorithm = schedule.algorithm();
     for (const IndexVariable& index : algorithm.indices) {
       if (!index.reduction) outputs_.push_back(index);
@@ -25,13 +27,13 @@ class Rows {
       for (const AffineIndex& index : factor.indices) rows_.push_back(*index.plain());
     }
     if (!outputs_.empty()) find_row_loops();
-    scatters_ = std::any_of(loops_.begin(), loops_.end(),
-                            [](const std::string& n) { return n.find(".stored") != std::string::npos; });
+    scatters_ =
+        ir::any<ir::For>(body, [](const ir::For& loop) { return loop.role == ir::LoopRole::stored_rows; });
     for (const IndexVariable& index : outputs_) {
       if (std::find(rows_.begin(), rows_.end(), index.name) == rows_.end()) free_.push_back(index);
     }
     for (const std::string& name : loops_) {
-      if (!steps::is_output_loop(name, algorithm)) sums_.push_back(name);
+      if (!ir::is_over_output(ir::role_of(body, name))) sums_.push_back(name);
     }
   }
 
@@ -138,20 +140,17 @@ class Rows {
   static constexpr std::int64_t least_reads = 8;  ///< a row of the dense operand is read so often, on average
   static constexpr std::int64_t largest_copy = 1 << 20;  ///< bytes: half of a second cache
 
-  /// Blocks of rows have a loop of their own around that of the rows.
+  /// Blocks of rows have a loop of their own around that of the rows; without a sparse operand, the first
+  /// index of the output is that of the rows.
   void find_row_loops() {
     std::vector<std::string> found;
     for (const std::string& name : loops_) {
-      if (steps::is_output_loop(name, schedule_.algorithm()) && is_row_loop(name)) found.push_back(name);
+      const bool rows = rows_.empty() ? name == outputs_.front().name
+                                      : ir::role_of(schedule_.program().body, name) == ir::LoopRole::rows;
+      if (rows) found.push_back(name);
     }
     row_loop_ = found.empty() ? loops_.front() : found.back();
     if (found.size() > 1) block_loop_ = found.front();
-  }
-
-  /// Whether the loop goes over rows of the weights; without sparse operand, over the first output index.
-  bool is_row_loop(const std::string& name) const {
-    if (rows_.empty()) return name == outputs_.front().name;
-    return name.substr(0, name.find('.')) == row_loop_name(schedule_.algorithm());
   }
 
   /// Four vectors of the widest kind: enough to pay for reading a value and its column, few enough for the

@@ -47,8 +47,9 @@ class NestFinder {
   std::optional<Reason> find_rows() {
     if (auto missing = require_loop(program_, loop_)) return missing;
     const auto refuse = [&](std::string found) {
-      const bool balanced = std::ranges::any_of(
-          program_.constants, [](const auto& constant) { return constant.buffer->name.ends_with(".parts"); });
+      const bool balanced = ir::any<ir::For>(program_.body, [](const ir::For& loop) {
+        return loop.role == ir::LoopRole::rows && ir::any<ir::Load>(loop.begin);
+      });
       return Reason{
           2, std::move(found),
           scattered_ ? "weights that are stored row by row, as pack(weights, formats::csr()) makes them"
@@ -81,13 +82,12 @@ class NestFinder {
   /// Precondition 4: the loop's body is first values, one sum over stored entries in registers, results.
   std::optional<Reason> take_apart() {
     ir::Chain chain = chain_of(find_loop(program_.body, loop_)->body);
-    if (!chain.loops.empty() && is_group_loop(chain.loops.back().name)) {
+    if (!chain.loops.empty() && chain.loops.back().role == ir::LoopRole::groups) {
       chain.core = ir::for_loop(chain.loops.back(), chain.core);
       chain.loops.pop_back();
     }
     for (ir::For& loop : chain.loops) {
-      if (!is_output_loop(loop.name, context_.algorithm) || ir::uses(loop.begin, loop_) ||
-          ir::uses(loop.extent, loop_))
+      if (!ir::is_over_output(loop.role) || ir::uses(loop.begin, loop_) || ir::uses(loop.extent, loop_))
         return other_shape(fmt::format("{} directly inside {}", loop.name, loop_));
       if (loop.kind == ir::LoopKind::vectorized) {
         return Reason{6, fmt::format("{} stands outside the sum and is vectorized", loop.name),
@@ -150,7 +150,7 @@ class NestFinder {
     if (!nest_.position.defined()) return other_shape("the sum does not read one value an entry");
     // A loop chooses the entry when its range is known from the weights alone or the position depends on it.
     for (ir::For& loop : chain.loops) {
-      const bool output = is_output_loop(loop.name, context_.algorithm);
+      const bool output = ir::is_over_output(loop.role);
       if (output && ir::integer_value(loop.extent) != nullptr) {
         nest_.columns.push_back(std::move(loop));
       } else if (!output && (loop.kind == ir::LoopKind::serial || loop.kind == ir::LoopKind::unrolled)) {

@@ -96,7 +96,7 @@ class BlockNest {
                                 " first");
     }
     for (const ir::For& loop : chain_.loops) {
-      if (is_output_loop(loop.name, context_.algorithm) && !counts(loop, swmma_block))
+      if (ir::is_over_output(loop.role) && !counts(loop, swmma_block))
         accepted += fmt::format(": .split({} = {}) first, {}.outer outside of these", loop.name, swmma_block,
                                 loop.name);
     }

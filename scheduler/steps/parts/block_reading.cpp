@@ -41,7 +41,7 @@ class FindReading {
             fmt::format("one block an iteration, at = {}, or .split({} = 2) first and at = {}.outer", name,
                         name, name),
             name};
-      (is_output_loop(name, context_.algorithm) ? reading_.below : reading_.beside).push_back(inside);
+      (ir::is_over_output(inside.role) ? reading_.below : reading_.beside).push_back(inside);
     }
     return find_row(*places.front());
   }

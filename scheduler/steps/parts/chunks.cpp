@@ -41,7 +41,8 @@ std::variant<Chunks, Reason> chunks_of(const ir::Program& program, const StepCon
     }
   }
   const std::int64_t count = (context.weights->columns() - 1) / columns + 1;
-  chunks.loop = ir::For{sum + std::string(chunk_suffix), 0, count, ir::LoopKind::unrolled, context.step, {}};
+  chunks.loop = ir::For{
+      sum + std::string(chunk_suffix), 0, count, ir::LoopKind::unrolled, context.step, {}, ir::LoopRole::sum};
   if (find_loop(program.body, chunks.loop.name) != nullptr)
     return refuse(fmt::format("a loop is called {} already", chunks.loop.name));
   return chunks;

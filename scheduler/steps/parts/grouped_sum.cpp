@@ -6,10 +6,8 @@ namespace weft::steps {
 
 using ir::Stmt;
 
-bool is_group_loop(const std::string& name) {
-  const std::size_t at = name.find(group_suffix);
-  return at != std::string::npos &&
-         (at + group_suffix.size() == name.size() || name[at + group_suffix.size()] == '.');
+std::string group_loop(const std::string& sum) {
+  return sum + ".group";
 }
 
 Stmt statement_of(const GroupedSum& sum) {
@@ -24,7 +22,7 @@ namespace {
 
 std::optional<GroupedSum> sum_between_blocks(const ir::For& group) {
   const auto* block = group.body.as<ir::Block>();
-  if (!group.name.ends_with(group_suffix) || block == nullptr || block->statements.size() != 2)
+  if (group.role != ir::LoopRole::groups || block == nullptr || block->statements.size() != 2)
     return std::nullopt;
   const auto* last = block->statements[1].as<ir::If>();
   if (last == nullptr || !is_last_arrival(last->condition)) return std::nullopt;
@@ -43,7 +41,7 @@ std::optional<GroupedSum> grouped_sum_of(const Stmt& stmt) {
   if (block == nullptr || block->statements.size() != 2) return std::nullopt;
   const auto* own = block->statements[0].as<ir::For>();
   const auto* last = block->statements[1].as<ir::For>();
-  if (own == nullptr || last == nullptr || !is_group_loop(own->name) || own->name != last->name)
+  if (own == nullptr || last == nullptr || own->role != ir::LoopRole::groups || own->name != last->name)
     return std::nullopt;
   const auto* first_group = last->body.as<ir::If>();
   if (first_group == nullptr || first_group->otherwise.defined()) return std::nullopt;
@@ -55,7 +53,7 @@ std::optional<GroupedSum> grouped_sum_of(const Stmt& stmt) {
 std::string blocks_that_count_again(const Stmt& stmt) {
   std::string found;
   ir::each<ir::For>(stmt, [&](const ir::For& group) {
-    if (!is_group_loop(group.name) || !holds_arrival(group.body)) return;
+    if (group.role != ir::LoopRole::groups || !holds_arrival(group.body)) return;
     ir::each<ir::For>(group.body, [&](const ir::For& loop) {
       if (ir::is_block(loop.kind) && !holds_arrival(loop.body)) found = loop.name;
     });

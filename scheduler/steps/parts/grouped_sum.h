@@ -5,7 +5,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace weft::steps {
 
@@ -20,10 +19,8 @@ struct GroupedSum {
   ir::Stmt result;      ///< what becomes of all parts, once
 };
 
-/// Loops over groups are called after the loop of the sum: "k.group".
-inline constexpr std::string_view group_suffix = ".group";
-/// True for such a loop and for pieces of it.
-bool is_group_loop(const std::string& name);
+/// What the loop over the groups that share the sum of a loop is called: "k.group".
+std::string group_loop(const std::string& sum);
 
 /// allocate parts { for group { own }, for group { if group < 1 { result } } }, or
 /// for group { own, if arrival { result } }

@@ -11,27 +11,6 @@ namespace {
 
 using ir::Stmt;
 
-/// What follows the index, or a piece of its loop as "n.inner", with which the name begins; nothing where it
-/// does not.
-std::optional<std::string_view> behind(std::string_view name, const IndexVariable& index) {
-  if (!name.starts_with(index.name)) return std::nullopt;
-  std::string_view rest = name.substr(index.name.size());
-  if (rest.starts_with(".")) rest.remove_prefix(std::min(rest.find('_'), rest.size()));
-  return rest;
-}
-
-/// One output index or a piece of one, or several with "_" between them: a loop over several indices together
-/// is named after all of them.
-bool is_of_outputs(std::string_view name, const Algorithm& algorithm) {
-  for (const IndexVariable& index : algorithm.indices) {
-    if (const auto rest = behind(name, index); rest && rest->empty()) return !index.reduction;
-  }
-  return std::ranges::any_of(algorithm.indices, [&](const IndexVariable& index) {
-    const auto rest = behind(name, index);
-    return rest && !index.reduction && rest->front() == '_' && is_of_outputs(rest->substr(1), algorithm);
-  });
-}
-
 /// The loops of what instructions of the table do at once: the name of each with that of its instruction.
 std::map<std::string, std::string> loops_of_instructions(const Stmt& body) {
   std::map<std::string, std::string> loops;
@@ -77,15 +56,6 @@ std::optional<Reason> require_loop(const ir::Program& program, const std::string
                 {}};
 }
 
-bool is_output_loop(const std::string& name, const Algorithm& algorithm) {
-  if (name.find(".stored") != std::string::npos) return false;
-  // "__" joins what "_" would let be read otherwise.
-  const std::string_view whole = name;
-  const std::size_t end = std::min(whole.find("__"), whole.size());
-  return is_of_outputs(whole.substr(0, end), algorithm) &&
-         (end == whole.size() || is_output_loop(name.substr(end + 2), algorithm));
-}
-
 std::variant<ir::Chain, Reason> permuted(ir::Chain chain, const std::vector<std::string>& names, int number) {
   std::vector<ir::For> loops;
   for (const std::string& name : names)
@@ -105,12 +75,11 @@ std::variant<ir::Chain, Reason> permuted(ir::Chain chain, const std::vector<std:
   return chain;
 }
 
-std::vector<std::string> serial_loops(const ir::Program& program, const Algorithm& algorithm,
-                                      bool of_output) {
+std::vector<std::string> serial_loops(const ir::Program& program, bool of_output) {
   std::vector<std::string> names = names_for_steps(program.body);
   std::erase_if(names, [&](const std::string& name) {
-    return is_output_loop(name, algorithm) != of_output ||
-           find_loop(program.body, name)->kind != ir::LoopKind::serial;
+    const ir::For& loop = *find_loop(program.body, name);
+    return ir::is_over_output(loop.role) != of_output || loop.kind != ir::LoopKind::serial;
   });
   return names;
 }

@@ -15,16 +15,12 @@ namespace weft::steps {
 /// precondition 1 of every step that names a loop.
 std::optional<Reason> require_loop(const ir::Program& program, const std::string& name);
 
-/// True when iterations of the loop write different elements of the output: an output index of the algorithm
-/// or a piece of one. False for what is summed over and for loops over stored rows.
-bool is_output_loop(const std::string& name, const Algorithm& algorithm);
-
 /// The chain with its loops in the order of `names` (all of them), or the reason why not: a loop's range
 /// depends on a loop that would stand inside it. Precondition `number`.
 std::variant<ir::Chain, Reason> permuted(ir::Chain chain, const std::vector<std::string>& names, int number);
 
 /// The loops of the program over what the output has, or over what is summed, as far as they are serial.
-std::vector<std::string> serial_loops(const ir::Program& program, const Algorithm& algorithm, bool of_output);
+std::vector<std::string> serial_loops(const ir::Program& program, bool of_output);
 /// A step of words, as the user would write it: ".bind(n, block_x)".
 std::string written(const std::string& step, const std::vector<std::string>& words);
 

@@ -1,6 +1,7 @@
 #include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/program/launch_sizes.h>
 #include <weft/scheduler/steps/parts/padding.h>
 
 #include <algorithm>
@@ -27,7 +28,8 @@ bool is_zero_in_padding(const Stmt& stmt, const ir::Load& column) {
   if (product == nullptr || !store->accumulate) return false;
   const auto is_value = [&](const Expr& factor) {
     const auto* load = ir::loaded(factor);
-    if (load == nullptr || !load->buffer->name.ends_with(".values")) return false;
+    if (load == nullptr || load->buffer->name != array_buffer_name(load->buffer->tensor, "values"))
+      return false;
     const Expr& block = load->indices.front();
     if (ir::same(block, column.indices.front())) return true;
     // Of a group of rows: values by block, row and place; columns by block and place.

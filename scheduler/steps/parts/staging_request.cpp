@@ -27,13 +27,13 @@ namespace {
 std::vector<std::string> arrays_of_weights(const ir::Program& program) {
   std::vector<std::string> arrays;
   for (const ir::BufferRef& buffer : program.buffers) {
-    if (buffer->name.find('.') != std::string::npos) arrays.push_back(buffer->name);
+    if (buffer->name != buffer->tensor) arrays.push_back(buffer->name);
   }
   return arrays;
 }
 
 bool is_of(const ir::BufferRef& buffer, const std::string& tensor) {
-  return buffer->name == tensor || buffer->name.starts_with(tensor + ".");
+  return buffer->name == tensor || buffer->tensor == tensor;
 }
 
 /// From where the program is given it, or from a copy.
@@ -73,8 +73,7 @@ Reason reads_no_such_input(const ir::Program& program, const StagingRequest& req
   std::string copy;
   for (const ir::For* loop : find_loops(program.body, request.at)) {
     ir::each<ir::Load>(loop->body, [&](const ir::Load& load) {
-      const bool is_copy =
-          load.buffer->scope != ir::Scope::global && load.buffer->name.starts_with(request.tensor + ".");
+      const bool is_copy = load.buffer->scope != ir::Scope::global && load.buffer->tensor == request.tensor;
       if (is_copy) copy = load.buffer->name;
     });
   }
