@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 #include <utility>
 
 namespace weft::ir {
@@ -340,10 +341,18 @@ Range range_of(const Expr& expr, const Ranges& variables) {
 
 Ranges loop_ranges(const Stmt& stmt) {
   Ranges ranges;
+  std::set<std::string> unknown;
   each<For>(stmt, [&](const For& loop) {
     const auto known = constant_iterations(loop);
-    if (known && known->extent > 0) ranges[loop.name] = {known->begin, known->begin + known->extent - 1};
+    if (!known) unknown.insert(loop.name);
+    if (!known || known->extent <= 0) return;
+    const Bound first = known->begin, last = known->begin + known->extent - 1;
+    const auto [place, is_new] = ranges.emplace(loop.name, Range{first, last});
+    if (is_new) return;
+    place->second.minimum = std::min(place->second.minimum, first);
+    place->second.maximum = std::max(place->second.maximum, last);
   });
+  std::erase_if(ranges, [&](const auto& range) { return unknown.contains(range.first); });
   return ranges;
 }
 

@@ -19,7 +19,8 @@ using Ranges = std::map<std::string, Range>;
 /// The values of an integer expression, by interval arithmetic. All that is known of a load is whether its
 /// buffer holds no negative numbers.
 Range range_of(const Expr& expr, const Ranges& variables);
-/// The values of the loops inside that have iterations, where constants say which.
+/// The values of the loops inside that have iterations, where constants say which; of one that stands in
+/// several parts, those of all.
 Ranges loop_ranges(const Stmt& stmt);
 
 /// An integer expression as constant + sum of coefficient * atom, where atoms are whatever is not a sum or a

@@ -39,9 +39,9 @@ struct ArgumentName {
   Argument operator=(KnobChoice choice) const { return {std::string(name), std::move(choice)}; }
 };
 inline constexpr ArgumentName at{"at"}, chunk{"chunk"}, code_bytes{"code_bytes"}, depth{"depth"},
-    blocks{"blocks"}, columns{"columns"}, consumer_registers{"consumer_registers"}, groups{"groups"},
-    parts{"parts"}, producer_registers{"producer_registers"}, producers{"producers"}, reduce{"reduce"},
-    workers{"workers"};
+    blocks{"blocks"}, columns{"columns"}, consumer_registers{"consumer_registers"}, from_begin{"from_begin"},
+    from_end{"from_end"}, groups{"groups"}, parts{"parts"}, producer_registers{"producer_registers"},
+    producers{"producers"}, reduce{"reduce"}, workers{"workers"};
 
 /// A first argument that remembers where the user wrote it.
 template <class T>
@@ -139,6 +139,13 @@ class Schedule {
   /// in different orders, so that lanes of two rows do not ask the same banks.
   Schedule& stagger(Placed<LoopName> loop, const LoopName& by) {
     return step("stagger", {argument(loop.value), argument(by)}, loop.place);
+  }
+  /// `.peel(n.outer, from_end = 1)`: the last iteration stands by itself behind the others, in which
+  /// conditions that ask for the end of a row fall away; `from_begin` does the same for the first ones. Both
+  /// parts are called n.outer.
+  template <class... Rest>
+  Schedule& peel(Placed<LoopName> loop, const Argument& number, const Rest&... rest) {
+    return step("peel", {argument(loop.value), number, rest...}, loop.place);
   }
   /// `.stage("B", shared, at = n.outer)`: what an iteration of n.outer reads of B is copied first.
   Schedule& stage(Placed<std::string> tensor, Word scope, const Argument& place) {

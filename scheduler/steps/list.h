@@ -9,6 +9,7 @@ namespace weft::steps {
 extern const StepKind split;
 extern const StepKind tile;
 extern const StepKind fuse;
+extern const StepKind peel;
 extern const StepKind reorder;
 extern const StepKind unroll;
 extern const StepKind vectorize;

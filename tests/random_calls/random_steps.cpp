@@ -10,7 +10,7 @@
 namespace weft::test {
 namespace {
 
-/// Makes the arguments of a step, positions and names as its usage has them.
+/// Makes the arguments of a step as its row declares them.
 class Arguments {
  public:
   Arguments(const Schedule& schedule, Dice& dice)
@@ -19,11 +19,12 @@ class Arguments {
   Step make() {
     Step step;
     static const std::vector<std::string> on_cpu{
-        "split", "split",     "split",     "tile",     "reorder", "reorder", "unroll",  "unroll",
-        "fuse",  "vectorize", "vectorize", "parallel", "stage",   "split_k", "balance", "bake_values"};
-    static const std::vector<std::string> on_gpu{
-        "split", "split", "tile",  "reorder", "reorder", "unroll",    "bind",    "bind",    "bind",
-        "bind",  "bind",  "stage", "stage",   "fuse",    "vectorize", "split_k", "balance", "bake_values"};
+        "split",     "split",     "split",    "tile",  "reorder", "reorder", "unroll",      "unroll", "fuse",
+        "vectorize", "vectorize", "parallel", "stage", "split_k", "balance", "bake_values", "peel"};
+    static const std::vector<std::string> on_gpu{"split",   "split",   "tile",        "reorder", "reorder",
+                                                 "unroll",  "bind",    "bind",        "bind",    "bind",
+                                                 "bind",    "stage",   "stage",       "fuse",    "vectorize",
+                                                 "split_k", "balance", "bake_values", "peel"};
     if (dice_.chance(70)) {
       step.name = dice_.any_of(schedule_.target().is_gpu() ? on_gpu : on_cpu);
     } else {
@@ -58,53 +59,43 @@ class Arguments {
   Argument word(std::initializer_list<const char*> words) { return {{}, std::string(dice_.any_of(words))}; }
 
   std::vector<Argument> arguments_of(const std::string& name) {
-    if (name == "split") return {number(loop_name())};
-    if (name == "tile") return {number(loop_name()), number(loop_name())};
-    if (name == "reorder" || name == "unroll" || name == "fuse") {
-      std::vector<Argument> result{loop()};
-      if (name == "fuse" && dice_.chance(60) && loops_.size() > 1) {
-        const auto outer =
-            static_cast<std::size_t>(dice_.between(0, static_cast<std::int64_t>(loops_.size()) - 2));
-        return {{{}, loops_[outer]}, {{}, loops_[outer + 1]}};
+    if (name == "fuse" && dice_.chance(60) && loops_.size() > 1) {
+      // Those that follow one another are often directly inside one another.
+      const auto outer =
+          static_cast<std::size_t>(dice_.between(0, static_cast<std::int64_t>(loops_.size()) - 2));
+      return {{{}, loops_[outer]}, {{}, loops_[outer + 1]}};
+    }
+    std::vector<Argument> result;
+    for (const Parameter& parameter : step_kind(name).parameters) {
+      // Compilers take seconds for code without a limit.
+      const bool limits_code = parameter.name == "code_bytes";
+      if (!parameter.required && !limits_code && dice_.chance(55)) continue;
+      const std::int64_t times = parameter.repeated ? dice_.between(1, 3) : 1;
+      for (std::int64_t i = 0; i < times; ++i) {
+        result.push_back(limits_code ? Argument{{}, std::int64_t{8192}} : argument_for(parameter));
+        if (parameter.named) result.back().name = parameter.name;
       }
-      const std::int64_t more = name == "unroll" ? dice_.between(0, 1) : dice_.between(1, 3);
-      for (std::int64_t i = 0; i < more; ++i) result.push_back(loop());
-      return result;
     }
-    if (name == "bind") return {loop(), word({"block_x", "block_y", "block_z", "warp", "lane", "thread"})};
-    if (name == "stagger") return {loop(), loop()};
-    if (name == "stage" || name == "stitch" || name == "decode") {
-      std::vector<Argument> result{tensor(), word({"shared", "shared", "registers"}), {"at", loop_name()}};
-      if (dice_.chance(35)) result.push_back(number("depth"));
-      return result;
+    return result;
+  }
+
+  Argument argument_for(const Parameter& parameter) {
+    switch (parameter.kind) {
+      case ParameterKind::factor:
+        return number(loop_name());
+      case ParameterKind::tensor:
+        return tensor();
+      case ParameterKind::word:
+        return {{}, std::string(dice_.any_of(std::vector(parameter.words.begin(), parameter.words.end())))};
+      case ParameterKind::number:
+        return number(std::string(parameter.name));
+      case ParameterKind::instruction:
+        return word({"mma_m16n8k8", "mma_m16n8k16", "wgmma_m64n8k16", "wgmma_m64n64k16", "wgmma_m64n256k16",
+                     "mma_sp_m16n8k32", "wgmma_sp_m64n64k32", "mma"});
+      case ParameterKind::loop:
+        break;
     }
-    if (name == "tensorize") {
-      return {word({"mma_m16n8k8", "mma_m16n8k16", "wgmma_m64n8k16", "wgmma_m64n64k16", "wgmma_m64n256k16",
-                    "mma_sp_m16n8k32", "wgmma_sp_m64n64k32", "mma"})};
-    }
-    if (name == "reorder_writeback") {
-      if (dice_.chance(50)) return {tensor()};
-      return {tensor(), number("columns")};
-    }
-    if (name == "stream_results") return {tensor()};
-    if (name == "persist") return {loop(), loop(), number("blocks")};
-    if (name == "specialize_warps") return {number("producers")};
-    if (name == "multicast") return {tensor(), loop()};
-    if (name == "resident") return {number("blocks")};
-    if (name == "balance") return {loop(), number("parts")};
-    if (name == "pool") return {loop(), loop(), number("workers")};
-    if (name == "split_k") {
-      std::vector<Argument> result{loop(), number("groups")};
-      if (dice_.chance(50))
-        result.push_back({"reduce", std::string(dice_.any_of({"shared", "atomic", "second_pass"}))});
-      return result;
-    }
-    if (name == "bake_values") {
-      std::vector<Argument> result{loop(), {"code_bytes", std::int64_t{8192}}};
-      if (dice_.chance(40)) result.push_back(number("chunk"));
-      return result;
-    }
-    return {loop()};
+    return loop();
   }
 
   void spoil(Step& step) {

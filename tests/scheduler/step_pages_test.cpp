@@ -88,6 +88,8 @@ std::map<std::string, Example> examples() {
   add("tile", cpu(), [](Schedule& s) { s.tile(m = 4, n = 64); });
   add("split", cpu(), [](Schedule& s) { s.split(n = 64); });
   add("fuse", test::convolution_schedule("cpu"), [](Schedule& s) { s.fuse(p, q); });
+  add("peel", std::move(cpu().split(n = 32)),
+      [](Schedule& s) { s.peel(n.outer, from_begin = 1, from_end = 1); });
   add("reorder", std::move(cpu().split(n = 25)), [](Schedule& s) { s.reorder(m, k, n.inner); });
   add("unroll", std::move(cpu().split(n = 4)), [](Schedule& s) { s.unroll(n.inner); });
   add("vectorize", std::move(cpu().split(n = 25)), [](Schedule& s) { s.vectorize(n.inner); });

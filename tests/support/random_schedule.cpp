@@ -116,10 +116,10 @@ Step random_step(const Schedule& schedule, std::mt19937_64& random) {
   const auto factor = [&] { return any_of<std::int64_t>(random, {1, 2, 3, 4, 5, 8, 16, 32, 64}); };
   static const std::vector<std::string> on_cpu{"split",       "split",     "tile",     "reorder", "reorder",
                                                "unroll",      "vectorize", "parallel", "stage",   "split_k",
-                                               "bake_values", "fuse",      "stagger"};
+                                               "bake_values", "fuse",      "stagger",  "peel"};
   static const std::vector<std::string> on_gpu{
-      "split", "split", "tile",  "reorder", "reorder",     "unroll", "vectorize", "bind",
-      "bind",  "bind",  "stage", "split_k", "bake_values", "fuse",   "resident",  "stagger"};
+      "split", "split", "tile",    "reorder",     "reorder", "unroll",   "vectorize", "bind", "bind",
+      "bind",  "stage", "split_k", "bake_values", "fuse",    "resident", "stagger",   "peel"};
   const std::string name = any_of(random, schedule.target().is_gpu() ? on_gpu : on_cpu);
   Step step{name, {}, {}};
   if (name == "split") {
@@ -131,6 +131,8 @@ Step random_step(const Schedule& schedule, std::mt19937_64& random) {
     step.arguments = {{{}, outer}, {{}, inner < loops.end() ? *inner : loop()}};
   } else if (name == "stagger") {
     step.arguments = {{{}, loop()}, {{}, loop()}};
+  } else if (name == "peel") {
+    step.arguments = {{{}, loop()}, {random() % 3 == 0 ? "from_begin" : "from_end", between(random, 1, 2)}};
   } else if (name == "tile") {
     step.arguments = {{loop(), factor()}, {loop(), factor()}};
   } else if (name == "reorder") {
