@@ -104,7 +104,8 @@ std::unique_ptr<llvm::TargetMachine> machine_for(const Target& target, const std
   return machine;
 }
 
-/// LLVM 19 has no way to ask for clusters.
+/// LLVM 19 has no way to ask for clusters: of its annotations, one limits their size (maxclusterrank), and
+/// none gives it.
 std::string with_cluster(std::string ptx, const ThreadProgram& program) {
   if (!program.program.cluster) return ptx;
   const std::string_view before = ".maxntid";
@@ -118,7 +119,9 @@ void replace_all(std::string& text, std::string_view old, std::string_view by) {
     text.replace(place, old.size(), by);
 }
 
-/// Nor to say that stores stream. Those of a streaming kernel that do not are volatile until here
+/// Nor has it a store that streams: the metadata "nontemporal" is lost on NVPTX. Inline assembly would have
+/// one, but takes the address in a register, while a store of LLVM's has a constant part of it in the
+/// instruction. Stores of a streaming kernel that do not stream are volatile until here
 /// (Emitter::is_beside_streams).
 std::string with_streamed_results(std::string ptx, const ThreadProgram& program) {
   if (!ir::streams_results(program.program)) return ptx;
@@ -243,7 +246,7 @@ class Generation {
 
 /// Says of every conditional branch that the threads of a warp take it together. Where it does not know that,
 /// the assembler keeps addresses of memory out of the registers of the warp, and brings them there anew
-/// for every load.
+/// for every load. LLVM writes bra.uni where a branch has no condition, and cannot be told of others.
 std::string with_branches_of_warps(const std::string& ptx) {
   constexpr std::string_view guarded = "\t@%p", branch = " bra \t";
   std::string text;

@@ -161,7 +161,7 @@ constexpr bool is_bound(LoopKind kind) {
 
 /// What the iterations of a loop are, whatever it is called.
 enum class LoopRole : std::uint8_t {
-  other,             ///< of an instruction or an array
+  other,             ///< the loop is of an instruction or of an array
   output,            ///< over what the output has: iterations write different elements
   rows,              ///< the same, over rows of the weights or blocks of them
   stored_rows,       ///< over rows as they are stored, several of which may add to the same sums

@@ -110,6 +110,9 @@ void add_by_hand(std::vector<Schedule>& list) {
   Schedule balanced = schedule(product(DType::f32), csr, target_named("sm_80"));
   balanced.split(n = 32).balance(m, parts = 16).bind(m.outer, block_x).stream_results("C");
   list.push_back(std::move(balanced));
+  Schedule peeled = schedule(product(DType::f32), csr, target_named("cpu"));
+  peeled.split(n = 48).peel(n.outer, from_begin = knob("first", {1, 2}), from_end = 1);
+  list.push_back(std::move(peeled));
 }
 
 /// The text of cpp_file without its include, its function under a name that a library is asked for.
