@@ -22,11 +22,21 @@ namespace {
 
 std::shared_ptr<DeviceInterface> open_cuda_device(int ordinal) {
   const driver::Status& status = driver::status();
-  if (!status.ready()) throw RuntimeError(status.sentence);
+  const std::string name = "cuda:" + std::to_string(ordinal);
+  if (!status.ready()) {
+    const auto colon = status.sentence.find(": ");
+    const std::string place = detail::UserCall::outermost()->text();
+    // It is the machine that lacks something, but who asked goes on elsewhere.
+    const UserError told({status.sentence.substr(0, colon), place.empty() ? name : place,
+                          status.sentence.substr(colon + 2),
+                          "a machine with a GPU of NVIDIA and its driver; here Device::cpu(), or "
+                          "Device::simulator(\"sm_90a\") for kernels of GPUs (--device sim:sm_90a)"});
+    throw RuntimeError(told.what());
+  }
   if (ordinal < 0 || ordinal >= status.device_count) {
     throw UserError({"choosing a CUDA device",
                      {},
-                     "cuda:" + std::to_string(ordinal),
+                     name,
                      status.device_count == 1 ? "cuda:0, the only one here"
                                               : "cuda:0 to cuda:" + std::to_string(status.device_count - 1)});
   }

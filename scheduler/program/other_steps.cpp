@@ -113,4 +113,10 @@ std::string steps_that_apply(const Schedule& schedule, const Step& refused, cons
   return reason.precondition == loop_exists ? std::string() : OtherSteps(schedule, refused)();
 }
 
+std::string asked_before(const ir::Program& program, const Step& proposed, const StepContext& context) {
+  const StepResult result = applied(program, proposed, context);
+  const auto* reason = std::get_if<Reason>(&result);
+  return reason == nullptr ? std::string() : "; that step asks for " + reason->accepted;
+}
+
 }  // namespace weft

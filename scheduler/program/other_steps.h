@@ -18,4 +18,8 @@ StepResult applied(const ir::Program& program, const Step& step, const StepConte
 /// names a loop that there is not, which is no fault of the order.
 std::string steps_that_apply(const Schedule& schedule, const Step& refused, const Reason& reason);
 
+/// What a step that a message proposes asks for in its turn: "; that step asks for …". Empty where it
+/// applies.
+std::string asked_before(const ir::Program& program, const Step& proposed, const StepContext& context);
+
 }  // namespace weft

@@ -151,8 +151,13 @@ std::string Schedule::where_of(const Step& step) const {
 UserError Schedule::error_of(const Step& step, const Reason& reason) const {
   const bool has_number = reason.precondition > 0;
   const std::string number = has_number ? fmt::format(" (precondition {})", reason.precondition) : "";
+  // Who wrote the file had them applied.
+  const std::string made_for =
+      step.file.empty()
+          ? ""
+          : fmt::format("; or the algorithm, format and target that {} was made for", step.file);
   return UserError({fmt::format("{} does not apply{}", step.cpp(), number), where_of(step), reason.found,
-                    reason.accepted + "\n" + ir::print(program(), reason.marked)});
+                    reason.accepted + made_for + "\n" + ir::print(program(), reason.marked)});
 }
 
 Schedule schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <weft/scheduler/passes/cluster_copies.h>
 #include <weft/scheduler/passes/ring.h>
+#include <weft/scheduler/program/other_steps.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/parameters.h>
@@ -26,6 +27,8 @@ std::vector<std::string> arrays_of(const ir::Program& program, const std::string
   }
   return arrays.empty() ? std::vector{tensor} : arrays;
 }
+
+constexpr int needs_roles = 4;
 
 std::optional<Reason> lost_cluster(const ir::Program& program, const StepContext& context) {
   return passes::why_no_cluster(program, context.target);
@@ -58,7 +61,13 @@ StepResult apply_multicast(const ir::Program& program, const StepArguments& argu
                     {}};
     arrays.push_back(array);
   }
-  if (auto refused = lost_cluster(result, context)) return *refused;
+  if (auto refused = lost_cluster(result, context)) {
+    if (refused->precondition == needs_roles) {
+      const Step roles{"specialize_warps", {{"producers", std::int64_t{4}}}, {}, {}};
+      refused->accepted += asked_before(program, roles, context);
+    }
+    return *refused;
+  }
   return result;
 }
 
@@ -69,7 +78,7 @@ constexpr Precondition preconditions[]{
     loop_exists,
     {2, "the target is sm_90 or newer"},
     {3, "the loop is bound to blocks, as many as a cluster may have, two or more"},
-    {4, "warps have roles (specialize_warps)"},
+    {needs_roles, "warps have roles (specialize_warps)"},
     {5, "the tensor is staged in the loop that they go through, as one piece"},
     {6, "a tile is the same for all blocks of the cluster"},
     {7, "these go through the same tiles and iterations"},

@@ -4,6 +4,7 @@
 #include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/program/other_steps.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/parameters.h>
@@ -205,10 +206,11 @@ StepResult apply_reorder_writeback(const ir::Program& program, const StepArgumen
   ir::Program result = program;
   result.body = change(program.body);
   if (refused) return *refused;
+  const Step fragments{"tensorize", {{{}, "mma_m16n8k16"}}, {}, {}};
   if (found != 1)
     return Reason{2, fmt::format("{} nests store fragments to {}", found, tensor),
-                  fmt::format("one: {} first, or another instruction of tensor cores",
-                              written("tensorize", {"mma_m16n8k16"})),
+                  fmt::format("one: {} first, or another instruction of tensor cores{}", fragments.cpp(),
+                              asked_before(program, fragments, context)),
                   tensor};
   return result;
 }

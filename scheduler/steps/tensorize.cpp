@@ -124,6 +124,7 @@ class Tensorize {
                     loop.name, ir::name_of(loop.kind)),
                 loop.name};
     }
+    if (auto refused = goes_through_entries(chain, store)) return *std::move(refused);
     if (store.indices.size() < 2)
       return {
           3, fmt::format("{}, a sum over one number at a time", found),
@@ -136,6 +137,25 @@ class Tensorize {
       if (factor->buffer->scope == ir::Scope::global) return not_shared(*factor, chain);
     }
     return {3, found, form, {}};
+  }
+
+  /// Where each row of the weights has entries of its own, no order of the loops makes tiles.
+  std::optional<Reason> goes_through_entries(const ir::Chain& chain, const ir::Store& store) const {
+    for (const ir::For& loop : chain.loops) {
+      if (ir::find_all<ir::Load>(loop.extent, [](const ir::Load&) { return true; }).empty()) continue;
+      for (const ir::Load* factor : loads_in(store.value)) {
+        if (factor->indices.size() != 1 || !ir::uses(factor->indices.front(), loop.name)) continue;
+        return Reason{
+            3,
+            fmt::format("{} goes through the entries of one row at a time, {}[{}]", loop.name,
+                        factor->buffer->name, ir::print(factor->indices.front())),
+            "weights in tiles of rows that share columns (formats shfl_bw, vector_wise, n_m, v_n_m, "
+            "bcsr); any weights are so by v_n_m(algorithm, pack(weights, "
+            "formats::column_quads({.rows = 64})), target), a recipe with all steps",
+            loop.name};
+      }
+    }
+    return std::nullopt;
   }
 
   static std::vector<const ir::Load*> loads_in(const Expr& value) {

@@ -61,8 +61,8 @@ void refuse_idle_flags(const ProblemOptions& options) {
 }
 
 /// Host and device each have the operands. A system that promises more memory than it has ends the process
-/// that uses it.
-void require_memory(const Algorithm& algorithm) {
+/// that uses it. `sizes` are the options that say how large they are.
+void require_memory(const Algorithm& algorithm, const std::string& sizes) {
   double bytes = 0;
   for (const Operand& operand : algorithm.operands) {
     if (operand.storage == Storage::sparse) continue;
@@ -72,9 +72,10 @@ void require_memory(const Algorithm& algorithm) {
   }
   const auto memory = static_cast<double>(Device::cpu().description().memory_bytes);
   if (memory == 0 || bytes <= memory) return;
-  throw UserError({"the dense operands do not fit into memory", algorithm.text(),
+  throw UserError({"the dense operands do not fit into memory",
+                   fmt::format("{}, {}", sizes, algorithm.text()),
                    fmt::format("{:.0f} bytes, on the host and on the device", bytes),
-                   fmt::format("at most the {:.0f} bytes of this machine: a smaller problem", memory)});
+                   fmt::format("at most the {:.0f} bytes of this machine: smaller numbers there", memory)});
 }
 
 /// "3x3" or "3" as two numbers.
@@ -176,7 +177,7 @@ Format format_of(const std::string& text, const WeightMatrix& matrix) {
 }
 
 void make_tensors(Problem& problem, const ProblemOptions& options) {
-  require_memory(problem.algorithm);
+  require_memory(problem.algorithm, options.op == "conv2d" ? "--image, --batch" : "--n");
   for (const Operand& operand : problem.algorithm.operands) {
     if (operand.storage == Storage::sparse) continue;
     const bool output = &operand == &problem.algorithm.operands[problem.algorithm.output.operand];

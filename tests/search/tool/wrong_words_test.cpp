@@ -94,7 +94,7 @@ TEST_F(WrongWordsTest, NumbersThatNothingCanHaveAreRefused) {
       {"verify --weights w.npy --n 1:0", "--n"},
       {"verify --weights w.npy --n nan", "--n"},
       {"verify --weights w.npy --n ''", "--n"},
-      {"verify --weights w.npy --n 99999999999", "do not fit into memory"},
+      {"verify --weights w.npy --n 99999999999", "do not fit into memory\n  where:    --n, "},
       {"verify --weights w.npy --n 9223372036854775807", "2^48"},
       {"verify --weights w.npy --n 99999999999999999999", "2^48"},
       {"verify --weights w.npy --n 8 --threads -4", "1 to 1024, or 0 for one a core"},
