@@ -126,7 +126,7 @@ class Chooser {
     if (best) choice.ways.push_back(std::move(*best));
   }
 
-  DenseTime modelled_dense() const {
+  ExpectedDense modelled_dense() const {
     const ProblemSummary summary = summary_of(algorithm_, *matrix_, formats::csr(), options_.open_size);
     return {"dense", dense_bound(summary, ceilings_of(summary.dtype, target_))};
   }
@@ -188,10 +188,14 @@ bool is_left_to_default(const Recipe& recipe, const Schedule& schedule) {
          std::ranges::find(schedule.steps(), "tensorize", &Step::name) == schedule.steps().end();
 }
 
+Format packed_format(const Way& way) {
+  return way.point && way.recipe->format_of ? way.recipe->format_of(way.format, *way.point) : way.format;
+}
+
 Schedule schedule_of_way(const Way& way, const Algorithm& algorithm, const WeightMatrix& weights,
                          std::shared_ptr<const SparseTensor> packed, const Target& target) {
   const Recipe& recipe = *way.recipe;
-  const Format format = way.point && recipe.format_of ? recipe.format_of(way.format, *way.point) : way.format;
+  const Format format = packed_format(way);
   if (packed == nullptr || packed->format() != format)
     packed = std::make_shared<const SparseTensor>(pack(weights, format));
   Schedule schedule = recipe.write(algorithm, std::move(packed), target, way.point.value_or(KnobValues()),
@@ -209,9 +213,9 @@ Schedule auto_schedule(const Algorithm& algorithm, std::shared_ptr<const SparseT
     matrix.shape = weights->shape();
     ChoiceOptions of_format = options;
     of_format.formats = {weights->format()};
-    return first_that_fits(choose(algorithm, matrix, target, of_format), [&](const Way& way) {
-      return schedule_of_way(way, algorithm, matrix, weights, target);
-    });
+    Choice choice = choose(algorithm, matrix, target, of_format);
+    return first_that_fits(
+        choice, [&](const Way& way) { return schedule_of_way(way, algorithm, matrix, weights, target); });
   });
 }
 
@@ -219,11 +223,11 @@ AutoKernel auto_kernel(const Algorithm& algorithm, const WeightMatrix& weights, 
                        const ChoiceOptions& options, const KernelOptions& kernel,
                        std::source_location place) {
   return user_call(place, [&] {
-    const Choice choice = choose(algorithm, weights, target, options);
-    return first_that_fits(choice, [&](const Way& way) {
-      const Schedule schedule = schedule_of_way(way, algorithm, weights, nullptr, target);
-      return AutoKernel{choice, way, schedule.shared_weights(), compile(schedule, kernel)};
+    Choice choice = choose(algorithm, weights, target, options);
+    const Kernel made = first_that_fits(choice, [&](const Way& way) {
+      return compile(schedule_of_way(way, algorithm, weights, nullptr, target), kernel);
     });
+    return AutoKernel{std::move(choice), made.schedule().shared_weights(), made};
   });
 }
 

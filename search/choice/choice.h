@@ -34,7 +34,7 @@ struct Way {
 };
 
 /// What the dense product takes, as far as that is known.
-struct DenseTime {
+struct ExpectedDense {
   std::string name;  ///< "cuBLAS f16"
   double microseconds = 0;
   bool measured = false;
@@ -43,7 +43,7 @@ struct DenseTime {
 /// The ways to make a kernel of a problem.
 struct Choice {
   std::vector<Way> ways;  ///< those that were measured, then the others, the fastest first; never empty
-  std::optional<DenseTime> dense;  ///< nothing where neither a trial nor a model tells
+  std::optional<ExpectedDense> dense;  ///< nothing where neither a trial nor a model tells
 
   /// Whether the dense product is expected to be faster than the first way.
   bool stays_dense() const;
@@ -68,6 +68,8 @@ Choice choose(const Algorithm& algorithm, const WeightMatrix& weights, const Tar
               const ChoiceOptions& options = {},
               std::source_location place = std::source_location::current());
 
+/// The format that the weights of a way are packed in, which its point may narrow.
+Format packed_format(const Way& way);
 /// The schedule of one way; the weights are packed again where its point asks for that. UserError as the
 /// recipe throws it, and where it would leave the weights to the default schedule.
 Schedule schedule_of_way(const Way& way, const Algorithm& algorithm, const WeightMatrix& weights,
@@ -85,8 +87,7 @@ Schedule auto_schedule(const Algorithm& algorithm, std::shared_ptr<const SparseT
 
 /// A kernel with the weights packed for it.
 struct AutoKernel {
-  Choice choice;
-  Way way;  ///< that was made: the first that is not refused
+  Choice choice;  ///< whose first way was made
   std::shared_ptr<const SparseTensor> weights;
   Kernel kernel;
 };
@@ -95,17 +96,18 @@ AutoKernel auto_kernel(const Algorithm& algorithm, const WeightMatrix& weights, 
                        const ChoiceOptions& options = {}, const KernelOptions& kernel = {},
                        std::source_location place = std::source_location::current());
 
-/// Calls `make` with one way after the other until one is not refused, and returns what that made. Throws
-/// the refusal of the last one.
+/// Calls `make` with one way after the other until one is not refused, and returns what that made; those that
+/// were refused are taken out. Throws the refusal of the last one.
 template <class Make>
-auto first_that_fits(const Choice& choice, const Make& make) {
-  for (std::size_t number = 0; number + 1 < choice.ways.size(); ++number) {
+auto first_that_fits(Choice& choice, const Make& make) {
+  while (choice.ways.size() > 1) {
     try {
-      return make(choice.ways[number]);
-    } catch (const UserError&) {  // the next one's turn
+      return make(choice.ways.front());
+    } catch (const UserError&) {
+      choice.ways.erase(choice.ways.begin());
     }
   }
-  return make(choice.ways.back());
+  return make(choice.ways.front());
 }
 
 }  // namespace weft

@@ -173,7 +173,7 @@ TEST_P(AutoKernelOn, IsRight) {
     Array c(dtype, {64, columns});
     Arguments arguments;
     arguments.tensors = {{"B", &b}, {"C", &c}};
-    EXPECT_TRUE(verify(made.kernel, device, arguments).passed) << made.way.text();
+    EXPECT_TRUE(verify(made.kernel, device, arguments).passed) << made.choice.text();
     const Schedule again = auto_schedule(problem.algorithm, made.weights, target);
     EXPECT_FALSE(again.steps().empty());
   }
