@@ -205,11 +205,14 @@ bool keeps_two_of_four(const WeightMatrix& weights, std::int64_t v, std::int64_t
   };
   for (std::int64_t row = 0; row < weights.rows; ++row) {
     if (row % v == 0) std::ranges::fill(used, none);
-    std::int64_t block = -1, of_row = 0;
+    std::int64_t block = -1, end = 0, of_row = 0;
     for (const std::int32_t column : weights.columns_of(row)) {
-      of_row = column / m == block ? of_row + 1 : 1;
-      block = column / m;
-      if (of_row > kept_of_row) return false;
+      if (column >= end) {
+        block = column / m;
+        end = (block + 1) * m;
+        of_row = 0;
+      }
+      if (++of_row > kept_of_row) return false;
       if (v > 1 && !adds(used[static_cast<std::size_t>(block)], column)) return false;
     }
   }

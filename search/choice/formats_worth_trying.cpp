@@ -52,9 +52,11 @@ bool keeps_runs(const WeightMatrix& weights, std::int64_t size) {
 }
 
 void add_pairs(const WeightMatrix& weights, std::vector<Format>& formats) {
+  // Weights of V:2:M are 2:4 too, which reads more.
   if (const auto widest = widest_two_of_four(weights))
     formats.push_back(formats::v_n_m({.rows = widest->v, .columns = widest->m}));
-  if (keeps_two_of_four(weights, 1, 4)) formats.push_back(Format{"n_m", {}});
+  else if (keeps_two_of_four(weights, 1, 4))
+    formats.push_back(Format{"n_m", {}});
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ struct ProblemOptions {
   std::uint64_t seed = 1;
   std::string schedule;
   std::string recipe = std::string(automatic);
-  std::vector<std::string> databases;  ///< of trials, which say what was fast
+  std::vector<std::string> databases;  ///< files of trials, which say what was fast
   std::vector<std::string> given;      ///< flags on the command line that belong to some operations alone
 };
 
@@ -94,7 +94,7 @@ struct Problem {
 /// was pruned.
 struct ChosenFor {
   std::vector<const Target*> targets = {};
-  std::int64_t columns = 0;  ///< of a product; 0: the problem's own
+  std::int64_t columns = 0;  ///< those of a product; 0: the problem's own
 };
 
 /// Reads the weights and makes the problem. UserError as reading, packing and check() throw it, for flags

@@ -52,6 +52,7 @@ std::int64_t ProblemSummary::kept_columns() const {
 
 std::int64_t ProblemSummary::gathered_columns() const {
   if (kept_of == 0) return kept_columns();
+  if (of_group == 4) return k;
   if (of_group > 0) return std::min(k, 2 * kept_columns());
   constexpr std::int64_t usual_rows = 128;
   return ceil_divide(4 * k, columns_of_four(density(), group_rows > 0 ? group_rows : usual_rows));
