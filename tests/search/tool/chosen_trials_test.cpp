@@ -3,6 +3,8 @@
 #include <weft/search/records/record_file.h>
 #include <weft/search/tool/tuning.h>
 
+#include <fstream>
+
 #include "tune_verb.h"
 
 namespace weft {
@@ -50,6 +52,28 @@ TEST_F(TuneVerb, VerbsChooseByTrials) {
   EXPECT_THAT(measured.error, HasSubstr("in column_quads, 3.12 us;"));
   // Of another problem they say nothing.
   EXPECT_THAT(verified("48").error, Not(HasSubstr("3.12 us")));
+}
+
+TEST_F(TuneVerb, BenchOfMixedProblemsHasWhatIsChosenBesideTheBestFound) {
+  const ProcessResult tuned = weft({"tune", "--weights", "made:M=64,K=96,sparsity=0.9,seed=1", "--n", "196",
+                                    "--dtype", "f32", "--measure", "cpu", "--db", "t.jsonl"});
+  ASSERT_EQ(tuned.exit_code, 0) << tuned.error;
+  std::ofstream(path("s.json")) << R"({"suite": "mixed", "problems": [
+    {"id": 1, "op": "spmm", "M": 64, "K": 96, "N": 196, "dtype": "f32", "sparsity": 0.9, "pattern": "unstructured"},
+    {"id": 2, "op": "spmm", "M": 32, "K": 32, "N": 9, "dtype": "f16", "pattern": "2:4"},
+    {"id": 3, "op": "conv2d", "C": 8, "F": 16, "H": 9, "W": 9, "R": 3, "S": 3, "groups": 4, "dtype": "f32",
+     "sparsity": 0.5, "pattern": "unstructured"}]})";
+  const ProcessResult all =
+      weft({"bench", "--suite", "s.json", "--device", "cpu", "--rounds", "1", "--db", "t.jsonl"});
+  EXPECT_EQ(all.exit_code, 0) << all.error;
+  EXPECT_THAT(all.output, HasSubstr("best found us"));
+  EXPECT_THAT(all.output, HasSubstr("best found over auto: "));
+  EXPECT_THAT(all.output, HasSubstr("f16, 50 % zero, 2:4"));
+  EXPECT_THAT(all.output, HasSubstr("default in csr"));
+  EXPECT_THAT(all.output, HasSubstr("no operation of weft's"));
+  const ProcessResult one = weft({"bench", "--suite", "s.json", "--device", "cpu", "--only", "7"});
+  EXPECT_EQ(one.exit_code, 2);
+  EXPECT_THAT(one.error, HasSubstr("no such problem"));
 }
 
 }  // namespace
