@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/dsl/arithmetic.h>
 #include <weft/formats/merged.h>
 #include <weft/formats/pattern_rules.h>
 
@@ -6,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <limits>
+#include <ranges>
 
 namespace weft {
 namespace {
@@ -187,6 +189,44 @@ std::vector<PatternRule> tallest_blocks(const std::vector<PatternRule>& rules) {
     }
   }
   return result;
+}
+
+bool keeps_two_of_four(const WeightMatrix& weights, std::int64_t v, std::int64_t m) {
+  // The columns that the rows of a group use of each block: where more than four would be, no place is left.
+  using Used = std::array<std::int32_t, kept_columns>;
+  Used none;
+  none.fill(-1);
+  std::vector<Used> used(static_cast<std::size_t>(ceil_divide(weights.columns, m)));
+  const auto adds = [](Used& columns, std::int32_t column) {
+    const auto place = std::ranges::find_if(columns, [&](auto one) { return one == column || one < 0; });
+    if (place == columns.end()) return false;
+    *place = column;
+    return true;
+  };
+  for (std::int64_t row = 0; row < weights.rows; ++row) {
+    if (row % v == 0) std::ranges::fill(used, none);
+    std::int64_t block = -1, end = 0, of_row = 0;
+    for (const std::int32_t column : weights.columns_of(row)) {
+      if (column >= end) {
+        block = column / m;
+        end = (block + 1) * m;
+        of_row = 0;
+      }
+      if (++of_row > kept_of_row) return false;
+      if (v > 1 && !adds(used[static_cast<std::size_t>(block)], column)) return false;
+    }
+  }
+  return weights.stored() > 0;
+}
+
+std::optional<PatternRule> widest_two_of_four(const WeightMatrix& weights) {
+  for (const std::int64_t m : widths_of_blocks | std::views::reverse) {
+    if (m <= kept_columns) break;
+    for (const std::int64_t v : heights | std::views::reverse) {
+      if (keeps_two_of_four(weights, v, m)) return PatternRule{v, kept_of_row, m, 0, 0, {}};
+    }
+  }
+  return std::nullopt;
 }
 
 std::string text_of_break(const PatternRule& rule) {

@@ -42,6 +42,13 @@ std::vector<PatternRule> pattern_rules(const WeightMatrix& weights);
 std::vector<PatternRule> strictest_rows(const std::vector<PatternRule>& rules);
 std::vector<PatternRule> tallest_blocks(const std::vector<PatternRule>& rules);
 
+/// Whether the weights keep 2:M, for v = 1, or V:2:M, with an entry at all; the first break ends the search,
+/// so that weights without the pattern cost next to nothing.
+bool keeps_two_of_four(const WeightMatrix& weights, std::int64_t v, std::int64_t m);
+/// Of the V:2:M above 4 columns that the weights keep, with V and M of `pattern_rules`, the
+/// one of most columns, which leaves the fewest to read, and then of most rows. Its blocks are not counted.
+std::optional<PatternRule> widest_two_of_four(const WeightMatrix& weights);
+
 /// "row 37 has 3 in columns 8 to 11, at most 2 allowed". There has to be a break.
 std::string text_of_break(const PatternRule& rule);
 

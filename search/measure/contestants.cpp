@@ -13,16 +13,18 @@ namespace {
 
 using SharedOperands = std::shared_ptr<const Operands>;
 
+using MakeKernel = std::function<Kernel(const Workload& workload)>;
+
 /// Kernels by workload, compiled at most once each.
 class Kernels {
  public:
-  Kernels(MakeSchedule schedule, const Target& target) : schedule_(std::move(schedule)), target_(target) {}
+  explicit Kernels(MakeKernel make) : make_(std::move(make)) {}
 
   void build(const Workload& workload) {
     std::optional<Kernel> kernel;
     std::exception_ptr failure;
     try {
-      kernel = compile(schedule_(workload, target_));
+      kernel = make_(workload);
     } catch (...) {
       failure = std::current_exception();
     }
@@ -48,8 +50,7 @@ class Kernels {
     std::optional<Kernel> kernel;
     std::exception_ptr failure;
   };
-  MakeSchedule schedule_;
-  const Target& target_;
+  MakeKernel make_;
   std::mutex mutex_;
   std::map<const Workload*, Built> built_;
 };
@@ -77,13 +78,19 @@ Run weft_run(const Kernel& kernel, const SharedOperands& operands, ImageLayout l
   return {[bound](StreamHandle stream) { bound.launch(stream); }, [bound] { bound.poison_output(); }, output};
 }
 
-Variant weft_variant(const std::string& name, const MakeSchedule& schedule, const Target& target,
-                     ImageLayout layout) {
-  const auto kernels = std::make_shared<Kernels>(schedule, target);
+Variant weft_variant(const std::string& name, MakeKernel make, ImageLayout layout) {
+  const auto kernels = std::make_shared<Kernels>(std::move(make));
   return {name, [kernels](const Workload& workload) { kernels->build(workload); },
           [kernels, layout](const SharedOperands& operands) {
             return weft_run(kernels->take(operands->workload()), operands, layout);
           }};
+}
+
+Variant weft_variant(const std::string& name, const MakeSchedule& schedule, const Target& target,
+                     ImageLayout layout) {
+  return weft_variant(
+      name, [schedule, &target](const Workload& workload) { return compile(schedule(workload, target)); },
+      layout);
 }
 
 /// One that is there and fails is not there for a measurement.
@@ -116,6 +123,17 @@ std::vector<std::string> Libraries::versions() const {
   add(cusparselt);
   add(cudnn);
   return all;
+}
+
+Contestant auto_contestant(DType dtype, const Target& target, const HearChoice& hear) {
+  Contestant contestant{"weft auto", ContestantKind::weft, dense_type_of(dtype).value_or(DenseType::f32)};
+  const auto make = [&target, hear](const Workload& workload) {
+    const AutoKernel made = auto_kernel(workload.algorithm, workload.matrix, target);
+    if (hear) hear(workload, made.choice);
+    return made.kernel;
+  };
+  contestant.variants.push_back(weft_variant("chosen", make, ImageLayout::nchw));
+  return contestant;
 }
 
 std::vector<Contestant> contestants_of(const Suite& suite, const Device& device, const Target& target,

@@ -5,6 +5,7 @@
 #include <weft/backends/runtime/libraries/cusparse.h>
 #include <weft/backends/runtime/libraries/cusparselt.h>
 #include <weft/backends/runtime/libraries/libraries.h>
+#include <weft/search/choice/choice.h>
 #include <weft/search/measure/operands.h>
 #include <weft/search/measure/recipes.h>
 
@@ -83,5 +84,10 @@ struct Sweep {
 std::vector<Contestant> contestants_of(const Suite& suite, const Device& device, const Target& target,
                                        const Libraries& libraries, const std::vector<MeasuredRecipe>& recipes,
                                        const std::optional<Sweep>& sweep = {});
+
+/// What weft chooses for whatever weights a workload has (search/choice/choice.h), and where it hears of each
+/// choice. Kernels are built by several threads.
+using HearChoice = std::function<void(const Workload& workload, const Choice& choice)>;
+Contestant auto_contestant(DType dtype, const Target& target, const HearChoice& hear = {});
 
 }  // namespace weft

@@ -27,13 +27,26 @@ class SuiteReader {
  public:
   SuiteReader(const std::string& text, const std::string& origin) : json_(text, origin) {}
 
+  /// One, or one for each problem with a pattern of its own.
+  std::vector<Suite> read_all() {
+    const Json& root = root_object();
+    const Json& problems = list_of(root, "problems");
+    if (!problems.front().is_object() || !problems.front().contains("pattern")) return {read()};
+    std::vector<Suite> suites;
+    for (std::size_t i = 0; i < problems.size(); ++i) {
+      Suite suite = suite_of(problems[i], fmt::format("/problems/{}", i));
+      suite.name = string_of(root, "", "suite");
+      suite.problems.push_back(problem_of(problems[i], i));
+      suites.push_back(std::move(suite));
+    }
+    return suites;
+  }
+
   Suite read() {
-    const Json& root = json_.document();
-    if (!root.is_object())
-      refuse("", "", "no object", "an object with the fields suite, dtype, sparsity, problems");
+    const Json& root = root_object();
     Suite suite;
     suite.name = string_of(root, "", "suite");
-    suite.dtype = dtype_of(root);
+    suite.dtype = dtype_of(root, "");
     if (root.contains("patterns")) {
       suite.patterns = patterns_of(root);
     } else {
@@ -51,6 +64,39 @@ class SuiteReader {
   }
 
  private:
+  const Json& root_object() const {
+    const Json& root = json_.document();
+    if (!root.is_object())
+      refuse("", "", "no object", "an object with the fields suite, dtype, sparsity, problems");
+    return root;
+  }
+
+  /// What a problem says of its weights.
+  Suite suite_of(const Json& object, const std::string& at) const {
+    if (!object.is_object()) refuse(at, "problems", object.dump(), "objects");
+    Suite suite;
+    suite.dtype = dtype_of(object, at);
+    const std::string pattern = string_of(object, at, "pattern");
+    if (const auto pairs = pair_pattern_named(pattern)) {
+      suite.patterns = {*pairs};
+    } else {
+      const Json& share = field_of(object, at, "sparsity", "a number from 0 to below 1");
+      if (!share.is_number() || !is_sparsity(share.get<double>()))
+        refuse(at + "/sparsity", "sparsity", share.dump(), "a number from 0 to below 1");
+      suite.sparsity = {share.get<double>()};
+      if (pattern == "shuffled_rows") {
+        suite.group_rows = {extent_of(object, at, "V")};
+      } else if (pattern == "blocks") {
+        suite.block = extent_of(object, at, "block");
+      } else if (pattern != "unstructured") {
+        refuse(at + "/pattern", "pattern", '"' + pattern + '"',
+               std::string("\"unstructured\", \"shuffled_rows\", \"blocks\", ") + pair_pattern_spelling);
+      }
+    }
+    suite.batch = {extent_of(object, at, "batch", 1, 1)};
+    return suite;
+  }
+
   [[noreturn]] void refuse(const std::string& pointer, const std::string& field, const std::string& found,
                            const std::string& accepted) const {
     throw UserError({"a suite cannot be read", json_.place(pointer),
@@ -94,12 +140,12 @@ class SuiteReader {
     return integer(value, at + "/" + field, field, least);
   }
 
-  DType dtype_of(const Json& root) const {
-    const std::string text = string_of(root, "", "dtype");
+  DType dtype_of(const Json& object, const std::string& at) const {
+    const std::string text = string_of(object, at, "dtype");
     for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
       if (text == name_of(dtype)) return dtype;
     }
-    refuse("/dtype", "dtype", '"' + text + '"', "\"f32\", \"f16\" or \"bf16\"");
+    refuse(at + "/dtype", "dtype", '"' + text + '"', "\"f32\", \"f16\" or \"bf16\"");
   }
 
   std::vector<double> sparsity_of(const Json& root) const {
@@ -171,12 +217,13 @@ class SuiteReader {
     SuiteProblem problem;
     problem.id = id_of(object, at, number);
     problem.label = label_of(object, at);
+    if (object.contains("op")) problem.op = string_of(object, at, "op");
     if (object.contains("C") || object.contains("F")) {
       read_convolution(object, at, problem);
     } else {
       problem.m = extent_of(object, at, "M");
       problem.k = extent_of(object, at, "K");
-      problem.n = extent_of(object, at, "N");
+      problem.n = problem.op == "spmv" ? 1 : extent_of(object, at, "N");
     }
     return problem;
   }
@@ -195,6 +242,14 @@ class SuiteReader {
       if (c.image[i] + 2 * c.pad[i] < c.filter[i])
         refuse(at, i == 0 ? "R" : "S", fmt::format("a filter of {}", c.filter[i]),
                fmt::format("at most the padded image, {}", c.image[i] + 2 * c.pad[i]));
+    }
+    problem.image_groups = extent_of(object, at, "groups", 1, 1);
+    problem.dilation = extent_of(object, at, "dilation", 1, 1);
+    if (object.contains("layout")) {
+      const std::string name = string_of(object, at, "layout");
+      const auto layout = layout_named(name);
+      if (!layout) refuse(at + "/layout", "layout", '"' + name + '"', "\"nchw\", \"nhwc\" or \"chwn\"");
+      problem.layout = *layout;
     }
     const auto output = c.output();
     problem.m = c.filters;
@@ -293,12 +348,25 @@ std::vector<PairPattern> chosen_patterns(const Suite& suite, const std::vector<s
 std::vector<SuiteCase> weights_of(const Suite& suite, const SuiteSelection& selection) {
   std::vector<SuiteCase> all;
   for (const PairPattern& pattern : chosen_patterns(suite, selection.patterns))
-    all.push_back({{}, pattern.sparsity(), 1, 0, pattern});
+    all.push_back({{}, pattern.sparsity(), 1, 0, pattern, 0});
   for (const double sparsity : chosen(selection.sparsity, suite.sparsity)) {
     for (const std::int64_t rows : chosen(selection.group_rows, suite.group_rows))
-      all.push_back({{}, sparsity, 1, rows, {}});
+      all.push_back({{}, sparsity, 1, rows, {}, suite.block});
   }
   return all;
+}
+
+}  // namespace
+
+namespace {
+
+std::string text_of_suite(const std::string& path) {
+  const io::File file(path);
+  const std::string_view text = io::text_of(file.bytes());
+  if (text.size() > most_bytes)
+    throw UserError({"a suite cannot be read", path, fmt::format("{} bytes", text.size()),
+                     fmt::format("a file of problems of at most {} bytes", most_bytes)});
+  return std::string(text);
 }
 
 }  // namespace
@@ -307,15 +375,17 @@ Suite parse_suite(const std::string& text, const std::string& origin, std::sourc
   return user_call(place, [&] { return SuiteReader(text, origin).read(); });
 }
 
+std::vector<Suite> parse_suites(const std::string& text, const std::string& origin,
+                                std::source_location place) {
+  return user_call(place, [&] { return SuiteReader(text, origin).read_all(); });
+}
+
 Suite read_suite(const std::string& path, std::source_location place) {
-  return user_call(place, [&] {
-    const io::File file(path);
-    const std::string_view text = io::text_of(file.bytes());
-    if (text.size() > most_bytes)
-      throw UserError({"a suite cannot be read", path, fmt::format("{} bytes", text.size()),
-                       fmt::format("a file of problems of at most {} bytes", most_bytes)});
-    return SuiteReader(std::string(text), path).read();
-  });
+  return user_call(place, [&] { return SuiteReader(text_of_suite(path), path).read(); });
+}
+
+std::vector<Suite> read_suites(const std::string& path, std::source_location place) {
+  return user_call(place, [&] { return SuiteReader(text_of_suite(path), path).read_all(); });
 }
 
 std::vector<SuiteCase> cases_of(const Suite& suite, const SuiteSelection& selection,

@@ -22,6 +22,10 @@ struct SuiteProblem {
   std::int64_t k = 0;
   std::int64_t n = 0;  ///< columns of the dense operand; of a convolution, batch * output pixels
   std::optional<Convolution> convolution;
+  std::string op = {};            ///< as the file names it, "spmv"; nothing where it does not
+  std::int64_t image_groups = 1;  ///< groups of a convolution's channels
+  std::int64_t dilation = 1;      ///< that of a convolution
+  ImageLayout layout = ImageLayout::nchw;
 };
 
 /// The problems of a file, and what is to be done with each of them.
@@ -33,6 +37,7 @@ struct Suite {
   /// "V": sizes of groups of rows that keep the same columns; 0 alone where weights are unstructured.
   std::vector<std::int64_t> group_rows{0};
   std::vector<PairPattern> patterns;   ///< weights that keep two of four, in place of sparsities and "V"
+  std::int64_t block = 0;              ///< size of blocks that are dense inside; 0: none
   std::vector<SuiteProblem> problems;  ///< at batch 1
   /// "density" in place of "sparsity": for the simulated sparse tensor core (simulated_blocks.h).
   bool simulated = false;
@@ -49,9 +54,12 @@ struct SuiteCase {
   std::int64_t batch = 1;
   std::int64_t group_rows = 0;  ///< rows of a group of Shfl-BW weights; 0: others
   std::optional<PairPattern> pattern = {};
+  std::int64_t block = 0;  ///< size of blocks that are dense inside; 0: others
+  std::optional<std::uint64_t> seed =
+      {};  ///< seed of what is drawn; nothing: it follows from shape and sparsity
 
   /// Whether its weights have a structure that they are made with.
-  bool is_structured() const { return group_rows > 0 || pattern; }
+  bool is_structured() const { return group_rows > 0 || pattern || block > 0; }
 };
 
 /// Reads a suite. Fields: "suite", "dtype" (f32, f16, bf16), "sparsity" (fractions, a list), "n_scale" or
@@ -63,7 +71,16 @@ struct SuiteCase {
 /// or says why the file cannot be read.
 Suite read_suite(const std::string& path, std::source_location place = std::source_location::current());
 
-/// The same from text; `origin` names it in messages.
+/// The suites of a file: one, or, where problems have a "pattern" of their own, one for each of them with its
+/// "op" (spmm, spmv, linear, conv2d), "dtype", "sparsity", "pattern" ("unstructured", "shuffled_rows" with
+/// "V", "blocks" with "block", or "64:2:16"), "batch", "layout", "dilation" and "groups". Errors as
+/// read_suite().
+std::vector<Suite> read_suites(const std::string& path,
+                               std::source_location place = std::source_location::current());
+
+/// Both from text; `origin` names it in messages.
+std::vector<Suite> parse_suites(const std::string& text, const std::string& origin,
+                                std::source_location place = std::source_location::current());
 Suite parse_suite(const std::string& text, const std::string& origin,
                   std::source_location place = std::source_location::current());
 

@@ -69,6 +69,13 @@ void draw_pairs(Workload& workload, const SuiteCase& chosen, std::uint64_t seed)
   workload.source = fmt::format("{}, seed {}", chosen.pattern->text(), seed);
 }
 
+void draw_blocks(Workload& workload, const SuiteCase& chosen, std::uint64_t seed) {
+  workload.matrix =
+      block_weights(chosen.problem.m, chosen.problem.k, chosen.block, chosen.sparsity, workload.dtype, seed);
+  workload.block = chosen.block;
+  workload.source = fmt::format("blocks of {}, seed {}", chosen.block, seed);
+}
+
 void draw(Workload& workload, double sparsity, std::uint64_t seed) {
   workload.matrix = synthetic_layer({.rows = workload.problem.m,
                                      .columns = workload.problem.k,
@@ -127,12 +134,15 @@ Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& 
                      fmt::format("{} x {} weights", chosen.problem.m, chosen.problem.k),
                      fmt::format("at most {}", std::numeric_limits<std::int32_t>::max())});
   workload.algorithm = algorithm_of(chosen.problem, dtype);
-  const std::uint64_t seed = own_seed.value_or(seed_of(chosen.problem, chosen.sparsity));
+  const std::uint64_t seed =
+      own_seed ? *own_seed : chosen.seed.value_or(seed_of(chosen.problem, chosen.sparsity));
   workload.seed = seed;
   std::vector<std::int64_t> shape_of_b = shape_of(workload.algorithm, "B");
   if (chosen.is_structured()) {
     if (chosen.pattern) {
       draw_pairs(workload, chosen, seed);
+    } else if (chosen.block > 0) {
+      draw_blocks(workload, chosen, seed);
     } else {
       draw_groups(workload, chosen, seed);
     }

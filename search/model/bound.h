@@ -13,8 +13,8 @@ namespace weft {
 /// the recipe would choose it. It knows nothing of the positions of the weights. A recipe of a user's own
 /// gets the roofline without blocks. For the CPU, 0 by launch.
 ///
-/// It grows with m, n, k and the stored weights while the point stays the same. known_error.h says how near
-/// it is to measured kernels.
+/// It grows with m, k and the stored weights, and with n among even and among odd numbers, while the point
+/// stays the same. known_error.h says how near it is to measured kernels.
 Bound bound_of(const ProblemSummary& problem, std::string_view recipe, const KnobValues& point,
                const Target& target, const Ceilings& ceilings);
 Bound bound_of(const ProblemSummary& problem, std::string_view recipe, const KnobValues& point,

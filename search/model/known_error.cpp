@@ -1,4 +1,11 @@
+#include <weft/scheduler/hardware/device.h>
+#include <weft/scheduler/recipes/grouped/shfl_bw.h>
+#include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/search/model/known_error.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
 
 namespace weft {
 namespace {
@@ -7,6 +14,54 @@ namespace {
 bool was_measured(const Target& target) {
   constexpr int sm_of_h200 = 90;
   return target.is_gpu() && target.sm == sm_of_h200;
+}
+
+bool is_list(const Format& format) {
+  return format.name == "csr" || format.name == "dense";
+}
+
+std::int64_t number(const KnobValues& point, const char* knob) {
+  const auto found = point.find(knob);
+  return found == point.end() ? 0 : found->second;
+}
+
+/// By one problem, 512 x 512 x 4096: no schedule of f16 was better.
+constexpr double sparsert_of_halves = 2;
+
+/// Of shfl_bw and v_n_m, by the bytes of a row of the dense operand.
+double of_tiles(const ProblemSummary& problem, std::string_view recipe, const KnobValues& point) {
+  struct Usual {
+    std::string_view recipe;
+    double aligned, even, odd;  ///< multiples of 16, of 4, others
+  };
+  constexpr std::array<Usual, 2> all{{{"shfl_bw", 1.4, 1.6, 1.2}, {"v_n_m", 1.0, 1.65, 1.1}}};
+  constexpr double without_producers = 1.3, without_their_registers = 1.05, of_shared_wgmma = 1.5;
+  const Usual& found = *std::ranges::find(all, recipe, &Usual::recipe);
+  const bool shared = number(point, "groups") > 1;
+  const bool by_warpgroups = number(point, "instruction") == number_of(ShflBwInstruction::wgmma);
+  const double usual = problem.n % 8 == 0 ? found.aligned : problem.n % 2 == 0 ? found.even : found.odd;
+  if (shared) return usual * (by_warpgroups ? of_shared_wgmma : 1);
+  if (problem.n % 2 != 0 || point.empty()) return usual;
+  if (number(point, "producers") == 0) return usual * without_producers;
+  return usual * (number(point, "consumer_registers") == 0 ? without_their_registers : 1);
+}
+
+/// Of sparsert, by how it reads the weights. Warps that share a row wait less for one another's loads.
+double of_form(const KnobValues& point) {
+  constexpr double of_any = 1.8, of_one_warp = 3.1, less_with_groups = 0.25;
+  switch (static_cast<SparseRtForm>(number(point, "form"))) {
+    case SparseRtForm::baked:
+      return 1.55;
+    case SparseRtForm::streaming:
+      return 1.75;
+    case SparseRtForm::pieces:
+      return 1.65;
+    case SparseRtForm::row_per_warp:
+      return of_one_warp * std::pow(static_cast<double>(std::max<std::int64_t>(1, number(point, "groups"))),
+                                    -less_with_groups);
+    default:
+      return of_any;
+  }
 }
 
 bool uses_tensor_cores(std::string_view recipe) {
@@ -23,6 +78,15 @@ std::optional<KnownError> error_of_bound(const ProblemSummary& problem, const Fo
   // Those on tensor cores were compiled for sm_90a, which has other instructions.
   if (!uses_tensor_cores(recipe) || !target.architecture_specific) return std::nullopt;
   return recipe == "hb_ell" ? KnownError{0.85, 1.55} : KnownError{0.83, 1.18};
+}
+
+double usual_error_of_bound(const ProblemSummary& problem, const Format& format, std::string_view recipe,
+                            const KnobValues& point) {
+  // The default schedule knows nothing of tensor cores, and little of formats that are for them.
+  constexpr double of_lists = 0.76, of_other_formats = 14;
+  if (recipe == "default") return is_list(format) ? of_lists : of_other_formats;
+  if (recipe == "sparsert") return of_form(point) * (is_half(problem.dtype) ? sparsert_of_halves : 1);
+  return uses_tensor_cores(recipe) && recipe != "hb_ell" ? of_tiles(problem, recipe, point) : 1;
 }
 
 std::optional<KnownError> error_of_dense_bound(const Target& target) {

@@ -20,6 +20,11 @@ struct KnownError {
 /// (docs/measurements/search.md; bound_test holds the bound to these numbers).
 std::optional<KnownError> error_of_bound(const ProblemSummary& problem, const Format& format,
                                          std::string_view recipe, const Target& target);
+/// A measured time over the modelled one, as it usually is: what times of different recipes are multiplied by
+/// before they are compared. The median of the kernels of an H200 (docs/measurements/choice.md); 1 where none
+/// was compared.
+double usual_error_of_bound(const ProblemSummary& problem, const Format& format, std::string_view recipe,
+                            const KnobValues& point);
 /// The error of dense_bound(), beside cuBLAS.
 std::optional<KnownError> error_of_dense_bound(const Target& target);
 /// The error of the simulator's time model. Nothing for kernels on tensor cores and for other devices than

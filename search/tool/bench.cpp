@@ -5,6 +5,7 @@
 #include <weft/search/measure/package_contestant.h>
 #include <weft/search/measure/report.h>
 #include <weft/search/report/simulated_blocks.h>
+#include <weft/search/tool/bench_mixed.h>
 #include <weft/search/tool/bench_simulated.h>
 #include <weft/search/tool/flags.h>
 #include <weft/search/tool/options.h>
@@ -33,6 +34,7 @@ struct BenchVerb {
   std::vector<std::string> recipes;
   std::string points;
   std::vector<std::string> packages;
+  std::vector<std::string> databases;
 };
 
 /// Lines appended as they are measured, so that a run that is stopped loses nothing.
@@ -136,9 +138,41 @@ int run_simulated(const Suite& suite, const std::vector<SuiteCase>& cases, const
                           .log = [&log](const std::string& line) { log.add(line); }});
 }
 
+/// Of a suite whose problems have types and patterns of their own.
+int run_mixed(const std::vector<Suite>& suites, const BenchVerb& options) {
+  const SuiteSelection& selection = options.selection;
+  const auto refuse = [&](bool given, const char* what) {
+    if (given)
+      throw UserError({"each problem of the suite says it itself", "suite " + suites.front().name, what,
+                       std::string("no ") + what + ": its table is of what is chosen"});
+  };
+  refuse(!selection.sparsity.empty(), "--sparsity");
+  refuse(!selection.batch.empty(), "--batch");
+  refuse(!selection.group_rows.empty(), "--V");
+  refuse(!selection.patterns.empty(), "--pattern");
+  refuse(options.sweep || !options.points.empty(), "--sweep");
+  refuse(!options.recipes.empty(), "--recipe");
+  refuse(!options.packages.empty(), "--package");
+  refuse(!options.data.empty(), "--data");
+  refuse(!options.plot.empty(), "--plot");
+  JsonLog log(options.json);
+  MixedBench mixed{.problems = selection.problems,
+                   .bench = options.bench,
+                   .records = records_of_files(options.databases),
+                   .log = [&log](const std::string& line) { log.add(line); }};
+  if (options.cold) mixed.bench.copies = 8;
+  return bench_mixed(suites, named_device(options.device.empty() ? "cuda" : options.device), mixed);
+}
+
 int run(const BenchVerb& given) {
   BenchVerb options = given;
-  const Suite suite = of_option("--suite", [&] { return read_suite(options.suite); });
+  const std::vector<Suite> suites = of_option("--suite", [&] { return read_suites(options.suite); });
+  if (suites.size() > 1) return run_mixed(suites, options);
+  const Suite& suite = suites.front();
+  if (!options.databases.empty())
+    throw UserError({"trials say nothing of the suite", "--db, suite " + suite.name,
+                     options.databases.front(),
+                     "a suite with a \"pattern\" for each problem, whose table has the best found"});
   const std::vector<SuiteCase> cases = cases_of(suite, options.selection);
   if (suite.simulated) return run_simulated(suite, cases, options);
   if (!options.plot.empty())
@@ -190,6 +224,7 @@ void add_bench(CLI::App& app, Action& action) {
       "  convolutions    weft bench --suite shfl_bw_conv.json --only conv4_x --batch 64 --sparsity 0.9\n"
       "  two of four     weft bench --suite v_n_m_linear.json --only 5120x5120x4096 --pattern 2:4,64:2:16\n"
       "  without a GPU   weft bench --suite sparsert_spmm.json --device cpu --only 1,18\n"
+      "  chosen          weft bench --suite any_problem.json --db trials.jsonl\n"
       "  simulated       weft bench --suite hb_ell_simulated.json --rounds 5 --plot hb_ell_simulated.svg",
       run);
   SuiteSelection& selection = options.selection;
@@ -221,6 +256,8 @@ void add_bench(CLI::App& app, Action& action) {
   add_list(verb, "--package", options.packages,
            "a folder of weft export, as one more contestant; built by cc, or $CC");
   add_option(verb, "--points", options.points, "of --sweep, only the points whose names hold this");
+  add_list(verb, "--db", options.databases,
+           "trials of weft tune: the best found, of a suite with a pattern for each problem");
   begin_group(verb, "Output");
   add_option(verb, "--plot", options.plot, "of a simulated suite: an SVG file, the problems with K = 16");
   add_option(verb, "--json", options.json, "append one JSON line a case to this file");

@@ -30,7 +30,7 @@ Space space_to_check(const CheckVerb& options, const Target& target) {
     return space_of(schedule_of(make_problem(options.problem), options.problem, target));
   const SpaceProblem problem = make_space_problem(options.problem);
   const std::string name = options.problem.recipe.substr(0, options.problem.recipe.find(':'));
-  if (name != "default") return space_of(name, problem, target);
+  if (name != automatic) return space_of(name, problem, target);
   return spaces_for(problem, target).front();
 }
 

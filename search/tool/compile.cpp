@@ -1,5 +1,6 @@
 // weft compile: a kernel's program, PTX, CUDA source and resources as files.
 #include <fmt/format.h>
+#include <weft/scheduler/recipes/list.h>
 #include <weft/search/tool/flags.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/table.h>
@@ -22,7 +23,8 @@ struct CompileVerb {
 /// Those that were named; else a CPU and two GPUs, or the GPUs alone where a recipe for these is named.
 std::vector<std::string> targets_of(const CompileVerb& options) {
   if (!options.targets.empty()) return options.targets;
-  if (options.problem.recipe != "default") return {"sm_80", "sm_90"};
+  const Recipe* recipe = recipe_named(options.problem.recipe.substr(0, options.problem.recipe.find(':')));
+  if (recipe != nullptr && recipe->of_gpus) return {"sm_80", "sm_90"};
   return {"cpu", "sm_80", "sm_90"};
 }
 
@@ -31,12 +33,15 @@ int run(const CompileVerb& options) {
   const Emitter emitter = emitter_named(options.emitter, std::ranges::any_of(targets, [](const auto& name) {
                                           return named_target(name).is_gpu();
                                         }));
-  const Problem problem = make_problem(options.problem);
+  ChosenFor chosen_for;
+  for (const std::string& name : targets) chosen_for.targets.push_back(&named_target(name));
+  const Problem problem = make_problem(options.problem, chosen_for);
   auto document = nlohmann::ordered_json::array();
   Table table({"target", "registers", "spilled bytes", "shared bytes", "files"});
   for (const std::string& name : targets) {
     const Target& target = named_target(name);
-    const Kernel kernel = compile(schedule_of(problem, options.problem, target), {.emitter = emitter});
+    const Kernel kernel =
+        kernel_of(problem.algorithm, problem, options.problem, target, {.emitter = emitter});
     const std::string folder = (std::filesystem::path(options.out) / target.name).string();
     const std::vector<std::string> files = kernel.write_to(folder);
     const auto& resources = kernel.resources();
@@ -65,6 +70,7 @@ void add_compile(CLI::App& app, Action& action) {
   add_problem_flags(verb, options.problem);
   add_list(verb, "--target", options.targets,
            "see weft targets; several joined by commas; cpu,sm_80,sm_90 where it is left out", "TARGET");
+  add_databases_flag(verb, options.problem);
   add_emitter_flag(verb, options.emitter);
   begin_group(verb, "Output");
   add_option(verb, "-o,--out", options.out, "folder for the files");

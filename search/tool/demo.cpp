@@ -5,7 +5,6 @@
 #include <weft/formats/io/safetensors.h>
 #include <weft/formats/statistics/statistics.h>
 #include <weft/formats/synthetic.h>
-#include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/search/tool/flags.h>
 #include <weft/search/tool/measure.h>
 #include <weft/search/tool/options.h>
@@ -59,7 +58,7 @@ void write_kernels(const DemoVerb& options, const Problem& problem) {
   fmt::print("\nCompiling\n");
   for (const char* name : {"cpu", "sm_80", "sm_90"}) {
     const Target& target = target_named(name);
-    const Kernel kernel = compile(default_schedule(problem.algorithm, problem.weights, target));
+    const Kernel kernel = kernel_of(problem.algorithm, problem, {}, target);
     const std::string folder = (std::filesystem::path(options.out) / target.name).string();
     const auto files = kernel.write_to(folder);
     const std::string note = kernel.resources()
@@ -75,15 +74,15 @@ int run(const DemoVerb& options) {
   problem_options.weights = weights_file(options);
   problem_options.tensor = options.tensor;
   problem_options.n = options.n;
-  const Problem problem = make_problem(problem_options);
+  const Device device = best_device();
+  const Problem problem = make_problem(problem_options, {.targets = {&target_of(device)}});
   for (const std::string& note : problem.notes) fmt::print("note: {}\n", note);
   fmt::print("{}\n{}", problem.matrix.origin, report_text(statistics(problem.matrix)));
   fmt::print("\n{}\nformat: {}\n", problem.algorithm.text(), problem.weights->format().text());
   write_kernels(options, problem);
-  const Device device = best_device();
   fmt::print("\nRunning on {} ({})\n\n", device.name(), device.description().model);
-  const Kernel kernel = compile(default_schedule(problem.algorithm, problem.weights, target_of(device)));
-  Row sparse{"weft, " + problem.weights->format().text(), 0, sparse_operations(problem),
+  const Kernel kernel = kernel_of(problem.algorithm, problem, problem_options, target_of(device));
+  Row sparse{"weft, " + kernel.schedule().weights()->format().text(), 0, sparse_operations(problem),
              verify(kernel, device, problem.arguments)};
   sparse.microseconds = time_kernel(device, kernel.bind(device, problem.arguments)).median;
   const auto dense_time = time_dense(device, problem);

@@ -58,14 +58,13 @@ Kernel open_kernel(const Problem& problem, const ProblemOptions& options, const 
                  error.report().what);
     }
   }
-  return compile(schedule_of(open, problem, options, target), kernel_options);
+  return kernel_of(open, problem, options, target, kernel_options);
 }
 
 Kernel kernel_of(const Problem& problem, const ProblemOptions& options, const SizeRange& range,
                  const Target& target, const KernelOptions& kernel_options) {
   if (!range.is_exact()) return open_kernel(problem, options, range, target, kernel_options);
-  return compile(schedule_of(with_size(problem.algorithm, "n", range.most), problem, options, target),
-                 kernel_options);
+  return kernel_of(with_size(problem.algorithm, "n", range.most), problem, options, target, kernel_options);
 }
 
 std::vector<PackageKernel> kernels_of(const ExportVerb& options) {
@@ -79,7 +78,14 @@ std::vector<PackageKernel> kernels_of(const ExportVerb& options) {
   const std::vector<SizeRange> ranges = has_sizes ? parse_sizes(options.sizes) : std::vector<SizeRange>(1);
   ProblemOptions problem_options = options.problem;
   problem_options.n = 1;
-  const Problem problem = make_problem(problem_options);
+  ChosenFor chosen_for;
+  for (const std::string& name : options.architectures)
+    chosen_for.targets.push_back(&named_target(name, "--archs"));
+  for (const SizeRange& range : ranges)
+    if (has_sizes) chosen_for.columns = std::max(chosen_for.columns, range.most);
+  const Problem problem = make_problem(problem_options, chosen_for);
+  // One file of weights for all kernels.
+  problem_options.format = problem.weights->format().text();
   for (const std::string& note : problem.notes) fmt::print(stderr, "note: {}\n", note);
   const KernelOptions kernel_options{.emitter = emitter_named(options.emitter),
                                      .assemble = !options.ptx_only};
@@ -175,6 +181,7 @@ void add_export(CLI::App& app, Action& action) {
   add_option(verb, "--n", options.sizes,
              "columns: 1:512, 8:4096:8 for multiples of 8, 4096 for that one; several joined by commas", "N");
   begin_group(verb, "Schedule");
+  add_databases_flag(verb, options.problem);
   add_list(verb, "--archs", options.architectures, "see weft targets; with commas");
   begin_group(verb, "Output");
   add_option(verb, "--name", options.name, "of library and symbols", "NAME");

@@ -170,12 +170,6 @@ std::vector<std::int64_t> static_shape(const Operand& operand) {
   return shape;
 }
 
-/// Row lists are the default; where nearly nothing is pruned, every element is stored.
-Format format_of(const std::string& text, const WeightMatrix& matrix) {
-  if (text != "auto") return of_option("--format", [&] { return parse_format(text); });
-  return matrix.sparsity() < 0.3 ? formats::dense() : formats::csr();
-}
-
 void make_tensors(Problem& problem, const ProblemOptions& options) {
   require_memory(problem.algorithm, options.op == "conv2d" ? "--image, --batch" : "--n");
   for (const Operand& operand : problem.algorithm.operands) {
@@ -238,6 +232,11 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
       options.given.push_back(name);
     });
   }
+}
+
+void add_databases_flag(CLI::App& app, ProblemOptions& options) {
+  begin_group(app, "Schedule");
+  add_option(app, "--db", options.databases, "trials of weft tune to choose by", "FILE");
 }
 
 void add_emitter_flag(CLI::App& app, std::string& emitter) {
@@ -335,7 +334,7 @@ Layer read_layer(const ProblemOptions& options) {
 
 }  // namespace
 
-Problem make_problem(const ProblemOptions& options) {
+Problem make_problem(const ProblemOptions& options, const ChosenFor& chosen_for) {
   Problem problem;
   Layer layer = read_layer(options);
   problem.matrix = std::move(layer.matrix);
@@ -344,8 +343,11 @@ Problem make_problem(const ProblemOptions& options) {
   const auto best = best_of(options);
   if (best && !problem.algorithm.takes_any_weights())
     require_weights(*best, options.schedule, problem.matrix);
-  const bool of_best = best && options.format == "auto" && !best->format.empty();
-  const Format format = format_of(of_best ? best->format : options.format, problem.matrix);
+  const bool of_best = best && options.format == automatic && !best->format.empty();
+  ProblemOptions wanted = options;
+  if (of_best) wanted.format = best->format;
+  const Format format = chosen_format(problem.algorithm, problem.matrix, wanted,
+                                      options.schedule.empty() ? chosen_for : ChosenFor());
   problem.weights = of_option(
       "--format", [&] { return std::make_shared<const SparseTensor>(pack(problem.matrix, format)); });
   make_tensors(problem, options);
@@ -356,18 +358,15 @@ Problem make_problem(const ProblemOptions& options) {
 
 SpaceProblem make_space_problem(const ProblemOptions& options) {
   Layer layer = read_layer(options);
-  const Format format = options.format == "auto" ? formats::csr() : format_of(options.format, layer.matrix);
+  const Format format = options.format == automatic
+                            ? formats::csr()
+                            : chosen_format(layer.algorithm, layer.matrix, options, {});
   return {std::move(layer.algorithm), std::make_shared<const WeightMatrix>(std::move(layer.matrix)), format};
 }
 
-Schedule schedule_of(const Problem& problem, const ProblemOptions& options, const Target& target) {
-  return schedule_of(problem.algorithm, problem, options, target);
-}
-
-Schedule schedule_of(const Algorithm& algorithm, const Problem& problem, const ProblemOptions& options,
-                     const Target& target) {
-  const RecipeChoice recipe = parse_recipe(options.recipe);
-  if (options.schedule.empty()) return schedule_by_recipe(recipe, algorithm, problem.weights, target);
+Schedule read_schedule(const Algorithm& algorithm, const Problem& problem, const ProblemOptions& options,
+                       const Target& target) {
+  if (options.recipe != automatic) parse_recipe(options.recipe);
   Schedule schedule(algorithm, problem.weights, target);
   const auto best = best_of(options);
   if (best)

@@ -35,13 +35,16 @@ decltype(auto) of_option(const std::string& option, const Read& read) {
   }
 }
 
+/// The format, or recipe, that is left to weft.
+inline constexpr std::string_view automatic = "auto";
+
 /// Everything that names a problem on the command line.
 struct ProblemOptions {
   std::string op = "spmm";
   std::string weights;
   std::string tensor;
   std::string dtype;
-  std::string format = "auto";
+  std::string format = std::string(automatic);
   std::int64_t n = 0;
   std::string filter;
   std::string image;
@@ -58,12 +61,15 @@ struct ProblemOptions {
   std::string c;
   std::uint64_t seed = 1;
   std::string schedule;
-  std::string recipe = "default";
-  std::vector<std::string> given;  ///< flags on the command line that belong to some operations alone
+  std::string recipe = std::string(automatic);
+  std::vector<std::string> databases;  ///< files of trials, which say what was fast
+  std::vector<std::string> given;      ///< flags on the command line that belong to some operations alone
 };
 
 /// Adds the flags of a problem to a verb. Options live at least as long as the verb.
 void add_problem_flags(CLI::App& app, ProblemOptions& options);
+/// Adds --db, which kernels are chosen by.
+void add_databases_flag(CLI::App& app, ProblemOptions& options);
 /// Adds --emitter.
 void add_emitter_flag(CLI::App& app, std::string& emitter);
 
@@ -84,23 +90,43 @@ struct Problem {
   Problem& operator=(Problem&&) = default;
 };
 
+/// What a format is chosen for where none is named. Without targets weights are csr, and dense where little
+/// was pruned.
+struct ChosenFor {
+  std::vector<const Target*> targets = {};
+  std::int64_t columns = 0;  ///< those of a product; 0: the problem's own
+};
+
 /// Reads the weights and makes the problem. UserError as reading, packing and check() throw it, for flags
 /// that do not fit together or that the operation has no use for, and for operands that are larger than this
 /// machine's memory.
-Problem make_problem(const ProblemOptions& options);
+Problem make_problem(const ProblemOptions& options, const ChosenFor& chosen_for = {});
 
 /// The same problem before its weights are packed and its operands drawn: what spaces are made for. Weights
 /// in the format "auto" are csr.
 SpaceProblem make_space_problem(const ProblemOptions& options);
 
-/// The schedule of a problem for a target: from --schedule, else that of --recipe. What the former leaves
-/// undone is told on stderr. UserError as
-/// parse_recipe() and schedule_by_recipe() throw it.
+/// The format that suits all of the targets best, of those that are named or worth trying.
+Format chosen_format(const Algorithm& algorithm, const WeightMatrix& matrix, const ProblemOptions& options,
+                     const ChosenFor& chosen_for);
+
+/// The schedule of a problem for a target: from --schedule, else that of --recipe, else what is chosen, which
+/// is told on stderr for a GPU, as is what --schedule leaves undone. Weights are packed again where the
+/// choice asks for that. UserError as parse_recipe() and schedule_by_recipe() throw it.
 Schedule schedule_of(const Problem& problem, const ProblemOptions& options, const Target& target);
+
+/// The kernel of a problem's weights by such a schedule, with the problem's algorithm or another one, such as
+/// one of a size that is open. A choice whose code is refused gives way to the next.
+Kernel kernel_of(const Algorithm& algorithm, const Problem& problem, const ProblemOptions& options,
+                 const Target& target, const KernelOptions& kernel_options = {});
 
 /// The same for the problem's weights with another algorithm, such as one of a size that is open.
 Schedule schedule_of(const Algorithm& algorithm, const Problem& problem, const ProblemOptions& options,
                      const Target& target);
+
+/// The schedule that --schedule names.
+Schedule read_schedule(const Algorithm& algorithm, const Problem& problem, const ProblemOptions& options,
+                       const Target& target);
 
 /// The text of a file that an option names. UserError when it cannot be opened.
 std::string text_of_file(const std::string& path);

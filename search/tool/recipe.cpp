@@ -2,6 +2,8 @@
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/suggestion.h>
+#include <weft/search/choice/choice.h>
+#include <weft/search/tool/options.h>
 #include <weft/search/tool/recipe.h>
 
 #include <algorithm>
@@ -48,6 +50,7 @@ const Recipe& known_recipe(std::string_view name) {
   if (const Recipe* recipe = recipe_named(name)) return *recipe;
   std::vector<std::string_view> names;
   for (const Recipe& recipe : recipes()) names.push_back(recipe.name);
+  names.push_back(automatic);
   refuse("there is no such recipe", name,
          fmt::format("{} or {}{}", fmt::join(names.begin(), names.end() - 1, ", "), names.back(),
                      did_you_mean(name, names)));
@@ -97,8 +100,7 @@ Schedule schedule_by_recipe(const RecipeChoice& choice, const Algorithm& algorit
   const Recipe& recipe = *choice.recipe;
   require_fitting(choice, *weights, target);
   Schedule chosen = recipe.write(algorithm, weights, target, choice.point, std::source_location::current());
-  // The recipe alone knows what it leaves to the default schedule, which never asks for tensor cores.
-  if (recipe.of_halves && std::ranges::find(chosen.steps(), "tensorize", &Step::name) == chosen.steps().end())
+  if (is_left_to_default(recipe, chosen))
     throw UserError(
         {fmt::format("the recipe {} does not fit", recipe.name), "--recipe " + choice.text,
          fmt::format("{} of {} for {}", weights->format().text(), name_of(weights->dtype()), target.name),

@@ -25,6 +25,7 @@ struct RunVerb {
 
 void add_flags(CLI::App& verb, RunVerb& options) {
   add_problem_flags(verb, options.problem);
+  add_databases_flag(verb, options.problem);
   begin_group(verb, "Device");
   add_option(verb, "--device", options.device, "cpu, cuda:1, sim:sm_80");
   add_option(verb, "--target", options.target, "see weft targets; the device's own where it is left out",
@@ -49,7 +50,7 @@ nlohmann::ordered_json json_of(const RunVerb& options, const Problem& problem, c
           {"nnz", matrix.stored()},
           {"sparsity", matrix.sparsity()},
           {"dtype", name_of(problem.weights->dtype())},
-          {"format", problem.weights->format().text()},
+          {"format", kernel.schedule().weights()->format().text()},
           {"device", device.name()},
           {"model", device.description().model},
           {"target", kernel.schedule().target().name},
@@ -57,21 +58,21 @@ nlohmann::ordered_json json_of(const RunVerb& options, const Problem& problem, c
 }
 
 int execute(const RunVerb& options, bool check) {
-  const Problem problem = make_problem(options.problem);
-  for (const std::string& note : problem.notes) fmt::print(stderr, "note: {}\n", note);
   const Device device = named_device(options.device);
+  const Target& target = options.target.empty() ? target_of(device) : named_target(options.target);
+  const Problem problem = make_problem(options.problem, {.targets = {&target}});
+  for (const std::string& note : problem.notes) fmt::print(stderr, "note: {}\n", note);
   check_threads(options.threads, device.kind() == DeviceKind::cpu);
   KernelOptions kernel_options;
   kernel_options.emitter = emitter_named(options.emitter, device.kind() != DeviceKind::cpu);
-  const Target& target = options.target.empty() ? target_of(device) : named_target(options.target);
   kernel_options.threads = options.threads.value_or(0);
   if (options.every_lane_arrives) kernel_options.arrivals = Arrivals::of_lanes;
-  const Kernel kernel = compile(schedule_of(problem, options.problem, target), kernel_options);
+  const Kernel kernel = kernel_of(problem.algorithm, problem, options.problem, target, kernel_options);
   auto document = json_of(options, problem, kernel, device);
   std::string text =
       fmt::format("{} {} x {} x {}, {:.2f} % zero, {} {} on {} ({})\n", options.problem.op,
                   problem.matrix.rows, problem.matrix.columns, problem.columns,
-                  100 * problem.matrix.sparsity(), problem.weights->format().text(),
+                  100 * problem.matrix.sparsity(), kernel.schedule().weights()->format().text(),
                   name_of(problem.weights->dtype()), device.name(), device.description().model);
   bool passed = true;
   if (check) {

@@ -36,8 +36,9 @@ class TurningPoints {
     if (summary_.convolution) return std::nullopt;
     const auto first = first_that(1, most, [&](std::int64_t n) {
       ProblemSummary other = summary_;
-      other.n = n;
-      other.dense_elements = other.k * n;
+      // Numbers of one parity: rows of an odd number of columns take longer than others (bound.h).
+      other.n = n % 2 == summary_.n % 2 ? n : n + 1;
+      other.dense_elements = other.k * other.n;
       return sparse_wins(other);
     });
     return first && *first > 1 ? first : std::nullopt;

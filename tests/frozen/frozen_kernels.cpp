@@ -52,25 +52,13 @@ std::string code_of(const Schedule& schedule) {
   return llvm_backend::compile_for_cpu(lower(schedule.program(), schedule.target()), options).llvm_ir();
 }
 
-/// A suite with a type, a pattern and a sparsity for each of its problems, as suites of one problem.
+/// Those that every recipe takes: blocks, grouped convolutions and vectors are none.
 std::vector<Suite> suites_of(const std::string& path) {
-  const Json document = Json::parse(std::ifstream(path));
-  const Json& problems = document.at("problems");
-  if (problems.empty() || !problems.front().contains("pattern")) return {read_suite(path)};
-  std::vector<Suite> suites;
-  for (const Json& problem : problems) {
-    const std::string pattern = problem.at("pattern");
-    // Blocks, grouped convolutions and vectors are of no suite yet.
-    if (pattern == "blocks" || problem.at("op") == "spmv" || problem.value("groups", 1) != 1) continue;
-    Json suite{{"suite", document.at("suite")}, {"dtype", problem.at("dtype")}, {"problems", {problem}}};
-    if (pattern.find(':') != std::string::npos)
-      suite["patterns"] = {pattern};
-    else
-      suite["sparsity"] = {problem.at("sparsity")};
-    if (problem.contains("V")) suite["V"] = {problem.at("V")};
-    if (problem.contains("batch")) suite["batch"] = {problem.at("batch")};
-    suites.push_back(parse_suite(suite.dump(), path));
-  }
+  std::vector<Suite> suites = read_suites(path);
+  std::erase_if(suites, [](const Suite& suite) {
+    const SuiteProblem& first = suite.problems.front();
+    return suite.block > 0 || first.op == "spmv" || first.image_groups != 1;
+  });
   return suites;
 }
 

@@ -54,6 +54,7 @@ const std::vector<std::string> order{
     "search/records",
     "search/spaces",
     "search/model",
+    "search/choice",
     "search/measure",
     "search/trials",
     "search/report",

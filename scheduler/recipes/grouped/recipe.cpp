@@ -65,11 +65,14 @@ std::optional<KnobValues> point(const Algorithm& algorithm, std::shared_ptr<cons
   return grouped_point(algorithm, std::move(weights), target, chosen);
 }
 
-/// Groups of as many rows as a tile has, and never more than the format asks for.
+/// Groups of as many rows as a tile has, and never more than the format asks for; what the point leaves open
+/// is that of the format.
 Format format_of(const Format& format, const KnobValues& point) {
   Format other = format;
-  other.parameters["V"] = std::min(point.at("tile_m"), rows_of_group(format));
-  other.parameters["k"] = point.at("tile_k");
+  const std::int64_t rows = rows_of_group(format);
+  other.parameters["V"] = std::min(bounds::knob(point, "tile_m", rows), rows);
+  if (const std::int64_t places = bounds::knob(point, "tile_k", 0); places > 0)
+    other.parameters["k"] = places;
   return other;
 }
 

@@ -23,6 +23,13 @@ constexpr double rate_of_sparse_reads = 1.3, rate_of_neighbours = 1.6;
 /// Four warps of producers keep enough copies under way; two were a third slower, and one a half.
 constexpr double share_of_no_producer = 0.52, share_of_producer = 0.12;
 
+/// Rows of an odd number of columns begin at odd elements, and go one element at a time: what a thread takes
+/// for each that it copies, which others of its processor do meanwhile; where a thread has more than 64 in a
+/// stage, none of them is under way while it waits for another; and for each result of a tile. Fitted to 220
+/// kernels of an H200 (docs/measurements/choice.md).
+constexpr std::int64_t most_under_way = 64;
+constexpr double copied_element = 0.029, waited_element = 0.188, stored_element = 0.67e-3;
+
 /// How a point cuts the product.
 struct Cut {
   bool warpgroups = false;   ///< wgmma
@@ -164,6 +171,14 @@ Bound of_groups(const ProblemSummary& problem, const KnobValues& point, const Ta
   // Parts of a sum are written and read once more.
   const double stored = rows * columns * static_cast<double>(cut.split > 1 ? 3 * 4 : bytes_of_element);
   parts.add_of_multiprocessor(Resource::launch, turns * stored, ceilings.store_bytes_a_second);
+  if (problem.n % 2 != 0) {
+    const double of_thread =
+        static_cast<double>(cut.places * cut.columns) / static_cast<double>(lanes_of_warp * warps_of(cut));
+    const double copies = turns * static_cast<double>(stages_of_tile) * of_thread;
+    const bool waits = of_thread > static_cast<double>(most_under_way);
+    parts.add(Resource::launch, copies * (waits ? waited_element : copied_element / together));
+    parts.add(Resource::launch, turns * rows * columns * stored_element);
+  }
   const double fills = cut.persists && cut.producers > 0 ? 1 : turns / together;
   parts.add(Resource::launch, ceilings.launch_microseconds + fills * fill_microseconds);
   return parts.total();

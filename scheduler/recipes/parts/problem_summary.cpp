@@ -14,6 +14,17 @@ std::int64_t elements_of(const Operand& operand, std::int64_t open_size) {
   return elements;
 }
 
+/// How many columns of four keep at most two entries in each of so many rows, whose entries stand where
+/// chance put them: two always do. Among several a search finds those that suit, so that a row or two in the
+/// mean that do not are no hindrance.
+std::int64_t columns_of_four(double density, std::int64_t rows) {
+  constexpr double few = 2;
+  const double three = density * density * density;
+  const double more_than_two = 4 * three * (1 - density) + three * density;
+  if (static_cast<double>(rows) * more_than_two < few) return 4;
+  return static_cast<double>(rows) * three < few ? 3 : 2;
+}
+
 }  // namespace
 
 RowLengths row_lengths(const WeightMatrix& weights) {
@@ -40,8 +51,11 @@ std::int64_t ProblemSummary::kept_columns() const {
 }
 
 std::int64_t ProblemSummary::gathered_columns() const {
-  if (kept_of > 0) return of_group > 0 ? std::min(k, 2 * kept_columns()) : k;
-  return kept_columns();
+  if (kept_of == 0) return kept_columns();
+  if (of_group == 4) return k;
+  if (of_group > 0) return std::min(k, 2 * kept_columns());
+  constexpr std::int64_t usual_rows = 128;
+  return ceil_divide(4 * k, columns_of_four(density(), group_rows > 0 ? group_rows : usual_rows));
 }
 
 double ProblemSummary::operations() const {

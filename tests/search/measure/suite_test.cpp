@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/measure/suite.h>
+#include <weft/search/measure/workload.h>
 
 namespace weft {
 namespace {
@@ -215,6 +216,64 @@ TEST(Suite, AFilterLargerThanItsImageIsRefused) {
   EXPECT_THAT(error_of(R"({"suite": "c", "dtype": "f32", "sparsity": [0.5], "problems": [
     {"C": 1, "F": 1, "H": 2, "W": 9, "R": 3, "S": 3, "pad": 0}]})"),
               AllOf(HasSubstr("line 2"), HasSubstr("a filter of 3"), HasSubstr("padded image, 2")));
+}
+
+const std::string mixed = R"({"suite": "mixed", "problems": [
+  {"id": 1, "op": "spmm", "M": 64, "K": 32, "N": 7, "dtype": "f32", "sparsity": 0.5, "pattern": "unstructured"},
+  {"id": 2, "op": "linear", "M": 64, "K": 32, "N": 8, "dtype": "f16", "sparsity": 0.75,
+   "pattern": "shuffled_rows", "V": 16},
+  {"id": 3, "op": "spmm", "M": 64, "K": 32, "N": 9, "dtype": "bf16", "pattern": "32:2:8"},
+  {"id": 4, "op": "spmv", "M": 64, "K": 32, "dtype": "f16", "sparsity": 0.5, "pattern": "blocks", "block": 16},
+  {"id": 5, "op": "conv2d", "C": 8, "F": 16, "H": 9, "W": 9, "R": 3, "S": 3, "pad": 2, "dilation": 2, "groups": 4,
+   "batch": 3, "dtype": "f32", "layout": "nhwc", "sparsity": 0.5, "pattern": "unstructured"}]})";
+
+TEST(Suite, ProblemsMayHaveTypesAndPatternsOfTheirOwn) {
+  const std::vector<Suite> suites = parse_suites(mixed, "s.json");
+  ASSERT_EQ(suites.size(), 5U);
+  std::vector<SuiteCase> cases;
+  for (const Suite& suite : suites) {
+    EXPECT_EQ(suite.name, "mixed");
+    ASSERT_EQ(cases_of(suite).size(), 1U);
+    cases.push_back(cases_of(suite).front());
+  }
+  EXPECT_EQ(suites[2].dtype, DType::bf16);
+  EXPECT_EQ(cases[0].sparsity, 0.5);
+  EXPECT_EQ(cases[1].group_rows, 16);
+  EXPECT_EQ(cases[2].pattern->text(), "32:2:8");
+  EXPECT_EQ(cases[3].problem.n, 1);
+  EXPECT_EQ(cases[3].block, 16);
+  EXPECT_EQ(make_workload(cases[3], DType::f16, RealWeights()).block, 16);
+  const SuiteProblem& image = cases[4].problem;
+  EXPECT_EQ(image.convolution->batch, 3);
+  EXPECT_EQ(image.layout, ImageLayout::nhwc);
+  EXPECT_EQ(image.dilation, 2);
+  EXPECT_EQ(image.image_groups, 4);
+}
+
+TEST(Suite, SeedsOfCasesDrawTheWeights) {
+  SuiteCase chosen = cases_of(parse_suites(mixed, "s.json").front()).front();
+  chosen.seed = 7;
+  const Workload seventh = make_workload(chosen, DType::f32, RealWeights());
+  EXPECT_EQ(seventh.seed, 7U);
+  chosen.seed = 8;
+  EXPECT_NE(make_workload(chosen, DType::f32, RealWeights()).matrix.column, seventh.matrix.column);
+}
+
+TEST(Suite, MistakesOfMixedProblemsAreNamed) {
+  const auto error_of_mixed = [](const std::string& text) -> std::string {
+    try {
+      parse_suites(text, "s.json");
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  EXPECT_THAT(error_of_mixed(replaced(mixed, "\"bf16\"", "\"f8\"")),
+              AllOf(HasSubstr("line 5"), HasSubstr("f8")));
+  EXPECT_THAT(error_of_mixed(replaced(mixed, "32:2:8", "rows")),
+              AllOf(HasSubstr("line 5"), HasSubstr("sparsity")));
+  EXPECT_THAT(error_of_mixed(replaced(mixed, "\"blocks\"", "\"boxes\"")), HasSubstr("shuffled_rows"));
+  EXPECT_THAT(error_of_mixed(replaced(mixed, "nhwc", "nwhc")), HasSubstr("layout"));
 }
 
 }  // namespace

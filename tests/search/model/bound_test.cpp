@@ -150,6 +150,19 @@ TEST(Bound, names_what_bounds_it) {
   EXPECT_EQ(by(unstructured(2048, 2048, 4096, 0.1), "sparsert", {{"form", 2}}), "shared memory");
 }
 
+// On an H200: 16.2, 42, 132 us by 32, 64 and 128 elements of a thread and stage.
+TEST(Bound, knows_rows_that_are_copied_element_by_element) {
+  const auto time = [&](std::int64_t n, std::int64_t tile_n, std::int64_t tile_k) {
+    const KnobValues point{{"tile_m", 64}, {"tile_n", tile_n}, {"tile_k", tile_k}, {"instruction", 3},
+                           {"warp_m", 64}, {"warp_n", tile_n}, {"stages", 4},      {"groups", 1},
+                           {"blocks", 0},  {"producers", 0}};
+    return bound_of(grouped(1024, 1024, n, 0.25, 64), "shfl_bw", point, h200()).microseconds;
+  };
+  EXPECT_GT(time(1031, 64, 64), 1.4 * time(1032, 64, 64));
+  EXPECT_GT(time(1031, 256, 32), 1.4 * time(1031, 64, 64));
+  EXPECT_GT(time(1031, 256, 64), 3 * time(1031, 256, 32));
+}
+
 TEST(Bound, grows_with_every_size) {
   const KnobValues tile{{"tile_n", 256}, {"stages", 3}, {"tile_k", 64}};
   const KnobValues code{{"form", 1}, {"rows", 32}, {"threads", 64}, {"groups", 4}};
@@ -163,7 +176,7 @@ TEST(Bound, grows_with_every_size) {
     double before[4] = {0, 0, 0, 0};
     for (std::int64_t size = 64; size <= 8192; size = size * 5 / 4) {
       const double now[4] = {time(size, 1024, 512, 0.25, which), time(1024, size, 512, 0.25, which),
-                             time(1024, 1024, size, 0.25, which),
+                             time(1024, 1024, size / 2 * 2, 0.25, which),
                              time(1024, 1024, 512, static_cast<double>(size) / 10000, which)};
       for (int axis = 0; axis < 4; ++axis) {
         EXPECT_GE(now[axis], before[axis] * (1 - 1e-9))

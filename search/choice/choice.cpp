@@ -1,0 +1,245 @@
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/scheduler/limits/points.h>
+#include <weft/search/choice/choice.h>
+#include <weft/search/choice/formats_worth_trying.h>
+#include <weft/search/model/bound.h>
+#include <weft/search/model/known_error.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace weft {
+namespace {
+
+/// Points and parts of points that are looked at for one recipe: some milliseconds.
+constexpr std::size_t effort = 400'000;
+
+bool is_list(const Format& format) {
+  return format.name == "csr" || format.name == "dense";
+}
+
+/// Without a model of the CPU: rows of lists beat dense products from half of the weights on, and other
+/// formats are there for other machines.
+double cpu_time(const ProblemSummary& problem, const Format& format) {
+  constexpr double dense_rate = 100'000, list_rate = 50'000, other_rate = 10'000;
+  const double rate = format.name == "dense" ? dense_rate : is_list(format) ? list_rate : other_rate;
+  return 1 + problem.operations() / rate;
+}
+
+std::string text_of_time(const Way& way) {
+  return fmt::format("{}{:.3g} us", way.measured ? "" : "about ", way.microseconds);
+}
+
+/// ":tile_m=64,stages=4"
+std::string knob_text(const Recipe& recipe, const KnobValues& point) {
+  std::string text;
+  for (const RecipeKnob& knob : recipe.knobs) {
+    const auto value = point.find(std::string(knob.name));
+    if (value == point.end() || knob.word_of(value->second).empty()) continue;
+    text += fmt::format("{}{}={}", text.empty() ? ":" : ",", knob.name, knob.word_of(value->second));
+  }
+  return text;
+}
+
+class Chooser {
+ public:
+  Chooser(const Algorithm& algorithm, const WeightMatrix& weights, const Target& target,
+          const ChoiceOptions& options)
+      : algorithm_(algorithm),
+        // Recipes look at the weights and never change them.
+        matrix_(std::shared_ptr<const WeightMatrix>(), &weights),
+        target_(target),
+        options_(options),
+        formats_(options.formats.empty() ? formats_worth_trying(weights) : options.formats) {}
+
+  Choice operator()() {
+    Choice choice;
+    take_measured(choice);
+    for (const Format& format : formats_) add_ways(choice, format);
+    if (choice.ways.empty()) refuse();
+    // Of a dozen problems the default schedule was the fastest in none where another recipe has the weights.
+    constexpr double without_benefit = 2;
+    const auto rank = [](const Way& way) {
+      const bool is_plain = !way.measured && way.recipe->knobs.empty();
+      return std::tuple(!way.measured, way.microseconds * (is_plain ? without_benefit : 1));
+    };
+    std::ranges::stable_sort(choice.ways, {}, rank);
+    if (target_.is_gpu() && !choice.dense) choice.dense = modelled_dense();
+    return choice;
+  }
+
+ private:
+  bool takes(const Recipe& recipe) const {
+    return options_.recipes.empty() ||
+           std::ranges::find(options_.recipes, recipe.name) != options_.recipes.end();
+  }
+
+  void take_measured(Choice& choice) const {
+    for (const auto& [record, line] : options_.records) {
+      const auto time = record.time_of_correct();
+      const Recipe* recipe = recipe_named(record.recipe);
+      if (!time || recipe == nullptr || !takes(*recipe)) continue;
+      const Format format = parse_format(record.pattern.kind);
+      if (!options_.formats.empty() && std::ranges::find(options_.formats, format) == options_.formats.end())
+        continue;
+      choice.ways.push_back({format, recipe, record.config, *time, true});
+      for (const Baseline& baseline : record.baselines) {
+        if (baseline.dense && baseline.whose == BaselineOf::library && !choice.dense)
+          choice.dense = {baseline.name, baseline.microseconds, true};
+      }
+    }
+  }
+
+  void add_ways(Choice& choice, const Format& format) const {
+    const SpaceProblem problem{algorithm_, matrix_, format};
+    const ProblemSummary summary = summary_of(algorithm_, *matrix_, format, options_.open_size);
+    for (const Recipe& recipe : recipes()) {
+      if (!takes(recipe) || !recipe.why_not(problem, target_).empty()) continue;
+      if (!target_.is_gpu()) {
+        choice.ways.push_back({format, &recipe, {}, cpu_time(summary, format)});
+        continue;
+      }
+      const Ceilings ceilings = ceilings_of(summary.dtype, target_);
+      const auto time = [&](const KnobValues& point) {
+        return usual_error_of_bound(summary, format, recipe.name, point) *
+               bound_of(summary, recipe.name, point, target_, ceilings).microseconds;
+      };
+      Way unasked{format, &recipe, {}, time({})};
+      const std::optional<Way> best = best_point(problem, recipe, time);
+      // Of a device that no kernel was compared on, a recipe is trusted to find about the best of its points.
+      if (best && !error_of_bound(summary, format, recipe.name, target_))
+        unasked.microseconds = std::min(unasked.microseconds, best->microseconds);
+      else if (best)
+        choice.ways.push_back(*best);
+      choice.ways.push_back(std::move(unasked));
+    }
+  }
+
+  /// The point of the least modelled time, where the recipe has any.
+  template <class Time>
+  std::optional<Way> best_point(const SpaceProblem& problem, const Recipe& recipe, const Time& time) const {
+    if (recipe.knobs.empty()) return std::nullopt;
+    PackedWeights packed(matrix_);
+    const RecipeChoices choices = recipe.choices(problem, packed, target_, {});
+    std::vector<Constraint> conditions = choices.limits;
+    conditions.insert(conditions.end(), choices.worth.begin(), choices.worth.end());
+    std::optional<Way> best;
+    for_each_point(conditions, choices.knobs, effort, [&](std::span<const std::int64_t> values) {
+      KnobValues point;
+      for (std::size_t i = 0; i < values.size(); ++i) point[choices.knobs[i].name] = values[i];
+      const double microseconds = time(point);
+      if (!best || microseconds < best->microseconds)
+        best = Way{problem.format, &recipe, std::move(point), microseconds};
+      return true;
+    });
+    return best;
+  }
+
+  ExpectedDense modelled_dense() const {
+    const ProblemSummary summary = summary_of(algorithm_, *matrix_, formats::csr(), options_.open_size);
+    return {"dense", dense_bound(summary, ceilings_of(summary.dtype, target_))};
+  }
+
+  [[noreturn]] void refuse() const {
+    std::string names;
+    for (const Format& format : formats_) names += (names.empty() ? "" : ", ") + format.text();
+    throw UserError({"no recipe takes the problem", algorithm_.text(), "in " + names + " on " + target_.name,
+                     "other formats or recipes, or none, which is all of them"});
+  }
+
+  const Algorithm& algorithm_;
+  std::shared_ptr<const WeightMatrix> matrix_;
+  const Target& target_;
+  const ChoiceOptions& options_;
+  std::vector<Format> formats_;
+};
+
+void require_weights(const Algorithm& algorithm) {
+  if (algorithm.sparse_operand() == nullptr)
+    throw UserError({"there is nothing to choose a format for", algorithm.text(), "no sparse operand",
+                     "an algorithm with one operand stored sparse"});
+}
+
+}  // namespace
+
+std::string Way::text() const {
+  return fmt::format("{}{} in {}", recipe->name, point ? knob_text(*recipe, *point) : "", format.text());
+}
+
+bool Choice::stays_dense() const {
+  return dense && dense->microseconds < ways.front().microseconds;
+}
+
+std::string Choice::text() const {
+  const Way& first = ways.front();
+  std::string text = fmt::format("{}, {}", first.text(), text_of_time(first));
+  // The same recipe by another point says nothing that a reader could choose.
+  const auto second = std::ranges::find_if(
+      ways, [&](const Way& way) { return way.recipe != first.recipe || way.format != first.format; });
+  if (second != ways.end()) text += fmt::format("; second {}, {}", second->text(), text_of_time(*second));
+  if (dense)
+    text += fmt::format("; {} {}{:.3g} us{}", dense->name, dense->measured ? "" : "about ",
+                        dense->microseconds, stays_dense() ? ": better stay dense" : "");
+  return text;
+}
+
+Choice choose(const Algorithm& algorithm, const WeightMatrix& weights, const Target& target,
+              const ChoiceOptions& options, std::source_location place) {
+  return user_call(place, [&] {
+    require_weights(algorithm);
+    return Chooser(algorithm, weights, target, options)();
+  });
+}
+
+bool is_left_to_default(const Recipe& recipe, const Schedule& schedule) {
+  // The recipe alone knows what it leaves, and the default schedule never asks for tensor cores.
+  return recipe.of_halves &&
+         std::ranges::find(schedule.steps(), "tensorize", &Step::name) == schedule.steps().end();
+}
+
+Format packed_format(const Way& way) {
+  return way.point && way.recipe->format_of ? way.recipe->format_of(way.format, *way.point) : way.format;
+}
+
+Schedule schedule_of_way(const Way& way, const Algorithm& algorithm, const WeightMatrix& weights,
+                         std::shared_ptr<const SparseTensor> packed, const Target& target) {
+  const Recipe& recipe = *way.recipe;
+  const Format format = packed_format(way);
+  if (packed == nullptr || packed->format() != format)
+    packed = std::make_shared<const SparseTensor>(pack(weights, format));
+  Schedule schedule = recipe.write(algorithm, std::move(packed), target, way.point.value_or(KnobValues()),
+                                   std::source_location::current());
+  if (is_left_to_default(recipe, schedule))
+    throw UserError({"a recipe does not fit", algorithm.name, way.text() + " on " + target.name,
+                     "weights and a target of which it takes more than the default schedule would"});
+  return schedule;
+}
+
+Schedule auto_schedule(const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
+                       const Target& target, const ChoiceOptions& options, std::source_location place) {
+  return user_call(place, [&] {
+    WeightMatrix matrix = from_dense(weights->to_dense(), "packed weights");
+    matrix.shape = weights->shape();
+    ChoiceOptions of_format = options;
+    of_format.formats = {weights->format()};
+    Choice choice = choose(algorithm, matrix, target, of_format);
+    return first_that_fits(
+        choice, [&](const Way& way) { return schedule_of_way(way, algorithm, matrix, weights, target); });
+  });
+}
+
+AutoKernel auto_kernel(const Algorithm& algorithm, const WeightMatrix& weights, const Target& target,
+                       const ChoiceOptions& options, const KernelOptions& kernel,
+                       std::source_location place) {
+  return user_call(place, [&] {
+    Choice choice = choose(algorithm, weights, target, options);
+    const Kernel made = first_that_fits(choice, [&](const Way& way) {
+      return compile(schedule_of_way(way, algorithm, weights, nullptr, target), kernel);
+    });
+    return AutoKernel{std::move(choice), made.schedule().shared_weights(), made};
+  });
+}
+
+}  // namespace weft

@@ -1,0 +1,113 @@
+// Nobody has to know a name: which format, recipe and point make the kernel of a problem that is expected to
+// be the fastest, and whether dense would be faster still.
+//
+//   Choice choice = choose(linear, matrix, target_named("sm_90a"));
+//   std::cout << choice.text();
+//   AutoKernel made = auto_kernel(linear, matrix, target_named("sm_90a"));
+//   made.kernel(device, arguments);            // of made.weights, packed in the format that was chosen
+#pragma once
+
+#include <weft/backends/kernel.h>
+#include <weft/formats/sparse_tensor.h>
+#include <weft/scheduler/recipes/list.h>
+#include <weft/search/records/record_file.h>
+
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weft {
+
+/// One way to make a kernel.
+struct Way {
+  Format format;
+  const Recipe* recipe = nullptr;
+  std::optional<KnobValues> point = {};  ///< nothing: as the recipe chooses
+  double microseconds = 0;               ///< on a CPU a rough count: less is faster
+  bool measured = false;                 ///< else modelled
+
+  /// "shfl_bw:tile_m=64,… in shfl_bw:V=64"
+  std::string text() const;
+};
+
+/// What the dense product takes, as far as that is known.
+struct ExpectedDense {
+  std::string name;  ///< "cuBLAS f16"
+  double microseconds = 0;
+  bool measured = false;
+};
+
+/// The ways to make a kernel of a problem.
+struct Choice {
+  std::vector<Way> ways;  ///< those that were measured, then the others, the fastest first; never empty
+  std::optional<ExpectedDense> dense;  ///< nothing where neither a trial nor a model tells
+
+  /// Whether the dense product is expected to be faster than the first way.
+  bool stays_dense() const;
+  /// What was taken, what came second, and how dense stands, in one line without its end.
+  std::string text() const;
+};
+
+struct ChoiceOptions {
+  std::vector<Format> formats = {};            ///< only these; empty: those worth trying
+  std::vector<std::string_view> recipes = {};  ///< only these; empty: all
+  /// Trials of this problem and of no other. What was measured right stands before all that is modelled.
+  std::span<const StoredRecord> records = {};
+  std::int64_t open_size = 256;  ///< for what a launch decides
+};
+
+/// Over the formats, the recipes that have points for them, and a bounded sample of each recipe's points.
+/// Times are those of trials in `records`, else of the analytic bound as measured kernels have corrected it
+/// (search/model/known_error.h). Where no kernel of a recipe was ever compared with its bound, the recipe
+/// chooses its point itself. Nothing is compiled or run, and only weights of hb_ell are packed. UserError
+/// where the algorithm has no sparse operand, or formats and recipes leave no way.
+Choice choose(const Algorithm& algorithm, const WeightMatrix& weights, const Target& target,
+              const ChoiceOptions& options = {},
+              std::source_location place = std::source_location::current());
+
+/// The format that the weights of a way are packed in, which its point may narrow.
+Format packed_format(const Way& way);
+/// The schedule of one way; the weights are packed again where its point asks for that. UserError as the
+/// recipe throws it, and where it would leave the weights to the default schedule.
+Schedule schedule_of_way(const Way& way, const Algorithm& algorithm, const WeightMatrix& weights,
+                         std::shared_ptr<const SparseTensor> packed, const Target& target);
+
+/// Whether the recipe, which takes other weights or targets than it was given, left them to the default
+/// schedule.
+bool is_left_to_default(const Recipe& recipe, const Schedule& schedule);
+
+/// The schedule of weights that are packed already: of the recipes that take their format. The first way that
+/// is not refused.
+Schedule auto_schedule(const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
+                       const Target& target, const ChoiceOptions& options = {},
+                       std::source_location place = std::source_location::current());
+
+/// A kernel with the weights packed for it.
+struct AutoKernel {
+  Choice choice;  ///< whose first way was made
+  std::shared_ptr<const SparseTensor> weights;
+  Kernel kernel;
+};
+/// The kernel of the first way that fits: one whose schedule or code is refused gives way to the next.
+AutoKernel auto_kernel(const Algorithm& algorithm, const WeightMatrix& weights, const Target& target,
+                       const ChoiceOptions& options = {}, const KernelOptions& kernel = {},
+                       std::source_location place = std::source_location::current());
+
+/// Calls `make` with one way after the other until one is not refused, and returns what that made; those that
+/// were refused are taken out. Throws the refusal of the last one.
+template <class Make>
+auto first_that_fits(Choice& choice, const Make& make) {
+  while (choice.ways.size() > 1) {
+    try {
+      return make(choice.ways.front());
+    } catch (const UserError&) {
+      choice.ways.erase(choice.ways.begin());
+    }
+  }
+  return make(choice.ways.front());
+}
+
+}  // namespace weft

@@ -1,0 +1,100 @@
+#include <weft/formats/pattern_rules.h>
+#include <weft/search/choice/formats_worth_trying.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <unordered_map>
+
+namespace weft {
+namespace {
+
+constexpr std::array<std::int64_t, 4> group_sizes{128, 64, 32, 16};
+constexpr double share_in_groups = 0.75;
+/// Below it every element is stored: a list of columns costs more than it saves.
+constexpr double little_pruned = 0.3;
+/// Where rows keep more, most fours of columns that suit every row of a group have no more than two of them.
+constexpr double most_for_fours = 0.6;
+
+bool is_of_16_bits(DType dtype) {
+  return dtype == DType::f16 || dtype == DType::bf16;
+}
+
+/// A number that rows with the same columns share, and others hardly.
+std::uint64_t signature_of(std::span<const std::int32_t> columns) {
+  std::uint64_t signature = columns.size();
+  for (const std::int32_t column : columns)
+    signature = (signature ^ static_cast<std::uint32_t>(column)) * 0x9E3779B97F4A7C15U + (signature >> 29U);
+  return signature;
+}
+
+/// Whether rows come in groups of neighbours that keep the same columns.
+bool are_neighbours(const WeightMatrix& weights, std::int64_t rows) {
+  for (std::int64_t row = 0; row < weights.rows; ++row) {
+    if (row % rows != 0 && !std::ranges::equal(weights.columns_of(row), weights.columns_of(row - 1)))
+      return false;
+  }
+  return true;
+}
+
+/// Whether every row keeps columns in whole runs of so many.
+bool keeps_runs(const WeightMatrix& weights, std::int64_t size) {
+  for (std::int64_t row = 0; row < weights.rows; ++row) {
+    const std::span<const std::int32_t> columns = weights.columns_of(row);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const std::int64_t first = columns[i - i % static_cast<std::size_t>(size)];
+      if (first % size != 0 || columns[i] - first != static_cast<std::int64_t>(i) % size) return false;
+    }
+    if (static_cast<std::int64_t>(columns.size()) % size != 0 && columns.back() + 1 != weights.columns)
+      return false;
+  }
+  return true;
+}
+
+void add_pairs(const WeightMatrix& weights, std::vector<Format>& formats) {
+  // Weights of V:2:M are 2:4 too, which reads more.
+  if (const auto widest = widest_two_of_four(weights))
+    formats.push_back(formats::v_n_m({.rows = widest->v, .columns = widest->m}));
+  else if (keeps_two_of_four(weights, 1, 4))
+    formats.push_back(Format{"n_m", {}});
+}
+
+}  // namespace
+
+std::int64_t rows_of_equal_groups(const WeightMatrix& weights) {
+  std::unordered_map<std::uint64_t, std::int64_t> classes;
+  for (std::int64_t row = 0; row < weights.rows; ++row) ++classes[signature_of(weights.columns_of(row))];
+  for (const std::int64_t size : group_sizes) {
+    std::int64_t grouped = 0;
+    for (const auto& [signature, rows] : classes) grouped += rows / size * size;
+    if (static_cast<double>(grouped) >= share_in_groups * static_cast<double>(weights.rows) && grouped > 0)
+      return size;
+  }
+  return 0;
+}
+
+std::vector<Format> formats_worth_trying(const WeightMatrix& weights) {
+  std::vector<Format> formats;
+  const bool halves = is_of_16_bits(weights.values.dtype());
+  const std::int64_t rows = weights.stored() > 0 ? rows_of_equal_groups(weights) : 0;
+  const bool neighbours = rows > 0 && are_neighbours(weights, rows);
+  if (halves) {
+    add_pairs(weights, formats);
+    if (rows > 0)
+      formats.push_back(neighbours ? formats::vector_wise({.rows = rows}) : formats::shfl_bw({.rows = rows}));
+    if (1 - weights.sparsity() <= most_for_fours) {
+      formats.push_back(Format{"column_quads", {}});
+      formats.push_back(Format{"hb_ell", {{"pairs", 1}}});
+    }
+  }
+  if (neighbours) {
+    const auto dense_inside = std::ranges::find_if(
+        group_sizes, [&](auto size) { return size <= rows && keeps_runs(weights, size); });
+    if (dense_inside != group_sizes.end()) formats.push_back(formats::bcsr(*dense_inside));
+  }
+  if (weights.sparsity() < little_pruned) formats.push_back(formats::dense());
+  formats.push_back(formats::csr());
+  return formats;
+}
+
+}  // namespace weft

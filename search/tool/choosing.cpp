@@ -1,0 +1,136 @@
+// Formats and kernels of a command line that names none, or only some.
+#include <fmt/format.h>
+#include <weft/dsl/errors.h>
+#include <weft/search/choice/choice.h>
+#include <weft/search/choice/formats_worth_trying.h>
+#include <weft/search/measure/trial_problem.h>
+#include <weft/search/tool/flags.h>
+#include <weft/search/tool/options.h>
+#include <weft/search/tool/recipe.h>
+#include <weft/search/tool/sizes.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <utility>
+
+namespace weft::tool {
+namespace {
+
+/// Those of the same problem, whatever the device and versions: it is chosen before a device is opened.
+std::vector<StoredRecord> trials_of(const Algorithm& algorithm, const WeightMatrix& matrix,
+                                    const ProblemOptions& options, const Target& target) {
+  if (options.databases.empty()) return {};
+  std::vector<StoredRecord> trials = records_of_files(options.databases);
+  TrialProblem problem;
+  problem.kernel = options.op;
+  problem.what = {algorithm, std::make_shared<const WeightMatrix>(matrix), formats::csr()};
+  problem.columns = summary_of(algorithm, matrix, formats::csr()).n;
+  const Record common = record_for(problem, target, target.is_gpu() ? "gpu" : "cpu", nullptr);
+  std::erase_if(trials, [&](const StoredRecord& stored) {
+    const Record& record = stored.record;
+    return record.kernel != common.kernel || record.problem != common.problem ||
+           record.pattern.hash != common.pattern.hash || record.target.name != common.target.name ||
+           record.measure != common.measure;
+  });
+  return trials;
+}
+
+Choice choice_of(const Algorithm& algorithm, const WeightMatrix& matrix, const ProblemOptions& options,
+                 const Target& target) {
+  const std::vector<StoredRecord> trials = trials_of(algorithm, matrix, options, target);
+  ChoiceOptions with{.records = trials};
+  if (options.format != automatic)
+    with.formats = {of_option("--format", [&] { return parse_format(options.format); })};
+  if (options.recipe != automatic) with.recipes = {parse_recipe(options.recipe).recipe->name};
+  return choose(algorithm, matrix, target, with);
+}
+
+/// Row lists; where nearly nothing is pruned, every element is stored.
+Format list_format(const WeightMatrix& matrix) {
+  constexpr double little_pruned = 0.3;
+  return matrix.sparsity() < little_pruned ? formats::dense() : formats::csr();
+}
+
+/// What one target makes of the formats, the best way of each.
+std::map<std::string, Way> best_of_formats(const Choice& choice) {
+  std::map<std::string, Way> best;
+  for (const Way& way : choice.ways) best.try_emplace(way.format.text(), way);
+  return best;
+}
+
+/// Of the formats that all targets have a way for the one of the least product of times.
+Format common_format(const std::vector<Choice>& choices) {
+  std::map<std::string, double> sums;
+  for (const auto& [name, way] : best_of_formats(choices.front())) sums[name] = std::log(way.microseconds);
+  for (std::size_t i = 1; i < choices.size(); ++i) {
+    const std::map<std::string, Way> others = best_of_formats(choices[i]);
+    std::erase_if(sums, [&](const auto& one) { return !others.contains(one.first); });
+    for (auto& [name, sum] : sums) sum += std::log(others.at(name).microseconds);
+  }
+  if (sums.empty()) return choices.front().ways.front().format;
+  return parse_format(
+      std::ranges::min_element(sums, {}, &std::pair<const std::string, double>::second)->first);
+}
+
+void tell(const Choice& choice, const Target& target) {
+  if (target.is_gpu()) fmt::print(stderr, "chosen for {}: {}\n", target.name, choice.text());
+}
+
+/// The choice and what `make` makes of the schedule of its first way that fits.
+template <class Make>
+auto chosen(const Algorithm& algorithm, const Problem& problem, const ProblemOptions& options,
+            const Target& target, const Make& make) {
+  Choice choice = choice_of(algorithm, problem.matrix, options, target);
+  auto made = first_that_fits(choice, [&](const Way& way) {
+    return make(schedule_of_way(way, algorithm, problem.matrix, problem.weights, target));
+  });
+  tell(choice, target);
+  return made;
+}
+
+bool is_chosen(const ProblemOptions& options) {
+  return options.schedule.empty() && options.recipe == automatic;
+}
+
+}  // namespace
+
+Format chosen_format(const Algorithm& algorithm, const WeightMatrix& matrix, const ProblemOptions& options,
+                     const ChosenFor& chosen_for) {
+  if (options.format != automatic) return of_option("--format", [&] { return parse_format(options.format); });
+  if (chosen_for.targets.empty()) return list_format(matrix);
+  const Algorithm sized = chosen_for.columns > 0 ? with_size(algorithm, "n", chosen_for.columns) : algorithm;
+  std::vector<Choice> choices;
+  for (const Target* target : chosen_for.targets) {
+    try {
+      choices.push_back(choice_of(sized, matrix, options, *target));
+    } catch (const UserError&) {
+      if (options.recipe == automatic) throw;
+      return list_format(matrix);  // the recipe says later why it does not fit
+    }
+  }
+  return choices.size() == 1 ? packed_format(choices.front().ways.front()) : common_format(choices);
+}
+
+Schedule schedule_of(const Problem& problem, const ProblemOptions& options, const Target& target) {
+  return schedule_of(problem.algorithm, problem, options, target);
+}
+
+Schedule schedule_of(const Algorithm& algorithm, const Problem& problem, const ProblemOptions& options,
+                     const Target& target) {
+  if (!options.schedule.empty()) return read_schedule(algorithm, problem, options, target);
+  if (!is_chosen(options))
+    return schedule_by_recipe(parse_recipe(options.recipe), algorithm, problem.weights, target);
+  return chosen(algorithm, problem, options, target, [](Schedule schedule) { return schedule; });
+}
+
+Kernel kernel_of(const Algorithm& algorithm, const Problem& problem, const ProblemOptions& options,
+                 const Target& target, const KernelOptions& kernel_options) {
+  if (!is_chosen(options)) return compile(schedule_of(algorithm, problem, options, target), kernel_options);
+  return chosen(algorithm, problem, options, target,
+                [&](const Schedule& schedule) { return compile(schedule, kernel_options); });
+}
+
+}  // namespace weft::tool

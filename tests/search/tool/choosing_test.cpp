@@ -1,0 +1,47 @@
+// Verbs that are told no format and no recipe.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "call_weft.h"
+
+namespace weft {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Answer verified(std::vector<std::string> more) {
+  std::vector<std::string> words{"verify",  "--weights", "made:M=256,K=512,sparsity=0.75,V=64", "--n", "64",
+                                 "--dtype", "f16"};
+  words.insert(words.end(), more.begin(), more.end());
+  return call_weft(words);
+}
+
+TEST(Choosing, SaysWhatItTookOnAGpu) {
+  const Answer answer = verified({"--device", "sim:sm_90a"});
+  EXPECT_EQ(answer.code, 0) << answer.errors;
+  EXPECT_THAT(answer.errors, HasSubstr("chosen for sm_90a: shfl_bw"));
+  EXPECT_THAT(answer.errors, HasSubstr("; second "));
+  EXPECT_THAT(answer.out, HasSubstr("shfl_bw:V=64"));
+}
+
+TEST(Choosing, HasNothingToSayOfACpu) {
+  const Answer answer = verified({});
+  EXPECT_EQ(answer.code, 0) << answer.errors;
+  EXPECT_EQ(answer.errors, "");
+  EXPECT_THAT(answer.out, HasSubstr("csr f16"));
+}
+
+TEST(Choosing, NamesNarrowIt) {
+  const Answer of_format = verified({"--device", "sim:sm_80", "--format", "column_quads"});
+  EXPECT_EQ(of_format.code, 0) << of_format.errors;
+  EXPECT_THAT(of_format.out, HasSubstr("column_quads"));
+  EXPECT_THAT(of_format.errors, HasSubstr("chosen for sm_80: v_n_m"));
+  const Answer of_recipe = verified({"--device", "sim:sm_80", "--recipe", "shfl_bw:tile_n=64"});
+  EXPECT_EQ(of_recipe.code, 0) << of_recipe.errors;
+  EXPECT_THAT(of_recipe.out, HasSubstr("shfl_bw:V=64"));
+  EXPECT_THAT(of_recipe.errors, Not(HasSubstr("chosen")));
+}
+
+}  // namespace
+}  // namespace weft
