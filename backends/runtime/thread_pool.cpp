@@ -1,5 +1,6 @@
 #include <unistd.h>
 #include <weft/backends/runtime/thread_pool.h>
+#include <weft/dsl/arithmetic.h>
 
 #include <algorithm>
 #include <atomic>
@@ -107,7 +108,7 @@ void ThreadPool::run(std::int64_t begin, std::int64_t extent, int threads, Shari
   const std::lock_guard caller(callers_);
   threads = 1 + grow(threads - 1);
   const std::int64_t pieces = sharing == Sharing::even ? threads : threads * pieces_per_thread;
-  Loop loop{begin + extent, (extent - 1) / pieces + 1, threads, body, context, {}};
+  Loop loop{begin + extent, ceil_divide(extent, pieces), threads, body, context, {}};
   loop.next = begin;
   {
     const std::lock_guard lock(mutex_);

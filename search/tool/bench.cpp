@@ -219,13 +219,7 @@ void add_bench(CLI::App& app, Action& action) {
   const auto [verb, options] = new_verb<BenchVerb>(
       app, action, "bench", "measure a suite of problems beside the vendor's libraries",
       "Every result is verified before it is timed; times are medians of rounds in which all take turns.\n"
-      "Example: weft bench --suite sparsert_spmm.json --sparsity 0.9 --batch 1 --json bench.jsonl\n"
-      "  groups of rows  weft bench --suite shfl_bw_linear.json --only 5120x5120x4096 --V 128\n"
-      "  convolutions    weft bench --suite shfl_bw_conv.json --only conv4_x --batch 64 --sparsity 0.9\n"
-      "  two of four     weft bench --suite v_n_m_linear.json --only 5120x5120x4096 --pattern 2:4,64:2:16\n"
-      "  without a GPU   weft bench --suite sparsert_spmm.json --device cpu --only 1,18\n"
-      "  chosen          weft bench --suite any_problem.json --db trials.jsonl\n"
-      "  simulated       weft bench --suite hb_ell_simulated.json --rounds 5 --plot hb_ell_simulated.svg",
+      "Example: weft bench --suite sparsert_spmm.json --sparsity 0.9 --batch 1 --json bench.jsonl",
       run);
   SuiteSelection& selection = options.selection;
   begin_group(verb, "Problem");
@@ -249,10 +243,9 @@ void add_bench(CLI::App& app, Action& action) {
       ->check(CLI::Range(1, 10000));
   verb.add_flag("--cold", options.cold, "eight kernels with other weights take turns, so that code is cold");
   begin_group(verb, "Schedule");
-  verb.add_flag(
-      "--sweep", options.sweep,
-      "try every point of the recipes' spaces that is worth it, and time the fastest that is right");
-  add_list(verb, "--recipe", options.recipes, "weft's recipes by name, in place of all that fit the suite");
+  verb.add_flag("--sweep", options.sweep,
+                "try every point that is worth it, and time the fastest that is right");
+  add_list(verb, "--recipe", options.recipes, "see weft recipes; in place of all that fit the suite");
   add_list(verb, "--package", options.packages,
            "a folder of weft export, as one more contestant; built by cc, or $CC");
   add_option(verb, "--points", options.points, "of --sweep, only the points whose names hold this");

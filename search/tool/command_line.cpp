@@ -96,6 +96,7 @@ int run(const Action& action) {
 int command_line(int argc, char** argv) {
   CLI::App app("weft: kernels for pruned weights. Data goes to stdout, messages to stderr.", "weft");
   app.formatter(tool::help_formatter());
+  app.set_help_all_flag("--help-all", "every option with its explanation");
   app.footer(
       "Exit codes: 0 ok; 1 a device, a compiler or the disk failed; 2 what was given cannot be used, such\n"
       "as an option, or a file that cannot be opened or read; 3 infeasible schedule; 4 mismatch; 5 no\n"

@@ -217,10 +217,10 @@ int regret(const DbVerb& options) {
 void add_filter(CLI::App& verb, DbVerb& options) {
   begin_group(verb, "Trials");
   add_option(verb, "--kernel", options.filter.kernel, "only of this operation: spmm, conv2d");
-  add_option(verb, "--target", options.filter.target, "only of this target or architecture");
+  add_option(verb, "--target", options.filter.target, "only of one of weft targets, or an architecture");
   add_option(verb, "--measure", options.filter.measure, "only by gpu, sim, model or cpu");
-  add_option(verb, "--recipe", options.filter.recipe, "only of this recipe");
-  add_option(verb, "--format", options.filter.format, "only of weights in this format");
+  add_option(verb, "--recipe", options.filter.recipe, "only of one of weft recipes");
+  add_option(verb, "--format", options.filter.format, "only of weights in one of weft formats");
   add_option(verb, "--status", options.filter.status, "only those that ended so");
   add_option(verb, "--M", options.m, "only of so many rows")->check(from_one());
   add_option(verb, "--K", options.k, "only of so many columns of the weights")->check(from_one());

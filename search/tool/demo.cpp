@@ -107,8 +107,10 @@ void add_demo(CLI::App& app, Action& action) {
       new_verb<DemoVerb>(app, action, "demo", "from pruned weights to a verified kernel and a verdict",
                          "Example: weft demo layer.safetensors --n 512 --out weft_out", run);
   add_option(verb, "weights", options.weights, "pruned weights; a generated layer where they are left out");
+  begin_group(verb, "Problem");
   add_option(verb, "--tensor", options.tensor, "which tensor of the file");
   add_option(verb, "--n", options.n, "columns of the dense operand");
+  begin_group(verb, "Output");
   add_option(verb, "--out", options.out, "folder for the kernels");
 }
 

@@ -64,6 +64,7 @@ void add_devices(CLI::App& app, Action& action) {
   };
   const auto [verb, options] = new_verb<DevicesVerb>(app, action, "devices", "list devices and tools",
                                                      "Example: weft devices --json", run);
+  begin_group(verb, "Output");
   add_json_flag(verb, options.json);
 }
 

@@ -2,22 +2,26 @@
 #include <weft/search/tool/help.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weft::tool {
 namespace {
 
 constexpr std::size_t line_width = 100, half_line = line_width / 2, margin = 2, text_column = 22;
+/// Groups of which --help lists the names alone: most calls leave them out.
+constexpr std::array<std::string_view, 3> groups_by_name{"Operands", "Convolution", "Times"};
 
 struct HelpEntry {
   std::string left, right;
 
-  /// Whether half_line a line holds it.
-  bool is_short() const {
-    return left.size() < text_column - margin && text_column + right.size() < half_line;
-  }
+  /// Whether its text begins where those of others do.
+  bool is_aligned() const { return left.size() < text_column - margin; }
+  std::size_t size() const { return text_column + right.size(); }
 };
 
 /// What the option is called, and what it takes: "--n N", "--stride=1", "-o,--out=best.weft.json".
@@ -53,10 +57,12 @@ std::string help_line_of(const HelpEntry& entry) {
 std::string text_of(const std::vector<HelpEntry>& entries) {
   std::string text;
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (i + 1 < entries.size() && entries[i].is_short() && entries[i + 1].is_short()) {
+    const std::size_t second = std::max(half_line - margin, entries[i].size());
+    if (i + 1 < entries.size() && entries[i].is_aligned() && entries[i + 1].is_aligned() &&
+        second + entries[i + 1].size() <= line_width) {
       std::string line = help_line_of(entries[i]);
       line.pop_back();
-      text += fmt::format("{:<{}}", line, half_line - margin) + help_line_of(entries[++i]);
+      text += fmt::format("{:<{}}", line, second) + help_line_of(entries[++i]);
     } else {
       text += help_line_of(entries[i]);
     }
@@ -66,7 +72,7 @@ std::string text_of(const std::vector<HelpEntry>& entries) {
 
 class Help final : public CLI::FormatterBase {
  public:
-  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode) const override {
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
     std::vector<HelpEntry> positionals, verbs;
     for (const CLI::Option* option : app->get_options()) {
       if (option->get_positional()) positionals.push_back(help_entry_of(*option));
@@ -78,19 +84,38 @@ class Help final : public CLI::FormatterBase {
     text += " [options]\n" + text_of(positionals);
     if (!verbs.empty()) text += "Verbs\n";
     for (const HelpEntry& verb : verbs) text += help_line_of(verb);
-    for (const std::string& group : app->get_groups()) text += group_of(*app, group);
+    bool has_names_alone = false;
+    for (const std::string& group : app->get_groups()) {
+      const auto options = options_of(*app, group);
+      if (options.empty()) continue;
+      const bool by_name =
+          mode != CLI::AppFormatMode::All && std::ranges::find(groups_by_name, group) != groups_by_name.end();
+      text += by_name ? names_of(options, group) : group_of(options, group);
+      has_names_alone = has_names_alone || by_name;
+    }
+    if (has_names_alone) text += fmt::format("Every option is explained by {} --help-all.\n", name);
     return text + app->get_footer() + (app->get_footer().empty() ? "" : "\n");
   }
 
  private:
   /// Everybody knows what --help does.
-  static std::string group_of(const CLI::App& app, const std::string& group) {
+  static std::vector<const CLI::Option*> options_of(const CLI::App& app, const std::string& group) {
+    return app.get_options([&](const CLI::Option* option) {
+      return option->nonpositional() && option->get_group() == group && option != app.get_help_ptr() &&
+             option != app.get_help_all_ptr();
+    });
+  }
+
+  static std::string group_of(const std::vector<const CLI::Option*>& options, const std::string& group) {
     std::vector<HelpEntry> entries;
-    const auto is_listed = [&](const CLI::Option* option) {
-      return option->nonpositional() && option->get_group() == group && option != app.get_help_ptr();
-    };
-    for (const CLI::Option* option : app.get_options(is_listed)) entries.push_back(help_entry_of(*option));
-    return entries.empty() ? std::string() : group + "\n" + text_of(entries);
+    for (const CLI::Option* option : options) entries.push_back(help_entry_of(*option));
+    return group + "\n" + text_of(entries);
+  }
+
+  static std::string names_of(const std::vector<const CLI::Option*>& options, const std::string& group) {
+    std::string names = group + " ";
+    for (const CLI::Option* option : options) names += " " + option->get_name();
+    return names + "\n";
   }
 };
 

@@ -11,7 +11,8 @@ class FormatterBase;
 
 namespace weft::tool {
 
-/// Lines of at most 100 characters; two options share one where both are short.
+/// Lines of at most 100 characters; two options share one where it holds them. Options that most calls leave
+/// out stand there by name alone, save in --help-all.
 std::shared_ptr<CLI::FormatterBase> help_formatter();
 
 /// The options of the verb that are added from here on stand below this heading.

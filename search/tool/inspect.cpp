@@ -56,7 +56,9 @@ void add_inspect(CLI::App& app, Action& action) {
       new_verb<InspectVerb>(app, action, "inspect", "print the structure of a weight file",
                             "Example: weft inspect layer.safetensors --tensor model.fc1.weight", run);
   add_option(verb, "file", options.file, ".smtx .mtx .npy .npz .safetensors")->required();
+  begin_group(verb, "Problem");
   add_option(verb, "--tensor", options.tensor, "which tensor of the file");
+  begin_group(verb, "Output");
   add_json_flag(verb, options.json);
 }
 

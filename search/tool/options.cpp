@@ -206,6 +206,7 @@ void add_problem_flags(CLI::App& app, ProblemOptions& options) {
   add_option(app, "--op", options.op, "spmm, spmv, linear, conv2d");
   add_option(app, "--dtype", options.dtype, "f32, f16, bf16, f64", "TYPE");
   add_option(app, "--format", options.format, "see weft formats");
+  begin_group(app, "Operands");
   add_option(app, "--seed", options.seed, "of values not in the file")->check([](const std::string& text) {
     return read_number<std::uint64_t>(text) ? std::string()
                                             : text + " is none; accepted: a whole number from 0 to 2^64 - 1";

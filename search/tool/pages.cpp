@@ -45,6 +45,7 @@ void add_pages(CLI::App& app, Action& action, const PageVerb& shown) {
                             fmt::format("Example: weft {} {}", shown.verb, shown.example), show);
   options.verb = shown;
   add_option(verb, "name", options.name, fmt::format("of one {}, for a page of its own", shown.one));
+  begin_group(verb, "Output");
   add_json_flag(verb, options.json);
 }
 

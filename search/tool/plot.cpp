@@ -31,6 +31,7 @@ void add_plot(CLI::App& app, Action& action) {
       new_verb<PlotVerb>(app, action, "plot", "speed-ups over dense by sparsity and recipe, as a picture",
                          "Example: weft plot docs/data/h200_speed_ups.jsonl -o speed_ups.svg", run);
   add_option(verb, "databases", options.databases, "files of trials, as weft tune writes them")->required();
+  begin_group(verb, "Output");
   add_option(verb, "-o,--out", options.output, "an SVG file, light and dark");
 }
 

@@ -130,10 +130,11 @@ void add_predict(CLI::App& app, Action& action) {
       "choice does not, the next of its leaf is taken, and at last what the recipe chooses for itself.\n"
       "Example: weft predict --tree tree.json --weights ffn1.npy --dtype f16 --format shfl_bw:V=64 --n 196",
       run);
+  add_problem_flags(verb, options.problem);
   add_option(verb, "--tree", options.tree, "what weft train wrote")->required();
   verb.add_flag("--forest", options.forest, "ask the random forest that is stored beside the tree");
   add_option(verb, "--target", options.target, "see weft targets; the first that the tree learnt from");
-  add_problem_flags(verb, options.problem);
+  begin_group(verb, "Output");
   add_json_flag(verb, options.json);
 }
 

@@ -202,29 +202,28 @@ int run(const PruneVerb& verb) {
 void add_prune(CLI::App& app, Action& action) {
   const auto [command, verb] = new_verb<PruneVerb>(
       app, action, "prune", "choose which weights to keep, and write them",
-      "Prints which share of the score (the sum of |w|, or of --scores) is kept, beside that of the other\n"
-      "ways to prune at the same sparsity. At most (1 - sparsity) of the places are kept, as many whole\n"
-      "blocks or columns of V rows as fit; n_m and v_n_m keep two of every four or M columns of a row.\n"
-      "Written is this tensor alone, in its shape and type, pruned weights being zero; in .safetensors\n"
-      "under its name, with weft.format, weft.sparsity, weft.kept_score and, for shfl_bw, weft.row_order.\n"
+      "Prints which share of the score (the sum of |w|, or of --scores) is kept, beside that of other ways.\n"
       "Example: weft prune layer.safetensors --format shfl_bw:V=64 --sparsity 0.75 -o pruned.safetensors",
       run);
   add_option(command, "weights", verb.weights, "dense or pruned weights: .npy .npz .safetensors .mtx .smtx")
       ->required();
+  begin_group(command, "Problem");
   add_option(command, "--format", verb.format, "for which to prune: see weft formats")->required();
   add_option(command, "--sparsity", verb.sparsity,
              "share of the places to be zero, at least 0 and below 1; n_m and v_n_m have 1 - 2/M");
-  add_option(command, "-o,--out", verb.out,
-             "a .safetensors or .npy file; without it only the table is printed");
   add_option(command, "--tensor", verb.tensor, "which tensor of the file");
   add_option(command, "--scores", verb.scores,
              "what each weight is worth, in place of |w|: a file with one matrix of that shape");
+  begin_group(command, "Search");
   add_option(command, "--seed", verb.options.seed, "of the search for a row order")
       ->check(CLI::NonNegativeNumber);
   add_option(command, "--attempts", verb.options.attempts,
              "row orders that shfl_bw tries; 0: one to eight, by the size")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
+  begin_group(command, "Output");
+  add_option(command, "-o,--out", verb.out,
+             "a .safetensors or .npy file; without it only the table is printed");
   add_json_flag(command, verb.json, "one JSON document on a line");
 }
 

@@ -87,9 +87,12 @@ void add_replay(CLI::App& app, Action& action) {
       new_verb<ReplayVerb>(app, action, "replay", "make the kernel of a recorded trial again",
                            "Example: weft replay weftdb.jsonl:17 -o kernel17 --device cuda", run);
   add_option(verb, "record", options.place, "file and line: db.jsonl:17")->required();
+  begin_group(verb, "Problem");
   add_option(verb, "--weights", options.weights, "where the record's weights lie now");
-  add_option(verb, "-o,--out", options.out, "write program, PTX, source and resources into this folder");
+  begin_group(verb, "Device");
   add_option(verb, "--device", options.device, "verify and time it: cpu, cuda, sim:sm_90a");
+  begin_group(verb, "Output");
+  add_option(verb, "-o,--out", options.out, "write program, PTX, source and resources into this folder");
 }
 
 }  // namespace weft::tool

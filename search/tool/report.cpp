@@ -87,7 +87,9 @@ void add_report(CLI::App& app, Action& action) {
       "measured, the fastest schedule beside its program and source. It opens from disk, loads nothing.\n"
       "Example: weft report --db trials.jsonl -o report.html",
       run);
+  begin_group(verb, "Problem");
   add_option(verb, "--db", options.databases, "files of trials, as weft tune writes them")->required();
+  begin_group(verb, "Output");
   add_option(verb, "-o,--output", options.output, "the page");
   verb.add_flag("--no-kernel", options.no_kernel, "do not make the fastest kernel again to show its texts");
 }

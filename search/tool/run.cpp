@@ -33,7 +33,7 @@ void add_flags(CLI::App& verb, RunVerb& options) {
   add_emitter_flag(verb, options.emitter);
   add_option(verb, "--threads", options.threads, "of a CPU; else one a core", "N");
   verb.add_flag("--every-lane-arrives", options.every_lane_arrives,
-                "warps with roles: no lane arrives for its warp, an order that racecheck follows");
+                "no lane arrives for its warp: racecheck can follow");
   begin_group(verb, "Output");
   add_option(verb, "--out", options.out, "a .npy file", "FILE");
   add_json_flag(verb, options.json);
@@ -119,9 +119,7 @@ void add_run(CLI::App& app, Action& action) {
 void add_verify(CLI::App& app, Action& action) {
   const auto [verb, options] = new_verb<RunVerb>(
       app, action, "verify", "compare one kernel with the f64 reference; exit code 4 when it is wrong",
-      "Examples: weft verify --op conv2d --weights filter.npy --filter 3x3 --image 56x56 --pad 1\n"
-      "          weft verify --op conv2d --weights pruned.safetensors --image 14x14 --pad 1 --batch 16 \\\n"
-      "            --layout chwn --format shfl_bw:V=64 --recipe shfl_bw --device sim:sm_90a",
+      "Example: weft verify --op conv2d --weights filter.npy --filter 3x3 --image 56x56 --pad 1",
       [](const RunVerb& given) { return execute(given, true); });
   add_flags(verb, options);
 }

@@ -14,13 +14,6 @@ bool is_numeric_parameter(const Parameter& parameter) {
   return parameter.kind == ParameterKind::number || parameter.kind == ParameterKind::factor;
 }
 
-std::string table_of_steps() {
-  Table table({"step", "written", "what it does"});
-  for (const StepKind& step : step_kinds())
-    table.row({std::string(step.name), step.usage(), std::string(step.sentence)});
-  return table.text();
-}
-
 /// Lines of at most 100 characters, those after the first one indented.
 std::string wrapped(std::string_view text, std::size_t indent = 0) {
   constexpr std::size_t most = 100;
@@ -32,6 +25,14 @@ std::string wrapped(std::string_view text, std::size_t indent = 0) {
     text.remove_prefix(blank + 1);
   }
   return result.append(text);
+}
+
+std::string table_of_steps() {
+  constexpr std::size_t column = 20;  // where sentences begin
+  std::string text;
+  for (const StepKind& step : step_kinds())
+    text += wrapped(fmt::format("{:<{}}{}", step.name, column, step.sentence), column) + "\n";
+  return text;
 }
 
 /// What stands there if nothing is given; "needed" where something has to be.

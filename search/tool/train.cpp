@@ -140,10 +140,12 @@ void add_train(CLI::App& app, Action& action) {
       "seen, with classes normalised to those within 2 % of the best and without, and the tree.\n"
       "Example: weft train --db trials.jsonl --max-height 4 --emit c -o tree.json",
       run);
+  begin_group(verb, "Problem");
   add_option(verb, "--db", options.databases, "files of trials, as weft tune writes them")->required();
   add_option(verb, "--measure", options.measure,
              "gpu, cpu, sim or model: which trials; the first that there are")
       ->check(CLI::IsMember({"gpu", "cpu", "sim", "model"}));
+  begin_group(verb, "Tree");
   add_list(verb, "--max-height", options.heights,
            "heights of the tree to choose from, with commas; inf: unlimited (1,2,4,8,inf)");
   add_list(verb, "--min-leaf", options.leaves,
@@ -159,6 +161,7 @@ void add_train(CLI::App& app, Action& action) {
   verb.add_flag("--keep-forest", options.keep_forest,
                 "store the forest beside the tree: weft predict --forest asks it");
   add_option(verb, "--seed", options.seed, "of the forest's and the curve's drawings");
+  begin_group(verb, "Output");
   add_list(verb, "--emit", options.emit, "c, cpp: the tree as if statements, beside -o")
       ->check(CLI::IsMember({"c", "cpp"}));
   add_option(verb, "-o,--output", options.output, "where the tree goes, as JSON");

@@ -367,8 +367,9 @@ int run(const TuneVerb& given) {
 void add_measure_flags(CLI::App& verb, TuneVerb& options) {
   TuneOptions& tune = options.tune;
   begin_group(verb, "Device");
-  add_option(verb, "--measure", options.measure, "gpu, cpu, sim, or model: the bound");
+  add_option(verb, "--measure", options.measure, "gpu, cpu, sim or model");
   add_option(verb, "--device", tune.measure.device, "which CUDA device")->capture_default_str();
+  begin_group(verb, "Times");
   add_option(verb, "--time", options.duration, "stop after so long: 90s, 10m", "90s")
       ->check([](const std::string& text) {
         return text.empty() ? std::string("nothing was given; accepted: 90, 90s, 10m or 1h30m")
@@ -385,27 +386,27 @@ void add_measure_flags(CLI::App& verb, TuneVerb& options) {
   add_option(verb, "--max-spill", tune.measure.most_spill_bytes, "bytes of a thread");
   verb.add_flag("--no-dense", options.no_baselines, "no times of dense products");
   verb.add_flag("--allow-arch", tune.any_architecture, "even to another GPU's file");
+  begin_group(verb, "Output");
   add_option(verb, "--progress", options.progress, "auto, plain or none");
   add_json_flag(verb, options.json);
 }
 
 /// Which points there are, and where they go.
 void add_search_flags(CLI::App& verb, TuneVerb& options) {
-  begin_group(verb, "Search");
-  add_option(verb, "--target", options.target, "see weft targets; the device's own where it is left out",
-             "TARGET");
+  begin_group(verb, "Schedule");
+  add_option(verb, "--target", options.target, "see weft targets", "TARGET");
   add_option(verb, "--trials", options.tune.trials, "with those in the database")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
   add_option(verb, "--strategy", options.strategy,
              "ranked, random, exhaustive (all worth trying) or feasible (all that can run)");
-  add_list(verb, "--recipes", options.recipes, "only these recipes", "NAMES");
+  add_list(verb, "--recipes", options.recipes, "only these of weft recipes", "NAMES");
   add_option(verb, "--predictor", options.predictor, "of weft train, asked first", "TREE");
   add_option(verb, "--set", options.limits, "only these: stages=3,4", "KNOB=N");
   add_option(verb, "--db", options.database, "file of trials, appended to");
+  add_option(verb, "--plan", options.plan, "to be measured elsewhere", "DIR");
+  add_option(verb, "--absorb", options.absorb, "what that measured", "DIR");
+  begin_group(verb, "Output");
   add_option(verb, "-o,--out", options.best, "the fastest schedule, for weft run --schedule");
-  add_option(verb, "--plan", options.plan,
-             "measure nothing: write what is to try, and a program in C that tries it", "DIR");
-  add_option(verb, "--absorb", options.absorb, "of weft measure", "DIR");
 }
 
 }  // namespace
@@ -413,9 +414,7 @@ void add_search_flags(CLI::App& verb, TuneVerb& options) {
 void add_tune(CLI::App& app, Action& action) {
   const auto [verb, options] = new_verb<TuneVerb>(
       app, action, "tune", "search the fastest kernel and say how it stands against dense",
-      "Every trial is a line of the database; a search that was stopped goes on where it was.\n"
-      "Example: weft tune --weights W.npy --n 196 --dtype f32 --target sm_90 --measure model --trials 20\n"
-      "Then: weft run --weights W.npy --n 196 --dtype f32 --schedule best.weft.json --device cuda",
+      "Example: weft tune --weights W.npy --n 196 --dtype f32 --target sm_90 --measure model --trials 20",
       run);
   add_problem_flags(verb, options.problem);
   verb.get_option("--weights")->required(false);  // --absorb needs none

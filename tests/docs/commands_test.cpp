@@ -22,7 +22,7 @@ std::string command_of(const std::string& line) {
   return words.substr(0, words.find(" #"));
 }
 
-/// What --help says of the verb, and of its part where it has some: "db", "best".
+/// What --help-all says of the verb, and of its part where it has some: "db", "best".
 std::string help_of(const std::string& command) {
   std::istringstream words(command);
   std::string weft, verb, part;
@@ -30,7 +30,7 @@ std::string help_of(const std::string& command) {
   if (verb != "db") part.clear();
   std::vector<std::string> call{verb};
   if (!part.empty()) call.push_back(part);
-  call.emplace_back("--help");
+  call.emplace_back("--help-all");
   const Answer answer = call_weft(call);
   EXPECT_EQ(answer.code, 0) << command << "\n" << answer.errors;
   return answer.out;

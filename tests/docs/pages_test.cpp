@@ -5,6 +5,7 @@
 #include <weft/weft.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <regex>
 #include <set>
 
@@ -50,6 +51,50 @@ TEST(Pages, EveryFileThatIsNamedIsThere) {
     }
   }
   EXPECT_GT(files, 80U);
+}
+
+TEST(Pages, EveryPresetThatIsNamedIsThere) {
+  const std::string presets = text_of("CMakePresets.json"), page = text_of("docs/contributing.md");
+  std::vector<std::string> named;
+  for (const auto& each : pages())
+    for (std::string& name : all_of(text_of(each), std::regex("--preset ([a-z-]+)"))) named.push_back(name);
+  const std::size_t begin = page.find("| preset |");
+  for (const std::string& row : lines_of(page.substr(begin, page.find("\n\n", begin) - begin)))
+    for (std::string& name : all_of(row.substr(0, row.find('|', 1)), std::regex("`([a-z-]+)`")))
+      named.push_back(name);
+  EXPECT_GT(named.size(), 10U);
+  for (const std::string& name : named)
+    EXPECT_NE(presets.find("\"name\": \"" + name + "\""), std::string::npos) << name;
+}
+
+TEST(Pages, EveryScriptThatIsNamedIsThere) {
+  std::set<std::string> scripts;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(project() / "tests"))
+    scripts.insert(file.path().filename().string());
+  std::size_t named = 0;
+  for (const auto& page : pages()) {
+    for (const std::string& script : all_of(text_of(page), std::regex("\\b([a-z_]+\\.(?:sh|py))\\b"))) {
+      EXPECT_TRUE(scripts.contains(script)) << page << ": " << script;
+      ++named;
+    }
+  }
+  EXPECT_GT(named, 10U);
+}
+
+/// Asked where the history is at hand.
+TEST(Pages, EveryCommitThatIsNamedIsThere) {
+  const std::string git = "git -C '" + project().string() + "' ";
+  if (std::system((git + "rev-parse HEAD >/dev/null 2>&1").c_str()) != 0) GTEST_SKIP() << "no history";
+  std::set<std::string> commits;
+  for (const auto& page : pages()) {
+    for (std::string& word : all_of(text_of(page), std::regex("\\b([0-9a-f]{7})\\b"))) {
+      const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+      if (std::ranges::any_of(word, is_digit) && !std::ranges::all_of(word, is_digit)) commits.insert(word);
+    }
+  }
+  EXPECT_GT(commits.size(), 5U);
+  for (const std::string& commit : commits)
+    EXPECT_EQ(std::system((git + "cat-file -e " + commit + "^{commit} 2>/dev/null").c_str()), 0) << commit;
 }
 
 TEST(Pages, SentencesHaveNoEmDash) {

@@ -67,7 +67,9 @@ class NestFinder {
     if (kind != ir::LoopKind::serial && kind != ir::LoopKind::unrolled)
       return refuse(fmt::format("{} is {}", loop_, ir::name_of(kind)));
     const auto known = ir::constant_iterations(nest_.rows);
-    if (!known) return refuse(fmt::format("{} has {} iterations", loop_, ir::print(nest_.rows.extent)));
+    if (!known)
+      return refuse(fmt::format("{} has {} iterations, which is not known when its rows are written out",
+                                loop_, ir::print(nest_.rows.extent)));
     nest_.begin = known->begin;
     nest_.extent = known->extent;
     path_ = loops_around(program_.body, loop_);

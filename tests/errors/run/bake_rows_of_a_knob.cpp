@@ -1,4 +1,4 @@
-// expect: m.inner has rows iterations
+// expect: m.inner has rows iterations, which is not known when its rows are written out
 // expect: .bake_values(
 // expect: program spmm
 // fix: s.split(m = 4);
