@@ -3,6 +3,7 @@
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/list.h>
+#include <weft/scheduler/steps/parts/grouped_sum.h>
 #include <weft/scheduler/steps/parts/loops.h>
 #include <weft/scheduler/steps/parts/parameters.h>
 
@@ -24,6 +25,11 @@ std::optional<Reason> check_pair(const ir::For& outer, const std::string& name) 
     if (loop->kind != ir::LoopKind::serial)
       return Reason{2, fmt::format("{} is {} already", loop->name, name_of(loop->kind)),
                     "both loops still serial", loop->name};
+  }
+  for (const ir::For* loop : {&outer, inner}) {
+    if (is_group_loop(loop->name))
+      return Reason{6, fmt::format("groups that share a sum meet in {}", loop->name),
+                    "loops around the groups or inside of them, fused before split_k", loop->name};
   }
   if (ir::uses(inner->begin, outer.name) || ir::uses(inner->extent, outer.name))
     return Reason{4,
@@ -117,7 +123,8 @@ constexpr Precondition preconditions[]{loops_exist,
                                        {2, "they are serial"},
                                        {3, "each is all that the one before has inside, in all places"},
                                        {4, "the range of none depends on another"},
-                                       {5, "nothing in the program has the new name"}};
+                                       {5, "nothing in the program has the new name"},
+                                       {6, "none is a loop over the groups of a sum that was split"}};
 
 }  // namespace
 

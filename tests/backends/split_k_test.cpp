@@ -189,6 +189,20 @@ TEST(SplitK, AcrossBlocksOfSeveralWarpsAndColumns) {
   }
 }
 
+/// Blocks of rows behind the last row count no arrivals.
+TEST(SplitK, AcrossBlocksOfRowsThatAreNotThere) {
+  const Shape shape{37, 24, 5};
+  Schedule s = schedule(spmm_algorithm(37, 24, 5, DType::f32), weights_of(shape, 0.7, formats::csr()),
+                        target_named("sm_80"));
+  s.split_k(k, groups = 3, reduce = second_pass)
+      .split(m = 32)
+      .split(m.inner = 2)
+      .reorder(m.outer, n, m.inner.outer, m.inner.inner)
+      .bind(m.outer, block_x)
+      .bake_values(m.inner.inner);
+  expect_right(s, shape);
+}
+
 /// What one launch leaves in the workspaces, the next one begins with.
 TEST(SplitK, AcrossBlocksLaunchAfterLaunch) {
   const Shape shape{9, 37, 33};

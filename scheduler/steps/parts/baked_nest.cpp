@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/parts/baked_nest.h>
 #include <weft/scheduler/steps/parts/loops.h>
@@ -101,6 +102,7 @@ class NestFinder {
       (ir::uses(condition, loop_) ? nest_.of_row : nest_.outside).push_back(std::move(condition));
     nest_.groups = grouped_sum_of(chain.core);
     if (nest_.groups) {
+      if (auto refused = find_first_row()) return refused;
       if (auto refused = enter_groups(chain)) return refused;
     }
     const auto* allocation = chain.core.as<ir::Allocate>();
@@ -121,6 +123,27 @@ class NestFinder {
     }
     if (!found) return other_shape(fmt::format("nothing inside {} reads the weights", loop_));
     return std::nullopt;
+  }
+
+  /// Groups that are blocks meet once for all rows: where there is the first, as rows that are missing are
+  /// the last.
+  std::optional<Reason> find_first_row() {
+    if (!nest_.groups->arrival.defined()) return std::nullopt;
+    for (const Expr& condition : nest_.of_row) {
+      const auto* less = condition.as<ir::Binary>();
+      const bool ends_rows = less != nullptr && less->op == ir::BinaryOperator::less &&
+                             !ir::uses(less->right, loop_) && grows_with_row(less->left);
+      if (!ends_rows)
+        return other_shape("rows that are missing between others, where " + ir::print(condition));
+      nest_.of_first_row.push_back(ir::substitute(condition, {{loop_, ir::integer(nest_.begin)}}));
+    }
+    return std::nullopt;
+  }
+
+  bool grows_with_row(const Expr& expr) const {
+    return std::ranges::all_of(ir::linear(expr).terms, [&](const ir::Linear::Term& term) {
+      return !ir::uses(term.atom, loop_) || (term.atom.as<ir::Variable>() != nullptr && term.coefficient > 0);
+    });
   }
 
   /// The chain goes on to the sum of one group.

@@ -20,6 +20,7 @@ struct BakedNest {
   std::vector<ir::For> around;         ///< output loops found inside the row loop; they move outside
   std::vector<ir::Expr> outside;       ///< conditions that do not depend on the row
   std::vector<ir::Expr> of_row;        ///< conditions that do
+  std::vector<ir::Expr> of_first_row;  ///< those around the groups of a split sum, for the first row
   ir::BufferRef sum;                   ///< sum of one row
   std::vector<ir::Stmt> first, last;   ///< statements before and after the sum
   std::vector<ir::For> entries;        ///< loops over stored entries; bodies unset

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <weft/scheduler/ir/children.h>
+#include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
@@ -83,9 +84,28 @@ ir::Ranges ranges_of_loops(const ir::Program& program) {
   return ranges;
 }
 
-/// Whether an index may reach behind its dimension, where a condition keeps it inside. Of an index whose
-/// range is data, as the block of block * 32 + place is, the rest has to stay inside of a block.
-bool may_reach_behind(const Expr& index, const std::int64_t* extent, const ir::Ranges& ranges) {
+/// Whether a condition inside of `staged` keeps the loops that the index goes along with below something.
+bool is_asked_later(const ir::Linear& index, const Stmt& staged) {
+  const auto asks = [&](const Expr& condition) {
+    const auto* less = condition.as<ir::Binary>();
+    if (less == nullptr || less->op != ir::BinaryOperator::less || is_float(less->left.dtype())) return false;
+    const ir::Linear compared = ir::linear(less->left);
+    return std::ranges::all_of(index.terms, [&](const ir::Linear::Term& term) {
+      const auto* loop = term.atom.as<ir::Variable>();
+      return loop == nullptr || compared.coefficient_of(loop->name) == term.coefficient;
+    });
+  };
+  return ir::any<ir::If>(staged, [&](const ir::If& choice) {
+    return std::ranges::any_of(ir::conjuncts_of(choice.condition), asks);
+  });
+}
+
+/// Whether an index may reach behind its dimension, where a condition in `staged` keeps it inside. Of an
+/// index whose range is data, as the block of block * 32 + place is, the rest has to stay inside of a block;
+/// places of rows that end anywhere, as those of csr do, may reach behind the last one where they are asked
+/// for.
+bool may_reach_behind(const Expr& index, const std::int64_t* extent, const Stmt& staged,
+                      const ir::Ranges& ranges) {
   const ir::Linear sum = ir::linear(index);
   std::int64_t known = sum.constant, block = 0;
   for (const ir::Linear::Term& term : sum.terms) {
@@ -93,14 +113,17 @@ bool may_reach_behind(const Expr& index, const std::int64_t* extent, const ir::R
     last ? known += * last : block = std::gcd(block, term.coefficient);
   }
   if (block == 0) return extent != nullptr && known >= *extent;
+  if (block == 1) return known > sum.constant && is_asked_later(sum, staged);
   // Arrays of offsets have one more behind their last block.
-  return block > 1 && known >= block + (extent == nullptr ? 1 : *extent % block);
+  return known >= block + (extent == nullptr ? 1 : *extent % block);
 }
 
 /// The first such index of the load.
-std::optional<Reason> reads_behind(const ir::Load& load, const ir::Ranges& ranges, const ir::Copy& copy) {
+std::optional<Reason> reads_behind(const ir::Load& load, const Stmt& staged, const ir::Ranges& ranges,
+                                   const ir::Copy& copy) {
   for (std::size_t i = 0; i < load.indices.size(); ++i) {
-    if (!may_reach_behind(load.indices[i], ir::integer_value(load.buffer->shape[i]), ranges)) continue;
+    if (!may_reach_behind(load.indices[i], ir::integer_value(load.buffer->shape[i]), staged, ranges))
+      continue;
     return Reason{
         9,
         fmt::format("the place of {} is asked of {}[{}] ahead of the condition that keeps it inside of "
@@ -127,7 +150,7 @@ std::optional<Reason> needs_its_iteration(const ir::Program& program, const Stmt
       ir::each<ir::Load>(expr, [&](const ir::Load& load) {
         if (refused) return;
         if (!made.contains(load.buffer.get())) {
-          if (conditions.empty()) refused = reads_behind(load, ranges, *copy);
+          if (conditions.empty()) refused = reads_behind(load, staged, ranges, *copy);
           return;
         }
         refused = Reason{9,
