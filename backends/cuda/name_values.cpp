@@ -147,7 +147,7 @@ class Candidates {
 bool is_plain(const Stmt& stmt) {
   bool plain = true;
   ir::visit(stmt, [&](const Stmt& s) {
-    plain = plain && (s.as<ir::Store>() != nullptr || s.as<ir::Block>() != nullptr);
+    plain = plain && (s.as<ir::Store>() != nullptr || s.as<ir::Sequence>() != nullptr);
   });
   return plain;
 }
@@ -211,7 +211,7 @@ class Namer {
     const auto* loop = stmt.as<ir::For>();
     // A vectorized loop over plain stores moves elements together as long as it holds nothing else.
     if (loop != nullptr && loop->kind == ir::LoopKind::vectorized && is_plain(loop->body)) return stmt;
-    const bool is_same_scope = stmt.as<ir::Block>() != nullptr || stmt.as<ir::Allocate>() != nullptr;
+    const bool is_same_scope = stmt.as<ir::Sequence>() != nullptr || stmt.as<ir::Allocate>() != nullptr;
     return with_children(stmt,
                          [&](const Stmt& child) { return is_same_scope ? inside(child) : scope(child); });
   }

@@ -74,7 +74,7 @@ void Statements::print(const ir::Stmt& stmt) {
   std::visit([this](const auto& node) { of(node); }, stmt.node().kind());
 }
 
-void Statements::of(const ir::Block& s) {
+void Statements::of(const ir::Sequence& s) {
   for (const ir::Stmt& child : s.statements) print(child);
 }
 
@@ -166,7 +166,7 @@ void Statements::of(const ir::Let& s) {
 
 /// `float sum = 0.0f;` where the first statement says so.
 bool Statements::with_first_value(const ir::Allocate& s, const std::string& name) {
-  const auto* block = s.body.as<ir::Block>();
+  const auto* block = s.body.as<ir::Sequence>();
   if (block == nullptr || elements_of_local(*s.buffer) != 1) return false;
   const auto* first = block->statements.front().as<ir::Store>();
   if (first == nullptr || first->buffer != s.buffer || first->accumulate) return false;

@@ -39,7 +39,7 @@ class Statements {
   void print(const ir::Stmt& stmt);
   void of(const ir::For& s);
   void of(const ir::Store& s);
-  void of(const ir::Block& s);
+  void of(const ir::Sequence& s);
   void of(const ir::If& s);
   void of(const ir::Allocate& s);
   void of(const ir::Let& s);

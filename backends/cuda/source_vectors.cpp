@@ -16,7 +16,7 @@ constexpr std::int64_t most_aligned_bytes = 16;
 std::vector<const ir::Store*> stores_of(const ir::Stmt& body) {
   if (const auto* store = body.as<ir::Store>()) return {store};
   std::vector<const ir::Store*> stores;
-  const auto* block = body.as<ir::Block>();
+  const auto* block = body.as<ir::Sequence>();
   if (block == nullptr) return {};
   for (const ir::Stmt& child : block->statements) {
     const auto* store = child.as<ir::Store>();

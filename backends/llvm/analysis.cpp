@@ -67,7 +67,7 @@ class UseCollector {
     add(s.buffer, s.indices, &s);
     return true;
   }
-  bool of(const ir::Block& s) {
+  bool of(const ir::Sequence& s) {
     return std::all_of(s.statements.begin(), s.statements.end(),
                        [this](const ir::Stmt& child) { return collect(child); });
   }

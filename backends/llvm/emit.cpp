@@ -209,7 +209,7 @@ void Emitter::statement(const ir::Stmt& stmt) {
   std::visit([this](const auto& node) { of(node); }, stmt.node().kind());
 }
 
-void Emitter::of(const ir::Block& s) {
+void Emitter::of(const ir::Sequence& s) {
   for (const ir::Stmt& child : s.statements) statement(child);
 }
 

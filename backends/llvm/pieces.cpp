@@ -117,7 +117,7 @@ class Cutter {
     }
     if (const auto* condition = s.as<ir::If>(); condition != nullptr && !condition->otherwise.defined())
       return ir::if_then(condition->condition, walk(condition->then));
-    if (const auto* block = s.as<ir::Block>()) {
+    if (const auto* block = s.as<ir::Sequence>()) {
       std::vector<Stmt> children = block->statements;
       std::vector<std::int64_t> sizes;
       for (const Stmt& child : children) sizes.push_back(emitted_size(child));
@@ -137,7 +137,7 @@ class Cutter {
       return each_branch(*inner,
                          [&](const Stmt& branch) { return ir::allocate(allocation->buffer, branch); });
     }
-    const auto* block = s.as<ir::Block>();
+    const auto* block = s.as<ir::Sequence>();
     if (block == nullptr) return std::nullopt;
     const std::vector<Stmt>& children = block->statements;
     const auto is_choice = [&](const Stmt& child) { return with_choice_outside(child).has_value(); };

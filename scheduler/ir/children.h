@@ -35,7 +35,7 @@ inline constexpr std::tuple children<For>{&For::begin, &For::extent, &For::body}
 template <>
 inline constexpr std::tuple children<Store>{&Store::buffer, &Store::indices, &Store::value};
 template <>
-inline constexpr std::tuple children<Block>{&Block::statements};
+inline constexpr std::tuple children<Sequence>{&Sequence::statements};
 template <>
 inline constexpr std::tuple children<If>{&If::condition, &If::then, &If::otherwise};
 template <>

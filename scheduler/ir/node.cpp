@@ -146,7 +146,7 @@ Stmt block(std::vector<Stmt> statements) {
   std::vector<Stmt> flat;
   for (Stmt& statement : statements) {
     if (!statement.defined()) continue;
-    if (const auto* inner = statement.as<Block>()) {
+    if (const auto* inner = statement.as<Sequence>()) {
       flat.insert(flat.end(), inner->statements.begin(), inner->statements.end());
     } else {
       flat.push_back(std::move(statement));
@@ -154,7 +154,7 @@ Stmt block(std::vector<Stmt> statements) {
   }
   if (flat.empty()) return {};
   if (flat.size() == 1) return flat.front();
-  return make_stmt(Block{std::move(flat)});
+  return make_stmt(Sequence{std::move(flat)});
 }
 
 Stmt if_then(Expr condition, Stmt then, Stmt otherwise) {
@@ -223,7 +223,7 @@ Stmt build(StmtNode node) {
           [](Store& s) {
             return store(std::move(s.buffer), std::move(s.indices), std::move(s.value), s.accumulate);
           },
-          [](Block& s) { return block(std::move(s.statements)); },
+          [](Sequence& s) { return block(std::move(s.statements)); },
           [](If& s) { return if_then(std::move(s.condition), std::move(s.then), std::move(s.otherwise)); },
           [](Allocate& s) { return allocate(std::move(s.buffer), std::move(s.body)); },
           [](Let& s) { return let(std::move(s.name), std::move(s.value), std::move(s.body)); },

@@ -198,7 +198,7 @@ struct Store {
   bool accumulate = false;
 };
 
-struct Block {
+struct Sequence {
   std::vector<Stmt> statements;
 };
 
@@ -279,8 +279,8 @@ struct Execute {
   std::vector<Expr> arguments;
 };
 
-struct StmtNode
-    : std::variant<For, Store, Block, If, Allocate, Let, Copy, CopyGroup, Barrier, TensorOperation, Execute> {
+struct StmtNode : std::variant<For, Store, Sequence, If, Allocate, Let, Copy, CopyGroup, Barrier,
+                               TensorOperation, Execute> {
   using variant::variant;
   const variant& kind() const { return *this; }
 };

@@ -185,7 +185,7 @@ class Printer {
     write(s.value, 0);
     result_ += '\n';
   }
-  void statement(const Block& s, int depth) {
+  void statement(const Sequence& s, int depth) {
     for (const Stmt& child : s.statements) print(child, depth);
   }
   void statement(const If& s, int depth) {

@@ -17,7 +17,7 @@ Stmt add_dimension(const Stmt& stmt, const BufferRef& from, const BufferRef& to,
 
 /// The loop and its conditions around every statement that uses its variable.
 Stmt distribute(const For& loop, const std::vector<Expr>& conditions, const Stmt& stmt) {
-  if (const auto* s = stmt.as<Block>()) {
+  if (const auto* s = stmt.as<Sequence>()) {
     std::vector<Stmt> statements;
     for (const Stmt& child : s->statements) statements.push_back(distribute(loop, conditions, child));
     return block(std::move(statements));

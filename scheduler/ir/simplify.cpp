@@ -265,7 +265,7 @@ class Simplifier {
     variables_.erase(s.name);
     return for_loop(std::move(loop));
   }
-  Stmt statement(const Block& s, const Stmt& stmt) {
+  Stmt statement(const Sequence& s, const Stmt& stmt) {
     const bool remembers = found_ != nullptr && s.statements.size() >= long_block;
     if (remembers && known_.count(stmt.identity()) != 0) {
       found_->emplace(stmt.identity(), stmt);

@@ -105,14 +105,14 @@ class Verifier {
     bool alone = true;
     visit(block, [&](const Stmt& s) {
       alone = alone && (s.as<Store>() != nullptr || s.as<Let>() != nullptr || s.as<If>() != nullptr ||
-                        s.as<Block>() != nullptr || s.as<Barrier>() != nullptr);
+                        s.as<Sequence>() != nullptr || s.as<Barrier>() != nullptr);
     });
     return alone;
   }
 
   /// Checks a block that can be remembered.
   bool was_seen_to(const Stmt& stmt) {
-    const auto* block = stmt.as<Block>();
+    const auto* block = stmt.as<Sequence>();
     if (block == nullptr || block->statements.size() < long_block) return false;
     if (auto names = known_.extract(stmt.identity()); !names.empty()) {
       check(names.mapped());

@@ -101,7 +101,7 @@ class Results {
 
 ir::Program ask_before_sum(ir::Program program) {
   if (!program.roles) return program;
-  program.body = ir::rewrite<ir::Block>(program.body, [](const ir::Block& block, const Stmt& s) {
+  program.body = ir::rewrite<ir::Sequence>(program.body, [](const ir::Sequence& block, const Stmt& s) {
     const auto sum = std::ranges::find_if(block.statements, waits_for_copies);
     if (sum == block.statements.end()) return s;
     Results results;

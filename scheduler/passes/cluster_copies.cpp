@@ -48,7 +48,7 @@ class WayToCopies {
       return (*this)(let->body);
     }
     if (const auto* allocation = stmt.as<ir::Allocate>()) return (*this)(allocation->body);
-    if (const auto* block = stmt.as<ir::Block>())
+    if (const auto* block = stmt.as<ir::Sequence>())
       return (*this)(*std::ranges::find_if(block->statements, [&](const Stmt& s) { return holds_ring(s); }));
     if (const auto* condition = stmt.as<ir::If>()) {
       if (differs(condition->condition)) return other_turns(ir::print(condition->condition));

@@ -368,7 +368,7 @@ class CopyLowering {
 
 /// Drops all but one of barriers that follow one another.
 Stmt without_doubled_barriers(const Stmt& stmt) {
-  return ir::rewrite<ir::Block>(stmt, [](const ir::Block& block) {
+  return ir::rewrite<ir::Sequence>(stmt, [](const ir::Sequence& block) {
     std::vector<Stmt> statements;
     for (const Stmt& child : block.statements) {
       const bool doubled = child.as<ir::Barrier>() != nullptr && !statements.empty() &&

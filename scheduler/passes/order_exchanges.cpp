@@ -37,7 +37,7 @@ Stmt ordered(const Stmt& stmt, bool repeats, const std::vector<std::string>& aro
   }
   const std::vector<std::string>& warps = inner.empty() ? around : inner;
   const bool inside = repeats || (loop != nullptr && !ir::is_bound(loop->kind));
-  if (stmt.as<ir::Block>() != nullptr) {
+  if (stmt.as<ir::Sequence>() != nullptr) {
     return with_children(stmt, [&](const Stmt& child) {
       Stmt changed = ordered(child, repeats, warps);
       // All threads have done with what the last iteration allocated.
@@ -46,7 +46,7 @@ Stmt ordered(const Stmt& stmt, bool repeats, const std::vector<std::string>& aro
     });
   }
   const auto* s = stmt.as<ir::Allocate>();
-  const auto* block = s == nullptr ? nullptr : s->body.as<ir::Block>();
+  const auto* block = s == nullptr ? nullptr : s->body.as<ir::Sequence>();
   if (block == nullptr || s->buffer->scope != ir::Scope::shared || !stores_to(s->body, s->buffer))
     return with_children(stmt, [&](const Stmt& child) { return ordered(child, inside, warps); });
   const Stmt wait = stays_in_warp(s->body, s->buffer, warps) ? ir::execute("barrier_of_warp") : ir::barrier();

@@ -23,7 +23,7 @@ void add(const ir::Copy& copy, Ring& ring) {
 /// What is left of a loop's body: tiles are allocated one inside the other, each behind the copies into those
 /// around it; pieces of a loop have conditions around them.
 Stmt without_ring(const Stmt& stmt, Ring& ring) {
-  if (const auto* block = stmt.as<ir::Block>()) {
+  if (const auto* block = stmt.as<ir::Sequence>()) {
     std::vector<Stmt> statements = block->statements;
     statements.back() = without_ring(statements.back(), ring);
     return ir::block(std::move(statements));
@@ -36,7 +36,7 @@ Stmt without_ring(const Stmt& stmt, Ring& ring) {
   }
   const auto* allocation = stmt.as<ir::Allocate>();
   if (allocation == nullptr) return stmt;
-  const auto* block = allocation->body.as<ir::Block>();
+  const auto* block = allocation->body.as<ir::Sequence>();
   const auto* copy = block == nullptr ? nullptr : block->statements.front().as<ir::Copy>();
   if (copy == nullptr || !copy->asynchronous || copy->destination != allocation->buffer)
     return ir::allocate(allocation->buffer, without_ring(allocation->body, ring));

@@ -50,7 +50,7 @@ std::optional<Tiles> tiles_of(const ir::For& loop) {
       inner = let->body;
     } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
       inner = allocation->body;
-    } else if (const auto* block = stmt.as<ir::Block>()) {
+    } else if (const auto* block = stmt.as<ir::Sequence>()) {
       inner = *std::ranges::find_if(block->statements, has_ring);
     } else if (const auto* ring = stmt.as<ir::For>()) {
       tiles.ring = ring;

@@ -44,7 +44,7 @@ Stmt with_value(const Stmt& stmt, const ir::Substitution& value) {
     loop.body = inner(s->body);
     return ir::for_loop(std::move(loop));
   }
-  if (stmt.as<ir::Block>() != nullptr || stmt.as<ir::Allocate>() != nullptr)
+  if (stmt.as<ir::Sequence>() != nullptr || stmt.as<ir::Allocate>() != nullptr)
     return with_children(stmt, inner);
   return ir::substitute(stmt, value);
 }

@@ -89,7 +89,7 @@ std::int64_t written_out(const Stmt& stmt, std::int64_t copies) {
   // Nested loops of at most `largest_unroll` iterations each could still overflow.
   constexpr std::int64_t enough = largest_unroll * largest_unroll;
   const std::int64_t inside = unrolls ? std::min(enough, copies * *extent) : copies;
-  const bool is_line = !unrolls && stmt.as<ir::Block>() == nullptr && stmt.as<ir::Allocate>() == nullptr;
+  const bool is_line = !unrolls && stmt.as<ir::Sequence>() == nullptr && stmt.as<ir::Allocate>() == nullptr;
   std::int64_t sum = is_line && copies > 1 ? copies : 0;
   // What an instruction does is one line.
   if (stmt.as<ir::TensorOperation>() == nullptr)

@@ -346,7 +346,7 @@ class Baking {
     sum.own = ir::if_all(nest_.of_thread, sums);
     std::vector<Stmt> statements;
     const Stmt one_row = nest_.result.as<ir::Allocate>()->body;
-    for (const Stmt& stmt : one_row.as<ir::Block>()->statements) statements.push_back(each_row({stmt}));
+    for (const Stmt& stmt : one_row.as<ir::Sequence>()->statements) statements.push_back(each_row({stmt}));
     sum.result = ir::if_all(nest_.of_thread, ir::allocate(wider_total_, ir::block(std::move(statements))));
     return ir::if_all(nest_.of_first_row, statement_of(sum));
   }

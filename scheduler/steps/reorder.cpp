@@ -61,7 +61,7 @@ Names moving_inside(const ir::Chain& chain, const Names& order) {
 /// A statement inside the core that uses the loop and has one of the order's loops inside, but lets no loop
 /// past itself: a choice between two branches, or a value with a name. Undefined where there is none.
 Stmt obstacle(const Stmt& core, const std::string& loop, const Names& order) {
-  if (core.as<ir::Allocate>() != nullptr || core.as<ir::Block>() != nullptr) {
+  if (core.as<ir::Allocate>() != nullptr || core.as<ir::Sequence>() != nullptr) {
     Stmt found;
     any_child(core, [&](const Stmt& child) { return (found = obstacle(child, loop, order)).defined(); });
     return found;
@@ -93,7 +93,7 @@ class Reorder {
   Stmt ordered(const Stmt& stmt) {
     if (refused_) return stmt;
     ir::Chain chain = chain_of(stmt);
-    if (chain.loops.empty() && chain.conditions.empty() && chain.core.as<ir::Block>() == nullptr &&
+    if (chain.loops.empty() && chain.conditions.empty() && chain.core.as<ir::Sequence>() == nullptr &&
         chain.core.as<ir::Allocate>() == nullptr) {
       return stmt;
     }
@@ -113,7 +113,7 @@ class Reorder {
 
   /// Every statement of the core, past its allocations.
   Stmt ordered_core(const Stmt& core) {
-    if (core.as<ir::Allocate>() == nullptr && core.as<ir::Block>() == nullptr) return ordered(core);
+    if (core.as<ir::Allocate>() == nullptr && core.as<ir::Sequence>() == nullptr) return ordered(core);
     return with_children(core, [&](const Stmt& child) { return ordered_core(child); });
   }
 

@@ -271,7 +271,7 @@ std::variant<Stmt, Reason> behind_staged(const Stmt& body, const ir::BufferRef& 
     return ir::if_then(s->condition, std::get<Stmt>(then));
   }
   const auto* allocation = body.as<ir::Allocate>();
-  const auto* block = allocation == nullptr ? nullptr : allocation->body.as<ir::Block>();
+  const auto* block = allocation == nullptr ? nullptr : allocation->body.as<ir::Sequence>();
   if (block == nullptr) return stage(body);
   std::vector<Stmt> statements = block->statements;
   for (std::size_t i = 0; i + 1 < statements.size(); ++i) {

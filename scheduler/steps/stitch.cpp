@@ -40,7 +40,7 @@ void look_for(const Stmt& stmt, const ir::BufferRef& buffer, std::vector<ir::For
     loops.push_back(*s);
     look_for(s->body, buffer, loops, conditions, found);
     loops.pop_back();
-  } else if (const auto* block = stmt.as<ir::Block>()) {
+  } else if (const auto* block = stmt.as<ir::Sequence>()) {
     for (const Stmt& child : block->statements) look_for(child, buffer, loops, conditions, found);
   } else if (const auto* allocation = stmt.as<ir::Allocate>()) {
     look_for(allocation->body, buffer, loops, conditions, found);
@@ -66,7 +66,7 @@ void look_for(const Stmt& stmt, const ir::BufferRef& buffer, std::vector<ir::For
 /// Whether the statement only adds products to sums, and what is read of the buffer is a factor of each.
 bool adds_products_of(const Stmt& stmt, const ir::BufferRef& buffer) {
   if (const auto* loop = stmt.as<ir::For>()) return adds_products_of(loop->body, buffer);
-  if (const auto* block = stmt.as<ir::Block>())
+  if (const auto* block = stmt.as<ir::Sequence>())
     return std::ranges::all_of(block->statements,
                                [&](const Stmt& child) { return adds_products_of(child, buffer); });
   if (const auto* condition = stmt.as<ir::If>())

@@ -65,7 +65,7 @@ TEST(Settled, WhatLoopsDecideIsDecidedAnew) {
   const Stmt block = ir::block({long_block(i), ir::if_then(i < ir::integer(8), store_at(i, 0))});
   const auto conditions = [&](std::int64_t extent) {
     const ir::Program simple = simplify(loop_of(extent, block), ir::ShortLoops::remove, settled);
-    return std::ranges::count_if(body_of(simple).as<ir::Block>()->statements,
+    return std::ranges::count_if(body_of(simple).as<ir::Sequence>()->statements,
                                  [](const Stmt& s) { return s.as<ir::If>() != nullptr; });
   };
   EXPECT_EQ(conditions(16), 1);

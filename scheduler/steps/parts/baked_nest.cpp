@@ -109,7 +109,7 @@ class NestFinder {
     if (allocation == nullptr || allocation->buffer->scope != ir::Scope::registers)
       return other_shape("the sums are not in registers");
     nest_.sum = allocation->buffer;
-    const auto* block = allocation->body.as<ir::Block>();
+    const auto* block = allocation->body.as<ir::Sequence>();
     if (block == nullptr) return other_shape("no result after the sum");
     bool found = false;
     for (const Stmt& stmt : block->statements) {

@@ -28,7 +28,7 @@ void collect(const Stmt& body, std::vector<Expr> conditions, Copies& found) {
   } else if (const auto* condition = body.as<ir::If>()) {
     conditions.push_back(condition->condition);
     collect(condition->then, conditions, found);
-  } else if (body.as<ir::Block>() != nullptr || body.as<ir::Allocate>() != nullptr) {
+  } else if (body.as<ir::Sequence>() != nullptr || body.as<ir::Allocate>() != nullptr) {
     each_child(body, [&](const Stmt& child) { collect(child, conditions, found); });
   }
 }

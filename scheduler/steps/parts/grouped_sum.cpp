@@ -21,7 +21,7 @@ Stmt statement_of(const GroupedSum& sum) {
 namespace {
 
 std::optional<GroupedSum> sum_between_blocks(const ir::For& group) {
-  const auto* block = group.body.as<ir::Block>();
+  const auto* block = group.body.as<ir::Sequence>();
   if (group.role != ir::LoopRole::groups || block == nullptr || block->statements.size() != 2)
     return std::nullopt;
   const auto* last = block->statements[1].as<ir::If>();
@@ -37,7 +37,7 @@ std::optional<GroupedSum> grouped_sum_of(const Stmt& stmt) {
   if (const auto* group = stmt.as<ir::For>()) return sum_between_blocks(*group);
   const auto* allocation = stmt.as<ir::Allocate>();
   if (allocation == nullptr || allocation->buffer->scope != ir::Scope::shared) return std::nullopt;
-  const auto* block = allocation->body.as<ir::Block>();
+  const auto* block = allocation->body.as<ir::Sequence>();
   if (block == nullptr || block->statements.size() != 2) return std::nullopt;
   const auto* own = block->statements[0].as<ir::For>();
   const auto* last = block->statements[1].as<ir::For>();

@@ -28,7 +28,7 @@ std::variant<RegisterSum, Reason> find_register_sum(const Stmt& body, const std:
   };
   RegisterSum sum;
   ir::each<ir::Allocate>(body, [&](const ir::Allocate& allocation) {
-    const auto* block = allocation.body.as<ir::Block>();
+    const auto* block = allocation.body.as<ir::Sequence>();
     if (allocation.buffer->scope != ir::Scope::registers || block == nullptr ||
         !adds_to(allocation.body, allocation.buffer, loop))
       return;
