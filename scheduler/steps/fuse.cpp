@@ -27,7 +27,7 @@ std::optional<Reason> check_pair(const ir::For& outer, const std::string& name) 
                     "both loops still serial", loop->name};
   }
   for (const ir::For* loop : {&outer, inner}) {
-    if (is_group_loop(loop->name))
+    if (loop->role == ir::LoopRole::groups)
       return Reason{6, fmt::format("groups that share a sum meet in {}", loop->name),
                     "loops around the groups or inside of them, fused before split_k", loop->name};
   }
