@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <weft/scheduler/hardware/simulated_target.h>
+#include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/limits/compilable.h>
 #include <weft/scheduler/limits/resource_constraints.h>
 #include <weft/scheduler/limits/resources.h>
@@ -12,8 +13,10 @@
 namespace weft {
 namespace {
 
-/// Schedules that are made to find a change: each costs about what the schedule itself did.
-constexpr int most_tries = 64;
+/// Schedules that are made to find a change: each costs about what the schedule itself did, so of large
+/// programs fewer are made.
+constexpr std::int64_t most_tries = 64, least_tries = 2;
+constexpr std::int64_t most_statements = 1 << 16;  ///< of all tries together
 constexpr std::size_t most_remedies = 2;
 /// Up to which every smaller number is tried; of larger ones, halves.
 constexpr std::int64_t dense_numbers = 16;
@@ -89,6 +92,9 @@ class Remedies {
       for (const Constraint& constraint : clash.core) exceeded.insert(constraint.name);
     }
     const std::vector<ir::Program>& history = schedule.history();
+    std::int64_t statements = 1;
+    ir::visit(history.back().body, [&](const ir::Stmt&) { ++statements; });
+    tries_left_ = std::clamp(most_statements / statements, least_tries, most_tries);
     first_ = history.size() - 1;
     while (first_ > 0 && !is_feasible(history[first_ - 1], target, &exceeded)) --first_;
   }
@@ -101,7 +107,7 @@ class Remedies {
     for (std::size_t back = 0; back < first_; ++back) change_numbers_of(first_ - 1 - back);
     for (std::size_t later = first_; later < schedule_.steps().size(); ++later) change_numbers_of(later);
     if (found_.empty()) make_tiles_smaller();
-    tries_ = 0;
+    tries_left_ = std::max<std::int64_t>(tries_left_, 1);
     if (found_.empty() && first_ > 0 && fits(first_ - 1, nullptr))
       found_.push_back("a schedule without " + with_place(schedule_.steps()[first_ - 1]));
     return std::move(found_);
@@ -130,7 +136,7 @@ class Remedies {
 
   /// Whether all steps apply, and fit, with `changed` in place of one; null: without it.
   bool fits(std::size_t index, const Step* changed) {
-    if (tries_++ >= most_tries) return false;
+    if (tries_left_-- <= 0) return false;
     try {
       Schedule tried = before(index);
       if (changed != nullptr && tried.try_apply(*changed)) return false;
@@ -186,7 +192,7 @@ class Remedies {
   std::size_t first_ = 0;
   std::vector<Schedule> prefixes_;  ///< the first without steps
   std::vector<std::string> found_;
-  int tries_ = 0;
+  std::int64_t tries_left_ = 0;
 };
 
 /// What is left where no number helps: steps that are taken back, and targets that have room.

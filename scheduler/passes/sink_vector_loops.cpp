@@ -33,6 +33,12 @@ bool has_bounds_in_registers(const Stmt& body) {
   return found;
 }
 
+/// Whether all that the loop has inside is one of two branches, between which its elements choose.
+bool is_around_a_choice(const ir::For& loop) {
+  const ir::Chain inner = ir::chain_of(loop.body);
+  return inner.loops.empty() && inner.core.as<ir::If>() != nullptr;
+}
+
 /// for v (vectorized): for k: body   becomes   for k: for v (vectorized): body, through allocations and
 /// blocks.
 Stmt sink(const ir::For& loop) {
@@ -63,7 +69,7 @@ ir::Program sink_vector_loops(ir::Program program) {
     program.body = ir::rewrite<ir::For>(program.body, [&](const ir::For& loop, const Stmt& s) {
       if (loop.kind != ir::LoopKind::vectorized || !holds_loops_or_sums(loop.body)) return s;
       changed = true;
-      if (!has_bounds_in_registers(loop.body)) return sink(loop);
+      if (!has_bounds_in_registers(loop.body) && !is_around_a_choice(loop)) return sink(loop);
       ir::For serial = loop;
       serial.kind = ir::LoopKind::serial;
       return ir::for_loop(std::move(serial));

@@ -236,6 +236,19 @@ TEST(BakedKernels, OnTheCpuWithVectors) {
   EXPECT_TRUE(verification.passed) << verification.text();
 }
 
+/// Elements of a vector that choose between code of their own are done one after the other where that code
+/// makes registers.
+TEST(BakedKernels, OnTheCpuWithRowsAsVectors) {
+  const auto weights = std::make_shared<const SparseTensor>(
+      pack(synthetic_layer({.rows = 9, .columns = 12, .sparsity = 0.1, .seed = 4}), formats::csr()));
+  Schedule s = schedule(spmm_algorithm(9, 12, 7, DType::f32), weights, target_named("cpu"));
+  s.tile(n = 4, k = 32).bake_values(n.outer).vectorize(m).unroll(n.outer).stage("B", registers, at = n.inner);
+  Array b = random_array(DType::f32, {12, 7}, 3);
+  Array c(DType::f32, {9, 7});
+  const Verification verification = verify(compile(s), Device::cpu(), {{{"B", &b}, {"C", &c}}, {}});
+  EXPECT_TRUE(verification.passed) << verification.text();
+}
+
 TEST(BakedKernels, TextsHaveImmediatesAndNoWeights) {
   const auto weights = std::make_shared<const SparseTensor>(
       pack(synthetic_layer({.rows = 32, .columns = 30, .sparsity = 0.8, .seed = 4}), formats::csr()));
