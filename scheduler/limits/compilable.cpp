@@ -16,7 +16,7 @@ namespace {
 /// Schedules that are made to find a change: each costs about what the schedule itself did, so of large
 /// programs fewer are made.
 constexpr std::int64_t most_tries = 64, least_tries = 2;
-constexpr std::int64_t most_statements = 1 << 16;  ///< of all tries together
+constexpr std::int64_t most_statements = 1 << 16;  ///< statements of all tries together
 constexpr std::size_t most_remedies = 2;
 /// Up to which every smaller number is tried; of larger ones, halves.
 constexpr std::int64_t dense_numbers = 16;
