@@ -217,10 +217,9 @@ int run(const BenchVerb& given) {
 
 void add_bench(CLI::App& app, Action& action) {
   const auto [verb, options] = new_verb<BenchVerb>(
-      app, action, "bench", "measure a suite of problems beside the vendor's libraries",
-      "Every result is verified before it is timed; times are medians of rounds in which all take turns.\n"
-      "Example: weft bench --suite sparsert_spmm.json --sparsity 0.9 --batch 1 --json bench.jsonl",
-      run);
+      app, action, "bench",
+      "measure a suite beside the vendor's libraries: results are verified, then timed in turns",
+      "Example: weft bench --suite sparsert_spmm.json --sparsity 0.9 --batch 1 --json bench.jsonl", run);
   SuiteSelection& selection = options.selection;
   begin_group(verb, "Problem");
   add_option(verb, "--suite", options.suite, "a JSON file with problems, their sparsities and element type")
@@ -249,8 +248,7 @@ void add_bench(CLI::App& app, Action& action) {
   add_list(verb, "--package", options.packages,
            "a folder of weft export, as one more contestant; built by cc, or $CC");
   add_option(verb, "--points", options.points, "of --sweep, only the points whose names hold this");
-  add_list(verb, "--db", options.databases,
-           "trials of weft tune: the best found, of a suite with a pattern for each problem");
+  add_list(verb, "--db", options.databases, "trials of weft tune, for the column of the best found");
   begin_group(verb, "Output");
   add_option(verb, "--plot", options.plot, "of a simulated suite: an SVG file, the problems with K = 16");
   add_option(verb, "--json", options.json, "append one JSON line a case to this file");

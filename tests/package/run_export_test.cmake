@@ -19,7 +19,7 @@ if(WAY STREQUAL write)
   file(REMOVE_RECURSE ${WORK})
   file(MAKE_DIRECTORY ${packages})
   run(${EXPORTER} ${packages})
-  run(${WEFT} export --op spmm --weights ${packages}/W.npy --n 1:512 --dtype f32 --archs sm_80,sm_90 --name ffn
+  run(${WEFT} export --op spmm --weights ${packages}/W.npy --n 1:512 --dtype f32 --archs sm_80,sm_90 --recipe default --name ffn
       -o ${WORK}/DIR)
   run(${CMAKE_COMMAND} -S ${WORK}/DIR -B ${WORK}/b -DCMAKE_C_COMPILER=gcc)
   run(${CMAKE_COMMAND} --build ${WORK}/b)

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <weft/dsl/arithmetic.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/steps/parts/chunks.h>
 #include <weft/scheduler/steps/parts/loops.h>
@@ -41,7 +40,8 @@ std::variant<Chunks, Reason> chunks_of(const ir::Program& program, const StepCon
       if (name != nullptr && *name == sum) chunks.summed[operand.name] = i;
     }
   }
-  const std::int64_t count = ceil_divide(context.weights->columns(), columns);
+  // A chunk may be as long as a number can be.
+  const std::int64_t count = (context.weights->columns() - 1) / columns + 1;
   chunks.loop = ir::For{
       sum + std::string(chunk_suffix), 0, count, ir::LoopKind::unrolled, context.step, {}, ir::LoopRole::sum};
   if (find_loop(program.body, chunks.loop.name) != nullptr)
