@@ -79,6 +79,8 @@ void Expressions::define_function(const std::string& name) {
   std::string parameters;
   Names outer = std::exchange(names_, Names());
   auto replacements = std::exchange(replacements_, {});
+  // Parameters may be called as variables of the program are, and have other values.
+  auto ranges = std::exchange(ranges_, {});
   for (std::size_t i = 0; i < row.operands.size(); ++i) {
     const std::string operand = row.operands.size() == 1 ? "x" : std::string(1, letters.at(i));
     operands.push_back(ir::variable(operand, row.operands[i]));
@@ -107,6 +109,7 @@ void Expressions::define_function(const std::string& name) {
   const std::string result = type_of_value(row.result);
   names_ = std::move(outer);
   replacements_ = std::move(replacements);
+  ranges_ = std::move(ranges);
   helpers_.add_function(
       name, "__device__ __forceinline__ " + result + " " + name + "(" + parameters + ") {\n" + body + "}\n");
 }

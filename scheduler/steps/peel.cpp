@@ -80,6 +80,9 @@ Stmt peeled(const ir::For& loop, std::int64_t from_begin, std::int64_t from_end,
 }
 
 std::optional<Reason> check_loop(const ir::For& loop, std::int64_t peeled) {
+  if (loop.role == ir::LoopRole::groups)
+    return Reason{10, fmt::format("groups that share a sum meet in {}", loop.name),
+                  "a loop around the groups or inside of them", loop.name};
   if (ir::any<ir::TensorOperation>(loop.body))
     return Reason{4, fmt::format("an instruction multiplies matrices inside {}", loop.name),
                   fmt::format("{} before tensorize", written("peel", {loop.name})), loop.name};
@@ -124,7 +127,7 @@ constexpr Precondition preconditions[]{
     {2, "it is still serial"},
     {3, "one iteration or more is peeled, and one is left where their number is known"},
     {4, "no instruction multiplies matrices inside"},
-    {10, "no copy into shared memory is made inside, and no groups meet there"}};
+    {10, "no copy into shared memory is made inside, and no groups meet there or in the loop itself"}};
 
 }  // namespace
 

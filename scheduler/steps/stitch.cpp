@@ -33,6 +33,17 @@ struct Reading {
   std::vector<std::vector<Expr>> other_conditions;  ///< around further reads of the place
 };
 
+/// Whether the loops that choose the place run as they do around the reading that was found: parts of a loop
+/// have one name.
+bool have_ranges_of(const std::vector<ir::For>& loops, const Reading& found) {
+  return std::ranges::all_of(loops, [&](const ir::For& loop) {
+    return std::ranges::all_of(found.loops, [&](const ir::For& other) {
+      return other.name != loop.name ||
+             (ir::same(other.begin, loop.begin) && ir::same(other.extent, loop.extent));
+    });
+  });
+}
+
 void look_for(const Stmt& stmt, const ir::BufferRef& buffer, std::vector<ir::For>& loops,
               std::vector<Expr>& conditions, Reading& found) {
   if (!stmt.defined()) return;
@@ -54,7 +65,8 @@ void look_for(const Stmt& stmt, const ir::BufferRef& buffer, std::vector<ir::For
     ir::each<ir::Load>(stmt, [&](const ir::Load& load) {
       if (load.buffer != buffer) return;
       if (found.load != nullptr) {
-        found.several = found.several || !ir::same(load.indices, found.load->indices);
+        found.several =
+            found.several || !ir::same(load.indices, found.load->indices) || !have_ranges_of(loops, found);
         found.other_conditions.push_back(conditions);
         return;
       }

@@ -3,7 +3,9 @@
 #include <weft/backends/cuda/compile.h>
 #include <weft/backends/kernel.h>
 #include <weft/backends/simulator/device.h>
+#include <weft/dsl/assignment.h>
 #include <weft/dsl/errors.h>
+#include <weft/dsl/index.h>
 #include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
@@ -211,8 +213,28 @@ TEST(SimulatedKernels, WithWeightsInMemory) {
 TEST(SimulatedKernels, ByCudaSource) {
   if (!cuda::compiler_status().found()) GTEST_SKIP() << "no NVRTC and no nvcc here";
   for (const Case& each : cases()) {
-    for (const char* format : {"csr", "csc", "ell"}) check(each, format, "sm_80", Emitter::cuda);
+    for (const char* format : {"csr", "csc", "ell", "bitmap"}) check(each, format, "sm_80", Emitter::cuda);
   }
+}
+
+/// Words of bits are negative where indices of the same names as the function's operands are not.
+TEST(SimulatedKernels, ByCudaSourceWithIndicesOfShortNames) {
+  if (!cuda::compiler_status().found()) GTEST_SKIP() << "no NVRTC and no nvcc here";
+  WEFT_INDEX(a);
+  WEFT_INDEX(b);
+  WEFT_INDEX(c);
+  const Tensor<f32, 2, sparse> weights("W", {8, 128});
+  const Tensor<f32, 2> operand("X", {128, 9});
+  const Tensor<f32, 2> result("Y", {9, 8});
+  const Algorithm transposed = algorithm("transposed", result(b, a) = sum(c, weights(a, c) * operand(c, b)));
+  const WeightMatrix matrix = synthetic_layer({.rows = 8, .columns = 128, .sparsity = 0.5, .seed = 2});
+  const Kernel kernel = compile(
+      default_schedule(transposed, std::make_shared<const SparseTensor>(pack(matrix, parse_format("bitmap"))),
+                       target_named("sm_80")),
+      {.emitter = Emitter::cuda, .assemble = false});
+  Array x = random_array(DType::f32, {128, 9}, 3), y(DType::f32, {9, 8});
+  const Verification verification = verify(kernel, Device::simulator("sm_80"), {{{"X", &x}, {"Y", &y}}, {}});
+  EXPECT_TRUE(verification.passed) << verification.text();
 }
 
 }  // namespace
