@@ -1,3 +1,4 @@
+#include <weft/scheduler/program/check_weights.h>
 #include <weft/scheduler/program/launch_sizes.h>
 
 namespace weft {
@@ -36,9 +37,8 @@ std::map<std::string, std::int64_t> launch_sizes(const Algorithm& algorithm, con
   }
   if (weights == nullptr || !algorithm.takes_any_weights()) return result;
   const Operand& sparse = *algorithm.sparse_operand();
-  const bool matrix = sparse.shape.size() != weights->shape().size();
-  for (std::size_t i = 0; i < sparse.shape.size(); ++i)
-    add(sparse.shape[i], matrix ? (i == 0 ? weights->rows() : weights->columns()) : weights->shape()[i]);
+  const std::vector<std::int64_t> of_weights = sizes_of_operand(algorithm, *weights);
+  for (std::size_t i = 0; i < sparse.shape.size(); ++i) add(sparse.shape[i], of_weights[i]);
   for (const auto& [name, array] : weights->arrays())
     result[entries_variable(sparse.name, name)] = array.shape().front();
   result[outermost_variable(sparse.name)] = weights->levels().front().extent;

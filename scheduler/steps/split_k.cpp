@@ -278,6 +278,19 @@ Reason with_rows_of_weights(Reason refused, const ir::Program& program, const St
   return refused;
 }
 
+/// What a copy that runs ahead brings for the last group to arrive: it would count arrivals too. Empty
+/// without.
+std::string copied_ahead_of_arrivals(const Stmt& stmt) {
+  std::string found;
+  ir::each<ir::If>(stmt, [&](const ir::If& branch) {
+    if (!is_last_arrival(branch.condition)) return;
+    ir::each<ir::Copy>(branch.then, [&](const ir::Copy& copy) {
+      if (copy.asynchronous) found = copy.source->name;
+    });
+  });
+  return found;
+}
+
 StepResult apply_split_k(const ir::Program& program, const StepArguments& arguments,
                          const StepContext& context) {
   const std::string loop = arguments.text("loop"), word = arguments.text("reduce");
@@ -305,6 +318,11 @@ StepResult apply_split_k(const ir::Program& program, const StepArguments& argume
   StepResult result = Splitting(program, loop, arguments.symbol("groups"), reduction, context.step)();
   if (const auto* refused = std::get_if<Reason>(&result))
     return with_rows_of_weights(*refused, program, context);
+  if (const std::string ahead = copied_ahead_of_arrivals(std::get<ir::Program>(result).body);
+      !ahead.empty()) {
+    return Reason{9, fmt::format("{} is copied ahead, for the results alone", ahead),
+                  "that stage with depth = 1, or after split_k, or reduce = shared", ahead};
+  }
   if (const std::string again = blocks_that_count_again(std::get<ir::Program>(result).body); !again.empty()) {
     return Reason{
         5,
@@ -345,7 +363,8 @@ constexpr Precondition preconditions[]{
      "all threads of a block reach the sum as often: conditions on threads stand directly around it, and "
      "no loop around is longer for one thread than for another"},
     {7, "the number of groups is 1 to 1024, and `reduce` one of the three"},
-    {8, "between blocks, the loops around the sum have sizes that the launch knows"}};
+    {8, "between blocks, the loops around the sum have sizes that the launch knows"},
+    {9, "between blocks, no copy for the results alone runs ahead"}};
 
 }  // namespace
 

@@ -149,6 +149,19 @@ TEST(GivenWeights, SizesThatAreOpenAreThoseOfTheWeights) {
               HasSubstr("[G, 3, 4]"));
 }
 
+/// What the weights were cut from has dimensions of its own; their rows and columns are what counts.
+TEST(GivenWeights, OpenSizesAreThoseOfTheRowsAndColumns) {
+  WeightMatrix weights = from_dense(dense_weights({1, 4}), "made");
+  weights.shape = {4, 1};
+  const Schedule s(spmm_algorithm(Extent::any("M"), 4, 5, DType::f32),
+                   std::make_shared<const SparseTensor>(pack(weights, formats::bcsr(4))),
+                   target_named("sm_80"));
+  Array b = random_array(DType::f32, {4, 5}, 3), c(DType::f32, {1, 5});
+  const Verification verification =
+      verify(compile(s, {.assemble = false}), Device::simulator("sm_80"), {{{"B", &b}, {"C", &c}}, {}});
+  EXPECT_TRUE(verification.passed) << verification.text();
+}
+
 TEST(GivenWeights, ThoseOfALaunchAreTriedAsThoseOfASchedule) {
   const Algorithm algorithm =
       spmm_algorithm(Extent::any("M"), 8, Extent::any("N"), DType::f32);  // K stands fast

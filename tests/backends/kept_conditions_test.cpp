@@ -95,6 +95,21 @@ TEST(KeptConditions, CopiesToRegistersCountNoArrival) {
   expect_right(s);
 }
 
+/// A copy that runs ahead would count the group's arrival a second time.
+TEST(KeptConditions, CopiesAheadCountNoArrival) {
+  const Tensor<f32, 2> a("A", {6, 20}), b("B", {20, 10}), c("C", {6, 10});
+  const Tensor<f32, 1> bias("bias", {6});
+  const Algorithm product = algorithm("product", c(m, n) = sum(k, a(m, k) * b(k, n)) + bias(m));
+  Schedule s = schedule(product, target_named("sm_80"));
+  s.reorder(n, m).stage(std::string("bias"), shared, at = m, depth = 2);
+  const auto refused = s.try_apply({"split_k", {{{}, "k"}, {"groups", 2}, {"reduce", "second_pass"}}, {}});
+  ASSERT_TRUE(refused.has_value());
+  EXPECT_EQ(refused->precondition, 9);
+  EXPECT_EQ(refused->found, "bias is copied ahead, for the results alone");
+  s.split_k(k, groups = 2);
+  expect_right(s);
+}
+
 TEST(KeptConditions, CopiesToRegistersAskInOrder) {
   Schedule s = of_weights("csr");
   s.split(k = 128).stage(std::string("B"), registers, at = k.outer);

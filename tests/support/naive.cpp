@@ -82,8 +82,10 @@ class Naive {
     for (const Operand& operand : algorithm_.operands) {
       const bool sparse = operand.storage == Storage::sparse;
       if (!sparse && !operand.strides.empty()) continue;
-      const std::vector<std::int64_t>& shape =
+      std::vector<std::int64_t> shape =
           sparse ? weights_->shape : arguments_.tensors.at(operand.name)->shape();
+      // A matrix has the sizes of its rows and columns, whatever dimensions it was cut from.
+      if (sparse && operand.shape.size() == 2) shape = {weights_->rows, weights_->columns};
       for (std::size_t d = 0; d < operand.shape.size() && d < shape.size(); ++d)
         if (operand.shape[d].name == extent.name) return shape[d];
     }
