@@ -76,6 +76,32 @@ bool has_wide_numbers(const ir::Program& program) {
   return ir::any<ir::Constant>(program.body, is_wide);
 }
 
+/// Whether parts of a place, which code adds up on its own, need more.
+bool is_wide(const ir::BufferRef& buffer, const std::vector<ir::Expr>& indices) {
+  std::int64_t constant = 0;
+  const auto is_far = [](std::int64_t number, std::int64_t stride) {
+    std::int64_t product = 0;
+    return __builtin_mul_overflow(number, stride, &product) || product > INT32_MAX || product < INT32_MIN;
+  };
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const std::int64_t* stride = ir::integer_value(buffer->strides[i]);
+    if (stride == nullptr) continue;
+    const ir::Linear sum = ir::linear(indices[i]);
+    if (is_far(sum.constant, *stride)) return true;
+    constant += sum.constant * *stride;
+    for (const ir::Linear::Term& term : sum.terms)
+      if (is_far(term.coefficient, *stride)) return true;
+  }
+  return is_far(constant, 1);
+}
+
+bool has_wide_places(const ir::Program& program) {
+  return ir::any<ir::Load>(program.body,
+                           [](const ir::Load& load) { return is_wide(load.buffer, load.indices); }) ||
+         ir::any<ir::Store>(program.body,
+                            [](const ir::Store& store) { return is_wide(store.buffer, store.indices); });
+}
+
 /// Generated code indexes with 32 bits unless places of a buffer are known to need more, or the program knows
 /// of others that do, or computes with numbers that do.
 int index_bits_of(const ir::Program& program) {
@@ -93,7 +119,7 @@ int index_bits_of(const ir::Program& program) {
       if (is_far(last)) return 64;
     }
   }
-  if (has_wide_numbers(program)) return 64;
+  if (has_wide_numbers(program) || has_wide_places(program)) return 64;
   return program.index_bits;
 }
 

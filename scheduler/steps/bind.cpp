@@ -172,13 +172,23 @@ bool chooses_register(const Stmt& body, const ir::BufferRef& buffer, const std::
 /// and threads have registers of their own.
 std::optional<Reason> require_own_registers(const ir::Program& program, const std::string& name) {
   const auto loops = find_loops(program.body, name);
+  const bool in_parts = std::ranges::any_of(loops, [&](const ir::For* loop) {
+    return !ir::same(loop->begin, loops.front()->begin) || !ir::same(loop->extent, loops.front()->extent);
+  });
   std::optional<Reason> refused;
+  const auto is_chosen = [&](const ir::BufferRef& buffer) {
+    return buffer->scope == ir::Scope::registers && std::ranges::any_of(loops, [&](const ir::For* loop) {
+             return chooses_register(loop->body, buffer, name);
+           });
+  };
+  ir::each<ir::Allocate>(program.body, [&](const ir::Allocate& allocation) {
+    if (refused || !in_parts || !is_chosen(allocation.buffer)) return;
+    refused = Reason{12, fmt::format("parts of {} use registers of {}", name, allocation.buffer->name),
+                     fmt::format("{} without peel, or the sum inside of it", name), name};
+  });
   ir::each<ir::Allocate>(outside_of(program, name), [&](const ir::Allocate& allocation) {
     const ir::BufferRef& buffer = allocation.buffer;
-    if (refused || buffer->scope != ir::Scope::registers) return;
-    const bool chosen = std::ranges::any_of(
-        loops, [&](const ir::For* loop) { return chooses_register(loop->body, buffer, name); });
-    if (!chosen || !ir::uses(allocation.body, buffer)) return;
+    if (refused || !is_chosen(buffer) || !ir::uses(allocation.body, buffer)) return;
     refused =
         Reason{12, fmt::format("registers of {} are used inside {} and outside of it", buffer->name, name),
                fmt::format("a loop around every use of {}", buffer->name), buffer->name};
@@ -260,7 +270,7 @@ constexpr Precondition preconditions[]{
     {9, "the axis is one of the six"},
     {10, "no copy into shared memory is made inside a warp, lane or thread loop, and no groups meet there"},
     {11, "a workspace that the loop uses is used nowhere else"},
-    {12, "neither are registers that it chooses"}};
+    {12, "neither are registers that it chooses, nor do parts of it share them"}};
 
 }  // namespace
 

@@ -44,6 +44,12 @@ class Splitting {
     auto found = find_register_sum(program_.body, loop_, 4);
     if (auto* refused = std::get_if<Reason>(&found)) return *refused;
     sum_ = std::get<RegisterSum>(std::move(found));
+    std::int64_t places = 0;
+    ir::each<ir::Allocate>(program_.body,
+                           [&](const ir::Allocate& sum) { places += sum.buffer == sum_.buffer ? 1 : 0; });
+    if (places > 1)
+      return Reason{2, fmt::format("the sum of {} stands in {} places", loop_, places),
+                    "one place: split_k before peel", loop_};
     if (auto refused = find_around()) return *refused;
     if (auto refused = require_common_conditions()) return *refused;
     if (auto refused = require_common_lengths()) return *refused;

@@ -134,6 +134,7 @@ class Stitch {
     if (reading.several)
       return Reason{4, fmt::format("{} is read at different places", buffer->name), "one place",
                     buffer->name};
+    if (auto refused = require_places_from_outside(loop.body, reading)) return *refused;
     if (auto refused = take_slots(reading)) return *refused;
     if (auto refused = sort_loops(reading, buffer)) return *refused;
     const Lines lines = lines_of(columns_, static_cast<std::int64_t>(size_of(buffer->dtype)));
@@ -166,6 +167,23 @@ class Stitch {
   }
 
  private:
+  /// What chooses the rows stands where the tile is gathered: it is not made by loops inside.
+  static std::optional<Reason> require_places_from_outside(const Stmt& body, const Reading& reading) {
+    std::optional<Reason> refused;
+    ir::each<ir::For>(body, [&](const ir::For& inner) {
+      ir::each<ir::Allocate>(inner.body, [&](const ir::Allocate& allocation) {
+        const ir::BufferRef& made = allocation.buffer;
+        const auto reads_it = [&](const Expr& index) { return ir::reads(index, made); };
+        if (refused || !std::ranges::any_of(reading.load->indices, reads_it)) return;
+        refused = Reason{4,
+                         fmt::format("{} is read at places of {}, which {} makes inside",
+                                     reading.load->buffer->name, made->name, inner.name),
+                         fmt::format("at = {}, or stitch before that copy", inner.name), made->name};
+      });
+    });
+    return refused;
+  }
+
   Expr in_slots(const Expr& expr) const {
     return kept_.defined() ? with_slot(expr, ir::variable(slot_name_)) : expr;
   }

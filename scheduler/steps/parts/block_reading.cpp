@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <weft/scheduler/ir/conjuncts.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
@@ -41,6 +42,9 @@ class FindReading {
             fmt::format("one block an iteration, at = {}, or .split({} = 2) first and at = {}.outer", name,
                         name, name),
             name};
+      if (const Expr end = end_of(name, loop.body); end.defined())
+        return Reason{4, fmt::format("blocks that are not there are kept out by {}", ir::print(end)),
+                      fmt::format("{} split by a number that divides its iterations", name), name};
       (ir::is_over_output(inside.role) ? reading_.below : reading_.beside).push_back(inside);
     }
     return find_row(*places.front());
@@ -49,6 +53,24 @@ class FindReading {
   BlockReading take() { return std::move(reading_); }
 
  private:
+  /// A condition inside that keeps the number of blocks below something, as a split makes it; undefined
+  /// without.
+  Expr end_of(const std::string& name, const Stmt& body) const {
+    Expr found;
+    ir::each<ir::If>(body, [&](const ir::If& branch) {
+      for (const Expr& condition : ir::conjuncts_of(branch.condition)) {
+        const ir::Binary* less = ir::inequality(condition);
+        if (less == nullptr || is_float(less->left.dtype()) || ir::uses(condition, reading_.places)) continue;
+        const ir::Linear number = ir::linear(less->left);
+        const bool of_loops = std::ranges::all_of(number.terms, [](const ir::Linear::Term& term) {
+          return term.atom.as<ir::Variable>() != nullptr;
+        });
+        if (of_loops && number.coefficient_of(name) != 0) found = condition;
+      }
+    });
+    return found;
+  }
+
   /// begin[block] + row * width[block] + place
   std::optional<Reason> find_row(const ir::For& places) {
     const Expr width = ir::load(arrays_.width, {reading_.block});

@@ -63,7 +63,10 @@ class ReadGuards {
       ask(choice->condition);
       look(choice->when_true);
       around_.resize(outside);
+      if (is_usable(choice->condition))
+        around_.push_back(ir::unary(ir::UnaryOperator::logical_not, choice->condition));
       look(choice->when_false);
+      around_.resize(outside);
     } else {
       each_child(expr, [&](const Expr& child) { look(child); });
     }
