@@ -143,6 +143,20 @@ TEST(Lower, WideStridesNeedWideIndices) {
   EXPECT_EQ(index_bits(test::spmm_schedule("cpu")), 32);
 }
 
+/// Code adds up the parts of a place that conditions keep from being used.
+TEST(Lower, FarPlacesNeedWideIndices) {
+  const Tensor<f32, 2> a("A", {4, 64});
+  const Tensor<f32, 2> x("X", {3, 64});
+  const Tensor<f32, 1> c("C", {4});
+  const auto index_bits = [&](std::int64_t factor) {
+    const Schedule s =
+        schedule(algorithm("far", c(m) = sum(k, a(m, k) * x(factor * k, k))), target_named("cpu"));
+    return lower(s.program(), s.target()).program.index_bits;
+  };
+  EXPECT_EQ(index_bits(2), 32);
+  EXPECT_EQ(index_bits(std::int64_t{1} << 25U), 64);
+}
+
 TEST(Lower, SumsOfAGpuAskNothing) {
   auto columns = test::spmm_schedule("sm_80");  // 100 columns
   columns.split(n = 3).reorder(n.outer, k, n.inner).unroll(n.inner).bind(n.outer, block_x).bind(m, block_y);
