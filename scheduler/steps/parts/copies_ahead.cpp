@@ -7,8 +7,10 @@
 #include <weft/scheduler/steps/parts/copies_ahead.h>
 #include <weft/scheduler/steps/parts/loops.h>
 
+#include <functional>
 #include <numeric>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -84,18 +86,28 @@ ir::Ranges ranges_of_loops(const ir::Program& program) {
   return ranges;
 }
 
+/// The loops that the index goes along with, save where they choose what is loaded for it.
+std::set<std::string> loops_of(const ir::Linear& index) {
+  std::set<std::string> loops;
+  const std::function<void(const Expr&)> look = [&](const Expr& expr) {
+    if (const auto* variable = expr.as<ir::Variable>()) loops.insert(variable->name);
+    if (expr.as<ir::Load>() == nullptr) each_child(expr, look);
+  };
+  for (const ir::Linear::Term& term : index.terms) look(term.atom);
+  return loops;
+}
+
 /// Whether a condition inside of `staged` keeps the loops that the index goes along with below something.
 bool is_asked_later(const ir::Linear& index, const Stmt& staged) {
+  const std::set<std::string> loops = loops_of(index);
   const auto asks = [&](const Expr& condition) {
     const auto* less = condition.as<ir::Binary>();
     if (less == nullptr || less->op != ir::BinaryOperator::less || is_float(less->left.dtype())) return false;
     const ir::Linear compared = ir::linear(less->left);
-    return std::ranges::all_of(index.terms, [&](const ir::Linear::Term& term) {
-      const auto* loop = term.atom.as<ir::Variable>();
-      return loop == nullptr || compared.coefficient_of(loop->name) == term.coefficient;
-    });
+    return std::ranges::all_of(loops,
+                               [&](const std::string& loop) { return compared.coefficient_of(loop) != 0; });
   };
-  return ir::any<ir::If>(staged, [&](const ir::If& choice) {
+  return !loops.empty() && ir::any<ir::If>(staged, [&](const ir::If& choice) {
     return std::ranges::any_of(ir::conjuncts_of(choice.condition), asks);
   });
 }
@@ -113,7 +125,7 @@ bool may_reach_behind(const Expr& index, const std::int64_t* extent, const Stmt&
     last ? known += * last : block = std::gcd(block, term.coefficient);
   }
   if (block == 0) return extent != nullptr && known >= *extent;
-  if (block == 1) return known > sum.constant && is_asked_later(sum, staged);
+  if (block == 1) return is_asked_later(sum, staged);
   // Arrays of offsets have one more behind their last block.
   return known >= block + (extent == nullptr ? 1 : *extent % block);
 }
