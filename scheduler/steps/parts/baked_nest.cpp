@@ -30,7 +30,6 @@ class NestFinder {
              std::string loop)
       : program_(program),
         weights_(weights),
-        context_(context),
         loop_(std::move(loop)),
         scattered_(context.weights->row_levels() == 0) {}
 
@@ -219,7 +218,6 @@ class NestFinder {
 
   const ir::Program& program_;
   const KnownWeights& weights_;
-  const StepContext& context_;
   std::string loop_;
   bool scattered_;  ///< the weights are stored by column or by entry
   BakedNest nest_;
