@@ -42,7 +42,7 @@ class Decode {
   }
 
   std::variant<Stmt, Reason> operator()(const ir::For& loop) {
-    auto reading = block_reading_of(loop, arrays_, context_);
+    auto reading = block_reading_of(loop, arrays_);
     if (auto* refused = std::get_if<Reason>(&reading)) return *refused;
     reading_ = std::get<BlockReading>(std::move(reading));
     find_numbers(loop);

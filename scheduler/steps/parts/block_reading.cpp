@@ -20,7 +20,7 @@ using ir::Stmt;
 
 class FindReading {
  public:
-  FindReading(const BlockArrays& arrays, const StepContext& context) : arrays_(arrays), context_(context) {}
+  explicit FindReading(const BlockArrays& arrays) : arrays_(arrays) {}
 
   std::optional<Reason> operator()(const ir::For& loop) {
     const auto places = ir::find_all<ir::For>(
@@ -101,7 +101,6 @@ class FindReading {
   }
 
   const BlockArrays& arrays_;
-  const StepContext& context_;
   BlockReading reading_;
 };
 
@@ -126,9 +125,8 @@ const ir::Load* load_of(const Expr& expr, const ir::BufferRef& buffer) {
   return load != nullptr && load->buffer == buffer ? load : nullptr;
 }
 
-std::variant<BlockReading, Reason> block_reading_of(const ir::For& loop, const BlockArrays& arrays,
-                                                    const StepContext& context) {
-  FindReading find(arrays, context);
+std::variant<BlockReading, Reason> block_reading_of(const ir::For& loop, const BlockArrays& arrays) {
+  FindReading find(arrays);
   if (auto refused = find(loop)) return *refused;
   return find.take();
 }

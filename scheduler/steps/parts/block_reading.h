@@ -36,8 +36,7 @@ struct BlockReading {
   std::vector<ir::For> block_loops() const;
 };
 /// Preconditions 3 and 4 of decode.
-std::variant<BlockReading, Reason> block_reading_of(const ir::For& loop, const BlockArrays& arrays,
-                                                    const StepContext& context);
+std::variant<BlockReading, Reason> block_reading_of(const ir::For& loop, const BlockArrays& arrays);
 
 /// Iterations of the loops together, which have constant extents; and the number of one of them.
 std::int64_t count_of(const std::vector<ir::For>& loops);
