@@ -110,10 +110,14 @@ Schedule& Schedule::step(const char* name, std::vector<Argument> arguments, std:
   return apply({name, std::move(arguments), {}, {}}, place);
 }
 
-LoopName Schedule::fuse(std::initializer_list<LoopName> loops, std::source_location place) {
+std::vector<Argument> Schedule::arguments_of(const std::vector<LoopName>& loops) {
   std::vector<Argument> arguments;
   for (const LoopName& loop : loops) arguments.push_back(argument(loop));
-  return loops_of(step("fuse", std::move(arguments), place)).front();
+  return arguments;
+}
+
+LoopName Schedule::fuse(const std::vector<LoopName>& loops, std::source_location place) {
+  return loops_of(step("fuse", arguments_of(loops), place)).front();
 }
 
 std::vector<LoopName> Schedule::loops_of(const Schedule& schedule) {

@@ -93,6 +93,17 @@ class Schedule {
     const auto made = loops_of(split(Placed<LoopFactor>(loop.value = factor, loop.place)));
     return {made[0], made[1]};
   }
+  /// `auto [rows, columns] = s.split(m, 64, n, 128);`: one step for several loops.
+  template <StepNumber Number, class... Rest>
+    requires(sizeof...(Rest) > 0 && sizeof...(Rest) % 2 == 0)
+  std::array<SplitLoops, sizeof...(Rest) / 2 + 1> split(Placed<LoopName> first, Number factor, Rest... rest) {
+    std::vector<Argument> arguments;
+    add_factors(arguments, first.value, factor, rest...);
+    const auto made = loops_of(step("split", std::move(arguments), first.place));
+    std::array<SplitLoops, sizeof...(Rest) / 2 + 1> result;
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] = {made[2 * i], made[2 * i + 1]};
+    return result;
+  }
   /// `.tile(m = 4, n = 64)`: splits, then m.outer, n.outer, m.inner, n.inner.
   template <std::same_as<LoopFactor>... Rest>
   Schedule& tile(Placed<LoopFactor> first, Rest... rest) {
@@ -114,13 +125,17 @@ class Schedule {
   Schedule& reorder(Placed<LoopName> first, Rest... rest) {
     return step("reorder", {argument(first.value), argument(LoopName(rest))...}, first.place);
   }
+  Schedule& reorder(const std::vector<LoopName>& loops,
+                    std::source_location place = std::source_location::current()) {
+    return step("reorder", arguments_of(loops), place);
+  }
   /// `.fuse(p, q, b)`: loops directly inside one another become one, "p_q_b".
   template <class... Rest>
   Schedule& fuse(Placed<LoopName> first, LoopName second, Rest... rest) {
     return step("fuse", {argument(first.value), argument(second), argument(LoopName(rest))...}, first.place);
   }
   /// `LoopName pixels = s.fuse({p, q, b});`
-  LoopName fuse(std::initializer_list<LoopName> loops,
+  LoopName fuse(const std::vector<LoopName>& loops,
                 std::source_location place = std::source_location::current());
   /// `.unroll(n.inner)`: written out.
   template <class... Rest>
@@ -314,6 +329,7 @@ class Schedule {
     arguments.push_back(argument(loop = factor));
     add_factors(arguments, rest...);
   }
+  static std::vector<Argument> arguments_of(const std::vector<LoopName>& loops);
   /// Those that the last step made.
   static std::vector<LoopName> loops_of(const Schedule& schedule);
 

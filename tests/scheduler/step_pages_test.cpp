@@ -219,6 +219,10 @@ TEST(StepRows, StepsGiveTheirLoopsBack) {
               ElementsAre("m.outer", "n.outer", "m.inner", "n.inner"));
   const auto [outer, inner] = s.split(n_inner, knob("lanes", {8, 16}));
   EXPECT_EQ(inner.text(), "n.inner.inner");
+  const auto [of_rows, of_columns] = test::spmm_schedule("cpu").split(m, 4, n, 64);
+  EXPECT_THAT((std::vector{of_rows.outer.text(), of_rows.inner.text(), of_columns.outer.text(),
+                           of_columns.inner.text()}),
+              ElementsAre("m.outer", "m.inner", "n.outer", "n.inner"));
   EXPECT_EQ(s.split_k(k, 4).text(), "k.group");
   EXPECT_EQ(s.cpp(),
             ".tile(m = 4, n = 64)\n.split(n.inner = knob(\"lanes\", {8, 16}))\n.split_k(k, groups = 4)");

@@ -218,12 +218,11 @@ class Blocks {
         schedule_(std::move(algorithm), std::move(weights), target) {}
 
   Schedule operator()() {
-    const LoopName tiles(loops_.columns + ".outer"), inner(loops_.columns + ".inner");
-    const LoopName warps(inner.text() + ".outer"), column(inner.text() + ".inner");
-    const LoopName all_rows(loops_.rows + ".block"), row(loops_.rows + ".row");
-    const LoopName all_blocks(loops_.sum + ".block"), place(loops_.sum + ".place");
-    schedule_.split(LoopFactor{LoopName(loops_.columns), tile_.columns})
-        .split(LoopFactor{inner, tile_.columns_each});
+    const WeightLoops of_weights = weight_loops(schedule_);
+    const LoopName &all_rows = of_weights.rows.at(0), &row = of_weights.rows.at(1);
+    const LoopName &all_blocks = of_weights.sum.at(0), &place = of_weights.sum.at(1);
+    const auto [tiles, of_tile] = schedule_.split(loops_.columns, tile_.columns);
+    const auto [warps, column] = schedule_.split(of_tile, tile_.columns_each);
     if (every_ == 0) {
       schedule_.reorder(tiles, all_rows, all_blocks, warps, row, column, place)
           .bind(tiles, block_y)
@@ -232,17 +231,17 @@ class Blocks {
       copy_ahead(all_blocks);
       return finished(all_blocks);
     }
-    const LoopName block_rows(all_rows.text() + ".outer"), rows_of_tile(all_rows.text() + ".inner");
-    const LoopName row_warps(rows_of_tile.text() + ".outer"), below(rows_of_tile.text() + ".inner");
-    const LoopName blocks(all_blocks.text() + ".outer"), beside(all_blocks.text() + ".inner");
-    schedule_.split(LoopFactor{all_rows, tile_.rows / block}, LoopFactor{all_blocks, tile_.places / block})
-        .split(LoopFactor{rows_of_tile, tile_.rows_each / block})
-        .reorder(tiles, block_rows, blocks, row_warps, warps, below, row, column, beside, place)
+    const auto [of_rows, of_blocks] =
+        schedule_.split(all_rows, tile_.rows / block, all_blocks, tile_.places / block);
+    const auto& [block_rows, rows_of_tile] = of_rows;
+    const auto& [blocks, beside] = of_blocks;
+    const auto [row_warps, below] = schedule_.split(rows_of_tile, tile_.rows_each / block);
+    schedule_.reorder(tiles, block_rows, blocks, row_warps, warps, below, row, column, beside, place)
         .bind(tiles, block_y)
         .bind(block_rows, block_x)
         .bind(row_warps, warp)
         .bind(warps, warp);
-    copy_ahead(blocks, &beside, &below);
+    copy_ahead(blocks, {{beside, place}, {below, row}});
     return finished(blocks);
   }
 
@@ -259,16 +258,16 @@ class Blocks {
     return std::clamp<std::int64_t>(threads / tile_.rows, 1, 8);
   }
 
-  /// `beside`: the loop over several blocks of a block row.
-  void copy_ahead(const LoopName& blocks, const LoopName* beside = nullptr, const LoopName* below = nullptr) {
+  /// `together`: loops over blocks beside and below each other, with those inside of a block that they join
+  /// once the values are decoded.
+  void copy_ahead(const LoopName& blocks, const std::vector<std::vector<LoopName>>& together = {}) {
     const std::string weights = schedule_.algorithm().sparse_operand()->name;
     const auto copy = [&](const auto&... buffers) {
       if (tile_.by_warpgroups())
         schedule_.decode(weights, shared, at = blocks, buffers..., parts = threads_of_row());
       else
         schedule_.decode(weights, shared, at = blocks, buffers...);
-      if (beside != nullptr) schedule_.fuse(*beside, LoopName(loops_.sum + ".place"));
-      if (below != nullptr) schedule_.fuse(*below, LoopName(loops_.rows + ".row"));
+      for (const std::vector<LoopName>& loops : together) schedule_.fuse(loops);
       schedule_.stitch(loops_.dense, shared, at = blocks, buffers...);
     };
     // One buffer is what these steps take when nothing is said.

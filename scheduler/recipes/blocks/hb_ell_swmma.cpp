@@ -39,18 +39,16 @@ Schedule hb_ell_swmma(Algorithm algorithm, std::shared_ptr<const SparseTensor> w
              "hb_ell of f16");
     if (!is_simulated_only(target))
       refuse(algorithm, target.name, "sm_70_swmma, which the simulator has alone");
-    const LoopName blocks_of_rows(loops.rows + ".block"), row(loops.rows + ".row");
-    const LoopName column(loops.columns + ".inner");
-    const LoopName block(loops.sum + ".block"), place(loops.sum + ".place");
-    const LoopName row_warps(blocks_of_rows.text() + ".inner"), column_warps(column.text() + ".outer");
-    const LoopName grid_rows(blocks_of_rows.text() + ".outer"), grid_columns(loops.columns + ".outer");
-    const LoopName own_column(column.text() + ".inner");
     Schedule schedule(std::move(algorithm), in_steps(std::move(weights)), target);
-    schedule
-        .split(LoopFactor{blocks_of_rows, knobs.warps_m},
-               LoopFactor{LoopName(loops.columns), knobs.warps_n * swmma_block})
-        .split(LoopFactor{column, swmma_block})
-        .reorder(grid_rows, grid_columns, row_warps, column_warps, block, row, own_column, place)
+    const WeightLoops of_weights = weight_loops(schedule);
+    const LoopName& row = of_weights.rows.at(1);
+    const LoopName &block = of_weights.sum.at(0), &place = of_weights.sum.at(1);
+    const auto [of_rows, of_columns] =
+        schedule.split(of_weights.rows.at(0), knobs.warps_m, loops.columns, knobs.warps_n * swmma_block);
+    const auto& [grid_rows, row_warps] = of_rows;
+    const auto& [grid_columns, column] = of_columns;
+    const auto [column_warps, own_column] = schedule.split(column, swmma_block);
+    schedule.reorder(grid_rows, grid_columns, row_warps, column_warps, block, row, own_column, place)
         .bind(grid_rows, block_x)
         .bind(grid_columns, block_y)
         .bind(row_warps, warp)

@@ -33,19 +33,22 @@ class Grouped {
         schedule_(std::move(algorithm), std::move(weights), target) {}
 
   Schedule operator()() {
-    LoopName blocks_of_rows(loops_.rows + ".block");
-    const LoopName row(loops_.rows + ".row");
-    const std::string all_columns = one_loop_over_columns();
-    LoopName columns(all_columns + ".outer");
+    const WeightLoops of_weights = weight_loops(schedule_);
+    LoopName blocks_of_rows = of_weights.rows.at(0);
+    const LoopName blocks = of_weights.sum.at(0), place = of_weights.sum.at(1);
+    auto [columns, column] =
+        schedule_.split(one_loop_over_columns(of_weights.rows), tile_.columns * *numbers_.cluster);
     // Tiles of a cluster are parts of a larger one, whose last may lie outside.
-    const LoopName in_cluster(all_columns + ".inner.outer");
-    const LoopName column(all_columns + (in_clusters() ? ".inner.inner" : ".inner"));
-    const LoopName blocks(loops_.sum + ".block"), place(loops_.sum + ".place");
-    const LoopName row_warps(row.text() + ".outer"), warp_row(row.text() + ".inner");
-    const LoopName column_warps(column.text() + ".outer"), warp_column(column.text() + ".inner");
-    schedule_.split(LoopFactor{LoopName(all_columns), tile_.columns * *numbers_.cluster});
-    if (in_clusters()) schedule_.split(LoopFactor{LoopName(all_columns + ".inner"), tile_.columns});
-    schedule_.split(LoopFactor{column, tile_.columns_each}, LoopFactor{row, tile_.rows_each});
+    LoopName in_cluster;
+    if (in_clusters()) {
+      auto parts = schedule_.split(column, tile_.columns);
+      in_cluster = std::move(parts.outer);
+      column = std::move(parts.inner);
+    }
+    const auto [of_columns, of_rows] =
+        schedule_.split(column, tile_.columns_each, of_weights.rows.at(1), tile_.rows_each);
+    const auto& [column_warps, warp_column] = of_columns;
+    const auto& [row_warps, warp_row] = of_rows;
     const LoopName& outer = inner_tiles_are_columns() ? blocks_of_rows : columns;
     const LoopName& inner = inner_tiles_are_columns() ? columns : blocks_of_rows;
     if (in_clusters()) {
@@ -138,19 +141,13 @@ class Grouped {
     schedule_.stream_results(output());
   }
 
-  /// Pixels and images of a convolution are columns of a product: one loop goes over them all. Returns its
-  /// name.
-  std::string one_loop_over_columns() {
-    std::string all;
-    for (const std::string& name : loops_.columns) all += (all.empty() ? "" : "_") + name;
-    if (loops_.columns.size() == 1) return all;
-    Step together{"reorder", {}, {}};
-    for (const std::string& name : loops_.columns) together.arguments.push_back({{}, name});
-    Step fused = together;
-    fused.name = "fuse";
-    for (const char* part : {".block", ".row"}) together.arguments.push_back({{}, loops_.rows + part});
-    schedule_.apply(together).apply(fused);
-    return all;
+  /// Pixels and images of a convolution are columns of a product: one loop goes over them all.
+  LoopName one_loop_over_columns(const std::vector<LoopName>& rows) {
+    const std::vector<LoopName> columns(loops_.columns.begin(), loops_.columns.end());
+    if (columns.size() == 1) return columns.front();
+    std::vector<LoopName> order = columns;
+    order.insert(order.end(), rows.begin(), rows.end());
+    return schedule_.reorder(order).fuse(columns);
   }
 
   std::string instruction() const {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/device.h>
+#include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
@@ -14,6 +15,17 @@ std::string sum_loop(const Algorithm& algorithm) {
     if (index.reduction) name += (name.empty() ? "" : "_") + index.name;
   }
   return name;
+}
+
+WeightLoops weight_loops(const Schedule& schedule) {
+  WeightLoops loops;
+  ir::each<ir::For>(schedule.program().body, [&](const ir::For& loop) {
+    std::vector<LoopName>& like = loop.role == ir::LoopRole::sum ? loops.sum : loops.rows;
+    const bool is_of_weights = loop.role == ir::LoopRole::sum || loop.role == ir::LoopRole::rows;
+    if (is_of_weights && std::ranges::find(like, LoopName(loop.name)) == like.end())
+      like.emplace_back(loop.name);
+  });
+  return loops;
 }
 
 Extent extent_of(const Algorithm& algorithm, const std::string& name) {

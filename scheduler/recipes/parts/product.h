@@ -15,6 +15,13 @@ namespace weft {
 /// The loop over what is summed, as csr's program calls it: after all its indices.
 std::string sum_loop(const Algorithm& algorithm);
 
+/// Loops of a program as its weights' levels make them, outermost first: over rows and blocks of rows, and
+/// over what is summed of a row.
+struct WeightLoops {
+  std::vector<LoopName> rows, sum;
+};
+WeightLoops weight_loops(const Schedule& schedule);
+
 /// The loops of a product whose columns several indices may count together, as a convolution's do: C[row, p,
 /// q, …] = sum of A[row, …] B[…, p, q, …], where B is not read by row.
 struct GatheredProduct {

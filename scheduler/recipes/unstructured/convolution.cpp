@@ -127,16 +127,15 @@ Schedule sparsert_convolution(Algorithm algorithm, std::shared_ptr<const SparseT
   const Cut cut = cheapest_cut(image, target, knobs);
   const std::string sum = sum_loop(algorithm);
   const std::string dense = algorithm.operands[dense_operand(algorithm)].name;
-  const LoopName line_blocks(loops.lines + ".outer"), lines(loops.lines + ".inner");
-  const LoopName line_warps(loops.lines + ".inner.outer"), line(loops.lines + ".inner.inner");
-  const LoopName warps(loops.pixels + ".outer"), column(loops.pixels + ".inner");
-  const LoopName row_blocks(loops.filters + ".outer"), row(loops.filters + ".inner");
   if (auto dealt = dealt_to_blocks(*weights, cut.rows, image.order(knobs.order))) weights = std::move(dealt);
   Schedule result(std::move(algorithm), std::move(weights), target);
-  result.resident(blocks = image.resident(cut, target))
-      .split(LoopFactor{LoopName(loops.filters), cut.rows}, LoopFactor{LoopName(loops.lines), cut.lines},
-             LoopFactor{LoopName(loops.pixels), image.columns()})
-      .split(LoopFactor{lines, image.lines_of_warp()});
+  result.resident(blocks = image.resident(cut, target));
+  const auto [of_filters, of_lines, of_pixels] =
+      result.split(loops.filters, cut.rows, loops.lines, cut.lines, loops.pixels, image.columns());
+  const auto& [row_blocks, row] = of_filters;
+  const auto& [line_blocks, lines] = of_lines;
+  const auto& [warps, column] = of_pixels;
+  const auto [line_warps, line] = result.split(lines, image.lines_of_warp());
   if (loops.batch.empty()) {
     result.reorder(row_blocks, line_blocks, line_warps, warps, line, column, row);
   } else {

@@ -102,14 +102,14 @@ Schedule sparsert_pieces(Algorithm algorithm, const SparseTensor& weights, const
   const Format format = formats::padded_csr({.pad = cut->places, .fill = cut->pieces()});
   Schedule schedule(std::move(algorithm), std::make_shared<const SparseTensor>(repack(weights, format)),
                     target);
-  const std::string &m = loops.rows, &n = loops.columns, &k = loops.sum;
-  const LoopName place(k + ".2");
-  const auto [column_blocks, of_block] = schedule.split(n, tile);
+  const WeightLoops of_weights = weight_loops(schedule);
+  const LoopName& rows = of_weights.rows.at(0);
+  const LoopName &sum = of_weights.sum.at(0), &place = of_weights.sum.at(1);
+  const auto [column_blocks, of_block] = schedule.split(loops.columns, tile);
   const auto [vectors, of_vectors] = schedule.split(of_block, lanes_of_warp * vector);
   const auto [lanes, column] = schedule.split(of_vectors, vector);
-  schedule.reorder(column_blocks, LoopName(m), lanes, LoopName(k), place, vectors, column)
-      .bind(column_blocks, block_x);
-  const PooledLoops pooled = schedule.pool(m, k, cut->warps);
+  schedule.reorder(column_blocks, rows, lanes, sum, place, vectors, column).bind(column_blocks, block_x);
+  const PooledLoops pooled = schedule.pool(rows, sum, cut->warps);
   schedule.bind(pooled.block, block_y)
       .bind(pooled.worker, warp)
       .bind(pooled.row_worker, warp)

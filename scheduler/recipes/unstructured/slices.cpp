@@ -134,18 +134,18 @@ class Slicing {
         schedule_(algorithm, packed(weights, knobs), target) {}
 
   Schedule operator()() {
-    const LoopName slices(loops_.rows + ".slice"), of_block(slices.text() + ".inner");
-    const LoopName row_blocks(slices.text() + ".outer"), warps(of_block.text() + ".outer");
-    const LoopName turn(of_block.text() + ".inner"), row(loops_.rows + ".row");
-    const LoopName columns(loops_.columns), of_panel(loops_.columns + ".inner");
-    const LoopName column_blocks(columns.text() + ".outer"), vectors(of_panel.text() + ".outer");
-    const LoopName of_vectors(of_panel.text() + ".inner"), lanes(of_vectors.text() + ".outer");
-    const LoopName column(of_vectors.text() + ".inner");
-    const LoopName chunk(loops_.sum + ".chunk"), place(loops_.sum + ".place");
-    schedule_.split(LoopFactor{slices, cut_.turns * cut_.warps}, LoopFactor{columns, panel_.width()})
-        .split(LoopFactor{of_block, cut_.turns}, LoopFactor{of_panel, panel_.lanes * vector_})
-        .split(LoopFactor{of_vectors, vector_})
-        .reorder(column_blocks, row_blocks, warps, row, lanes, turn, chunk, place, vectors, column)
+    const WeightLoops of_weights = weight_loops(schedule_);
+    const LoopName &slices = of_weights.rows.at(0), &row = of_weights.rows.at(1);
+    const LoopName &chunk = of_weights.sum.at(0), &place = of_weights.sum.at(1);
+    const auto [of_slices, of_columns] =
+        schedule_.split(slices, cut_.turns * cut_.warps, loops_.columns, panel_.width());
+    const auto& [row_blocks, of_block] = of_slices;
+    const auto& [column_blocks, of_panel] = of_columns;
+    const auto [of_warps, of_lanes] = schedule_.split(of_block, cut_.turns, of_panel, panel_.lanes * vector_);
+    const auto& [warps, turn] = of_warps;
+    const auto& [vectors, of_vectors] = of_lanes;
+    const auto [lanes, column] = schedule_.split(of_vectors, vector_);
+    schedule_.reorder(column_blocks, row_blocks, warps, row, lanes, turn, chunk, place, vectors, column)
         .bind(column_blocks, block_x)
         .bind(row_blocks, block_y)
         .stage(loops_.dense, shared, at = row_blocks)

@@ -51,7 +51,11 @@ class Baking {
   }
 
   void split(std::int64_t rows, std::int64_t threads) {
-    schedule_.split(LoopFactor{LoopName(loops_.rows), rows}, LoopFactor{LoopName(loops_.columns), threads});
+    const auto [of_rows, of_columns] = schedule_.split(loops_.rows, rows, loops_.columns, threads);
+    row_blocks_ = of_rows.outer;
+    row_ = of_rows.inner;
+    column_blocks_ = of_columns.outer;
+    column_ = of_columns.inner;
   }
 
   /// Wide blocks of one instruction stream: B comes through shared memory, and a barrier at every chunk keeps
@@ -112,8 +116,7 @@ class Baking {
   BakedSize size_;
   bool has_size_;
   Schedule schedule_;
-  const LoopName row_blocks_{loops_.rows + ".outer"}, row_{loops_.rows + ".inner"};
-  const LoopName column_blocks_{loops_.columns + ".outer"}, column_{loops_.columns + ".inner"};
+  LoopName row_blocks_, row_, column_blocks_, column_;  ///< what split makes
 };
 
 /// Whether warps that read equal pieces of rows are expected to be faster than code.

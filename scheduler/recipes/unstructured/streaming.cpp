@@ -40,9 +40,7 @@ class Streaming {
                   target) {}
 
   Schedule operator()() {
-    const std::int64_t groups = knobs_.groups > 0 ? knobs_.groups : 1;
-    cut(groups);
-    bind(groups);
+    cut(knobs_.groups > 0 ? knobs_.groups : 1);
     return std::move(schedule_);
   }
 
@@ -105,42 +103,29 @@ class Streaming {
         1024, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(rows_))));
     const std::int64_t turns =
         std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(1, most / (warps * together())));
-    schedule_
-        .split(LoopFactor{LoopName(loops_.rows), turns * together() * warps},
-               LoopFactor{LoopName(loops_.columns), lanes_ * columns_})
-        .split(LoopFactor{LoopName(loops_.rows + ".inner"), turns * together()},
-               LoopFactor{LoopName(loops_.columns + ".inner"), lanes_ * vector_})
-        .split(LoopFactor{LoopName(loops_.rows + ".inner.inner"), together()},
-               LoopFactor{LoopName(loops_.columns + ".inner.inner"), vector_});
-    if (depth_ == 0) {
-      schedule_.reorder(column_blocks(), row_blocks(), row_warps(), row_lanes(), column_lanes(), turn(),
-                        sum(), place(), vectors(), column());
-    } else {
-      schedule_.reorder(column_blocks(), row_blocks(), depth_blocks(), row_warps(), row_lanes(),
-                        column_lanes(), turn(), sum(), place(), vectors(), column());
-    }
+    const std::vector<LoopName> sums = weight_loops(schedule_).sum;
+    const LoopName &sum = sums.at(sums.size() - 2), &place = sums.back();
+    const auto [rows, columns] =
+        schedule_.split(loops_.rows, turns * together() * warps, loops_.columns, lanes_ * columns_);
+    const auto [rows_of_block, columns_of_block] =
+        schedule_.split(rows.inner, turns * together(), columns.inner, lanes_ * vector_);
+    const auto [rows_of_warp, columns_of_warp] =
+        schedule_.split(rows_of_block.inner, together(), columns_of_block.inner, vector_);
+    const LoopName &row_warps = rows_of_block.outer, &vectors = columns_of_block.outer;
+    const auto& [turn, row_lanes] = rows_of_warp;
+    const auto& [column_lanes, column] = columns_of_warp;
+    std::vector<LoopName> order{columns.outer, rows.outer};
+    // Rows of B that are in shared memory at a time are blocks of the sum.
+    if (depth_ > 0) order.push_back(sums.front());
+    const LoopName block = order.back();
+    order.insert(order.end(), {row_warps, row_lanes, column_lanes, turn, sum, place, vectors, column});
+    schedule_.reorder(order).bind(columns.outer, block_x).bind(rows.outer, block_y);
+    if (panel_) schedule_.stage(loops_.dense, shared, at = block);
+    schedule_.bind(row_warps, warp).bind(row_lanes, lane).bind(column_lanes, lane);
+    if (groups > 1) schedule_.bind(schedule_.split_k(sum, groups), warp);
+    schedule_.unroll(place).unroll(vectors);
+    if (vector_ > 1) schedule_.vectorize(column);
   }
-
-  void bind(std::int64_t groups) {
-    schedule_.bind(column_blocks(), block_x).bind(row_blocks(), block_y);
-    if (panel_) schedule_.stage(loops_.dense, shared, at = depth_ == 0 ? row_blocks() : depth_blocks());
-    schedule_.bind(row_warps(), warp).bind(row_lanes(), lane).bind(column_lanes(), lane);
-    if (groups > 1) schedule_.bind(schedule_.split_k(sum(), groups), warp);
-    schedule_.unroll(place()).unroll(vectors());
-    if (vector_ > 1) schedule_.vectorize(column());
-  }
-
-  LoopName depth_blocks() const { return LoopName(loops_.sum); }
-  LoopName sum() const { return LoopName(loops_.sum + (depth_ == 0 ? "" : ".2")); }
-  LoopName place() const { return LoopName(loops_.sum + (depth_ == 0 ? ".2" : ".3")); }
-  LoopName column_blocks() const { return LoopName(loops_.columns + ".outer"); }
-  LoopName vectors() const { return LoopName(loops_.columns + ".inner.outer"); }
-  LoopName column_lanes() const { return LoopName(loops_.columns + ".inner.inner.outer"); }
-  LoopName column() const { return LoopName(loops_.columns + ".inner.inner.inner"); }
-  LoopName row_blocks() const { return LoopName(loops_.rows + ".outer"); }
-  LoopName row_warps() const { return LoopName(loops_.rows + ".inner.outer"); }
-  LoopName turn() const { return LoopName(loops_.rows + ".inner.inner.outer"); }
-  LoopName row_lanes() const { return LoopName(loops_.rows + ".inner.inner.inner"); }
 
   ProductLoops loops_;
   SparseRtKnobs knobs_;
