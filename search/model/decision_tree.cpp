@@ -84,8 +84,8 @@ class SlowDown {
 
 class Growing {
  public:
-  Growing(const TrainingSet& set, const TreeOptions& options, std::vector<std::size_t> samples)
-      : set_(set), options_(options), samples_(std::move(samples)), random_(options.seed) {
+  Growing(const TrainingSet& set, const TreeOptions& options)
+      : set_(set), options_(options), samples_(numbers_below(set.size())) {
     const auto count = static_cast<double>(samples_.size());
     least_ = static_cast<std::size_t>(
         std::max(1.0, options.min_leaf < 1 ? std::ceil(options.min_leaf * count) : options.min_leaf));
@@ -160,37 +160,21 @@ class Growing {
     if (tried > 0) node.slow_down /= static_cast<double>(tried);
   }
 
-  /// All features, or so many of them that differ in the samples, in their order.
-  std::vector<std::size_t> features_to_try() {
-    std::vector<std::size_t> all = numbers_below(set_.width);
-    if (options_.features_of_split == 0 || options_.features_of_split >= all.size()) return all;
-    for (std::size_t i = 0; i < all.size(); ++i)
-      std::swap(all[i], all[i + draw_below(random_, all.size() - i)]);
-    return all;
-  }
-
   template <class Scorer>
   std::optional<Split> best_split(std::span<const std::size_t> samples) {
     const Scorer fresh(set_, samples);
     std::optional<Split> best;
-    std::size_t tried = 0;
-    const bool some = options_.features_of_split > 0;
-    for (const std::size_t feature : features_to_try()) {
-      if (some && tried >= options_.features_of_split) break;
-      const bool differs = try_feature(fresh, feature, samples, best);
-      // As scikit-learn does, features that are the same in all samples are not counted.
-      if (differs) ++tried;
-    }
+    for (std::size_t feature = 0; feature < set_.width; ++feature) try_feature(fresh, feature, samples, best);
     return best;
   }
 
   template <class Scorer>
-  bool try_feature(Scorer scorer, std::size_t feature, std::span<const std::size_t> samples,
+  void try_feature(Scorer scorer, std::size_t feature, std::span<const std::size_t> samples,
                    std::optional<Split>& best) {
     order_.assign(samples.begin(), samples.end());
     const auto value = [&](std::size_t sample) { return set_.sample(sample)[feature]; };
     std::ranges::stable_sort(order_, {}, value);
-    if (value(order_.front()) == value(order_.back())) return false;
+    if (value(order_.front()) == value(order_.back())) return;
     for (std::size_t i = 0; i + 1 < order_.size(); ++i) {
       scorer.move(order_[i]);
       const double here = value(order_[i]), next = value(order_[i + 1]);
@@ -203,13 +187,11 @@ class Growing {
       if (threshold >= next) threshold = here;
       best = Split{feature, threshold, score};
     }
-    return true;
   }
 
   const TrainingSet& set_;
   const TreeOptions& options_;
   std::vector<std::size_t> samples_;
-  Random random_;
   std::size_t least_ = 1;
   std::vector<std::size_t> order_;
   std::vector<DecisionTree::Node> nodes_;
@@ -269,12 +251,11 @@ std::vector<double> DecisionTree::importance(std::size_t width) const {
   return shares;
 }
 
-DecisionTree fit_tree(const TrainingSet& set, const TreeOptions& options, std::vector<std::size_t> samples) {
+DecisionTree fit_tree(const TrainingSet& set, const TreeOptions& options) {
   if (set.size() == 0 || set.classes == 0)
     throw UserError({"a tree cannot be grown", "TrainingSet", set.size() == 0 ? "no samples" : "no classes",
                      "at least one of each"});
-  if (samples.empty()) samples = numbers_below(set.size());
-  return Growing(set, options, std::move(samples))();
+  return Growing(set, options)();
 }
 
 }  // namespace weft

@@ -50,9 +50,6 @@ struct TreeOptions {
   int max_height = unlimited;  ///< comparisons on the longest way
   double min_leaf = 1;         ///< samples of a leaf, from 1 on; below 1: the share of all samples
   SplitBy split_by = SplitBy::gini;
-  /// Features that each split looks at, drawn anew with `seed`; 0: all. For forests.
-  std::size_t features_of_split = 0;
-  std::uint64_t seed = 0;
 };
 
 class DecisionTree {
@@ -92,10 +89,8 @@ class DecisionTree {
   std::vector<Node> nodes_;
 };
 
-/// `samples` of the set, one more than once where it stands there more than once; all of them where it is
-/// empty. Of equally good splits the lowest feature's lowest threshold is taken, of equally good classes the
+/// Of equally good splits the lowest feature's lowest threshold is taken, of equally good classes the
 /// lowest, so that the same samples give the same tree everywhere. UserError for an empty set.
-DecisionTree fit_tree(const TrainingSet& set, const TreeOptions& options,
-                      std::vector<std::size_t> samples = {});
+DecisionTree fit_tree(const TrainingSet& set, const TreeOptions& options);
 
 }  // namespace weft

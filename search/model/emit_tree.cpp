@@ -4,6 +4,8 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/model/predictor.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -14,14 +16,23 @@ class Emitting {
  public:
   Emitting(const Predictor& predictor, TreeLanguage language)
       : predictor_(predictor), cpp_(language == TreeLanguage::cpp), used_(feature_count) {
-    for (const DecisionTree::Node& node : predictor.tree.nodes()) {
-      if (node.feature >= 0) use(static_cast<std::size_t>(node.feature));
+    const FittedTimes& times = predictor.times;
+    if (asks_tree()) {
+      for (const DecisionTree::Node& node : predictor.tree.nodes()) {
+        if (node.feature >= 0) use(static_cast<std::size_t>(node.feature));
+      }
+    }
+    for (const std::size_t feature : times.features_that_differ()) use(feature);
+    for (std::size_t i = 0; i < feature_count; ++i) {
+      constexpr std::array<std::string_view, 4> of_parts{"M", "N", "K", "row_mean"};
+      if (!times.kinds().empty() && std::ranges::find(of_parts, features()[i].name) != of_parts.end()) use(i);
     }
   }
 
   std::string operator()() {
     heading();
     list();
+    if (!predictor_.times.kinds().empty()) division();
     function();
     if (cpp_) text_ += "\n}  // namespace weft_tree\n";
     text_ += cpp_ ? "" : "\n#endif\n";
@@ -39,11 +50,15 @@ class Emitting {
     }
   }
 
+  /// A problem of the only kind that there is has its answer already.
+  bool asks_tree() const {
+    return predictor_.times.kinds().empty() || !predictor_.times.features_that_differ().empty();
+  }
+
   void heading() {
     const Predictor::Training& training = predictor_.training;
-    line(fmt::format(
-        "Which configuration suits a problem: a decision tree by weft train, of {} problems on {}.",
-        training.problems, fmt::join(training.targets, ", ")));
+    line(fmt::format("Which configuration suits a problem: by weft train, of {} problems on {}.",
+                     training.problems, fmt::join(training.targets, ", ")));
     line("M, K: rows and columns of the weights. N: columns of the product. density: share of weights kept.");
     line("V: rows that share their columns, else 0. row_mean, row_variation: weights of a row, and their");
     line("standard deviation over their mean. The rest as their names say.");
@@ -60,11 +75,18 @@ class Emitting {
     text_ += "  };\n  return all[number];\n}\n\n";
   }
 
+  void division() {
+    line("a / b, to the next whole number.");
+    text_ += fmt::format("{} double {}(double a, double b) {{\n", cpp_ ? "inline" : "static inline", up());
+    text_ += fmt::format("  const double whole = (double)({})(a / b);\n", integer());
+    text_ += "  return whole < a / b ? whole + 1 : whole;\n}\n\n";
+  }
+
   void function() {
     std::string parameters;
     for (std::size_t i = 0; i < feature_count; ++i) {
       if (!used_[i] || !features()[i].from.empty()) continue;
-      const char* type = !features()[i].is_size ? "double" : cpp_ ? "std::int64_t" : "int64_t";
+      const char* type = !features()[i].is_size ? "double" : integer();
       parameters += fmt::format("{}{} {}", parameters.empty() ? "" : ", ", type, features()[i].name);
     }
     line(fmt::format("The number of a configuration, from 0 to {}.", predictor_.classes.size() - 1));
@@ -75,8 +97,46 @@ class Emitting {
       if (used_[i] && !features()[i].from.empty())
         text_ += fmt::format("  const double {} = {};\n", features()[i].name, features()[i].from);
     }
-    node(0, "  ");
+    times();
+    if (asks_tree()) node(0, "  ");
     text_ += "}\n";
+  }
+
+  /// For each kind the least of its fitted times.
+  void times() {
+    const FittedTimes& times = predictor_.times;
+    if (times.kinds().empty()) return;
+    text_ += "  const double m = (double)M, n = (double)N, k = (double)K;\n";
+    text_ += "  double steps = 0, blocks = 0, t = 0, least = 1e300;\n  int choice = 0;\n";
+    text_ += "  (void)m, (void)n, (void)k, (void)steps, (void)blocks;\n";
+    for (std::size_t i = 0; i < times.kinds().size(); ++i) {
+      const FittedTimes::Kind& kind = times.kinds()[i];
+      std::string condition;
+      for (const std::size_t feature : times.features_that_differ())
+        condition += fmt::format("{}{} == {:.17g}", condition.empty() ? "" : " && ", features()[feature].name,
+                                 kind.least[feature]);
+      text_ += condition.empty() ? "" : fmt::format("  if ({}) {{\n", condition);
+      for (const FittedTimes::Fit& fit : times.fits()) {
+        if (fit.kind == i) one_time(fit, kind);
+      }
+      text_ += condition.empty() ? "  return choice;\n" : "    return choice;\n  }\n";
+    }
+  }
+
+  void one_time(const FittedTimes::Fit& fit, const FittedTimes::Kind& kind) {
+    const TileShape& tile = fit.shape;
+    text_ +=
+        fmt::format("    steps = {0}(row_mean, {1}) / {2};\n    blocks = {0}(m, {3}) * {0}(n, {4}) * {2};\n",
+                    up(), tile.k, tile.groups, tile.m, tile.n);
+    std::string sum;
+    for (std::size_t i = 0; i < time_part_count; ++i) {
+      if (fit.microseconds[i] == 0) continue;
+      const std::string part = expression_of_part(i, kind.least, up());
+      sum += fmt::format("{}{}{}", sum.empty() ? "" : " + ", fit.microseconds[i],
+                         part.empty() ? "" : " * " + part);
+    }
+    text_ += fmt::format("    t = {};\n    if (t < least) {{\n      least = t;\n      choice = {};\n    }}\n",
+                         sum.empty() ? "0" : sum, fit.number);
   }
 
   void node(std::size_t at, const std::string& indent) {
@@ -98,6 +158,8 @@ class Emitting {
   }
 
   void line(const std::string& remark) { text_ += cpp_ ? "// " + remark + "\n" : "/* " + remark + " */\n"; }
+  const char* integer() const { return cpp_ ? "std::int64_t" : "int64_t"; }
+  std::string up() const { return name("up"); }
   std::string name(const char* of) const { return cpp_ ? of : std::string("weft_tree_") + of; }
 
   const Predictor& predictor_;

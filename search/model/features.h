@@ -28,6 +28,8 @@ struct Feature {
   double (*of)(const ProblemSummary& problem, const DeviceNumbers& device);
   /// What a program computes it from, an expression of C over other features; empty: it has to be given.
   std::string_view from = {};
+  /// Problems that differ in it are of different kinds: times of one say nothing of the other.
+  bool is_kind = false;
 };
 
 inline constexpr std::size_t feature_count = 14;

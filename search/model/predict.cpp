@@ -46,20 +46,18 @@ Prediction unasked(const SpaceProblem& problem, const Target& target) {
 }  // namespace
 
 Prediction predict(const Predictor& predictor, const SpaceProblem& problem, const Target& target,
-                   const DeviceNumbers& device, RankedBy by, std::source_location place) {
+                   const DeviceNumbers& device, std::source_location place) {
   return user_call(place, [&] {
     const ProblemSummary summary = summary_of(problem.algorithm, *problem.matrix, problem.format, 4096);
     std::vector<Prediction::PassedOver> passed_over;
-    const FeatureValues values = features_of(summary, device);
-    const auto ranked =
-        by == RankedBy::tree ? predictor.ranking(values) : predictor.ranking_by_forest(values);
-    for (const Configuration* configuration : ranked) {
+    for (const int number : predictor.ranking(features_of(summary, device))) {
+      const Configuration& configuration = predictor.classes[static_cast<std::size_t>(number)];
       std::string reason;
-      if (std::optional<Prediction> found = tried(*configuration, problem, target, reason)) {
+      if (std::optional<Prediction> found = tried(configuration, problem, target, reason)) {
         found->passed_over = std::move(passed_over);
         return std::move(*found);
       }
-      passed_over.push_back({configuration->text(), reason});
+      passed_over.push_back({configuration.text(), reason});
     }
     Prediction found = unasked(problem, target);
     found.passed_over = std::move(passed_over);

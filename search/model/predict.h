@@ -4,7 +4,6 @@
 #include <weft/search/model/predictor.h>
 #include <weft/search/spaces/space.h>
 
-#include <cstdint>
 #include <source_location>
 #include <string>
 #include <vector>
@@ -15,8 +14,8 @@ struct Prediction {
   Schedule schedule;
   /// What --recipe takes: "shfl_bw:tile_m=64,…"; the recipe alone where it chose for itself.
   std::string recipe;
-  KnobValues point;        ///< empty where the recipe chose for itself
-  bool from_tree = false;  ///< else none that the model ranks fits the problem and the target
+  KnobValues point;             ///< empty where the recipe chose for itself
+  bool from_predictor = false;  ///< else none that it ranks fits the problem and the target
   struct PassedOver {
     std::string configuration;
     std::string reason;
@@ -24,15 +23,11 @@ struct Prediction {
   std::vector<PassedOver> passed_over;  ///< configurations that were ranked before this one
 };
 
-/// Whose ranking is asked.
-enum class RankedBy : std::uint8_t { tree, forest };
-
 /// The first configuration of the ranking that is feasible, and whose schedule its recipe makes; where
 /// there is none, what the recipe for the format chooses for itself, at last the default schedule. There is
 /// always one. Throws as default_schedule() where not even that can be made; UserError for a predictor
-/// without a tree, or without the forest that is asked.
+/// without a tree.
 Prediction predict(const Predictor& predictor, const SpaceProblem& problem, const Target& target,
-                   const DeviceNumbers& device, RankedBy by = RankedBy::tree,
-                   std::source_location place = std::source_location::current());
+                   const DeviceNumbers& device, std::source_location place = std::source_location::current());
 
 }  // namespace weft

@@ -34,6 +34,34 @@ std::vector<std::string> short_names(const std::vector<Configuration>& classes) 
   return names;
 }
 
+/// "0.9 + 0.02 * steps": the parts that a fit has.
+std::string sum_of(const FittedTimes::Fit& fit) {
+  std::string text;
+  for (std::size_t i = 0; i < time_part_count; ++i) {
+    if (fit.microseconds[i] == 0) continue;
+    text += fmt::format("{}{}{}", text.empty() ? "" : " + ", fit.microseconds[i],
+                        i == 0 ? "" : fmt::format(" * {}", part_names()[i]));
+  }
+  return text.empty() ? "0" : text;
+}
+
+/// A heading for each kind, by the features that tell kinds apart, and a line for each of its fits.
+std::string text_of_times(const Predictor& predictor, const std::vector<std::string>& names) {
+  std::string text;
+  const std::vector<FittedTimes::Kind>& kinds = predictor.times.kinds();
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    text += fmt::format("microseconds, fitted to {} problems", kinds[kind].problems);
+    for (const std::size_t i : predictor.times.features_that_differ())
+      text += fmt::format(", {} = {}", features()[i].name, kinds[kind].least[i]);
+    text += "\n";
+    for (const FittedTimes::Fit& fit : predictor.times.fits()) {
+      if (fit.kind == kind)
+        text += fmt::format("  {}: {}\n", names[static_cast<std::size_t>(fit.number)], sum_of(fit));
+    }
+  }
+  return text + (kinds.empty() ? "" : "\n");
+}
+
 void print_node(const Predictor& predictor, const std::vector<std::string>& names, std::size_t at,
                 const std::string& indent, std::string& text) {
   const DecisionTree::Node& node = predictor.tree.nodes()[at];
@@ -74,11 +102,50 @@ Json json_of_nodes(const DecisionTree& tree) {
   return json;
 }
 
-Json json_of_forest(const Predictor::Forest& forest) {
-  Json json{{"accuracy", forest.accuracy}, {"mean", forest.mean}, {"worst", forest.worst}};
-  json["trees"] = Json::array();
-  for (const DecisionTree& tree : forest.trees.trees()) json["trees"].push_back(json_of_nodes(tree));
+/// Sizes as they are, not their logarithms.
+Json json_of_features(const FeatureValues& values) {
+  Json json;
+  for (std::size_t i = 0; i < feature_count; ++i)
+    json[std::string(features()[i].name)] =
+        features()[i].is_size ? std::round(std::exp2(values[i])) : values[i];
   return json;
+}
+
+Json json_of_kinds(const FittedTimes& times) {
+  Json json = Json::array();
+  for (const FittedTimes::Kind& kind : times.kinds())
+    json.push_back({{"problems", kind.problems},
+                    {"least", json_of_features(kind.least)},
+                    {"most", json_of_features(kind.most)}});
+  return json;
+}
+
+Json json_of_fits(const FittedTimes& times) {
+  Json json = Json::array();
+  for (const FittedTimes::Fit& fit : times.fits()) {
+    Json parts = Json::object();
+    for (std::size_t i = 0; i < time_part_count; ++i) {
+      if (fit.microseconds[i] > 0) parts[std::string(part_names()[i])] = fit.microseconds[i];
+    }
+    json.push_back({{"kind", fit.kind}, {"class", fit.number}, {"microseconds", parts}});
+  }
+  return json;
+}
+
+/// A line for each element of a list, so that files can be read and compared.
+std::string text_of_document(const Json& json) {
+  std::string text = "{";
+  for (const auto& [name, value] : json.items()) {
+    text += fmt::format("{}\n{}: ", text.size() > 1 ? "," : "", Json(name).dump());
+    if (!value.is_array()) {
+      text += value.dump();
+      continue;
+    }
+    text += "[";
+    for (const Json& one : value) text += fmt::format("{}\n{}", text.back() == '[' ? "" : ",", one.dump());
+    text += "]";
+  }
+  return text + "\n}\n";
 }
 
 Json json_of_training(const Predictor::Training& training) {
@@ -98,20 +165,13 @@ Json json_of_training(const Predictor::Training& training) {
   return json;
 }
 
-std::vector<const Configuration*> named(const std::vector<Configuration>& classes,
-                                        const std::vector<int>& numbers) {
-  std::vector<const Configuration*> ranked;
-  for (const int number : numbers) ranked.push_back(&classes[static_cast<std::size_t>(number)]);
-  return ranked;
-}
-
 /// Checks while it reads; every complaint names the file and the place in it.
 class Reading {
  public:
   explicit Reading(const JsonFields& fields) : fields_(fields) {}
 
   Predictor operator()() {
-    require_version(fields_, "weft_tree", 1);
+    require_version(fields_, "weft_tree", 2);
     Predictor predictor;
     for (std::size_t i = 0; i < fields_.list("classes").size(); ++i) {
       const JsonFields one = fields_.element("classes", i);
@@ -123,7 +183,7 @@ class Reading {
     predictor.tree = tree(fields_, "nodes", predictor.classes.size());
     fields_.need("training");
     read_training(fields_.object("training"), predictor.training);
-    if (fields_.has("forest")) predictor.forest = forest(fields_.object("forest"), predictor.classes.size());
+    predictor.times = times(predictor.classes);
     return predictor;
   }
 
@@ -136,21 +196,48 @@ class Reading {
     return DecisionTree(std::move(nodes));
   }
 
-  static Predictor::Forest forest(const JsonFields& fields, std::size_t classes) {
-    std::vector<DecisionTree> trees;
-    const auto& all = fields.list("trees");
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      // A tree is a list of nodes without a name of its own.
-      const JsonFields::Json named{{"nodes", all[i]}};
-      trees.push_back(tree(fields.nested(named, fmt::format("trees[{}]", i)), "nodes", classes));
+  FittedTimes times(const std::vector<Configuration>& classes) const {
+    std::vector<FittedTimes::Kind> kinds;
+    for (std::size_t i = 0; i < fields_.list("kinds").size(); ++i) {
+      const JsonFields one = fields_.element("kinds", i);
+      one.need("least");
+      one.need("most");
+      kinds.push_back({static_cast<std::size_t>(one.required<std::int64_t>("problems", std::int64_t{0})),
+                       feature_values(one.object("least")), feature_values(one.object("most"))});
     }
-    if (trees.empty()) fields.refuse("trees", "a forest without trees", "at least one");
-    return {RandomForest(std::move(trees), classes, feature_count), share(fields, "accuracy"),
-            share(fields, "mean"), share(fields, "worst")};
+    std::vector<FittedTimes::Fit> fits;
+    for (std::size_t i = 0; i < fields_.list("fits").size(); ++i)
+      fits.push_back(fit(fields_.element("fits", i), kinds.size(), classes));
+    return {std::move(kinds), std::move(fits)};
   }
 
-  static double share(const JsonFields& fields, const char* name) {
-    return fields.required<double>(name, 0.0, 1.0 + 1e-9);
+  static FeatureValues feature_values(const JsonFields& fields) {
+    FeatureValues values{};
+    for (std::size_t i = 0; i < feature_count; ++i) {
+      const Feature& feature = features()[i];
+      const auto value = fields.required<double>(std::string(feature.name), feature.is_size ? 1.0 : 0.0);
+      values[i] = feature.is_size ? std::log2(value) : value;
+    }
+    return values;
+  }
+
+  static FittedTimes::Fit fit(const JsonFields& fields, std::size_t kinds,
+                              const std::vector<Configuration>& classes) {
+    FittedTimes::Fit fit;
+    fit.kind = static_cast<std::size_t>(
+        fields.required<std::int64_t>("kind", std::int64_t{0}, static_cast<std::int64_t>(kinds) - 1));
+    fields.need("class");
+    fields.read("class", fit.number, 0, static_cast<int>(classes.size()) - 1);
+    fit.shape = tile_shape(classes[static_cast<std::size_t>(fit.number)]);
+    fields.need("microseconds");
+    const JsonFields parts = fields.object("microseconds");
+    for (const auto& [name, value] : fields.need("microseconds").items()) {
+      const auto part = std::ranges::find(part_names(), name);
+      if (part == part_names().end())
+        fields.refuse("microseconds", name, fmt::format("parts: {}", fmt::join(part_names(), ", ")));
+      parts.read(name, fit.microseconds[static_cast<std::size_t>(part - part_names().begin())], 0.0);
+    }
+    return fit;
   }
 
   static DecisionTree::Node node(const JsonFields& fields, std::size_t number, std::size_t count,
@@ -235,20 +322,11 @@ void Predictor::require_tree(const char* doing) const {
   throw UserError({doing, "Predictor", "no tree", "one of make_predictor() or predictor_of()"});
 }
 
-std::vector<const Configuration*> Predictor::ranking(const FeatureValues& values,
-                                                     std::source_location place) const {
+std::vector<int> Predictor::ranking(const FeatureValues& values, std::source_location place) const {
   user_call(place, [&] { require_tree("a predictor has nothing to rank"); });
-  return named(classes, tree.ranking(values));
-}
-
-std::vector<const Configuration*> Predictor::ranking_by_forest(const FeatureValues& values,
-                                                               std::source_location place) const {
-  user_call(place, [&] {
-    if (!forest || forest->trees.trees().empty())
-      throw UserError({"a predictor has no votes to count", "Predictor::forest", "no forest",
-                       "one that was trained with a forest: weft train --keep-forest"});
-  });
-  return named(classes, forest->trees.ranking(values));
+  std::vector<int> ranked;
+  for (const FittedTimes::Expected& one : times.ranking(values)) ranked.push_back(one.number);
+  return ranked.empty() ? tree.ranking(values) : ranked;
 }
 
 namespace {
@@ -268,7 +346,7 @@ void require_labels(const TimingTable& table, const std::vector<int>& labels) {
 }  // namespace
 
 Predictor make_predictor(const TimingTable& table, const std::vector<int>& labels, const TreeOptions& options,
-                         const ForestOptions* forest, std::source_location place) {
+                         std::source_location place) {
   user_call(place, [&] { require_labels(table, labels); });
   const std::vector<int> classes = distinct(labels);
   std::vector<std::size_t> problems;
@@ -281,7 +359,7 @@ Predictor make_predictor(const TimingTable& table, const std::vector<int>& label
   Predictor predictor;
   const TrainingSet set = training_set(table, problems, labels, classes);
   predictor.tree = fit_tree(set, options);
-  if (forest != nullptr) predictor.forest = {RandomForest(set, *forest), 0, 0, 0};
+  predictor.times = FittedTimes(table, problems, classes);
   for (const int number : classes)
     predictor.classes.push_back(table.configurations[static_cast<std::size_t>(number)]);
   predictor.training.problems = problems.size();
@@ -302,19 +380,21 @@ std::string score_of_leaf(const DecisionTree::Node& leaf) {
 
 std::string text_of(const Predictor& predictor, std::source_location place) {
   user_call(place, [&] { predictor.require_tree("a predictor cannot be printed"); });
-  std::string text;
-  print_node(predictor, short_names(predictor.classes), 0, {}, text);
+  const std::vector<std::string> names = short_names(predictor.classes);
+  std::string text = text_of_times(predictor, names);
+  print_node(predictor, names, 0, {}, text);
   return text;
 }
 
 std::string json_of(const Predictor& predictor) {
-  Json json{{"weft_tree", 1}, {"training", json_of_training(predictor.training)}};
+  Json json{{"weft_tree", 2}, {"training", json_of_training(predictor.training)}};
   json["classes"] = Json::array();
   for (const Configuration& one : predictor.classes)
     json["classes"].push_back({{"recipe", one.recipe}, {"config", one.point}});
   json["nodes"] = json_of_nodes(predictor.tree);
-  if (predictor.forest) json["forest"] = json_of_forest(*predictor.forest);
-  return json.dump(1) + "\n";
+  json["kinds"] = json_of_kinds(predictor.times);
+  json["fits"] = json_of_fits(predictor.times);
+  return text_of_document(json);
 }
 
 Predictor predictor_of(std::string_view json, const std::string& origin, std::source_location place) {

@@ -1,13 +1,12 @@
-// A decision tree with the configurations that it chooses between: what `weft train` makes, `weft predict`
-// asks, and a program carries along as `if` statements. A random forest over the same configurations may
-// stand beside it.
+// Fitted times of the configurations that are worth telling apart, and beside them a decision tree that
+// chooses between the same: what `weft train` makes, `weft predict` asks, and a program carries along as `if`
+// statements.
 #pragma once
 
 #include <weft/search/model/decision_tree.h>
-#include <weft/search/model/forest.h>
+#include <weft/search/model/fitted_times.h>
 #include <weft/search/model/timing_table.h>
 
-#include <optional>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -27,35 +26,27 @@ struct Predictor {
     double accuracy = 0, mean = 0, worst = 0;  ///< validation.h; 0 where it was not validated
   };
 
-  /// How a forest did, which stands beside the tree.
-  struct Forest {
-    RandomForest trees;  ///< over features_of()
-    double accuracy = 0, mean = 0, worst = 0;
-  };
-
   DecisionTree tree;  ///< over features_of()
-  std::optional<Forest> forest;
+  FittedTimes times;  ///< likewise, of the classes
   std::vector<Configuration> classes;
   Training training;
 
   /// UserError, for `doing`, unless there is a tree: a predictor that was neither trained nor read has none.
   void require_tree(const char* doing) const;
-  /// Configurations for these features, the best first: at least one; of the tree at most eight.
-  /// UserError for a predictor that was neither trained nor read.
-  std::vector<const Configuration*> ranking(
-      const FeatureValues& values, std::source_location place = std::source_location::current()) const;
-  /// The same by the forest. UserError where there is none.
-  std::vector<const Configuration*> ranking_by_forest(
-      const FeatureValues& values, std::source_location place = std::source_location::current()) const;
+  /// Numbers of classes for these features, the best first, at least one: by the fitted times; for a kind of
+  /// problems that they do not know, by the tree, at most eight. UserError for a predictor that was neither
+  /// trained nor read.
+  std::vector<int> ranking(const FeatureValues& values,
+                           std::source_location place = std::source_location::current()) const;
 };
 
-/// Learns from all problems of the table. `labels` has a configuration for each of them. Without a forest
-/// where `forest` is null. UserError for a table without problems, or labels that do not fit it.
+/// Learns from all problems of the table. `labels` has a configuration for each of them. UserError for a
+/// table without problems, or labels that do not fit it.
 Predictor make_predictor(const TimingTable& table, const std::vector<int>& labels, const TreeOptions& options,
-                         const ForestOptions* forest = nullptr,
                          std::source_location place = std::source_location::current());
 
-/// The tree for people: a line a comparison or leaf, with score_of_leaf().
+/// For people: for each kind of problems what its configurations take, and the tree, a line a comparison or
+/// leaf, with score_of_leaf().
 std::string text_of(const Predictor& predictor, std::source_location place = std::source_location::current());
 /// "9 problems, 2 of which never tried it; 1.000 of the best time in the others": how much slower than the
 /// best the leaf's choice is in the mean of the problems that were measured with it.
@@ -68,10 +59,11 @@ Predictor predictor_of(std::string_view json, const std::string& origin,
                        std::source_location place = std::source_location::current());
 
 enum class TreeLanguage : std::uint8_t { c, cpp };
-/// A header that needs nothing, with a function that takes the features that the tree asks for, sizes as
-/// integers, and returns the number of a configuration, and a function that returns the text of a number. It
-/// chooses what the predictor chooses, for sizes below 2^53. UserError for a predictor without a tree, as
-/// text_of().
+/// A header that needs nothing, with a function that takes the features that the fitted times and the tree
+/// ask for, sizes as integers, and returns the number of a configuration, and a function that returns the
+/// text of a number. It chooses what the predictor chooses, for sizes below 2^45; features that are the same
+/// in all kinds of problems are not asked for, and taken as they are there. UserError for a predictor without
+/// a tree, as text_of().
 std::string source_of(const Predictor& predictor, TreeLanguage language,
                       std::source_location place = std::source_location::current());
 

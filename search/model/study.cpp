@@ -54,7 +54,7 @@ class Studying {
     study_.matrices = matrices.empty() ? 0 : 1 + *std::ranges::max_element(matrices);
     study_.configurations = table_.configurations.size();
     for (const bool normalised : {true, false}) add_tree(normalised);
-    for (const bool normalised : {true, false}) add_forest(normalised);
+    for (const bool normalised : {true, false}) add_times(normalised);
     add_others();
     describe();
     return std::move(study_);
@@ -86,18 +86,15 @@ class Studying {
          best.score});
   }
 
-  void add_forest(bool normalised) {
-    say(fmt::format("random forests, {} classes", normalised ? "normalised" : "raw"));
-    ValidationOptions options = validation(normalised);
-    const std::size_t folds = options_.folds_of_forest;
-    options.folds = options.folds == 0 ? folds : std::min(options.folds, folds);
-    const ForestOptions forest{.trees = options_.trees};
-    add({"random forest",
+  void add_times(bool normalised) {
+    say(fmt::format("fitted times, {} classes", normalised ? "normalised" : "raw"));
+    const ValidationOptions options = validation(normalised);
+    add({"fitted times",
          true,
          normalised,
          distinct(options.labelling(table_)).size(),
          {},
-         validate_forest(table_, forest, options)});
+         validate_times(table_, study_.chosen, options)});
   }
 
   void add_others() {
@@ -109,20 +106,19 @@ class Studying {
   }
 
   void describe() {
+    say("order of all configurations");
+    study_.order = validate_order(table_, options_.validation.seed);
     say("learning curve");
     const ValidationOptions options = validation(true);
     study_.curve = learning_curve(table_, study_.chosen, options);
     const std::vector<int> labels = options.labelling(table_);
     const Predictor predictor = make_predictor(table_, labels, study_.chosen);
-    study_.importance_of_tree = predictor.tree.importance(feature_count);
-    const std::vector<std::size_t> all = numbers_below(table_.problems.size());
-    const RandomForest forest(training_set(table_, all, labels, distinct(labels)), {.trees = options_.trees});
-    study_.importance_of_forest = forest.importance();
+    study_.importance = predictor.tree.importance(feature_count);
     study_.tree_nanoseconds = nanoseconds_of(table_, [&](const TimingTable::Problem& problem) {
       return predictor.tree.predict(features_of(problem.summary, problem.device));
     });
-    study_.forest_nanoseconds = nanoseconds_of(table_, [&](const TimingTable::Problem& problem) {
-      return forest.predict(features_of(problem.summary, problem.device));
+    study_.times_nanoseconds = nanoseconds_of(table_, [&](const TimingTable::Problem& problem) {
+      return predictor.ranking(features_of(problem.summary, problem.device)).front();
     });
     const Configuration& one = table_.configurations.front();
     study_.bound_nanoseconds = nanoseconds_of(table_, [&](const TimingTable::Problem& problem) {

@@ -13,8 +13,8 @@ namespace weft {
 
 /// One model, judged on matrices that it had not seen.
 struct StudyLine {
-  std::string
-      model;  ///< "decision tree", "random forest", "analytic bound", "best single", "recipe's choice"
+  /// "decision tree", "fitted times", "analytic bound", "best single", "recipe's choice"
+  std::string model;
   bool learns = true;
   bool normalised = true;   ///< whether the classes that it learns are
   std::size_t classes = 0;  ///< labels that occur
@@ -30,18 +30,17 @@ struct StudyOptions {
   /// Given heights and leaves; where both are empty the grid of validate_grid().
   std::vector<int> heights = {};
   std::vector<double> leaves = {};
-  int trees = 100;  ///< trees of the forest
-  std::size_t folds_of_forest = 25;
 };
 
 struct Study {
   std::size_t problems = 0, matrices = 0, configurations = 0;
   std::vector<StudyLine> lines;  ///< the first one is the tree that was chosen
   TreeOptions chosen = {};
-  std::vector<double> importance_of_tree, importance_of_forest;  ///< in the order of features()
+  std::vector<double> importance;  ///< of features to the tree, in the order of features()
+  OrderScore order;                ///< of the fitted times
   std::vector<LearningPoint> curve;
-  double tree_nanoseconds = 0;  ///< what a decision takes, features included
-  double forest_nanoseconds = 0;
+  double times_nanoseconds = 0;  ///< what a decision takes, features included
+  double tree_nanoseconds = 0;
   double bound_nanoseconds = 0;  ///< what the bound of one configuration takes
 };
 

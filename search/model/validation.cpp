@@ -3,6 +3,8 @@
 #include <weft/search/model/bound.h>
 #include <weft/search/model/classes.h>
 #include <weft/search/model/draw.h>
+#include <weft/search/model/predictor.h>
+#include <weft/search/model/rank_correlation.h>
 #include <weft/search/model/validation.h>
 
 #include <algorithm>
@@ -46,9 +48,11 @@ void check_parts(const TimingTable& table, const ValidationOptions& options) {
 
 /// The classes that occur in some problems, with the set to learn from.
 struct Lesson {
+  std::vector<std::size_t> problems;
   std::vector<int> classes;
   TrainingSet set;
-  Lesson(const TimingTable& table, const std::vector<std::size_t>& problems, const std::vector<int>& labels) {
+  Lesson(const TimingTable& table, std::vector<std::size_t> from, const std::vector<int>& labels)
+      : problems(std::move(from)) {
     std::vector<int> occurring;
     for (const std::size_t index : problems) occurring.push_back(labels[index]);
     classes = distinct(occurring);
@@ -80,8 +84,8 @@ Score cross_validate(const TimingTable& table, const ValidationOptions& options,
       if (parts[i] != part) others.push_back(i);
     }
     if (others.empty() || others.size() == parts.size()) continue;
-    const Lesson lesson(table, others, labels);
-    const auto model = learn(lesson.set);
+    const Lesson lesson(table, std::move(others), labels);
+    const auto model = learn(lesson);
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const TimingTable::Problem& problem = table.problems[i];
       if (parts[i] == part)
@@ -120,12 +124,60 @@ Score score_of(const TimingTable& table, const std::vector<int>& predicted, cons
 }
 
 Score validate_tree(const TimingTable& table, const TreeOptions& tree, const ValidationOptions& options) {
-  return cross_validate(table, options, [&](const TrainingSet& set) { return fit_tree(set, tree); });
+  return cross_validate(table, options, [&](const Lesson& lesson) { return fit_tree(lesson.set, tree); });
 }
 
-Score validate_forest(const TimingTable& table, const ForestOptions& forest,
-                      const ValidationOptions& options) {
-  return cross_validate(table, options, [&](const TrainingSet& set) { return RandomForest(set, forest); });
+Score validate_times(const TimingTable& table, const TreeOptions& tree, const ValidationOptions& options) {
+  return cross_validate(table, options, [&](const Lesson& lesson) {
+    Predictor predictor;
+    predictor.times = FittedTimes(table, lesson.problems, lesson.classes);
+    predictor.tree = fit_tree(lesson.set, tree);
+    for (const int number : lesson.classes)
+      predictor.classes.push_back(table.configurations[static_cast<std::size_t>(number)]);
+    return predictor;
+  });
+}
+
+OrderScore validate_order(const TimingTable& table, std::uint64_t seed) {
+  constexpr std::size_t drawn = 20, fewest = 3;
+  const ValidationOptions thirds{{}, 3, seed};
+  check_parts(table, thirds);
+  std::size_t count = 0;
+  const std::vector<std::size_t> parts = parts_of(table, thirds, count);
+  std::vector<int> all(table.configurations.size());
+  std::iota(all.begin(), all.end(), 0);
+  Random random(seed);
+  std::vector<double> correlations, shares;
+  for (std::size_t part = 0; part < count; ++part) {
+    std::vector<std::size_t> others;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i] != part) others.push_back(i);
+    }
+    const FittedTimes times(table, others, all);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const TimingTable::Problem& problem = table.problems[i];
+      std::vector<double> expected, measured;
+      for (const FittedTimes::Expected& one : times.ranking(problem.features)) {
+        if (!problem.measured(one.number)) continue;
+        expected.push_back(one.microseconds);
+        measured.push_back(problem.time(one.number));
+      }
+      if (parts[i] != part || expected.size() < fewest) continue;
+      correlations.push_back(rank_correlation(expected, measured));
+      std::vector<std::size_t> order = numbers_below(expected.size());
+      shuffle(order, random);
+      order.resize(std::min(order.size(), drawn));
+      const auto fastest = [&](const std::vector<double>& of) {
+        return *std::ranges::min_element(order, {}, [&](std::size_t at) { return of[at]; });
+      };
+      shares.push_back(measured[fastest(measured)] / measured[fastest(expected)]);
+    }
+  }
+  if (shares.empty()) return {};
+  const auto mean = [](const std::vector<double>& numbers) {
+    return std::accumulate(numbers.begin(), numbers.end(), 0.0) / static_cast<double>(numbers.size());
+  };
+  return {mean(correlations), std::ranges::min(correlations), mean(shares), std::ranges::min(shares)};
 }
 
 Score score_bound(const TimingTable& table, const Labelling& labelling) {

@@ -1,7 +1,7 @@
 // How well a predictor would have done on matrices that it had not seen.
 #pragma once
 
-#include <weft/search/model/forest.h>
+#include <weft/search/model/fitted_times.h>
 #include <weft/search/model/timing_table.h>
 
 #include <cstdint>
@@ -50,14 +50,26 @@ struct ValidationOptions {
 /// not measured for the problem, the next of the ranking is taken, as `weft predict` goes on to a schedule
 /// that fits.
 Score validate_tree(const TimingTable& table, const TreeOptions& tree, const ValidationOptions& options);
-Score validate_forest(const TimingTable& table, const ForestOptions& forest,
-                      const ValidationOptions& options);
+/// Fitted times, and for a kind of problems that has none the tree, as a predictor ranks.
+Score validate_times(const TimingTable& table, const TreeOptions& tree, const ValidationOptions& options);
 /// The configuration whose analytic bound is least, of those that were measured. It learns nothing.
 Score score_bound(const TimingTable& table, const Labelling& labelling);
 /// The one configuration that does best on the other parts.
 Score validate_single(const TimingTable& table, const ValidationOptions& options);
 /// What recipes choose unasked; nothing where that is not known of every problem.
 std::optional<Score> score_usual(const TimingTable& table, const Labelling& labelling);
+
+/// How fitted times tell apart all configurations of a problem, and not only those worth choosing.
+struct OrderScore {
+  double correlation = 0;  ///< Spearman's, of fitted and measured times within a problem, the mean
+  double least_correlation = 0;
+  /// Of twenty configurations drawn by chance for each problem, the time of the fastest over that of the one
+  /// that is expected to be: the mean.
+  double of_twenty = 0;
+  double worst_of_twenty = 0;
+};
+/// By matrices dealt into three parts with `seed`, each judged by what the other two taught.
+OrderScore validate_order(const TimingTable& table, std::uint64_t seed = 1);
 
 /// A tree's options and how it did.
 struct GridPoint {

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 namespace weft::tool {
 namespace {
@@ -21,7 +22,6 @@ struct PredictVerb {
   ProblemOptions problem;
   std::string tree;
   std::string target;
-  bool forest = false;
   bool json = false;
 };
 
@@ -30,32 +30,31 @@ Predictor read_predictor(const std::string& path) {
 }
 
 /// From the sizes of a problem to the number of a class, the mean of many.
-double decision_nanoseconds(const Predictor& predictor, RankedBy by, const ProblemSummary& summary,
+double decision_nanoseconds(const Predictor& predictor, const ProblemSummary& summary,
                             const DeviceNumbers& device) {
-  const int times = by == RankedBy::tree ? 10'000 : 100;
+  constexpr int times = 10'000;
   using Clock = std::chrono::steady_clock;
   [[maybe_unused]] volatile int kept = 0;
   const Clock::time_point begin = Clock::now();
-  for (int i = 0; i < times; ++i) {
-    const FeatureValues values = features_of(summary, device);
-    kept = by == RankedBy::tree ? predictor.tree.predict(values) : predictor.forest->trees.predict(values);
-  }
+  for (int i = 0; i < times; ++i) kept = predictor.ranking(features_of(summary, device)).front();
   const std::chrono::duration<double, std::nano> spent = Clock::now() - begin;
   return spent.count() / times;
 }
 
-RankedBy model_of(const PredictVerb& options, const Predictor& predictor) {
-  if (!options.forest) return RankedBy::tree;
-  if (!predictor.forest)
-    throw UserError({"there is no forest to ask", "--forest", options.tree + " has a tree alone",
-                     "a file that weft train --keep-forest wrote"});
-  return RankedBy::forest;
+/// What the fitted times say of a configuration; nothing where they do not know it or the kind of problem.
+std::optional<double> fitted_time(const Predictor& predictor, const KnobValues& point,
+                                  const FeatureValues& values) {
+  for (const FittedTimes::Expected& one : predictor.times.ranking(values)) {
+    if (predictor.classes[static_cast<std::size_t>(one.number)].point == point) return one.microseconds;
+  }
+  return std::nullopt;
 }
 
 void warn_of_target(const Predictor& predictor, const Target& target) {
   const std::vector<std::string>& known = predictor.training.targets;
   if (std::ranges::find(known, target.name) != known.end()) return;
-  fmt::print(stderr, "the tree learnt from {} and has not seen {}\n", fmt::join(known, ", "), target.name);
+  fmt::print(stderr, "the predictor learnt from {} and has not seen {}\n", fmt::join(known, ", "),
+             target.name);
 }
 
 /// Each reason once.
@@ -76,7 +75,6 @@ nlohmann::ordered_json json_of_passed_over(const Prediction& found) {
 
 int run(const PredictVerb& options) {
   const Predictor predictor = of_option("--tree", [&] { return read_predictor(options.tree); });
-  const RankedBy by = model_of(options, predictor);
   const bool named = !options.target.empty() || predictor.training.targets.empty();
   const Target& target = named_target(named ? options.target : predictor.training.targets.front());
   warn_of_target(predictor, target);
@@ -84,37 +82,37 @@ int run(const PredictVerb& options) {
   const SpaceProblem what{problem.algorithm, std::make_shared<const WeightMatrix>(problem.matrix),
                           problem.weights->format()};
   const DeviceNumbers device = device_numbers(target);
-  const Prediction found = predict(predictor, what, target, device, by);
+  const Prediction found = predict(predictor, what, target, device);
   const ProblemSummary summary = summary_of(what.algorithm, *what.matrix, what.format);
-  const DecisionTree::Node& leaf =
-      predictor.tree.nodes()[predictor.tree.leaf_of(features_of(summary, device))];
-  const double nanoseconds = decision_nanoseconds(predictor, by, summary, device);
+  const FeatureValues values = features_of(summary, device);
+  const DecisionTree::Node& leaf = predictor.tree.nodes()[predictor.tree.leaf_of(values)];
+  const std::optional<double> fitted = fitted_time(predictor, found.point, values);
+  const double nanoseconds = decision_nanoseconds(predictor, summary, device);
   const std::string name = found.recipe.substr(0, found.recipe.find(':'));
   const Bound bound = bound_of(summary, name, found.point, target);
-  const char* model = by == RankedBy::tree ? "tree" : "forest";
+  const char* from = !found.from_predictor ? "default" : fitted ? "times" : "tree";
   if (options.json) {
-    const nlohmann::ordered_json json{
+    nlohmann::ordered_json json{
         {"recipe", found.recipe},
         {"config", found.point},
-        {"from", found.from_tree ? model : "default"},
+        {"from", from},
         {"passed_over", json_of_passed_over(found)},
         {"target", target.name},
         {"leaf", {{"problems", leaf.samples}, {"untried", leaf.untried}, {"slow_down", leaf.slow_down}}},
         {"decision_ns", nanoseconds},
         {"bound_us", bound.microseconds},
         {"bound_by", name_of(bound.by)}};
+    if (fitted) json["fitted_us"] = *fitted;
     fmt::print("{}\n", json.dump(2));
     return exit_ok;
   }
   print_passed_over(found);
-  if (!found.from_tree)
-    fmt::print(stderr, "no configuration of the {} fits: what the recipe chooses for itself\n", model);
+  if (!found.from_predictor)
+    fmt::print(stderr, "no configuration of the predictor fits: what the recipe chooses for itself\n");
   fmt::print("{}\n", found.recipe);
-  if (by == RankedBy::tree) {
-    fmt::print("decided in {:.0f} ns; leaf of {}\n", nanoseconds, score_of_leaf(leaf));
-  } else {
-    fmt::print("decided in {:.0f} ns by {} trees\n", nanoseconds, predictor.forest->trees.trees().size());
-  }
+  fmt::print("decided in {:.0f} ns; {}\n", nanoseconds,
+             fitted ? "about " + text_of_microseconds(*fitted) + " by the fitted times"
+                    : "leaf of " + score_of_leaf(leaf));
   if (target.is_gpu())
     fmt::print("about {} by the analytic bound, {} bounds it\n", text_of_microseconds(bound.microseconds),
                name_of(bound.by));
@@ -126,14 +124,13 @@ int run(const PredictVerb& options) {
 void add_predict(CLI::App& app, Action& action) {
   const auto [verb, options] = new_verb<PredictVerb>(
       app, action, "predict", "a schedule for a problem that was never measured",
-      "Prints a recipe with its knobs, as --recipe takes it. It always fits the target: where the tree's\n"
-      "choice does not, the next of its leaf is taken, and at last what the recipe chooses for itself.\n"
+      "Prints a recipe with its knobs, as --recipe takes it. It always fits the target: where the first\n"
+      "choice does not, the next is taken, and at last what the recipe chooses for itself.\n"
       "Example: weft predict --tree tree.json --weights ffn1.npy --dtype f16 --format shfl_bw:V=64 --n 196",
       run);
   add_problem_flags(verb, options.problem);
   add_option(verb, "--tree", options.tree, "what weft train wrote")->required();
-  verb.add_flag("--forest", options.forest, "ask the random forest that is stored beside the tree");
-  add_option(verb, "--target", options.target, "see weft targets; the first that the tree learnt from");
+  add_option(verb, "--target", options.target, "see weft targets; the first that the predictor learnt from");
   begin_group(verb, "Output");
   add_json_flag(verb, options.json);
 }

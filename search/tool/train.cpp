@@ -1,4 +1,4 @@
-// weft train: a decision tree from measured times.
+// weft train: a predictor from measured times.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <weft/backends/runtime/process.h>
@@ -28,10 +28,8 @@ struct TrainVerb {
   std::string output;
   double threshold = 0.98;
   std::size_t folds = 0;
-  int trees = 100;
   std::uint64_t seed = 1;
   bool raw = false;
-  bool keep_forest = false;
   bool json = false;
 };
 
@@ -88,7 +86,6 @@ int run(const TrainVerb& options) {
   how.validation.labelling.threshold = options.threshold;
   how.heights = heights_of(options.heights);
   how.leaves = options.leaves;
-  how.trees = options.trees;
   const Study found =
       study(table, how, [](const std::string& text) { fmt::print(stderr, "judging: {}\n", text); });
   Labelling labelling = how.validation.labelling;
@@ -98,21 +95,13 @@ int run(const TrainVerb& options) {
       return one.model == model && one.normalised == labelling.normalised;
     });
   };
-  const auto line = line_of("decision tree");
-  const ForestOptions forest{.trees = options.trees};
-  Predictor predictor =
-      make_predictor(table, labelling(table), line->tree, options.keep_forest ? &forest : nullptr);
-  if (predictor.forest) {
-    const Score& score = line_of("random forest")->score;
-    predictor.forest->accuracy = score.accuracy;
-    predictor.forest->mean = score.mean;
-    predictor.forest->worst = score.worst;
-  }
+  Predictor predictor = make_predictor(table, labelling(table), line_of("decision tree")->tree);
+  const Score& score = line_of("fitted times")->score;
   predictor.training.normalised = labelling.normalised;
   predictor.training.threshold = options.threshold;
-  predictor.training.accuracy = line->score.accuracy;
-  predictor.training.mean = line->score.mean;
-  predictor.training.worst = line->score.worst;
+  predictor.training.accuracy = score.accuracy;
+  predictor.training.mean = score.mean;
+  predictor.training.worst = score.worst;
   if (!options.output.empty()) write(options.output, json_of(predictor));
   for (const std::string& language : options.emit) {
     if (options.output.empty())
@@ -135,9 +124,9 @@ int run(const TrainVerb& options) {
 
 void add_train(CLI::App& app, Action& action) {
   const auto [verb, options] = new_verb<TrainVerb>(
-      app, action, "train", "a decision tree that chooses schedules, from measured times",
-      "Prints how the tree, a random forest and the analytic bound do on matrices that they have not\n"
-      "seen, with classes normalised to those within 2 % of the best and without, and the tree.\n"
+      app, action, "train", "a predictor that chooses schedules, from measured times",
+      "Prints how fitted times, a decision tree and the analytic bound do on matrices that they have not\n"
+      "seen, with classes normalised to those within 2 % of the best and without, the times and the tree.\n"
       "Example: weft train --db trials.jsonl --max-height 4 --emit c -o tree.json",
       run);
   begin_group(verb, "Problem");
@@ -157,14 +146,11 @@ void add_train(CLI::App& app, Action& action) {
   add_option(verb, "--cv", options.folds,
              "parts that matrices are dealt into for judging, 2 or more; 0: each alone")
       ->capture_default_str();
-  add_option(verb, "--forest", options.trees, "trees of the random forest")->check(CLI::Range(1, 10000));
-  verb.add_flag("--keep-forest", options.keep_forest,
-                "store the forest beside the tree: weft predict --forest asks it");
-  add_option(verb, "--seed", options.seed, "of the forest's and the curve's drawings");
+  add_option(verb, "--seed", options.seed, "of the drawings");
   begin_group(verb, "Output");
-  add_list(verb, "--emit", options.emit, "c, cpp: the tree as if statements, beside -o")
+  add_list(verb, "--emit", options.emit, "c, cpp: the predictor as if statements, beside -o")
       ->check(CLI::IsMember({"c", "cpp"}));
-  add_option(verb, "-o,--output", options.output, "where the tree goes, as JSON");
+  add_option(verb, "-o,--output", options.output, "where the predictor goes, as JSON");
   add_json_flag(verb, options.json);
 }
 

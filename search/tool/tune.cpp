@@ -214,14 +214,16 @@ nlohmann::ordered_json json_of_result(const TuneResult& result, const Verdict* v
   return json;
 }
 
-/// What a tree of `weft train` says of the problem.
+/// What a predictor of `weft train` says of the problem.
 std::vector<std::pair<std::string, KnobValues>> predicted_by(const std::string& path,
                                                              const TrialProblem& problem,
                                                              const Target& target) {
   const Predictor predictor = predictor_of(text_of_file(path), path);
   std::vector<std::pair<std::string, KnobValues>> all;
-  for (const Configuration* one : predictor.ranking(features_of(problem.summary(), device_numbers(target))))
-    all.emplace_back(one->recipe, one->point);
+  for (const int number : predictor.ranking(features_of(problem.summary(), device_numbers(target)))) {
+    const Configuration& one = predictor.classes[static_cast<std::size_t>(number)];
+    all.emplace_back(one.recipe, one.point);
+  }
   return all;
 }
 

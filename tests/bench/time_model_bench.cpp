@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <weft/backends/runtime/timing.h>
 #include <weft/backends/simulator/device.h>
+#include <weft/search/model/rank_correlation.h>
 #include <weft/weft.h>
 
 #include <algorithm>
@@ -15,7 +16,6 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 namespace weft {
 namespace {
@@ -115,32 +115,6 @@ int measure(const std::string& file) {
   return 0;
 }
 
-std::vector<double> ranks(const std::vector<double>& values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t i) { return values[i]; });
-  std::vector<double> result(values.size());
-  for (std::size_t i = 0; i < order.size();) {
-    std::size_t end = i;
-    while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
-    for (std::size_t j = i; j < end; ++j) result[order[j]] = static_cast<double>(i + end - 1) / 2;
-    i = end;
-  }
-  return result;
-}
-
-double spearman(const std::vector<double>& a, const std::vector<double>& b) {
-  const std::vector<double> x = ranks(a), y = ranks(b);
-  const double mean = (static_cast<double>(x.size()) - 1) / 2;
-  double covariance = 0, of_x = 0, of_y = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    covariance += (x[i] - mean) * (y[i] - mean);
-    of_x += (x[i] - mean) * (x[i] - mean);
-    of_y += (y[i] - mean) * (y[i] - mean);
-  }
-  return covariance / std::sqrt(of_x * of_y);
-}
-
 double median(std::vector<double> values) {
   std::ranges::sort(values);
   const std::size_t middle = values.size() / 2;
@@ -177,7 +151,7 @@ int compare(const std::string& file) {
   fmt::print(
       "\n| problem | schedules | Spearman | model's best, measured against the best |\n|---|---|---|---|\n");
   for (const auto& [problem, times] : problems) {
-    correlations.push_back(spearman(times.first, times.second));
+    correlations.push_back(rank_correlation(times.first, times.second));
     const auto chosen =
         static_cast<std::size_t>(std::ranges::min_element(times.second) - times.second.begin());
     fmt::print("| {} | {} | {:.2f} | {:.2f} |\n", problem, times.first.size(), correlations.back(),

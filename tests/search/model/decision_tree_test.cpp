@@ -2,7 +2,6 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/model/decision_tree.h>
 #include <weft/search/model/draw.h>
-#include <weft/search/model/forest.h>
 
 #include <cmath>
 
@@ -118,37 +117,6 @@ TEST(DecisionTree, refuses_nothing_and_broken_nodes) {
   node.feature = 0;
   node.left = node.right = 0;
   EXPECT_THROW(DecisionTree({node}), InternalError);
-}
-
-TEST(RandomForest, votes_better_than_a_tree_on_noise_and_repeats) {
-  Random random(11);
-  const auto draw = [&](std::size_t count) {
-    std::vector<double> features;
-    std::vector<int> labels;
-    for (std::size_t i = 0; i < count; ++i) {
-      double sum = 0;
-      for (int f = 0; f < 6; ++f) {
-        features.push_back(random.uniform());
-        sum += features.back();
-      }
-      const int label = sum > 3 ? 1 : 0;
-      labels.push_back(draw_below(random, 10) == 0 ? 1 - label : label);
-    }
-    return labelled(6, features, labels, 2);
-  };
-  const TrainingSet known = draw(400), others = draw(400);
-  const RandomForest forest(known, {.trees = 60}), again(known, {.trees = 60});
-  const DecisionTree tree = fit_tree(known, {});
-  int of_forest = 0, of_tree = 0;
-  for (std::size_t i = 0; i < others.size(); ++i) {
-    EXPECT_EQ(forest.predict(others.sample(i)), again.predict(others.sample(i)));
-    of_forest += forest.predict(others.sample(i)) == others.labels[i] ? 1 : 0;
-    of_tree += tree.predict(others.sample(i)) == others.labels[i] ? 1 : 0;
-  }
-  EXPECT_GT(of_forest, of_tree);
-  double sum = 0;
-  for (const double share : forest.importance()) sum += share;
-  EXPECT_NEAR(sum, 1, 1e-9);
 }
 
 }  // namespace

@@ -58,4 +58,39 @@ inline TimingTable made_times(std::size_t matrices, double noise, std::uint64_t 
   return table;
 }
 
+/// The same products on kernels of tiles, each of a time that follows from steps, whole waves and the bytes
+/// of the operands by numbers of its own; every time is off by up to `noise`.
+inline TimingTable tiled_times(std::size_t matrices, double noise) {
+  TimingTable table = made_times(matrices, 0, 29);
+  table.configurations.clear();
+  for (const std::int64_t rows : {32, 64}) {
+    for (const std::int64_t columns : {32, 64, 128, 256}) {
+      for (const std::int64_t groups : {1, 2})
+        table.configurations.push_back(
+            {"shfl_bw", {{"tile_m", rows}, {"tile_n", columns}, {"tile_k", 32}, {"groups", groups}}});
+    }
+  }
+  Random random(3);
+  for (TimingTable::Problem& problem : table.problems) {
+    problem.microseconds.clear();
+    const ProblemSummary& of = problem.summary;
+    const auto tiles = [](std::int64_t size, std::int64_t tile) {
+      return static_cast<double>((size + tile - 1) / tile);
+    };
+    for (const Configuration& one : table.configurations) {
+      const std::int64_t rows = one.point.at("tile_m"), columns = one.point.at("tile_n");
+      const auto groups = static_cast<double>(one.point.at("groups"));
+      const auto area = static_cast<double>(rows * columns);
+      const double steps = std::ceil(of.row_mean / 32) / groups;
+      const double blocks = tiles(of.m, rows) * tiles(of.n, columns) * groups;
+      const double resident = area > 4096 ? 1 : 4;
+      const double time = 2 + groups + 0.05 * steps +
+                          (0.02 * area / 1024 + 0.05) * std::ceil(blocks / (132 * resident)) * steps +
+                          1e-6 * static_cast<double>(of.m * of.n);
+      problem.microseconds.push_back(time * (1 + noise * random.uniform()));
+    }
+  }
+  return table;
+}
+
 }  // namespace weft

@@ -33,29 +33,27 @@ TEST(Predictor, is_the_same_after_it_was_stored) {
   EXPECT_EQ(again.training.problems, 240U);
   EXPECT_EQ(again.training.options.max_height, TreeOptions::unlimited);
   const TimingTable table = made_times(30, 0, 4);
+  EXPECT_EQ(again.times.fits().size(), predictor.times.fits().size());
+  EXPECT_FALSE(again.times.fits().empty());
   for (const TimingTable::Problem& problem : table.problems) {
-    EXPECT_EQ(again.ranking(problem.features).front()->text(),
-              predictor.ranking(problem.features).front()->text());
+    EXPECT_EQ(again.ranking(problem.features), predictor.ranking(problem.features));
+    EXPECT_EQ(again.times.covers(problem.features), predictor.times.covers(problem.features));
   }
 }
 
-TEST(Predictor, a_forest_is_the_same_after_it_was_stored) {
-  const TimingTable table = made_times(80, 0.03, 21);
-  const ForestOptions options{.trees = 7};
-  const Predictor predictor = make_predictor(table, Labelling()(table), {}, &options);
-  const Predictor again = predictor_of(json_of(predictor), "tree.json");
-  EXPECT_EQ(json_of(again), json_of(predictor));
-  ASSERT_TRUE(again.forest);
-  EXPECT_EQ(again.forest->trees.trees().size(), 7U);
-  for (const TimingTable::Problem& problem : made_times(30, 0, 4).problems) {
-    EXPECT_EQ(again.ranking_by_forest(problem.features).front()->text(),
-              predictor.ranking_by_forest(problem.features).front()->text());
-  }
-  EXPECT_FALSE(predictor_of(json_of(made_predictor()), "tree.json").forest);
+TEST(Predictor, asks_the_tree_where_no_times_were_fitted) {
+  const Predictor predictor = made_predictor();
+  FeatureValues values = made_times(1, 0, 4).problems.front().features;
+  const std::vector<int> of_times = predictor.ranking(values);
+  EXPECT_EQ(of_times.front(), predictor.times.ranking(values).front().number);
+  values[4] = 16;
+  EXPECT_EQ(predictor.ranking(values), predictor.tree.ranking(values));
 }
 
-TEST(Predictor, prints_comparisons_and_leaves) {
+TEST(Predictor, prints_times_comparisons_and_leaves) {
   const std::string text = text_of(made_predictor({.max_height = 2}));
+  EXPECT_THAT(text, HasSubstr("microseconds, fitted to "));
+  EXPECT_THAT(text, HasSubstr(" problems, V = 64\n  shfl_bw:stages="));
   EXPECT_THAT(text, HasSubstr(" <= "));
   EXPECT_THAT(text, HasSubstr("shfl_bw:stages="));
   EXPECT_THAT(text, HasSubstr("of the best time)"));
@@ -109,7 +107,6 @@ TEST(Predictor, empty_ones_answer_with_the_line_that_asked) {
   const TimingTable nothing;
   const std::string here = "predictor_test.cpp:";
   EXPECT_THAT(refusal([&] { none.ranking({}); }), HasSubstr(here));
-  EXPECT_THAT(refusal([&] { none.ranking_by_forest({}); }), HasSubstr(here));
   EXPECT_THAT(refusal([&] { text_of(none); }), HasSubstr(here));
   EXPECT_THAT(refusal([&] { source_of(none, TreeLanguage::c); }), HasSubstr(here));
   EXPECT_THAT(refusal([&] { make_predictor(nothing, {}, {}); }), HasSubstr(here));
@@ -141,7 +138,7 @@ TEST(Predictor, every_broken_field_is_told_with_its_place) {
     return refusal(broken.dump());
   };
   EXPECT_THAT(with("/weft_tree", -1), HasSubstr("t.json, weft_tree"));
-  EXPECT_THAT(with("/weft_tree", "1"), HasSubstr("t.json, weft_tree"));
+  EXPECT_THAT(with("/weft_tree", "2"), HasSubstr("t.json, weft_tree"));
   EXPECT_THAT(with("/nodes/0/left", 4.7), HasSubstr("t.json, nodes[0].left"));
   EXPECT_THAT(with("/nodes/0/right", 9223372036854775808U), HasSubstr("t.json, nodes[0].right"));
   EXPECT_THAT(with("/nodes/0/threshold", nullptr), HasSubstr("t.json, nodes[0]"));
@@ -171,9 +168,6 @@ TEST(Predictor, refuses_files_that_are_no_trees) {
     EXPECT_TRUE(refused(broken.dump())) << field;
   }
   nlohmann::json broken = good;
-  broken["weft_tree"] = 2;
-  EXPECT_TRUE(refused(broken.dump()));
-  broken = good;
   broken["nodes"][0]["left"] = 0;
   EXPECT_TRUE(refused(broken.dump()));
   broken = good;
@@ -185,13 +179,26 @@ TEST(Predictor, refuses_files_that_are_no_trees) {
   broken = good;
   broken["nodes"].back()["ranking"] = nlohmann::json::array();
   EXPECT_TRUE(refused(broken.dump()));
-  broken = good;
-  broken["forest"] = {{"accuracy", 1}, {"mean", 1}, {"worst", 1}, {"trees", nlohmann::json::array()}};
-  EXPECT_TRUE(refused(broken.dump()));
-  broken["forest"]["trees"].push_back(good["nodes"]);
-  EXPECT_FALSE(refused(broken.dump()));
-  broken["forest"]["trees"][0][0]["left"] = 0;
-  EXPECT_TRUE(refused(broken.dump()));
+  for (const char* version : {"1", "3"}) {
+    broken = good;
+    broken["weft_tree"] = nlohmann::json::parse(version);
+    EXPECT_TRUE(refused(broken.dump())) << version;
+  }
+  const auto with = [&](const char* pointer, const nlohmann::json& value) {
+    nlohmann::json changed = good;
+    changed[nlohmann::json::json_pointer(pointer)] = value;
+    return refused(changed.dump());
+  };
+  EXPECT_TRUE(with("/fits/0/kind", 3));
+  EXPECT_TRUE(with("/fits/0/class", 1000));
+  EXPECT_TRUE(with("/fits/0/microseconds", {{"luck", 1}}));
+  EXPECT_TRUE(with("/fits/0/microseconds", {{"once", -1}}));
+  EXPECT_TRUE(with("/fits/0/microseconds", {{"once", "1"}}));
+  EXPECT_TRUE(with("/fits/0/microseconds", 3));
+  EXPECT_TRUE(with("/kinds/0/least/M", 0));
+  EXPECT_TRUE(with("/kinds/0/most", {{"M", 4}}));
+  EXPECT_TRUE(with("/kinds", nlohmann::json::array()));
+  EXPECT_FALSE(with("/fits", nlohmann::json::array()));
 }
 
 TEST(EmittedTree, sizes_are_compared_as_whole_numbers) {
@@ -231,6 +238,7 @@ int main(int argc, char** argv) {
 /// "weft_tree_choose((int64_t)v[0], v[3])": the features that the function asks for.
 std::string call_of(const Predictor& predictor, const std::string& name, const std::string& integer) {
   std::vector<bool> used(feature_count);
+  if (!predictor.times.fits().empty()) used[0] = used[1] = used[2] = used[4] = used[8] = true;
   for (const DecisionTree::Node& node : predictor.tree.nodes()) {
     if (node.feature < 0) continue;
     const auto feature = static_cast<std::size_t>(node.feature);
@@ -246,13 +254,17 @@ std::string call_of(const Predictor& predictor, const std::string& name, const s
   return fmt::format("{}({})", name, call);
 }
 
-class EmittedTreeOf : public testing::TestWithParam<TreeLanguage> {};
+/// By fitted times and the tree, and by the tree alone.
+class EmittedTreeOf : public testing::TestWithParam<std::tuple<TreeLanguage, bool>> {};
 
-TEST_P(EmittedTreeOf, equals_the_tree_on_a_hundred_thousand_points_and_is_quick) {
-  const bool cpp = GetParam() == TreeLanguage::cpp;
+TEST_P(EmittedTreeOf, equals_the_predictor_on_a_hundred_thousand_points_and_is_quick) {
+  const auto [language, with_times] = GetParam();
+  const bool cpp = language == TreeLanguage::cpp;
   const std::string compiler = cpp ? "c++ -std=c++17" : "cc -std=c99 -D_POSIX_C_SOURCE=199309L";
   if (std::system((compiler + " --version > /dev/null 2>&1").c_str()) != 0) GTEST_SKIP() << "no compiler";
-  const Predictor predictor = made_predictor();
+  const TimingTable table = tiled_times(80, 0.03);
+  Predictor predictor = with_times ? make_predictor(table, Labelling()(table), {}) : made_predictor();
+  if (!with_times) predictor.times = {};
   ASSERT_GT(predictor.tree.height(), 4);
   std::string pattern = testing::TempDir() + "weft_tree_XXXXXX";
   ASSERT_NE(mkdtemp(pattern.data()), nullptr);
@@ -262,7 +274,7 @@ TEST_P(EmittedTreeOf, equals_the_tree_on_a_hundred_thousand_points_and_is_quick)
       program.find("CHOOSE"), 6,
       call_of(predictor, cpp ? "weft_tree::choose" : "weft_tree_choose", cpp ? "std::int64_t" : "int64_t"));
   const std::string source = folder / (cpp ? "choose.cpp" : "choose.c");
-  std::ofstream(folder / "tree.h") << source_of(predictor, GetParam());
+  std::ofstream(folder / "tree.h") << source_of(predictor, language);
   std::ofstream(source) << "#include \"tree.h\"\n" << program;
 
   constexpr std::size_t results = feature_count - 1;  // M, the first feature, times N, the second
@@ -292,6 +304,12 @@ TEST_P(EmittedTreeOf, equals_the_tree_on_a_hundred_thousand_points_and_is_quick)
       points[i][1] = 1;
     }
     points[i][results] = points[i][0] * points[i][1];
+    if (with_times) {
+      // Three kinds that times were fitted to, and one that they were not.
+      points[i][4] = 16 << draw_below(random, 4);
+      for (const std::size_t same : {5, 6, 7, 10, 11, 12})
+        points[i][same] = predictor.times.kinds()[0].least[same];
+    }
     for (std::size_t j = 0; j < feature_count; ++j)
       values[i][j] = features()[j].is_size ? std::log2(points[i][j]) : points[i][j];
   }
@@ -308,7 +326,7 @@ TEST_P(EmittedTreeOf, equals_the_tree_on_a_hundred_thousand_points_and_is_quick)
             static_cast<std::streamsize>(chosen.size() * sizeof(int)));
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < points.size(); ++i)
-    wrong += chosen[i] != predictor.tree.predict(values[i]) ? 1 : 0;
+    wrong += chosen[i] != predictor.ranking(values[i]).front() ? 1 : 0;
   EXPECT_EQ(wrong, 0U);
   double nanoseconds = 0;
   std::ifstream(told) >> nanoseconds;
@@ -319,11 +337,19 @@ TEST_P(EmittedTreeOf, equals_the_tree_on_a_hundred_thousand_points_and_is_quick)
   std::filesystem::remove_all(folder);
 }
 
-INSTANTIATE_TEST_SUITE_P(Languages, EmittedTreeOf, testing::Values(TreeLanguage::c, TreeLanguage::cpp),
-                         [](const auto& which) { return which.param == TreeLanguage::c ? "c" : "cpp"; });
+INSTANTIATE_TEST_SUITE_P(Languages, EmittedTreeOf,
+                         testing::Combine(testing::Values(TreeLanguage::c, TreeLanguage::cpp),
+                                          testing::Bool()),
+                         [](const auto& which) {
+                           return std::string(std::get<0>(which.param) == TreeLanguage::c ? "c" : "cpp") +
+                                  (std::get<1>(which.param) ? "_with_times" : "");
+                         });
 
 TEST(EmittedTree, a_tree_without_comparisons_asks_for_nothing) {
-  const Predictor predictor = made_predictor({.max_height = 0});
+  Predictor predictor = made_predictor({.max_height = 0});
+  EXPECT_THAT(source_of(predictor, TreeLanguage::cpp),
+              HasSubstr("choose(std::int64_t M, std::int64_t N, std::int64_t K, double V, double row_mean)"));
+  predictor.times = {};
   EXPECT_THAT(source_of(predictor, TreeLanguage::c), HasSubstr("weft_tree_choose(void)"));
   EXPECT_THAT(source_of(predictor, TreeLanguage::cpp), HasSubstr("choose()"));
 }

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/model/classes.h>
+#include <weft/search/model/rank_correlation.h>
 #include <weft/search/model/recorded_times.h>
 #include <weft/search/model/validation.h>
 
@@ -57,14 +58,35 @@ TEST(Validation, normalising_means_fewer_classes_and_better_accuracy) {
   EXPECT_GE(with.accuracy, validate_tree(table, {}, options).accuracy);
 }
 
-TEST(Validation, folds_and_forests) {
-  const TimingTable table = made_times(30, 0.01, 3);
+TEST(Validation, fitted_times_are_judged_by_the_same_parts) {
+  const TimingTable table = tiled_times(60, 0.01);
   ValidationOptions options;
   options.folds = 5;
-  const Score forest = validate_forest(table, {.trees = 30}, options);
-  EXPECT_GT(forest.mean, validate_single(table, options).mean);
-  EXPECT_EQ(validate_forest(table, {.trees = 30}, options).mean, forest.mean);
+  const Score times = validate_times(table, {}, options);
+  EXPECT_GT(times.mean, 0.99);
+  EXPECT_GT(times.mean, validate_tree(table, {}, options).mean);
+  EXPECT_GT(times.mean, validate_single(table, options).mean);
+  EXPECT_EQ(validate_times(table, {}, options).predicted, times.predicted);
   EXPECT_GT(score_bound(table, {}).mean, 0);
+  const OrderScore order = validate_order(table);
+  EXPECT_GT(order.correlation, 0.9);
+  EXPECT_GE(order.correlation, order.least_correlation);
+  EXPECT_GT(order.of_twenty, 0.97);
+  EXPECT_GE(order.of_twenty, order.worst_of_twenty);
+}
+
+TEST(Validation, a_kind_without_fits_is_left_to_the_tree) {
+  // Fewer problems of a kind than a fit has parts.
+  const TimingTable table = made_times(12, 0.01, 3);
+  EXPECT_TRUE(FittedTimes(table, numbers_below(table.problems.size()), {0, 1}).fits().empty());
+  EXPECT_EQ(validate_times(table, {}, {}).predicted, validate_tree(table, {}, {}).predicted);
+}
+
+TEST(RankCorrelation, is_of_the_order_alone) {
+  EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 3}, {10, 11, 500}), 1);
+  EXPECT_DOUBLE_EQ(rank_correlation({1, 2, 3}, {3, 2, 1}), -1);
+  EXPECT_EQ(rank_correlation({1, 1, 1}, {3, 2, 1}), 0);
+  EXPECT_EQ(ranks({5, 5, 1}), (std::vector<double>{1.5, 1.5, 0}));
 }
 
 TEST(Validation, what_nothing_else_can_judge_is_refused) {

@@ -91,30 +91,31 @@ class TrainVerb : public ::testing::Test {
 };
 
 TEST_F(TrainVerb, prints_the_models_side_by_side_and_writes_the_tree) {
-  const Answer answer = call_weft(
-      {"train", "--db", path("t.jsonl"), "--emit", "c,cpp", "-o", path("tree.json"), "--forest", "20"});
+  const Answer answer =
+      call_weft({"train", "--db", path("t.jsonl"), "--emit", "c,cpp", "-o", path("tree.json")});
   ASSERT_EQ(answer.code, 0) << answer.errors;
-  EXPECT_THAT(answer.out, AllOf(HasSubstr("75 problems of 25 matrices, 12 configurations"),
-                                HasSubstr("decision tree   normalised"), HasSubstr("decision tree   raw"),
-                                HasSubstr("random forest   normalised"), HasSubstr("analytic bound"),
-                                HasSubstr("best single"), HasSubstr("recipe's choice"),
-                                HasSubstr("problems known"), HasSubstr("of the best time")));
+  EXPECT_THAT(answer.out,
+              AllOf(HasSubstr("75 problems of 25 matrices, 12 configurations"),
+                    HasSubstr("decision tree   normalised"), HasSubstr("decision tree   raw"),
+                    HasSubstr("fitted times    normalised"), HasSubstr("Spearman"),
+                    HasSubstr("analytic bound"), HasSubstr("best single"), HasSubstr("recipe's choice"),
+                    HasSubstr("problems known"), HasSubstr("of the best time")));
   const Predictor predictor = predictor_of(text_of_file("tree.json"), "tree.json");
   EXPECT_EQ(predictor.training.problems, 75U);
-  EXPECT_GT(predictor.training.mean, 0.9);
+  EXPECT_GT(predictor.training.mean, 0.8);
   EXPECT_EQ(text_of_file("tree.h"), source_of(predictor, TreeLanguage::c));
   EXPECT_EQ(text_of_file("tree.hpp"), source_of(predictor, TreeLanguage::cpp));
 }
 
 TEST_F(TrainVerb, heights_and_leaves_are_kept_and_json_is_one_document) {
-  const Answer answer = call_weft(
-      {"train", "--db", path("t.jsonl"), "--max-height", "2", "--min-leaf", "4", "--forest", "5", "--json"});
+  const Answer answer =
+      call_weft({"train", "--db", path("t.jsonl"), "--max-height", "2", "--min-leaf", "4", "--json"});
   ASSERT_EQ(answer.code, 0) << answer.errors;
   const nlohmann::json json = nlohmann::json::parse(answer.out);
   EXPECT_EQ(json.at("models").at(0).at("max_height"), 2);
   EXPECT_EQ(json.at("models").at(0).at("min_leaf"), 4);
   EXPECT_LE(predictor_of(json.at("tree").dump(), "").tree.height(), 2);
-  EXPECT_GT(json.at("importance").at("tree").at("N"), 0);
+  EXPECT_GT(json.at("importance").at("N"), 0);
   EXPECT_GT(json.at("nanoseconds").at("tree"), 0);
   EXPECT_LT(json.at("nanoseconds").at("tree"), 1000);
   EXPECT_FALSE(json.at("learning_curve").empty());
@@ -130,35 +131,18 @@ TEST_F(TrainVerb, refuses_what_it_cannot_learn_from) {
   EXPECT_THAT(answer.errors, HasSubstr("no right trial measured by model"));
 }
 
-TEST_F(TrainVerb, predict_asks_a_forest_that_was_kept) {
-  ASSERT_EQ(call_weft({"train", "--db", path("t.jsonl"), "--forest", "5", "-o", path("tree.json")}).code, 0);
-  make_weights();
-  const std::vector<std::string> ask{"predict",     "--tree",   path("tree.json"), "--weights",
-                                     path("w.npy"), "--format", "shfl_bw:V=64",    "--n",
-                                     "196",         "--forest", "--json"};
-  const Answer without = call_weft(ask);
-  EXPECT_EQ(without.code, 2);
-  EXPECT_THAT(without.errors, HasSubstr("--keep-forest"));
-  ASSERT_EQ(
-      call_weft({"train", "--db", path("t.jsonl"), "--forest", "5", "--keep-forest", "-o", path("tree.json")})
-          .code,
-      0);
-  const Answer answer = call_weft(ask);
-  ASSERT_EQ(answer.code, 0) << answer.errors;
-  EXPECT_THAT(nlohmann::json::parse(answer.out).at("from"), testing::AnyOf("forest", "default"));
-}
-
 TEST_F(TrainVerb, predict_answers_with_a_recipe_that_fits) {
-  ASSERT_EQ(call_weft({"train", "--db", path("t.jsonl"), "--forest", "5", "-o", path("tree.json")}).code, 0);
+  ASSERT_EQ(call_weft({"train", "--db", path("t.jsonl"), "-o", path("tree.json")}).code, 0);
   make_weights();
   for (const char* n : {"8", "196", "1024"}) {
     const Answer answer = call_weft({"predict", "--tree", path("tree.json"), "--weights", path("w.npy"),
                                      "--format", "shfl_bw:V=64", "--n", n, "--json"});
     ASSERT_EQ(answer.code, 0) << answer.errors;
     const nlohmann::json json = nlohmann::json::parse(answer.out);
-    EXPECT_EQ(json.at("from"), "tree");
+    EXPECT_EQ(json.at("from"), "times");
+    EXPECT_GT(json.at("fitted_us"), 1);
     EXPECT_EQ(json.at("config").at("tile_m"), 64);
-    EXPECT_LT(json.at("decision_ns"), 1000);
+    EXPECT_LT(json.at("decision_ns"), 20'000);
     EXPECT_GT(json.at("bound_us"), 0);
     // What it prints is what other verbs take.
     const Answer made =
@@ -169,7 +153,7 @@ TEST_F(TrainVerb, predict_answers_with_a_recipe_that_fits) {
 }
 
 TEST_F(TrainVerb, predict_falls_back_where_no_configuration_fits) {
-  ASSERT_EQ(call_weft({"train", "--db", path("t.jsonl"), "--forest", "5", "-o", path("tree.json")}).code, 0);
+  ASSERT_EQ(call_weft({"train", "--db", path("t.jsonl"), "-o", path("tree.json")}).code, 0);
   make_weights();
   const Answer older = call_weft({"predict", "--tree", path("tree.json"), "--weights", path("w.npy"),
                                   "--format", "shfl_bw:V=64", "--n", "100", "--target", "sm_75"});
