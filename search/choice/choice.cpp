@@ -107,22 +107,69 @@ class Chooser {
                bound_of(summary, recipe.name, point, target_, ceilings).microseconds;
       };
       Way unasked{format, &recipe, {}, time({})};
-      const std::optional<Way> best = best_point(problem, recipe, time);
+      const RecipeChoices choices = choices_of(problem, recipe);
+      const std::optional<Way> best = best_point(problem, recipe, choices, time);
       // Of a device that no kernel was compared on, a recipe is trusted to find about the best of its points.
       if (best && !error_of_bound(summary, format, recipe.name, target_))
         unasked.microseconds = std::min(unasked.microseconds, best->microseconds);
       else if (best)
-        choice.ways.push_back(*best);
+        add_points(choice, *best, std::min(best->microseconds, unasked.microseconds),
+                   predicted_point(recipe, choices, summary));
       choice.ways.push_back(std::move(unasked));
     }
   }
 
+  RecipeChoices choices_of(const SpaceProblem& problem, const Recipe& recipe) const {
+    if (recipe.knobs.empty()) return {};
+    PackedWeights packed(matrix_);
+    return recipe.choices(problem, packed, target_, {});
+  }
+
+  /// The predicted point before that of the bound. Its time is what is expected of the recipe anyway, so that
+  /// recipes and dense products are compared as if it were not known.
+  static void add_points(Choice& choice, const Way& best, double expected,
+                         const std::optional<KnobValues>& predicted) {
+    if (predicted && predicted != best.point)
+      choice.ways.push_back({best.format, best.recipe, predicted, expected});
+    choice.ways.push_back(best);
+    if (predicted && predicted == best.point) choice.ways.back().microseconds = expected;
+  }
+
+  /// The first of the predictor's ranking that is a point of the recipe and can run; nothing outside of what
+  /// it learnt from.
+  std::optional<KnobValues> predicted_point(const Recipe& recipe, const RecipeChoices& choices,
+                                            const ProblemSummary& summary) const {
+    const Predictor* const predictor = options_.predictor;
+    // Rows of 16 bytes are the only ones that were measured.
+    constexpr std::int64_t of_row = 8;
+    if (predictor == nullptr || summary.dtype != DType::f16 || summary.convolution || summary.n % of_row != 0)
+      return std::nullopt;
+    const std::vector<std::string>& targets = predictor->training.targets;
+    const FeatureValues values = features_of(summary, device_numbers(target_));
+    if (std::ranges::find(targets, target_.name) == targets.end() || !predictor->times.covers(values))
+      return std::nullopt;
+    for (const FittedTimes::Expected& one : predictor->times.ranking(values)) {
+      const Configuration& configuration = predictor->classes[static_cast<std::size_t>(one.number)];
+      if (configuration.recipe == recipe.name && can_run(configuration.point, choices))
+        return configuration.point;
+    }
+    return std::nullopt;
+  }
+
+  static bool can_run(const KnobValues& point, const RecipeChoices& choices) {
+    const bool is_point =
+        point.size() == choices.knobs.size() && std::ranges::all_of(choices.knobs, [&](const ir::Knob& knob) {
+          const auto value = point.find(knob.name);
+          return value != point.end() && std::ranges::find(knob.values, value->second) != knob.values.end();
+        });
+    return is_point && first_violation(choices.limits, point) == nullptr;
+  }
+
   /// The point of the least modelled time, where the recipe has any.
   template <class Time>
-  std::optional<Way> best_point(const SpaceProblem& problem, const Recipe& recipe, const Time& time) const {
+  static std::optional<Way> best_point(const SpaceProblem& problem, const Recipe& recipe,
+                                       const RecipeChoices& choices, const Time& time) {
     if (recipe.knobs.empty()) return std::nullopt;
-    PackedWeights packed(matrix_);
-    const RecipeChoices choices = recipe.choices(problem, packed, target_, {});
     std::vector<Constraint> conditions = choices.limits;
     conditions.insert(conditions.end(), choices.worth.begin(), choices.worth.end());
     std::optional<Way> best;

@@ -10,6 +10,7 @@
 #include <weft/backends/kernel.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/scheduler/recipes/list.h>
+#include <weft/search/model/shipped_predictor.h>
 #include <weft/search/records/record_file.h>
 
 #include <memory>
@@ -57,13 +58,18 @@ struct ChoiceOptions {
   /// Trials of this problem and of no other. What was measured right stands before all that is modelled.
   std::span<const StoredRecord> records = {};
   std::int64_t open_size = 256;  ///< for what a launch decides
+  /// Whose first configuration that can run stands before the point that the bound takes, for products of
+  /// f16 that lie within what it learnt from; null: the bound alone.
+  const Predictor* predictor = &shipped_predictor();
 };
 
 /// Over the formats, the recipes that have points for them, and a bounded sample of each recipe's points.
 /// Times are those of trials in `records`, else of the analytic bound as measured kernels have corrected it
 /// (search/model/known_error.h). Where no kernel of a recipe was ever compared with its bound, the recipe
-/// chooses its point itself. Nothing is compiled or run, and only weights of hb_ell are packed. UserError
-/// where the algorithm has no sparse operand, or formats and recipes leave no way.
+/// chooses its point itself. A predictor says which point of a recipe is taken, and not how long it takes:
+/// its kernels serve any size, which costs large products more than the kernels that are made here. Nothing
+/// is compiled or run, and only weights of hb_ell are packed. UserError where the algorithm has no sparse
+/// operand, or formats and recipes leave no way.
 Choice choose(const Algorithm& algorithm, const WeightMatrix& weights, const Target& target,
               const ChoiceOptions& options = {},
               std::source_location place = std::source_location::current());

@@ -4,6 +4,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/model/bound.h>
 #include <weft/search/model/predict.h>
+#include <weft/search/model/shipped_predictor.h>
 #include <weft/search/tool/flags.h>
 #include <weft/search/tool/options.h>
 #include <weft/search/tool/table.h>
@@ -74,7 +75,9 @@ nlohmann::ordered_json json_of_passed_over(const Prediction& found) {
 }
 
 int run(const PredictVerb& options) {
-  const Predictor predictor = of_option("--tree", [&] { return read_predictor(options.tree); });
+  const Predictor predictor = options.tree.empty()
+                                  ? shipped_predictor()
+                                  : of_option("--tree", [&] { return read_predictor(options.tree); });
   const bool named = !options.target.empty() || predictor.training.targets.empty();
   const Target& target = named_target(named ? options.target : predictor.training.targets.front());
   warn_of_target(predictor, target);
@@ -129,7 +132,7 @@ void add_predict(CLI::App& app, Action& action) {
       "Example: weft predict --tree tree.json --weights ffn1.npy --dtype f16 --format shfl_bw:V=64 --n 196",
       run);
   add_problem_flags(verb, options.problem);
-  add_option(verb, "--tree", options.tree, "what weft train wrote")->required();
+  add_option(verb, "--tree", options.tree, "what weft train wrote; the predictor that ships");
   add_option(verb, "--target", options.target, "see weft targets; the first that the predictor learnt from");
   begin_group(verb, "Output");
   add_json_flag(verb, options.json);

@@ -82,6 +82,26 @@ TEST(Choice, TakesThePatternAndSaysWhatCameSecond) {
   EXPECT_THAT(choice.text(), HasSubstr("; dense about "));
 }
 
+TEST(Choice, ThePredictorTakesThePointAndLeavesTheTime) {
+  const SpaceProblem problem = grouped_problem(1024, 1024, 1000, 64);
+  const Choice with = chosen(problem, "sm_90a"), without = chosen(problem, "sm_90a", {.predictor = nullptr});
+  const FeatureValues values = features_of(summary_of(problem.algorithm, *problem.matrix, problem.format),
+                                           device_numbers(target_named("sm_90a")));
+  ASSERT_TRUE(shipped_predictor().times.covers(values));
+  const auto best = static_cast<std::size_t>(shipped_predictor().times.ranking(values).front().number);
+  EXPECT_EQ(with.ways.front().point, shipped_predictor().classes[best].point);
+  EXPECT_NE(with.ways.front().point, without.ways.front().point);
+  EXPECT_EQ(with.ways.front().microseconds, without.ways.front().microseconds);
+  EXPECT_EQ(with.ways[1].point, without.ways.front().point);
+  // Outside of what was measured nothing changes: other rows, groups and targets.
+  const std::pair<SpaceProblem, const char*> others[] = {{grouped_problem(1024, 1024, 1001, 64), "sm_90a"},
+                                                         {grouped_problem(1024, 1024, 1000, 16), "sm_90a"},
+                                                         {grouped_problem(1024, 1024, 8, 64), "sm_90a"},
+                                                         {problem, "sm_80"}};
+  for (const auto& [other, target] : others)
+    EXPECT_EQ(chosen(other, target).text(), chosen(other, target, {.predictor = nullptr}).text());
+}
+
 TEST(Choice, UnstructuredHalvesGoToSparseTensorCores) {
   const Choice choice = chosen(quad_problem(512, 512, 4096), "sm_90a");
   EXPECT_EQ(choice.ways.front().recipe->name, "v_n_m");

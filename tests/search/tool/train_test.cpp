@@ -152,6 +152,16 @@ TEST_F(TrainVerb, predict_answers_with_a_recipe_that_fits) {
   }
 }
 
+TEST_F(TrainVerb, predict_asks_the_predictor_that_ships) {
+  make_weights();
+  const Answer answer =
+      call_weft({"predict", "--weights", path("w.npy"), "--format", "shfl_bw:V=64", "--n", "512", "--json"});
+  ASSERT_EQ(answer.code, 0) << answer.errors;
+  const nlohmann::json json = nlohmann::json::parse(answer.out);
+  EXPECT_EQ(json.at("target"), "sm_90a");
+  EXPECT_EQ(json.at("from"), "times");
+}
+
 TEST_F(TrainVerb, predict_falls_back_where_no_configuration_fits) {
   ASSERT_EQ(call_weft({"train", "--db", path("t.jsonl"), "-o", path("tree.json")}).code, 0);
   make_weights();
