@@ -36,8 +36,8 @@ struct Study {
   std::size_t problems = 0, matrices = 0, configurations = 0;
   std::vector<StudyLine> lines;  ///< the first one is the tree that was chosen
   TreeOptions chosen = {};
-  std::vector<double> importance;  ///< of features to the tree, in the order of features()
-  OrderScore order;                ///< of the fitted times
+  std::vector<double> importance;  ///< what features are to the tree, in the order of features()
+  OrderScore order;                ///< how the fitted times tell configurations apart
   std::vector<LearningPoint> curve;
   double times_nanoseconds = 0;  ///< what a decision takes, features included
   double tree_nanoseconds = 0;
