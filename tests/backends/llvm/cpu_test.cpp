@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <limits>
 
 #include "backends/llvm/programs.h"
@@ -276,6 +277,41 @@ TEST(Cpu, LanesThatBranchTooOftenAreRefused) {
     EXPECT_NE(std::string(error.what()).find("j (4096 times), i (64 times)"), std::string::npos)
         << error.what();
   }
+}
+
+/// Half a minute of LLVM, most of it turning loops and choosing registers.
+TEST(Cpu, ManyLoopsAreRefusedSoonerWhereInstructionsAreMany) {
+  const auto a = input("a", DType::f32, {8, 8});
+  const auto b = both("b", DType::f32, {1024});
+  const ir::Expr here = ir::load(a, {v("i"), v("k")});
+  const ir::Stmt add = ir::if_then(here < number(2), ir::store(b, {v("j")}, here, true));
+  const ir::Stmt body = unrolled("j", 1024, serial("i", 8, serial("k", 8, add)));
+  try {
+    llvm_backend::compile_for_cpu(program("loops", {a, b}, body));
+    FAIL() << "not refused";
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("j (1024 times)"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("one times the other"), std::string::npos) << error.what();
+  }
+}
+
+/// Half a minute, where each read under a mask is compared with all that LLVM writes out in front of it: 128
+/// iterations in each of the others, of which few ever run.
+TEST(Cpu, MaskedReadsAreNotComparedWithAllThatIsWrittenOut) {
+  const auto a = input("a", DType::f32, {9, 8, 6, 2, 1});
+  const auto b = output("b", DType::f32, {9, 8});
+  const auto sum = local("sum", DType::f32, {8});
+  const auto masked = [&](const ir::Expr& value, bool adds) {
+    return vectorized("i", 8, ir::if_then(v("i") < v("N"), ir::store(sum, {v("i")}, value, adds)));
+  };
+  const ir::Stmt add = masked(ir::load(a, {v("m"), v("i"), v("r"), v("k"), v("s")}), true);
+  const ir::Stmt nest =
+      serial("s", 8, ir::if_then(v("s") < 1, serial("r", 6, serial("k", 16, ir::if_then(v("k") < 2, add)))));
+  const ir::Stmt write = vectorized("i", 8, ir::store(b, {v("m"), v("i")}, ir::load(sum, {v("i")})));
+  const ir::Stmt body = serial("m", 9, ir::allocate(sum, ir::block({masked(number(0), false), nest, write})));
+  const std::clock_t begin = std::clock();
+  llvm_backend::compile_for_cpu(program("masks", {a, b}, body, {"N"}));
+  EXPECT_LT(std::clock() - begin, 10 * CLOCKS_PER_SEC);
 }
 
 TEST(Cpu, LanesThatWriteApartTooOftenAreRefused) {
