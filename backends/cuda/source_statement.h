@@ -79,7 +79,7 @@ class Statements {
   std::vector<Scope> scopes_;
   std::set<std::string> live_;  ///< names of the buffers that are allocated around
   std::size_t depth_ = 1;
-  std::int64_t copies_ = 1;  ///< of what is printed, by unrolled loops around it
+  std::int64_t copies_ = 1;  ///< how often unrolled loops around repeat what is printed
   std::string result_;
 };
 

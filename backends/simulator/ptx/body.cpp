@@ -137,7 +137,7 @@ class BodyReader {
   Function& function_;
   OperandReader operands_;
   Place place_;
-  std::uint32_t used_bytes_ = all_bytes;  ///< of the next instruction
+  std::uint32_t used_bytes_ = all_bytes;  ///< the next instruction uses these
 };
 
 }  // namespace
