@@ -6,7 +6,6 @@
 #include <weft/backends/cuda/source_statement.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/instructions.h>
-#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/print.h>
 #include <weft/scheduler/ir/visit.h>
 
@@ -15,26 +14,6 @@
 namespace weft {
 namespace cuda {
 namespace {
-
-constexpr std::int64_t uncountable = std::int64_t{1} << 40;
-constexpr std::int64_t elements_of_access = 4;
-
-/// Stores as the compiler meets them once it has written out the loops that are unrolled.
-std::int64_t stores_written_out(const ir::Stmt& stmt) {
-  if (stmt.as<ir::Store>() != nullptr) return 1;
-  std::int64_t count = 0;
-  each_child(stmt, [&](const ir::Stmt& child) { count += stores_written_out(child); });
-  if (const auto* loop = stmt.as<ir::For>()) {
-    const std::int64_t* extent = ir::integer_value(loop->extent);
-    std::int64_t copies = 1;
-    if (loop->kind == ir::LoopKind::unrolled && extent != nullptr) copies = *extent;
-    // Elements of a vector beyond those of one access are written out.
-    if (loop->kind == ir::LoopKind::vectorized && extent != nullptr)
-      copies = std::max<std::int64_t>(1, *extent / elements_of_access);
-    if (__builtin_mul_overflow(count, copies, &count)) return uncountable;
-  }
-  return std::min(count, uncountable);
-}
 
 void check(const ThreadProgram& program, const Target& target) {
   const std::string& name = program.program.name;

@@ -2,12 +2,45 @@
 #include <weft/backends/cuda/certainty.h>
 #include <weft/backends/cuda/source_statement.h>
 #include <weft/dsl/errors.h>
+#include <weft/scheduler/ir/children.h>
 #include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/passes/shared_arrays.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::cuda {
+namespace {
+
+constexpr std::int64_t uncountable = std::int64_t{1} << 40;
+constexpr std::int64_t elements_of_access = 4;
+/// Stores that the compiler may write out unasked where a loop is unrolled: its time grows with their square.
+constexpr std::int64_t most_unasked_stores = 1024;
+
+std::int64_t product(std::int64_t a, std::int64_t b) {
+  return __builtin_mul_overflow(a, b, &a) ? uncountable : std::min(a, uncountable);
+}
+
+/// How often the compiler meets the body of a loop once it has written out those that are unrolled.
+std::int64_t copies_of(const ir::For& loop) {
+  const std::int64_t* extent = ir::integer_value(loop.extent);
+  if (extent == nullptr) return 1;
+  if (loop.kind == ir::LoopKind::unrolled) return *extent;
+  // Elements of a vector beyond those of one access are written out.
+  const bool is_vector = loop.kind == ir::LoopKind::vectorized;
+  return is_vector ? std::max<std::int64_t>(1, *extent / elements_of_access) : 1;
+}
+
+}  // namespace
+
+std::int64_t stores_written_out(const ir::Stmt& stmt) {
+  if (stmt.as<ir::Store>() != nullptr) return 1;
+  std::int64_t count = 0;
+  each_child(stmt, [&](const ir::Stmt& child) { count += stores_written_out(child); });
+  const auto* loop = stmt.as<ir::For>();
+  return loop == nullptr ? std::min(count, uncountable) : product(count, copies_of(*loop));
+}
+
 SharedLayout shared_layout(const ThreadProgram& program) {
   SharedLayout layout;
   layout.is_dynamic = program.launch.shared_bytes > most_static_shared_bytes;
@@ -246,12 +279,19 @@ void Statements::counted(const ir::For& s) {
 
 void Statements::loop_lines(const ir::For& s, const std::string& end) {
   const std::string& variable = expressions_.name_of(s.name);
-  if (s.kind == ir::LoopKind::unrolled || s.kind == ir::LoopKind::vectorized) line("#pragma unroll");
+  const bool is_serial = s.kind != ir::LoopKind::unrolled && s.kind != ir::LoopKind::vectorized;
+  // Compilers write out loops of known length unasked, in each copy of a loop that is unrolled.
+  const std::int64_t* extent = copies_ > 1 ? ir::integer_value(s.extent) : nullptr;
+  const bool stays = is_serial && extent != nullptr &&
+                     product(copies_, product(*extent, stores_written_out(s.body))) > most_unasked_stores;
+  if (!is_serial || stays) line(stays ? "#pragma unroll 1" : "#pragma unroll");
   const std::string begin = expressions_.text(s.begin, Precedence::lowest, Form::any);
   open(fmt::format("for ({0} {1} = {2}; {1} < {3}; ++{1}) {{", expressions_.index_type(), variable, begin,
                    end));
   declare(variable);
+  const std::int64_t around = std::exchange(copies_, product(copies_, copies_of(s)));
   print(s.body);
+  copies_ = around;
   close();
 }
 

@@ -4,6 +4,7 @@
 #include <weft/backends/cuda/source_expression.h>
 #include <weft/backends/cuda/source_vectors.h>
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
@@ -19,6 +20,9 @@ struct SharedLayout {
   std::map<const ir::Buffer*, std::int64_t> offsets;  ///< bytes from the begin of the dynamic array
 };
 SharedLayout shared_layout(const ThreadProgram& program);
+
+/// Stores as the compiler meets them once it has written out the loops that are unrolled.
+std::int64_t stores_written_out(const ir::Stmt& stmt);
 
 class Statements {
  public:
@@ -75,6 +79,7 @@ class Statements {
   std::vector<Scope> scopes_;
   std::set<std::string> live_;  ///< names of the buffers that are allocated around
   std::size_t depth_ = 1;
+  std::int64_t copies_ = 1;  ///< how often unrolled loops around repeat what is printed
   std::string result_;
 };
 

@@ -105,14 +105,27 @@ bool has_many_stores(const llvm::Function& function) {
          }) > most_scalar_stores;
 }
 
+/// Reads by calls, masked ones above all, times blocks: GVN walks all blocks in front of each such read.
+/// Loops that are written out in full have many that never run, which nobody has taken out by then.
+constexpr std::uint64_t most_walks = std::uint64_t{1} << 20U;
+
+bool has_many_walks(const llvm::Function& function) {
+  const auto reads = std::ranges::count_if(llvm::instructions(function), [](const llvm::Instruction& i) {
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(&i);
+    return call != nullptr && call->onlyReadsMemory() && !call->doesNotAccessMemory();
+  });
+  return static_cast<std::uint64_t>(reads) * function.size() > most_walks;
+}
+
 /// Leaves out the passes that compare accesses with each other where these are too many.
 void leave_out_comparisons(llvm::PassInstrumentationCallbacks& callbacks) {
   callbacks.registerShouldRunOptionalPassCallback([](llvm::StringRef pass, llvm::Any what) {
-    const bool asks_in_loops = pass == "LoopLoadEliminationPass" || pass == "LoopVectorizePass";
-    if (!asks_in_loops && pass != "SLPVectorizerPass") return true;
     const auto* const* function = llvm::any_cast<const llvm::Function*>(&what);
     if (function == nullptr) return true;
-    return asks_in_loops ? !has_many_meetings(**function) : !has_many_stores(**function);
+    if (pass == "LoopLoadEliminationPass" || pass == "LoopVectorizePass")
+      return !has_many_meetings(**function);
+    if (pass == "SLPVectorizerPass") return !has_many_stores(**function);
+    return pass != "GVNPass" || !has_many_walks(**function);
   });
 }
 

@@ -250,8 +250,9 @@ class KernelProgram {
     for (auto& [name, array] : tensors_) arguments_.tensors[name] = &array;
     for (const std::string& scalar : algorithm_.scalars)
       arguments_.scalars[scalar] = static_cast<double>(dice_.between(-3, 3));
+    // A recipe may have packed them anew.
     if (weights_ != nullptr && algorithm_.takes_any_weights() && dice_.chance(50))
-      arguments_.weights = weights_;
+      arguments_.weights = schedule_->shared_weights();
   }
 
   void spoil_arguments() {

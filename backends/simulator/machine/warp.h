@@ -271,7 +271,8 @@ class Warp {
   };
   void perform(Queue queue, Group& group);
   void run_work(const Work& work, AgentKind kind, std::uint32_t clock, std::shared_ptr<const View> view);
-  /// Notes the elements of a lane's vector that nobody wrote; false when that is every one of them.
+  /// Notes the elements of a lane's vector of whose used bytes nobody wrote one; false when that is every
+  /// element.
   bool note_undefined_elements(const Operation& operation, const Region& region, std::size_t offset,
                                std::uint32_t bytes, std::size_t lane);
   /// What a lane loads from memory of its block or its own that nobody wrote is told when it is used:

@@ -154,11 +154,14 @@ void Warp::check_race(const Operation& operation, Region& region, std::size_t of
 bool Warp::note_undefined_elements(const Operation& operation, const Region& region, std::size_t offset,
                                    std::uint32_t bytes, std::size_t lane) {
   const std::size_t elements = operation.elements;
-  if (elements < 2 || elements > undefined_elements_.size() || operation.results != elements) return false;
+  if (elements > undefined_elements_.size() || operation.results != elements) return false;
   const std::size_t width = bytes / elements;
+  const std::uint32_t used = code_->instructions[static_cast<std::size_t>(operation.instruction)]->used_bytes;
   std::array<bool, std::tuple_size_v<decltype(undefined_elements_)>> missing{};
-  for (std::size_t element = 0; element < elements; ++element)
-    missing[element] = region.first_unwritten(offset + element * width, width) != width;
+  for (std::size_t byte = 0; byte < bytes; ++byte) {
+    const bool is_used = byte >= 32 || (used >> byte & 1U) != 0;
+    missing[byte / width] |= is_used && region.first_unwritten(offset + byte, 1) == 0;
+  }
   if (std::ranges::count(missing, true) == static_cast<std::ptrdiff_t>(elements)) return false;
   for (std::size_t element = 0; element < elements; ++element)
     undefined_elements_[element] |= Mask{missing[element]} << lane;

@@ -4,6 +4,7 @@
 #include <weft/backends/simulator/ptx/operands.h>
 
 #include <limits>
+#include <utility>
 
 namespace weft::simulator::ptx {
 namespace {
@@ -60,7 +61,7 @@ class BodyReader {
       if (!space.is_dot("shared")) fail_at(space, ".shared after .extern in a function");
       variables(Space::shared, true);
     } else if (token.text == "pragma") {
-      skip_pragma(lexer_);
+      used_bytes_ = read_pragma(lexer_);
     } else if (token.text == "loc") {
       place_ = read_place(lexer_);
     } else {
@@ -124,6 +125,7 @@ class BodyReader {
     if (opcode.text[0] == '%' || opcode.text == "_") fail_at(opcode, statements);
     if (made.guard < 0) made.line = opcode.line;
     made.opcode = opcode.text;
+    made.used_bytes = std::exchange(used_bytes_, all_bytes);
     while (lexer_.peek().kind == Token::Kind::dot_word) made.modifiers.emplace_back(lexer_.take().text);
     operands_.read(made);
     function_.instructions.push_back(std::move(made));
@@ -135,6 +137,7 @@ class BodyReader {
   Function& function_;
   OperandReader operands_;
   Place place_;
+  std::uint32_t used_bytes_ = all_bytes;  ///< the next instruction uses these
 };
 
 }  // namespace
@@ -170,12 +173,19 @@ Place read_place(Lexer& lexer) {
   return place;
 }
 
-void skip_pragma(Lexer& lexer) {
+std::uint32_t read_pragma(Lexer& lexer) {
+  constexpr std::string_view mask = "used_bytes_mask ";
+  std::uint32_t used_bytes = all_bytes;
   do {
     if (lexer.peek().kind != Token::Kind::string) lexer.fail("a string after .pragma");
-    lexer.take();
+    const Token text = lexer.take();
+    if (text.text.starts_with(mask) && text.text.size() > mask.size()) {
+      const Token number{Token::Kind::number, text.text.substr(mask.size()), text.line};
+      used_bytes = static_cast<std::uint32_t>(read_literal(number).bits);
+    }
   } while (lexer.accept(","));
   lexer.expect(";", "';' after .pragma");
+  return used_bytes;
 }
 
 }  // namespace weft::simulator::ptx

@@ -5,6 +5,7 @@
 #include <weft/backends/simulator/ptx/module.h>
 #include <weft/backends/simulator/ptx/names.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ void read_body(Lexer& lexer, Names& names, Function& function);
 
 /// .loc file line column, and the function that it was inlined into.
 Place read_place(Lexer& lexer);
-/// .pragma "...", "...";
-void skip_pragma(Lexer& lexer);
+/// .pragma "...", "..."; the one that counts says which bytes of what the next load reads are used.
+std::uint32_t read_pragma(Lexer& lexer);
 
 }  // namespace weft::simulator::ptx

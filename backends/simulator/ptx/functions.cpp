@@ -140,7 +140,7 @@ class FunctionReader {
     } else if (lists("maxnctapersm maxclusterrank abi_preserve abi_preserve_control", token.text)) {
       number();
     } else if (token.text == "pragma") {
-      skip_pragma(lexer_);
+      read_pragma(lexer_);
     } else if (token.text == "attribute") {
       skip_parentheses(lexer_);
     } else if (!lists("noreturn explicitcluster blocksareclusters", token.text)) {

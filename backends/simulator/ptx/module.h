@@ -102,6 +102,9 @@ struct Operand {
   std::vector<Operand> elements;
 };
 
+/// Of Instruction::used_bytes: a load that uses all that it reads.
+constexpr std::uint32_t all_bytes = ~std::uint32_t{0};
+
 struct Instruction {
   int line = 0;
   std::string opcode;  ///< "ld", "mma", "wgmma"
@@ -109,6 +112,7 @@ struct Instruction {
       modifiers;   ///< what follows it, dots removed: {"global", "nc", "v4", "f32"}, "shared::cta" whole
   int guard = -1;  ///< register of @p, or -1
   bool guard_negated = false;
+  std::uint32_t used_bytes = all_bytes;  ///< a bit for each byte that a load reads
   /// A call has always three: a vector of results, the function (a symbol or a reg), a vector of arguments; a
   /// fourth, when given, is a symbol that names the prototype.
   std::vector<Operand> operands;

@@ -141,7 +141,7 @@ class ModuleReader {
     } else if (token.text == "alias") {
       alias();
     } else if (token.text == "pragma") {
-      skip_pragma(lexer_);
+      read_pragma(lexer_);
     } else if (token.text == "loc") {
       read_place(lexer_);
     } else {

@@ -268,5 +268,20 @@ TEST(PrintSource, LoopsThatAreUnrolledCountInFullTowardsWhatIsTooLong) {
   EXPECT_THROW(print_cuda_source(loop(ir::LoopKind::unrolled), target_named("sm_80")), UserError);
 }
 
+/// 64 x 64 products, which NVRTC would write out for a minute.
+TEST(PrintSource, LoopsInsideOfUnrolledOnesStayLoopsWhereTheyAreLong) {
+  const auto nest = [](std::int64_t copies, std::int64_t extent) {
+    ThreadProgram program = program_of(ir::integer(0));
+    const ir::Stmt inner = ir::for_loop(
+        {"k", ir::integer(0), ir::integer(extent), ir::LoopKind::serial, -1, program.program.body});
+    program.program.body =
+        ir::for_loop({"i", ir::integer(0), ir::integer(copies), ir::LoopKind::unrolled, -1, inner});
+    return print_cuda_source(program, target_named("sm_80"));
+  };
+  EXPECT_THAT(nest(64, 64), HasSubstr("#pragma unroll 1\n"));
+  EXPECT_THAT(nest(64, 16), Not(HasSubstr("#pragma unroll 1\n")));
+  EXPECT_THAT(nest(1, 5000), Not(HasSubstr("#pragma unroll 1\n")));
+}
+
 }  // namespace
 }  // namespace weft

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <limits>
 
 #include "backends/llvm/programs.h"
@@ -276,6 +277,53 @@ TEST(Cpu, LanesThatBranchTooOftenAreRefused) {
     EXPECT_NE(std::string(error.what()).find("j (4096 times), i (64 times)"), std::string::npos)
         << error.what();
   }
+}
+
+/// Half a minute of LLVM, most of it turning loops and choosing registers.
+TEST(Cpu, ManyLoopsAreRefusedSoonerWhereInstructionsAreMany) {
+  const auto a = input("a", DType::f32, {8, 8});
+  const auto b = both("b", DType::f32, {1024});
+  const ir::Expr here = ir::load(a, {v("i"), v("k")});
+  const ir::Stmt add = ir::if_then(here < number(2), ir::store(b, {v("j")}, here, true));
+  const ir::Stmt body = unrolled("j", 1024, serial("i", 8, serial("k", 8, add)));
+  try {
+    llvm_backend::compile_for_cpu(program("loops", {a, b}, body));
+    FAIL() << "not refused";
+  } catch (const UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("j (1024 times)"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("one times the other"), std::string::npos) << error.what();
+  }
+}
+
+/// Half a minute, where each read of scattered lanes is compared with all that LLVM writes out in front of
+/// it: 128 iterations in each of 54, of which few ever run.
+TEST(Cpu, ScatteredReadsAreNotComparedWithAllThatIsWrittenOut) {
+  const auto w = input("w", DType::f32, {9, v("M"), 6, 2, 1});
+  const auto a = input("a", DType::f32, {1, 2, 6, 1});
+  const auto bias = input("bias", DType::f32, {v("M")});
+  const auto c = output("c", DType::f32, {v("M"), 9});
+  const auto sum = local("sum", DType::f32, {8});
+  const ir::Expr row = v("m") * 8 + v("i");
+  const auto rows = [&](bool is_tail) {
+    const auto lanes = [&](const ir::Stmt& stmt) {
+      return vectorized("i", 8, is_tail ? ir::if_then(row < v("M"), stmt) : stmt);
+    };
+    const ir::Expr product =
+        ir::call("fma_f32", DType::f32,
+                 {ir::load(w, {v("n"), row, v("r"), v("k"), v("s")}),
+                  ir::load(a, {v("s"), v("k"), v("r"), v("s")}), ir::load(sum, {v("i")})});
+    const ir::Stmt add = ir::if_then(v("k") < 2, lanes(ir::store(sum, {v("i")}, product)));
+    const ir::Stmt nest = serial("s", 8, ir::if_then(v("s") < 1, serial("r", 6, serial("k", 16, add))));
+    const ir::Stmt write =
+        lanes(ir::store(c, {row, v("n")}, ir::load(sum, {v("i")}) - ir::load(bias, {row})));
+    const ir::Stmt zero = lanes(ir::store(sum, {v("i")}, number(0)));
+    return serial("n", 9, ir::allocate(sum, ir::block({zero, nest, write})));
+  };
+  const ir::Stmt body = ir::if_then(v("m") * 8 - v("M") + 7 < 0, rows(false), rows(true));
+  const std::clock_t begin = std::clock();
+  llvm_backend::compile_for_cpu(
+      program("reads", {w, a, bias, c}, serial("m", (v("M") + 7) / 8, body), {"M"}));
+  EXPECT_LT(std::clock() - begin, 10 * CLOCKS_PER_SEC);
 }
 
 TEST(Cpu, LanesThatWriteApartTooOftenAreRefused) {

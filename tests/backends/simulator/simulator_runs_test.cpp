@@ -218,6 +218,21 @@ TEST(SimulatedMachine, StoresTheLowPartOfAWiderRegister) {
   for (std::uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(outcome.out[lane], lane);
 }
 
+TEST(SimulatedMachine, BytesOfALoadThatAreNotUsedNeedNotBeWritten) {
+  const Outcome outcome = run_ptx(framed(R"(
+  mad.wide.u32 %l3, %r1, 4, %l2;
+  cvt.u16.u32 %h1, %r1;
+  st.shared.u16 [tile], %h1;
+  bar.warp.sync -1;
+  .pragma "used_bytes_mask 3";
+  ld.shared.u32 %r2, [tile];
+  cvt.u16.u32 %h2, %r2;
+  cvt.u32.u16 %r3, %h2;
+  st.global.u32 [%l3], %r3;
+)"));
+  EXPECT_TRUE(outcome.report.findings.empty()) << outcome.report.text();
+}
+
 TEST(SimulatedMachine, OneWrittenPartMakesAPair) {
   const Outcome outcome = run_ptx(framed(R"(
   mad.wide.u32 %l3, %r1, 4, %l2;

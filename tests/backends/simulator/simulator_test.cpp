@@ -72,6 +72,16 @@ std::vector<Case> accesses() {
        "ld.shared.v2.u32 {%r2, %r4}, [tile];\nadd.u32 %r3, %r2, 1;\n" +
            keep_3,
        "reads %r4, which nobody wrote", ""},
+      {"UnwrittenAndUsed", "unwritten register",
+       "cvt.u16.u32 %h1, %r1;\nst.shared.u16 [tile], %h1;\nst.shared.u16 [tile+2], %h1;\n"
+       "st.shared.u16 [tile+4], %h1;\nbar.warp.sync -1;\n.pragma \"used_bytes_mask 0xff\";\n"
+       "ld.shared.v2.u32 {%r2, %r4}, [tile];\nadd.u32 %r3, %r4, 1;  // here\n" +
+           keep_3,
+       "cvt.u16.u32 %h1, %r1;\nst.shared.u16 [tile], %h1;\nst.shared.u16 [tile+2], %h1;\n"
+       "st.shared.u16 [tile+4], %h1;\nbar.warp.sync -1;\n.pragma \"used_bytes_mask 63\";\n"
+       "ld.shared.v2.u32 {%r2, %r4}, [tile];\nadd.u32 %r3, %r4, 1;\n" +
+           keep_3,
+       "reads %r4, which nobody wrote", ""},
       {"UnwrittenRegister", "unwritten register", "add.u32 %r3, %r2, 1;  // here\n" + keep_3,
        "mov.u32 %r2, 5;\nadd.u32 %r3, %r2, 1;\n" + keep_3, "reads %r2, which nobody wrote", ""},
       {"UnwrittenSum", "unwritten register",
