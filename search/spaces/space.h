@@ -63,6 +63,7 @@ class Space {
   struct Parts {
     std::string recipe;  ///< "shfl_bw"; "schedule" for a user's own
     std::string target;
+    Format format = {};  ///< that of the weights; without a name: the problem's
     std::vector<ir::Knob> knobs;
     std::vector<Constraint> constraints;
     std::vector<Constraint> preferences;
@@ -75,6 +76,8 @@ class Space {
 
   const std::string& recipe() const { return parts_->recipe; }
   const std::string& target() const { return parts_->target; }
+  /// What the weights are packed in, and a point may narrow. Without a name where that is not known.
+  const Format& format() const { return parts_->format; }
   /// Where a knob can be 0, that says that there is none of what it counts.
   const std::vector<ir::Knob>& knobs() const { return parts_->knobs; }
   /// Without any of them a point cannot be built or launched, or its registers are far too few. With all of
@@ -131,6 +134,14 @@ Space space_of(const std::string& recipe, const SpaceProblem& problem, const Tar
 std::vector<Space> spaces_for(const SpaceProblem& problem, const Target& target,
                               const SpaceOptions& options = {},
                               std::source_location place = std::source_location::current());
+/// Those of every format in place of the problem's own, as formats_worth_trying() lists them.
+std::vector<Space> spaces_for(const SpaceProblem& problem, std::span<const Format> formats,
+                              const Target& target, const SpaceOptions& options = {},
+                              std::source_location place = std::source_location::current());
+/// The number of the space of a recipe and a format, which are as a record has them; the last one where the
+/// format is empty. Nothing where there is none.
+std::optional<std::size_t> number_of_space(const std::vector<Space>& spaces, std::string_view recipe,
+                                           std::string_view format);
 
 /// The space of a schedule with knobs: its points are the schedule with values in their place. The conditions
 /// are those of the target (resource_constraints.h).

@@ -80,9 +80,9 @@ int run(const PredictVerb& options) {
   const bool named = !options.target.empty() || predictor.training.targets.empty();
   const Target& target = named_target(named ? options.target : predictor.training.targets.front());
   warn_of_target(predictor, target);
-  const Problem problem = make_problem(options.problem);
-  const SpaceProblem what{problem.algorithm, std::make_shared<const WeightMatrix>(problem.matrix),
-                          problem.weights->format()};
+  SpaceProblem what = make_space_problem(options.problem);
+  if (options.problem.format == automatic)
+    what.format = choice_of(what.algorithm, *what.matrix, options.problem, target).ways.front().format;
   const DeviceNumbers device = device_numbers(target);
   const Prediction found = predict(predictor, what, target, device, by);
   const ProblemSummary summary = summary_of(what.algorithm, *what.matrix, what.format);
@@ -96,6 +96,7 @@ int run(const PredictVerb& options) {
     const nlohmann::ordered_json json{
         {"recipe", found.recipe},
         {"config", found.point},
+        {"format", what.format.text()},
         {"from", found.from_tree ? model : "default"},
         {"passed_over", json_of_passed_over(found)},
         {"target", target.name},
@@ -109,7 +110,7 @@ int run(const PredictVerb& options) {
   print_passed_over(found);
   if (!found.from_tree)
     fmt::print(stderr, "no configuration of the {} fits: what the recipe chooses for itself\n", model);
-  fmt::print("{}\n", found.recipe);
+  fmt::print("{}\nin {}, ", found.recipe, what.format.text());
   if (by == RankedBy::tree) {
     fmt::print("decided in {:.0f} ns; leaf of {}\n", nanoseconds, score_of_leaf(leaf));
   } else {
@@ -128,7 +129,8 @@ void add_predict(CLI::App& app, Action& action) {
       app, action, "predict", "a schedule for a problem that was never measured",
       "Prints a recipe with its knobs, as --recipe takes it. It always fits the target: where the tree's\n"
       "choice does not, the next of its leaf is taken, and at last what the recipe chooses for itself.\n"
-      "Example: weft predict --tree tree.json --weights ffn1.npy --dtype f16 --format shfl_bw:V=64 --n 196",
+      "Without --format it is asked for the format that weft run would choose.\n"
+      "Example: weft predict --tree tree.json --weights ffn1.npy --dtype f16 --n 196",
       run);
   add_problem_flags(verb, options.problem);
   add_option(verb, "--tree", options.tree, "what weft train wrote")->required();
