@@ -43,10 +43,6 @@ Record::Pattern pattern_of(const WeightMatrix& matrix) {
 
 }  // namespace
 
-std::string hash_of(std::string_view bytes) {
-  return fmt::format("xxh3:{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
-}
-
 std::string hash_of_pattern(const WeightMatrix& matrix) {
   XXH3_state_t* state = XXH3_createState();
   XXH3_64bits_reset(state);

@@ -4,6 +4,7 @@
 #include <weft/scheduler/limits/points.h>
 #include <weft/scheduler/program/step_arguments.h>
 #include <weft/scheduler/recipes/list.h>
+#include <weft/search/records/records.h>
 #include <weft/search/spaces/replay.h>
 #include <weft/search/spaces/space.h>
 
@@ -217,7 +218,7 @@ std::string Space::text(const KnobValues& point, std::source_location place) con
     if (row != nullptr && row->word_of(value).empty()) continue;
     text += fmt::format("{}{}={}", text.empty() ? "" : ",", knob.name, word_of(knob.name, value));
   }
-  if (recipe() == recipe_of_schedules) return text;
+  if (recipe().starts_with(recipe_of_schedules)) return text;
   return text.empty() ? recipe() : recipe() + ":" + text;
 }
 
@@ -298,7 +299,8 @@ Space space_of(const Schedule& schedule, const SpaceOptions& options, std::sourc
   };
   return user_call(place, [&] {
     require_options(options);
-    return Space({.recipe = std::string(recipe_of_schedules),
+    const std::string hash = hash_of(schedule.json());
+    return Space({.recipe = std::string(recipe_of_schedules) + hash.substr(hash.find(':') + 1),
                   .target = schedule.target().name,
                   .format = schedule.weights() == nullptr ? Format{} : schedule.weights()->format(),
                   .knobs = program.knobs,

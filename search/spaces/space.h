@@ -28,8 +28,9 @@
 
 namespace weft {
 
-/// What a space of a user's schedule says in place of a recipe.
-inline constexpr std::string_view recipe_of_schedules = "schedule";
+/// How the name begins that a space of a user's schedule has in place of a recipe's. The rest is a hash of
+/// its steps, so that trials of another schedule are none of its own.
+inline constexpr std::string_view recipe_of_schedules = "schedule_";
 
 /// Points of a space: values in the order of its knobs, those of the last knob changing fastest.
 class Points {
@@ -61,7 +62,7 @@ class Space {
  public:
   /// What the points of a recipe are made from.
   struct Parts {
-    std::string recipe;  ///< "shfl_bw"; "schedule" for a user's own
+    std::string recipe;  ///< "shfl_bw"; "schedule_0123456789abcdef" for a user's own
     std::string target;
     Format format = {};  ///< that of the weights; without a name: the problem's
     std::vector<ir::Knob> knobs;

@@ -445,7 +445,7 @@ void add_search_flags(CLI::App& verb, TuneVerb& options) {
 
 void add_tune(CLI::App& app, Action& action) {
   const auto [verb, options] = new_verb<TuneVerb>(
-      app, action, "tune", "search the fastest kernel and say how it stands against dense",
+      app, action, "tune", "find the fastest kernel of any format, and how it stands against dense",
       "Example: weft tune --weights W.npy --n 196 --dtype f32 --target sm_90 --measure model --trials 20",
       run);
   add_problem_flags(verb, options.problem);

@@ -26,7 +26,11 @@ std::optional<double> distance(const Record& a, const Record& b) {
   if (a.kernel != b.kernel || architecture_of(a.target.name) != architecture_of(b.target.name) ||
       a.measure != b.measure)
     return std::nullopt;
-  if (a.problem.word("dtype") != b.problem.word("dtype") || a.pattern.group != b.pattern.group)
+  const auto format = [](const Record& record) {
+    return record.pattern.kind.substr(0, record.pattern.kind.find(':'));
+  };
+  if (a.problem.word("dtype") != b.problem.word("dtype") || a.pattern.group != b.pattern.group ||
+      format(a) != format(b))
     return std::nullopt;
   const auto apart = [](std::int64_t one, std::int64_t other) {
     return std::abs(std::log((static_cast<double>(one) + 1) / (static_cast<double>(other) + 1)));
@@ -212,6 +216,7 @@ class Tuner {
   void learn_from(const Record& record) {
     if (record.problem_key() != problem_key_) return;
     if (result_.baselines.empty() && dense_beside(record) != nullptr) use_baselines(record.baselines);
+    if (!options_.any_recipe && !number_of_space(spaces_, record.recipe, record.pattern.kind)) return;
     const bool own_format = formats_.contains(record.pattern.kind);
     const auto time = record.time_of_correct();
     if (time && (own_format || options_.any_format) && (!status().best || *time < *status().best)) {

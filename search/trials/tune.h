@@ -29,6 +29,8 @@ struct TuneOptions {
   /// The best may also be a record of a format that no space has: of the same weights, which the file knows.
   /// Only trials of the spaces' formats are counted and made.
   bool any_format = false;
+  /// Likewise of a recipe that no space has.
+  bool any_recipe = true;
   bool baselines = true;  ///< measure the dense product, too
   /// Only these recipes and configurations; empty: all that the strategy chooses from.
   std::vector<NamedPoint> only = {};

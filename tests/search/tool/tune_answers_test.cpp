@@ -117,6 +117,14 @@ TEST_F(TuneVerb, WithoutAFormatAllThatHoldTheWeightsAreSearched) {
     EXPECT_THAT(again.error, ::testing::Not(HasSubstr("has changed"))) << stored.record.pattern.kind;
   }
   EXPECT_EQ(nlohmann::json::parse(read_bytes(path("best.weft.json"))).at("pattern").at("kind"), format);
+  // Older records say their format in the pattern alone, where nobody named it: csr.
+  Record old = file.records().front().record;
+  old.pattern.kind = "csr";
+  old.recipe = "default";
+  old.config.clear();
+  old.source.erase("format");
+  RecordFile(path("old.jsonl"), RecordFile::Mode::append).append(old);
+  EXPECT_EQ(weft({"replay", "old.jsonl:2"}).exit_code, 0);
   const ProcessResult best =
       call({"verify", "--schedule", "best.weft.json", "--target", "sm_80", "--device", "sim:sm_80"});
   EXPECT_EQ(best.exit_code, 0) << best.error;
