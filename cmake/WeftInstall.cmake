@@ -21,5 +21,5 @@ configure_package_config_file(cmake/weftConfig.cmake.in ${CMAKE_CURRENT_BINARY_D
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/weftConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/weftConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/weftConfigVersion.cmake
-              cmake/WeftDependencies.cmake cmake/WeftAddKernel.cmake
+              cmake/WeftDependencies.cmake cmake/WeftAddKernel.cmake cmake/WeftAddSearch.cmake
         DESTINATION ${weft_package_dir})

@@ -27,3 +27,4 @@
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/search/choice/choice.h>
 #include <weft/search/measure/verify.h>
+#include <weft/search/trials/tune_schedule.h>

@@ -7,7 +7,6 @@
 #include <weft/search/model/known_error.h>
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 namespace weft {
@@ -15,18 +14,6 @@ namespace {
 
 /// Points and parts of points that are looked at for one recipe: some milliseconds.
 constexpr std::size_t effort = 400'000;
-
-bool is_list(const Format& format) {
-  return format.name == "csr" || format.name == "dense";
-}
-
-/// Without a model of the CPU: rows of lists beat dense products from half of the weights on, and other
-/// formats are there for other machines.
-double cpu_time(const ProblemSummary& problem, const Format& format) {
-  constexpr double dense_rate = 100'000, list_rate = 50'000, other_rate = 10'000;
-  const double rate = format.name == "dense" ? dense_rate : is_list(format) ? list_rate : other_rate;
-  return 1 + problem.operations() / rate;
-}
 
 std::string text_of_time(const Way& way) {
   return fmt::format("{}{:.3g} us", way.measured ? "" : "about ", way.microseconds);
@@ -59,13 +46,8 @@ class Chooser {
     take_measured(choice);
     for (const Format& format : formats_) add_ways(choice, format);
     if (choice.ways.empty()) refuse();
-    // Of a dozen problems the default schedule was the fastest in none where another recipe has the weights.
-    constexpr double without_benefit = 2;
-    const auto rank = [](const Way& way) {
-      const bool is_plain = !way.measured && way.recipe->knobs.empty();
-      return std::tuple(!way.measured, way.microseconds * (is_plain ? without_benefit : 1));
-    };
-    std::ranges::stable_sort(choice.ways, {}, rank);
+    std::ranges::stable_sort(choice.ways, {},
+                             [](const Way& way) { return std::pair(!way.measured, way.microseconds); });
     if (target_.is_gpu() && !choice.dense) choice.dense = modelled_dense();
     return choice;
   }
@@ -95,16 +77,11 @@ class Chooser {
   void add_ways(Choice& choice, const Format& format) const {
     const SpaceProblem problem{algorithm_, matrix_, format};
     const ProblemSummary summary = summary_of(algorithm_, *matrix_, format, options_.open_size);
+    const Ceilings ceilings = target_.is_gpu() ? ceilings_of(summary.dtype, target_) : Ceilings{};
     for (const Recipe& recipe : recipes()) {
       if (!takes(recipe) || !recipe.why_not(problem, target_).empty()) continue;
-      if (!target_.is_gpu()) {
-        choice.ways.push_back({format, &recipe, {}, cpu_time(summary, format)});
-        continue;
-      }
-      const Ceilings ceilings = ceilings_of(summary.dtype, target_);
       const auto time = [&](const KnobValues& point) {
-        return usual_error_of_bound(summary, format, recipe.name, point) *
-               bound_of(summary, recipe.name, point, target_, ceilings).microseconds;
+        return expected_time(summary, format, recipe.name, point, target_, ceilings);
       };
       Way unasked{format, &recipe, {}, time({})};
       const RecipeChoices choices = choices_of(problem, recipe);

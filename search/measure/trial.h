@@ -19,7 +19,7 @@ namespace weft {
 enum class Measure : std::uint8_t {
   gpu,    ///< a CUDA device
   sim,    ///< the simulator's cycles; kernels run there and are verified
-  model,  ///< the analytic bound: kernels are neither built nor run
+  model,  ///< what is expected (known_error.h): kernels are neither built nor run
   cpu,    ///< this machine's processor
 };
 std::string_view name_of(Measure measure);
@@ -66,7 +66,7 @@ class SharedArray {
 /// alone.
 class Trials {
  public:
-  /// Everything is borrowed but `predicted`: microseconds of a point by the analytic bound.
+  /// Everything is borrowed but `predicted`: microseconds that are expected of a point.
   Trials(TrialProblem& problem, const std::vector<Space>& spaces, const Target& target,
          const MeasureOptions& options, std::function<double(const TrialPoint&)> predicted);
   ~Trials();

@@ -31,12 +31,8 @@ bool is_plain_product(const Algorithm& algorithm) {
   return algorithm.operands.size() == 3;
 }
 
-Record::Pattern pattern_of(const SpaceProblem& what) {
-  const WeightMatrix& matrix = *what.matrix;
+Record::Pattern pattern_of(const WeightMatrix& matrix) {
   Record::Pattern pattern;
-  pattern.kind = what.format.text();
-  const auto rows_of_group = what.format.parameters.find("V");
-  if (rows_of_group != what.format.parameters.end()) pattern.group = rows_of_group->second;
   pattern.stored = matrix.stored();
   pattern.hash = hash_of_pattern(matrix);
   const RowLengths lengths = row_lengths(matrix);
@@ -46,10 +42,6 @@ Record::Pattern pattern_of(const SpaceProblem& what) {
 }
 
 }  // namespace
-
-std::string hash_of(std::string_view bytes) {
-  return fmt::format("xxh3:{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
-}
 
 std::string hash_of_pattern(const WeightMatrix& matrix) {
   XXH3_state_t* state = XXH3_createState();
@@ -120,7 +112,7 @@ Record record_for(const TrialProblem& problem, const Target& target, const std::
     for (const IndexVariable& index : problem.what.algorithm.indices)
       if (index.extent.is_static()) record.problem.sizes["extent_" + index.name] = index.extent.value;
   }
-  record.pattern = pattern_of(problem.what);
+  record.pattern = pattern_of(*problem.what.matrix);
   record.target.name = target.name;
   record.target.shared_bytes = target.shared_bytes_per_block;
   if (device != nullptr) {
@@ -136,7 +128,15 @@ Record record_for(const TrialProblem& problem, const Target& target, const std::
     record.toolchain["ptxas"] = cuda::toolkit().ptxas.version;
   record.measure = measure;
   record.source = problem.source;
+  set_format(record, problem.what.format);
   return record;
+}
+
+void set_format(Record& record, const Format& format) {
+  record.pattern.kind = format.text();
+  const auto rows_of_group = format.parameters.find("V");
+  record.pattern.group = rows_of_group == format.parameters.end() ? 0 : rows_of_group->second;
+  if (!record.source.empty()) record.source["format"] = record.pattern.kind;
 }
 
 OutputCheck::OutputCheck(TrialProblem& problem, double budget)

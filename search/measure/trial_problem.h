@@ -41,8 +41,9 @@ struct TrialProblem {
 Record record_for(const TrialProblem& problem, const Target& target, const std::string& measure,
                   const DeviceDescription* device);
 
-/// "xxh3:0123456789abcdef" of bytes.
-std::string hash_of(std::string_view bytes);
+/// Says that the weights are packed in the format, also to whoever makes the problem again by its flags.
+void set_format(Record& record, const Format& format);
+
 /// The hash of where entries stand, not of their values.
 std::string hash_of_pattern(const WeightMatrix& matrix);
 

@@ -1,3 +1,4 @@
+#define XXH_INLINE_ALL  // nothing to link
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -5,6 +6,7 @@
 #include <weft/search/records/json_fields.h>
 #include <weft/search/records/records.h>
 #include <weft/search/records/words.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
@@ -271,6 +273,10 @@ std::string json_of(const Record& record) {
 Record record_of(std::string_view line) {
   const JsonOrigin origin{"a line is no record", {}, "one JSON object, as weft tune writes it"};
   return read_record(parse_json(line, origin), origin);
+}
+
+std::string hash_of(std::string_view bytes) {
+  return fmt::format("xxh3:{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
 }
 
 std::string new_record_id() {

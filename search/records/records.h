@@ -136,6 +136,8 @@ std::string json_of(const Record& record);
 /// wrong with it, as a time that is not above 0.
 Record record_of(std::string_view line);
 
+/// "xxh3:0123456789abcdef" of bytes.
+std::string hash_of(std::string_view bytes);
 /// A new id: the time in milliseconds, then chance, in Crockford's base 32, 26 characters.
 std::string new_record_id();
 /// The time now, in UTC, to the second.

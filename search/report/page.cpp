@@ -31,6 +31,11 @@ std::string config_of(const Record& record) {
   return Configuration{record.recipe, record.config}.text();
 }
 
+/// The same, and the format of its weights.
+std::string way_of(const Record& record) {
+  return config_of(record) + (record.pattern.kind.empty() ? "" : " in " + record.pattern.kind);
+}
+
 /// Escaped, with a place for a new line behind every comma.
 std::string breakable(std::string_view text) {
   std::string out = escaped(text);
@@ -110,7 +115,7 @@ class Page {
     if (!input_.verdict.empty()) return input_.verdict;
     if (chosen_->best == nullptr) return chosen_->name + ": no trial was right";
     std::string text = fmt::format("{}\nfastest: {}, {:.2f} us\n", chosen_->name,
-                                   config_of(chosen_->best->record), *chosen_->best_time());
+                                   way_of(chosen_->best->record), *chosen_->best_time());
     text +=
         chosen_->standing ? text_of(*chosen_->standing, *chosen_->dense) : "against dense: not measured\n";
     if (chosen_->bound)
@@ -141,7 +146,7 @@ class Page {
           problem.dense ? fmt::format("{:.2f}", problem.dense->microseconds) : "-", mark_of(problem.dense),
           cell(problem.speed_up()), problem.standing ? name_of(problem.standing->winner) : "-",
           problem.bound ? name_of(problem.bound->by) : "-",
-          problem.best != nullptr ? breakable(config_of(problem.best->record)) : "none was right");
+          problem.best != nullptr ? breakable(way_of(problem.best->record)) : "none was right");
     }
     text += "</tbody></table></div>\n";
     if (problems_.size() > rows)
@@ -170,16 +175,17 @@ class Page {
   std::string trial_table(std::size_t rows) const {
     std::string text =
         "<div class=\"scroll\"><table><thead><tr><th "
-        "class=\"n\">line</th><th>configuration</th><th>status</th><th class=\"n\">us</th><th "
+        "class=\"n\">line</th><th>format</th><th>configuration</th><th>status</th><th class=\"n\">us</th><th "
         "class=\"n\">predicted</th><th class=\"n\">registers</th><th class=\"n\">spilled "
         "B</th><th>message</th></tr></thead><tbody>\n";
     for (const StoredRecord* stored : shown_trials(rows)) {
       const Record& record = stored->record;
       text += fmt::format(
-          "<tr><td class=\"n\">{}</td><td class=\"k\">{}</td><td>{}</td><td class=\"n\">{}</td><td "
+          "<tr><td class=\"n\">{}</td><td>{}</td><td class=\"k\">{}</td><td>{}</td><td "
+          "class=\"n\">{}</td><td "
           "class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td></tr>\n",
-          stored->line, breakable(config_of(record)), weft::name_of(record.status),
-          cell(record.time_of_correct()), cell(record.predicted_microseconds),
+          stored->line, escaped(record.pattern.kind), breakable(config_of(record)),
+          weft::name_of(record.status), cell(record.time_of_correct()), cell(record.predicted_microseconds),
           record.registers ? std::to_string(*record.registers) : "-",
           record.spill_bytes ? std::to_string(*record.spill_bytes) : "-",
           escaped(record.message.substr(0, 200)));
@@ -201,7 +207,7 @@ class Page {
     const ChosenKernel& kernel = input_.kernel;
     std::string text;
     if (chosen_->best != nullptr)
-      text += "<p><code>" + breakable(config_of(chosen_->best->record)) + "</code></p>\n";
+      text += "<p><code>" + breakable(way_of(chosen_->best->record)) + "</code></p>\n";
     if (!kernel.note.empty()) text += "<p class=\"soft\">" + escaped(kernel.note) + "</p>\n";
     text += pane("Schedule", kernel.schedule, most);
     text += "<div class=\"panes\">\n" + pane("Program", kernel.program, most) +
@@ -251,6 +257,7 @@ class Page {
                {"trials", problem.trials.size()}};
       if (problem.best != nullptr) {
         one["best_us"] = *problem.best_time();
+        one["format"] = problem.best->record.pattern.kind;
         one["config"] = config_of(problem.best->record);
       }
       if (problem.dense) {
@@ -267,8 +274,10 @@ class Page {
     json["trials"] = Json::array();
     for (const StoredRecord* stored : shown_trials(rows)) {
       const Record& record = stored->record;
-      Json one{
-          {"line", stored->line}, {"config", config_of(record)}, {"status", weft::name_of(record.status)}};
+      Json one{{"line", stored->line},
+               {"format", record.pattern.kind},
+               {"config", config_of(record)},
+               {"status", weft::name_of(record.status)}};
       if (const auto time = record.time_of_correct()) one["us"] = *time;
       if (record.predicted_microseconds) one["predicted_us"] = *record.predicted_microseconds;
       json["trials"].push_back(std::move(one));

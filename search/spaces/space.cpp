@@ -4,6 +4,7 @@
 #include <weft/scheduler/limits/points.h>
 #include <weft/scheduler/program/step_arguments.h>
 #include <weft/scheduler/recipes/list.h>
+#include <weft/search/records/records.h>
 #include <weft/search/spaces/replay.h>
 #include <weft/search/spaces/space.h>
 
@@ -105,6 +106,7 @@ Space space_of(const Recipe& recipe, const SpaceProblem& problem, const Target& 
   };
   Space::Parts parts{.recipe = std::string(recipe.name),
                      .target = target.name,
+                     .format = problem.format,
                      .knobs = std::move(choices.knobs),
                      .constraints = std::move(choices.limits),
                      .preferences = std::move(choices.worth),
@@ -216,7 +218,7 @@ std::string Space::text(const KnobValues& point, std::source_location place) con
     if (row != nullptr && row->word_of(value).empty()) continue;
     text += fmt::format("{}{}={}", text.empty() ? "" : ",", knob.name, word_of(knob.name, value));
   }
-  if (recipe() == recipe_of_schedules) return text;
+  if (recipe().starts_with(recipe_of_schedules)) return text;
   return text.empty() ? recipe() : recipe() + ":" + text;
 }
 
@@ -268,6 +270,26 @@ std::vector<Space> spaces_for(const SpaceProblem& problem, const Target& target,
   });
 }
 
+std::vector<Space> spaces_for(const SpaceProblem& problem, std::span<const Format> formats,
+                              const Target& target, const SpaceOptions& options, std::source_location place) {
+  std::vector<Space> all;
+  for (const Format& format : formats) {
+    const SpaceProblem packed{problem.algorithm, problem.matrix, format};
+    for (Space& space : spaces_for(packed, target, options, place)) all.push_back(std::move(space));
+  }
+  return all;
+}
+
+std::optional<std::size_t> number_of_space(const std::vector<Space>& spaces, std::string_view recipe,
+                                           std::string_view format) {
+  for (std::size_t number = spaces.size(); number-- > 0;) {
+    const Space& space = spaces[number];
+    const bool any_format = format.empty() || space.format().name.empty();
+    if (space.recipe() == recipe && (any_format || space.format().text() == format)) return number;
+  }
+  return std::nullopt;
+}
+
 Space space_of(const Schedule& schedule, const SpaceOptions& options, std::source_location place) {
   const ir::Program& program = schedule.program();
   const auto make = [schedule](const KnobValues& values) {
@@ -277,8 +299,10 @@ Space space_of(const Schedule& schedule, const SpaceOptions& options, std::sourc
   };
   return user_call(place, [&] {
     require_options(options);
-    return Space({.recipe = std::string(recipe_of_schedules),
+    const std::string hash = hash_of(schedule.json());
+    return Space({.recipe = std::string(recipe_of_schedules) + hash.substr(hash.find(':') + 1),
                   .target = schedule.target().name,
+                  .format = schedule.weights() == nullptr ? Format{} : schedule.weights()->format(),
                   .knobs = program.knobs,
                   .constraints = constraints_of(schedule, options.resident_blocks),
                   .preferences = {},

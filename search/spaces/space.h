@@ -28,8 +28,9 @@
 
 namespace weft {
 
-/// What a space of a user's schedule says in place of a recipe.
-inline constexpr std::string_view recipe_of_schedules = "schedule";
+/// How the name begins that a space of a user's schedule has in place of a recipe's. The rest is a hash of
+/// its steps, so that trials of another schedule are none of its own.
+inline constexpr std::string_view recipe_of_schedules = "schedule_";
 
 /// Points of a space: values in the order of its knobs, those of the last knob changing fastest.
 class Points {
@@ -61,8 +62,9 @@ class Space {
  public:
   /// What the points of a recipe are made from.
   struct Parts {
-    std::string recipe;  ///< "shfl_bw"; "schedule" for a user's own
+    std::string recipe;  ///< "shfl_bw"; "schedule_0123456789abcdef" for a user's own
     std::string target;
+    Format format = {};  ///< that of the weights; without a name: the problem's
     std::vector<ir::Knob> knobs;
     std::vector<Constraint> constraints;
     std::vector<Constraint> preferences;
@@ -75,6 +77,8 @@ class Space {
 
   const std::string& recipe() const { return parts_->recipe; }
   const std::string& target() const { return parts_->target; }
+  /// What the weights are packed in, and a point may narrow. Without a name where that is not known.
+  const Format& format() const { return parts_->format; }
   /// Where a knob can be 0, that says that there is none of what it counts.
   const std::vector<ir::Knob>& knobs() const { return parts_->knobs; }
   /// Without any of them a point cannot be built or launched, or its registers are far too few. With all of
@@ -131,6 +135,14 @@ Space space_of(const std::string& recipe, const SpaceProblem& problem, const Tar
 std::vector<Space> spaces_for(const SpaceProblem& problem, const Target& target,
                               const SpaceOptions& options = {},
                               std::source_location place = std::source_location::current());
+/// Those of every format in place of the problem's own, as formats_worth_trying() lists them.
+std::vector<Space> spaces_for(const SpaceProblem& problem, std::span<const Format> formats,
+                              const Target& target, const SpaceOptions& options = {},
+                              std::source_location place = std::source_location::current());
+/// The number of the space of a recipe and a format, which are as a record has them; the last one where the
+/// format is empty. Nothing where there is none.
+std::optional<std::size_t> number_of_space(const std::vector<Space>& spaces, std::string_view recipe,
+                                           std::string_view format);
 
 /// The space of a schedule with knobs: its points are the schedule with values in their place. The conditions
 /// are those of the target (resource_constraints.h).

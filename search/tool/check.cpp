@@ -24,14 +24,29 @@ struct CheckVerb {
   bool json = false;
 };
 
-/// That of --schedule, else of the recipe that is named, else of the likeliest that has knobs.
+/// The first way whose recipe has the knobs; the first of all where none has them, which says which it has.
+const Way& way_with(const std::vector<std::string>& knobs, const Choice& choice) {
+  const auto has_all = [&](const Way& way) {
+    return std::ranges::all_of(knobs, [&](const std::string& knob) {
+      return knob_named(way.recipe->knobs, knob.substr(0, knob.find('='))) != nullptr;
+    });
+  };
+  const auto found = std::ranges::find_if(choice.ways, has_all);
+  return found == choice.ways.end() ? choice.ways.front() : *found;
+}
+
+/// That of --schedule, else of what is named, else of what would be chosen, which is told on stderr.
 Space space_to_check(const CheckVerb& options, const Target& target) {
   if (!options.problem.schedule.empty())
     return space_of(schedule_of(make_problem(options.problem), options.problem, target));
-  const SpaceProblem problem = make_space_problem(options.problem);
+  SpaceProblem problem = make_space_problem(options.problem);
   const std::string name = options.problem.recipe.substr(0, options.problem.recipe.find(':'));
-  if (name != automatic) return space_of(name, problem, target);
-  return spaces_for(problem, target).front();
+  if (name != automatic && options.problem.format != automatic) return space_of(name, problem, target);
+  const Choice choice = choice_of(problem.algorithm, *problem.matrix, options.problem, target);
+  const Way& way = way_with(options.set, choice);
+  fmt::print(stderr, "chosen for {}: {} in {}\n", target.name, way.recipe->name, way.format.text());
+  problem.format = way.format;
+  return space_of(std::string(way.recipe->name), problem, target);
 }
 
 /// What "--recipe shfl_bw:stages=4" and "--set stages=4" fix.
@@ -79,6 +94,7 @@ Json json_of(const Space& space, const KnobValues& fixed, const Feasibility& ans
   const char* const names[] = {"feasible", "infeasible", "unknown"};
   Json document{{"target", space.target()},
                 {"recipe", space.recipe()},
+                {"format", space.format().text()},
                 {"answer", names[static_cast<int>(answer.answer)]},
                 {"fixed", fixed},
                 {"points", space.size()},
@@ -139,9 +155,9 @@ void add_check(CLI::App& app, Action& action) {
   const auto [verb, options] = new_verb<CheckVerb>(
       app, action, "check", "whether knobs fit a target; where not, what clashes",
       "Exit code 0 with a point that has these knobs, 3 with the conditions that clash, their numbers and\n"
-      "what would fit. Knobs are those of the recipe, or of --schedule; those not set are open.\n"
-      "Example: weft check --weights layer.npy --n 196 --dtype f16 --format shfl_bw:V=64 \\\n"
-      "           --target sm_75 --set tile_m=256 --set tile_n=512 --set stages=8",
+      "what would fit. Knobs are those of --schedule, or of the recipe that is named or chosen; those not\n"
+      "set are open.\n"
+      "Example: weft check --weights layer.npy --n 196 --dtype f16 --target sm_75 --set tile_n=512,stages=8",
       run);
   add_problem_flags(verb, options.problem);
   add_list(verb, "--target", options.targets, "see weft targets; with commas", "TARGET")->required();

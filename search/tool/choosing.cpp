@@ -38,16 +38,6 @@ std::vector<StoredRecord> trials_of(const Algorithm& algorithm, const WeightMatr
   return trials;
 }
 
-Choice choice_of(const Algorithm& algorithm, const WeightMatrix& matrix, const ProblemOptions& options,
-                 const Target& target) {
-  const std::vector<StoredRecord> trials = trials_of(algorithm, matrix, options, target);
-  ChoiceOptions with{.records = trials};
-  if (options.format != automatic)
-    with.formats = {of_option("--format", [&] { return parse_format(options.format); })};
-  if (options.recipe != automatic) with.recipes = {parse_recipe(options.recipe).recipe->name};
-  return choose(algorithm, matrix, target, with);
-}
-
 /// Row lists; where nearly nothing is pruned, every element is stored.
 Format list_format(const WeightMatrix& matrix) {
   constexpr double little_pruned = 0.3;
@@ -96,6 +86,16 @@ bool is_chosen(const ProblemOptions& options) {
 }
 
 }  // namespace
+
+Choice choice_of(const Algorithm& algorithm, const WeightMatrix& matrix, const ProblemOptions& options,
+                 const Target& target) {
+  const std::vector<StoredRecord> trials = trials_of(algorithm, matrix, options, target);
+  ChoiceOptions with{.records = trials};
+  if (options.format != automatic)
+    with.formats = {of_option("--format", [&] { return parse_format(options.format); })};
+  if (options.recipe != automatic) with.recipes = {parse_recipe(options.recipe).recipe->name};
+  return choose(algorithm, matrix, target, with);
+}
 
 Format chosen_format(const Algorithm& algorithm, const WeightMatrix& matrix, const ProblemOptions& options,
                      const ChosenFor& chosen_for) {

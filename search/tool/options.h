@@ -4,6 +4,7 @@
 #include <weft/backends/kernel.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/sparse_tensor.h>
+#include <weft/search/choice/choice.h>
 #include <weft/search/records/record_file.h>
 #include <weft/search/spaces/problems.h>
 #include <weft/search/spaces/space.h>
@@ -105,6 +106,11 @@ Problem make_problem(const ProblemOptions& options, const ChosenFor& chosen_for 
 /// The same problem before its weights are packed and its operands drawn: what spaces are made for. Weights
 /// in the format "auto" are csr.
 SpaceProblem make_space_problem(const ProblemOptions& options);
+
+/// The ways for a target, of the formats and recipes that are named or worth trying. UserError where there is
+/// none.
+Choice choice_of(const Algorithm& algorithm, const WeightMatrix& matrix, const ProblemOptions& options,
+                 const Target& target);
 
 /// The format that suits all of the targets best, of those that are named or worth trying.
 Format chosen_format(const Algorithm& algorithm, const WeightMatrix& matrix, const ProblemOptions& options,

@@ -81,9 +81,9 @@ int run(const PredictVerb& options) {
   const bool named = !options.target.empty() || predictor.training.targets.empty();
   const Target& target = named_target(named ? options.target : predictor.training.targets.front());
   warn_of_target(predictor, target);
-  const Problem problem = make_problem(options.problem);
-  const SpaceProblem what{problem.algorithm, std::make_shared<const WeightMatrix>(problem.matrix),
-                          problem.weights->format()};
+  SpaceProblem what = make_space_problem(options.problem);
+  if (options.problem.format == automatic)
+    what.format = choice_of(what.algorithm, *what.matrix, options.problem, target).ways.front().format;
   const DeviceNumbers device = device_numbers(target);
   const Prediction found = predict(predictor, what, target, device);
   const ProblemSummary summary = summary_of(what.algorithm, *what.matrix, what.format);
@@ -98,6 +98,7 @@ int run(const PredictVerb& options) {
     nlohmann::ordered_json json{
         {"recipe", found.recipe},
         {"config", found.point},
+        {"format", what.format.text()},
         {"from", from},
         {"passed_over", json_of_passed_over(found)},
         {"target", target.name},
@@ -112,8 +113,7 @@ int run(const PredictVerb& options) {
   print_passed_over(found);
   if (!found.from_predictor)
     fmt::print(stderr, "no configuration of the predictor fits: what the recipe chooses for itself\n");
-  fmt::print("{}\n", found.recipe);
-  fmt::print("decided in {:.0f} ns; {}\n", nanoseconds,
+  fmt::print("{}\nin {}, decided in {:.0f} ns; {}\n", found.recipe, what.format.text(), nanoseconds,
              fitted ? "about " + text_of_microseconds(*fitted) + " by the fitted times"
                     : "leaf of " + score_of_leaf(leaf));
   if (target.is_gpu())
@@ -129,7 +129,8 @@ void add_predict(CLI::App& app, Action& action) {
       app, action, "predict", "a schedule for a problem that was never measured",
       "Prints a recipe with its knobs, as --recipe takes it. It always fits the target: where the first\n"
       "choice does not, the next is taken, and at last what the recipe chooses for itself.\n"
-      "Example: weft predict --tree tree.json --weights ffn1.npy --dtype f16 --format shfl_bw:V=64 --n 196",
+      "Without --format it is asked for the format that weft run would choose.\n"
+      "Example: weft predict --tree tree.json --weights ffn1.npy --dtype f16 --n 196",
       run);
   add_problem_flags(verb, options.problem);
   add_option(verb, "--tree", options.tree, "what weft train wrote; the predictor that ships");

@@ -48,7 +48,8 @@ std::string_view name_of_dense(BaselineOf whose) {
 
 constexpr int most_left_out = 3;
 
-/// Without the bar, and what is tuned, and the kinds of failures: so many of these, in this order.
+/// Without the bar, and what is tuned, and the kinds of failures with the format: so many of these, in this
+/// order.
 std::string progress_without(int left_out, const std::string& what, const TuneStatus& status) {
   const double share =
       status.limit > 0 ? static_cast<double>(status.trials) / static_cast<double>(status.limit) : 1;
@@ -58,6 +59,7 @@ std::string progress_without(int left_out, const std::string& what, const TuneSt
   text += fmt::format("{}/{}", status.trials, status.limit);
   if (status.best) {
     text += fmt::format("  best {:.4g} us", *status.best);
+    if (!status.best_format.empty() && left_out < most_left_out) text += " in " + status.best_format;
     if (status.dense)
       text += fmt::format(" ({:.2f}x {})", *status.dense / *status.best, name_of_dense(status.dense_of));
   }

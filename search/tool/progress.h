@@ -12,8 +12,9 @@ enum class ProgressStyle : std::uint8_t { automatic, plain, none };
 /// UserError that lists them when there is none of that name.
 ProgressStyle progress_style_named(const std::string& name);
 
-/// "tune spmm  [=====>    ] 212/400  best 41.3 us (2.14x dense)  fail 9 (compile 6, timeout 3)  eta 3m10s".
-/// In fewer columns than that takes the bar is left out, then what is tuned, then the kinds of failures.
+/// "tune spmm  [=====>    ] 212/400  best 41.3 us in csr (2.14x dense)  fail 9 (compile 6, timeout 3)  eta
+/// 3m10s". In fewer columns than that takes the bar is left out, then what is tuned, then the kinds of
+/// failures and the format.
 std::string text_of_progress(const std::string& what, const TuneStatus& status,
                              std::size_t columns = std::string::npos);
 /// "3m10s", "12s", "2h05m"

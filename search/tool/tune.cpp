@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
+#include <weft/search/choice/formats_worth_trying.h>
 #include <weft/search/measure/worker.h>
 #include <weft/search/model/predictor.h>
 #include <weft/search/tool/flags.h>
@@ -20,6 +21,7 @@
 #include <atomic>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <thread>
 
 namespace weft::tool {
@@ -130,19 +132,31 @@ std::string target_name(const TuneVerb& options) {
   }
 }
 
-std::vector<Space> spaces_of(const TuneVerb& options, const TrialProblem& problem, const Target& target) {
-  if (options.recipes.empty()) return spaces_for(problem.what, target);
-  std::vector<Space> spaces;
+/// The format that is named, or all that are worth trying, the most particular first: of that one are the
+/// baselines, and what is said of a recipe that none of them suits.
+std::vector<Format> formats_of(const TuneVerb& options, TrialProblem& problem) {
+  if (options.problem.format != automatic) return {problem.what.format};
+  std::vector<Format> formats = formats_worth_trying(*problem.what.matrix);
+  problem.what.format = formats.front();
+  return formats;
+}
+
+std::vector<Space> spaces_of(const TuneVerb& options, TrialProblem& problem, const Target& target) {
+  const std::vector<Format> formats = formats_of(options, problem);
+  std::vector<Space> spaces = spaces_for(problem.what, formats, target);
+  if (options.recipes.empty()) return spaces;
   for (const std::string& recipe : options.recipes) {
+    if (number_of_space(spaces, recipe, {})) continue;
     try {
-      spaces.push_back(space_of(recipe, problem.what, target));
-    } catch (const InfeasibleError&) {
-      throw;
+      space_of(recipe, problem.what, target);  // says why there is none
     } catch (const UserError& error) {
       const UserError::Report& report = error.report();
       throw UserError({report.what, "--recipes " + recipe, report.found, report.accepted});
     }
   }
+  std::erase_if(spaces, [&](const Space& space) {
+    return std::ranges::find(options.recipes, space.recipe()) == options.recipes.end();
+  });
   return spaces;
 }
 
@@ -151,7 +165,9 @@ std::vector<Space> corrected(std::vector<Space> spaces, const TrialProblem& prob
                              const RecordFile& file) {
   for (Space& space : spaces) {
     const std::int64_t more = register_correction(space, file.records());
-    if (more != 0) space = space_of(space.recipe(), problem.what, target, {.more_registers = more});
+    if (more == 0) continue;
+    const SpaceProblem what{problem.what.algorithm, problem.what.matrix, space.format()};
+    space = space_of(space.recipe(), what, target, {.more_registers = more});
   }
   return spaces;
 }
@@ -162,7 +178,7 @@ TuneOptions tune_options(const TuneVerb& options) {
   tune.seed = options.problem.seed;
   tune.baselines = !options.no_baselines;
   // Who names no format takes whatever is known of the weights in any.
-  tune.any_format = options.problem.format == ProblemOptions{}.format;
+  tune.any_format = options.problem.format == automatic;
   const auto cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   tune.jobs = options.jobs > 0 ? options.jobs : tune.measure.measure == Measure::model ? 1 : cores;
   for (const std::string& limit : options.limits) {
@@ -195,6 +211,11 @@ nlohmann::ordered_json json_of_result(const TuneResult& result, const Verdict* v
   auto& says = json["verdict"];
   says["fastest"] = verdict->fastest;
   says["format"] = verdict->format;
+  for (const OfFormat& one : verdict->formats) {
+    nlohmann::ordered_json format{{"format", one.format}, {"trials", one.trials}};
+    if (one.best) format["us"] = *one.best;
+    says["formats"].push_back(format);
+  }
   says["us"] = verdict->microseconds;
   says["ties"] = verdict->ties;
   says["library_measured"] = verdict->library_measured();
@@ -214,16 +235,27 @@ nlohmann::ordered_json json_of_result(const TuneResult& result, const Verdict* v
   return json;
 }
 
-/// What a predictor of `weft train` says of the problem.
-std::vector<std::pair<std::string, KnobValues>> predicted_by(const std::string& path,
-                                                             const TrialProblem& problem,
-                                                             const Target& target) {
+/// What a predictor of `weft train` says of the problem in each of the formats: the first of each, the
+/// second, …
+std::vector<NamedPoint> predicted_by(const std::string& path, const TrialProblem& problem,
+                                     const std::vector<Space>& spaces, const Target& target) {
   const Predictor predictor = predictor_of(text_of_file(path), path);
-  std::vector<std::pair<std::string, KnobValues>> all;
-  for (const int number : predictor.ranking(features_of(problem.summary(), device_numbers(target)))) {
-    const Configuration& one = predictor.classes[static_cast<std::size_t>(number)];
-    all.emplace_back(one.recipe, one.point);
+  std::set<std::string> formats;
+  std::vector<std::pair<std::size_t, NamedPoint>> ranked;
+  for (const Space& space : spaces) {
+    const std::string format = space.format().text();
+    if (!formats.insert(format).second) continue;
+    const ProblemSummary summary = summary_of(problem.what.algorithm, *problem.what.matrix, space.format());
+    std::size_t rank = 0;
+    for (const int number : predictor.ranking(features_of(summary, device_numbers(target)))) {
+      const Configuration& one = predictor.classes[static_cast<std::size_t>(number)];
+      ranked.push_back({rank++, {one.recipe, one.point, format}});
+    }
   }
+  std::ranges::stable_sort(ranked, {}, &std::pair<std::size_t, NamedPoint>::first);
+  constexpr std::size_t most = 8;  // the rest of the trials is for points that the predictor does not know
+  std::vector<NamedPoint> all;
+  for (std::size_t i = 0; i < std::min(most, ranked.size()); ++i) all.push_back(std::move(ranked[i].second));
   return all;
 }
 
@@ -267,7 +299,8 @@ int search(TuneVerb options) {
   if (!options.source.empty()) problem.source = options.source;
   RecordFile file(options.database, RecordFile::Mode::append);
   const std::vector<Space> spaces = corrected(spaces_of(options, problem, target), problem, target, file);
-  if (!options.predictor.empty()) tune_with.predicted = predicted_by(options.predictor, problem, target);
+  if (!options.predictor.empty())
+    tune_with.predicted = predicted_by(options.predictor, problem, spaces, target);
   for (const std::string& warning : file.warnings()) fmt::print(stderr, "warning: {}\n", warning);
   const InterruptHandler handler;
   ProgressLine progress("tune " + problem.kernel, style);
@@ -309,9 +342,9 @@ int write_plan_of(const TuneVerb& options) {
   const Target& target = named_target(options.target);
   TrialProblem problem = make_trial_problem(options.problem);
   TuneOptions tune = tune_options(options);
-  if (!options.predictor.empty()) tune.predicted = predicted_by(options.predictor, problem, target);
-  Plan plan{problem.source, target.name, {}};
   const std::vector<Space> spaces = spaces_of(options, problem, target);
+  if (!options.predictor.empty()) tune.predicted = predicted_by(options.predictor, problem, spaces, target);
+  Plan plan{problem.source, target.name, {}};
   plan.points = likeliest(problem, spaces, target, tune, options.tune.trials);
   write_plan(options.plan, plan, {"weights", "b", "c", "bias"});
   PlanRunner runner;
@@ -349,9 +382,9 @@ int measure_plan(const TuneVerb& given) {
   options.strategy = "exhaustive";
   options.tune.only = plan.points;
   options.tune.trials = static_cast<std::int64_t>(plan.points.size());
-  for (const auto& [recipe, config] : plan.points) {
-    if (std::ranges::find(options.recipes, recipe) == options.recipes.end())
-      options.recipes.push_back(recipe);
+  for (const NamedPoint& point : plan.points) {
+    if (std::ranges::find(options.recipes, point.recipe) == options.recipes.end())
+      options.recipes.push_back(point.recipe);
   }
   return search(options);
 }
@@ -415,7 +448,7 @@ void add_search_flags(CLI::App& verb, TuneVerb& options) {
 
 void add_tune(CLI::App& app, Action& action) {
   const auto [verb, options] = new_verb<TuneVerb>(
-      app, action, "tune", "search the fastest kernel and say how it stands against dense",
+      app, action, "tune", "find the fastest kernel of any format, and how it stands against dense",
       "Example: weft tune --weights W.npy --n 196 --dtype f32 --target sm_90 --measure model --trials 20",
       run);
   add_problem_flags(verb, options.problem);

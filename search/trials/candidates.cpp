@@ -16,11 +16,17 @@ constexpr std::array<std::string_view, 4> strategy_names{"ranked", "random", "ex
 constexpr double factor_of_a_failure = 4;
 constexpr std::size_t fewest_to_learn_from = 5;
 constexpr std::size_t by_chance_each = 4;
+/// What recipes take beyond the model varies by about that, either way (docs/measurements/choice.md).
+constexpr double reach = 4;
 
 std::string name_of_point(const std::string& recipe, const KnobValues& config) {
   std::string name = recipe;
   for (const auto& [knob, value] : config) name += fmt::format(" {}={}", knob, value);
   return name;
+}
+
+std::string name_of_point(const TrialPoint& point) {
+  return name_of_point(std::to_string(point.space), point.config);
 }
 
 }  // namespace
@@ -63,9 +69,35 @@ bool is_within(const KnobValues& config, const Held& held) {
   });
 }
 
-bool contains(const std::vector<Candidate>& all, std::size_t space, const KnobValues& config) {
-  return std::ranges::any_of(
-      all, [&](const Candidate& one) { return one.point.space == space && one.point.config == config; });
+/// Marks candidates, and returns the formats, within reach. There is one where there is any candidate.
+std::set<std::string> mark_reach(std::vector<Candidate>& all) {
+  std::map<std::string, double> least;
+  for (const Candidate& one : all) {
+    double& least_of_format = least.try_emplace(one.format, one.predicted).first->second;
+    least_of_format = std::min(least_of_format, one.predicted);
+  }
+  std::set<std::string> near;
+  for (const auto& [format, time] : least) {
+    if (std::ranges::all_of(least, [&](const auto& other) { return time <= reach * other.second; }))
+      near.insert(format);
+  }
+  for (Candidate& one : all) one.within_reach = near.contains(one.format);
+  return near;
+}
+
+/// What there is without a search, however little seems to speak for it.
+void add_point_of_recipe(const Space& space, std::size_t number, const Held& held, const Predict& predicted,
+                         std::vector<Candidate>& all) {
+  const std::optional<KnobValues> usual = space.usual();
+  if (!usual || !is_within(*usual, held)) return;
+  const auto known = std::ranges::find_if(
+      all, [&](const Candidate& one) { return one.point.space == number && one.point.config == *usual; });
+  if (known != all.end()) {
+    known->is_of_recipe = true;
+    return;
+  }
+  const TrialPoint point{number, *usual};
+  all.push_back({point, space.recipe(), predicted(point), space.format().text(), true, true});
 }
 
 void require_known(const std::vector<Space>& spaces, const KnobLimits& limits) {
@@ -89,23 +121,26 @@ void require_known(const std::vector<Space>& spaces, const KnobLimits& limits) {
 std::vector<Candidate> candidates_of(const std::vector<Space>& spaces, Strategy strategy,
                                      const Predict& predicted, const KnobLimits& limits) {
   require_known(spaces, limits);
+  std::map<std::size_t, Held> held;  // those of spaces that have all of the knobs
+  for (std::size_t number = 0; number < spaces.size(); ++number) {
+    if (auto found = held_in(spaces[number], limits)) held[number] = *std::move(found);
+  }
   const auto of = [&](bool every) {
     std::vector<Candidate> all;
-    for (std::size_t number = 0; number < spaces.size(); ++number) {
+    for (const auto& [number, values] : held) {
       const Space& space = spaces[number];
-      const auto held = held_in(space, limits);
-      if (!held) continue;
       const Points points = every ? space.feasible() : space.worth_trying();
       for (std::size_t i = 0; i < points.size(); ++i) {
-        Candidate candidate{{number, points[i]}, space.recipe(), 0};
-        if (!is_within(candidate.point.config, *held)) continue;
+        Candidate candidate{{number, points[i]}, space.recipe(), 0, space.format().text()};
+        if (!is_within(candidate.point.config, values)) continue;
         candidate.predicted = predicted(candidate.point);
         all.push_back(std::move(candidate));
       }
-      // What there is without a search, however little seems to speak for it.
-      const std::optional<KnobValues> usual = space.usual();
-      if (usual && is_within(*usual, *held) && !contains(all, number, *usual))
-        all.push_back({{number, *usual}, space.recipe(), predicted({number, *usual})});
+    }
+    const std::set<std::string> near = mark_reach(all);
+    for (const auto& [number, values] : held) {
+      if (near.empty() || near.contains(spaces[number].format().text()))
+        add_point_of_recipe(spaces[number], number, values, predicted, all);
     }
     return all;
   };
@@ -116,7 +151,7 @@ std::vector<Candidate> candidates_of(const std::vector<Space>& spaces, Strategy 
 
 Candidates::Candidates(std::vector<Candidate> candidates, Strategy strategy, std::uint64_t seed)
     : strategy_(strategy), random_(seed), candidates_(std::move(candidates)) {
-  for (std::size_t i = 0; i < candidates_.size(); ++i) by_name_[text_of(candidates_[i])] = i;
+  for (std::size_t i = 0; i < candidates_.size(); ++i) by_name_[name_of_point(candidates_[i].point)] = i;
   begun_.assign(candidates_.size(), false);
   find_traits();
 }
@@ -145,7 +180,7 @@ std::vector<Candidates::Trait> Candidates::traits_of(const Candidate& candidate)
   const auto number = [&](const std::string& name) {
     return trait_numbers_.try_emplace(name, trait_numbers_.size()).first->second;
   };
-  std::vector<Trait> traits{{number(candidate.recipe), 1}};
+  std::vector<Trait> traits{{number(candidate.recipe + " in " + candidate.format), 1}};
   for (const auto& [knob, value] : candidate.point.config) {
     const std::string name = candidate.recipe + " " + knob;
     traits.push_back({number(fmt::format("{}={}", name, value)), 1});
@@ -156,21 +191,30 @@ std::vector<Candidates::Trait> Candidates::traits_of(const Candidate& candidate)
   return traits;
 }
 
-const Candidate* Candidates::find(const std::string& recipe, const KnobValues& config) const {
-  const auto found = by_name_.find(name_of_point(recipe, config));
+const Candidate* Candidates::find(const TrialPoint& point) const {
+  const auto found = by_name_.find(name_of_point(point));
   return found == by_name_.end() ? nullptr : &candidates_[found->second];
 }
 
+std::vector<const Candidate*> Candidates::likeliest_of_formats() const {
+  std::map<std::string, const Candidate*> by_format;
+  for (const Candidate& one : candidates_) {
+    if (!one.within_reach) continue;
+    const Candidate*& best = by_format.try_emplace(one.format, &one).first->second;
+    if (one.predicted < best->predicted) best = &one;
+  }
+  std::vector<const Candidate*> all;
+  for (const auto& [format, best] : by_format) all.push_back(best);
+  std::ranges::stable_sort(all, {}, &Candidate::predicted);
+  return all;
+}
+
 std::size_t Candidates::number_of(const Candidate& candidate) const {
-  return by_name_.at(text_of(candidate));
+  return by_name_.at(name_of_point(candidate.point));
 }
 
-void Candidates::put_first(const Candidate& candidate, std::string why) {
-  first_.emplace_back(number_of(candidate), std::move(why));
-}
-
-void Candidates::put_first(const std::string& recipe, const KnobValues& config, std::string why) {
-  if (const Candidate* candidate = find(recipe, config)) put_first(*candidate, std::move(why));
+void Candidates::put_first(const Candidate* candidate, std::string why) {
+  if (candidate != nullptr) first_.emplace_back(number_of(*candidate), std::move(why));
 }
 
 void Candidates::take(const Candidate& candidate) {
@@ -225,6 +269,15 @@ std::vector<std::size_t> Candidates::open() const {
   return numbers;
 }
 
+/// One of a format within reach, while there is any: others have spaces as large.
+std::size_t Candidates::by_chance(const std::vector<std::size_t>& open) {
+  std::vector<std::size_t> near;
+  std::ranges::copy_if(open, std::back_inserter(near),
+                       [&](std::size_t number) { return candidates_[number].within_reach; });
+  const std::vector<std::size_t>& from = near.empty() ? open : near;
+  return from[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(from.size())))];
+}
+
 std::optional<Candidates::Choice> Candidates::next() {
   const auto choose = [&](std::size_t number, std::string why) {
     begun_[number] = true;
@@ -238,11 +291,9 @@ std::optional<Candidates::Choice> Candidates::next() {
   }
   const std::vector<std::size_t> left = open();
   if (left.empty()) return std::nullopt;
-  const bool by_chance = strategy_ == Strategy::random ||
-                         (strategy_ == Strategy::ranked && chosen_ % by_chance_each == by_chance_each - 1);
-  if (by_chance)
-    return choose(left[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(left.size())))],
-                  "random");
+  if (strategy_ == Strategy::random ||
+      (strategy_ == Strategy::ranked && chosen_ % by_chance_each == by_chance_each - 1))
+    return choose(by_chance(left), "random");
   const bool learned = strategy_ == Strategy::ranked && successes_ >= fewest_to_learn_from;
   if (learned) fit();
   std::size_t best = left.front();

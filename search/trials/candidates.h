@@ -15,11 +15,21 @@
 
 namespace weft {
 
-/// A point of one of the spaces, with what the analytic bound says of it.
+/// A point of one of the spaces, with the time that is expected of it.
 struct Candidate {
   TrialPoint point;
   std::string recipe;
   double predicted = 0;
+  std::string format = {};    ///< that of its space
+  bool within_reach = true;   ///< whether the likeliest of its format may be the best of all
+  bool is_of_recipe = false;  ///< the point that the recipe takes unasked
+};
+
+/// A point by names, as a plan and a predictor have it.
+struct NamedPoint {
+  std::string recipe;
+  KnobValues config;
+  std::string format = {};  ///< that of the weights; empty where it is not said
 };
 
 enum class Strategy : std::uint8_t {
@@ -38,29 +48,29 @@ using Predict = std::function<double(const TrialPoint&)>;
 /// Values that knobs are held to: {"stages", {3, 4}}, as Space::value_of reads them.
 using KnobLimits = std::map<std::string, std::vector<std::string>>;
 
-/// The points of the spaces that a strategy chooses from, those of the recipes unasked among them. UserError
-/// for a limit of a knob that no space has, or a value that it cannot have; a space without the knob has no
-/// candidates then.
+/// The points of the spaces that a strategy chooses from, among them those that recipes take unasked, for
+/// which weights may be packed: of formats within reach alone, whose likeliest point is expected to take at
+/// most four times as long as that of the best one. UserError for a limit of a knob that no space has, or a
+/// value that it cannot have; a space without the knob has no candidates then.
 std::vector<Candidate> candidates_of(const std::vector<Space>& spaces, Strategy strategy,
                                      const Predict& predicted, const KnobLimits& limits = {});
 
-/// Candidates and what is known of them. The rank begins as the order of the analytic bound;
-/// measured points correct it by a factor for each recipe and value of a knob, and a slope along each knob,
-/// fitted to the logarithm of measured
-/// over predicted. A failure counts as four times the bound.
+/// Candidates and what is known of them. The rank begins as the order of the expected times; measured points
+/// correct it by a factor for each recipe in each format and each value of a knob, and a slope along each
+/// knob, fitted to the logarithm of measured over expected. A failure counts as four times that.
 class Candidates {
  public:
   Candidates(std::vector<Candidate> candidates, Strategy strategy, std::uint64_t seed);
 
   std::size_t size() const { return candidates_.size(); }
   const std::vector<Candidate>& all() const { return candidates_; }
-  /// The candidate of a recipe and configuration; null when it is none.
-  const Candidate* find(const std::string& recipe, const KnobValues& config) const;
+  /// The candidate of a point; null when it is none.
+  const Candidate* find(const TrialPoint& point) const;
+  /// The likeliest candidate of each format within reach, the likeliest of all first.
+  std::vector<const Candidate*> likeliest_of_formats() const;
 
-  /// To be tried before all others.
-  void put_first(const Candidate& candidate, std::string why);
-  /// The same of a configuration, where it is that of a candidate.
-  void put_first(const std::string& recipe, const KnobValues& config, std::string why);
+  /// To be tried before all others. Nothing where it is null.
+  void put_first(const Candidate* candidate, std::string why);
   /// Begun by somebody: not to be tried again.
   void take(const Candidate& candidate);
   /// What came of it: microseconds, nothing for a failure.
@@ -74,7 +84,7 @@ class Candidates {
   std::optional<Choice> next();
 
  private:
-  /// A recipe or a value of a knob, of size 1; or where the value stands among all of the knob.
+  /// A recipe in a format or a value of a knob, of size 1; or where the value stands among all of the knob.
   struct Trait {
     std::size_t number = 0;
     double size = 1;
@@ -85,6 +95,7 @@ class Candidates {
   double place_of(const std::string& knob, std::int64_t value) const;
   std::size_t number_of(const Candidate& candidate) const;
   std::vector<std::size_t> open() const;
+  std::size_t by_chance(const std::vector<std::size_t>& open);
   void fit();
   double rank_of(std::size_t number) const;
 
@@ -94,8 +105,8 @@ class Candidates {
   std::map<std::string, std::size_t> trait_numbers_;
   std::map<std::string, std::pair<std::int64_t, std::int64_t>> ranges_;  ///< by recipe and knob
   std::vector<std::vector<Trait>> traits_;                               ///< those of each candidate
-  std::map<std::string, std::size_t> by_name_;
-  std::vector<double> weights_;  ///< that of each trait
+  std::map<std::string, std::size_t> by_name_;                           ///< by space and configuration
+  std::vector<double> weights_;                                          ///< that of each trait
   std::vector<bool> begun_;
   std::vector<std::pair<std::size_t, std::string>> first_;
   std::map<std::size_t, double> measured_;  ///< log of measured over predicted

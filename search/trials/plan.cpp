@@ -46,8 +46,8 @@ void write(const std::string& folder, const Plan& plan, const std::vector<std::s
       throw RuntimeError("cannot copy " + found->second + " into " + folder + ": " + error.message());
     json["files"][flag] = name;
   }
-  for (const auto& [recipe, config] : plan.points)
-    json["points"].push_back({{"recipe", recipe}, {"config", config}});
+  for (const auto& [recipe, config, format] : plan.points)
+    json["points"].push_back({{"recipe", recipe}, {"config", config}, {"format", format}});
   write_bytes(plan_file(folder), json.dump(1) + "\n");
 }
 
@@ -74,8 +74,9 @@ Plan read(const std::string& folder) {
   for (std::size_t i = 0; i < fields.list("points").size(); ++i) {
     const JsonFields point = fields.element("points", i);
     point.need("config");
-    plan.points.emplace_back(point.required<std::string>("recipe"), KnobValues{});
-    point.read("config", plan.points.back().second);
+    plan.points.push_back({point.required<std::string>("recipe"), {}, {}});
+    point.read("config", plan.points.back().config);
+    point.read("format", plan.points.back().format);
   }
   if (plan.points.empty()) fields.refuse("points", "no points", "at least one point to measure");
   return plan;

@@ -8,7 +8,6 @@
 #include <map>
 #include <source_location>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace weft {
@@ -18,7 +17,7 @@ namespace weft {
 struct Plan {
   std::map<std::string, std::string> source;  ///< flags of the problem, files as they are on this machine
   std::string target;
-  std::vector<std::pair<std::string, KnobValues>> points;  ///< recipe and configuration, the likeliest first
+  std::vector<NamedPoint> points;  ///< the likeliest first
 };
 
 /// The names of a plan's files, in its folder.

@@ -205,29 +205,31 @@ class Writing {
 };
 
 Built build(const TrialProblem& problem, const std::vector<Space>& spaces, const Target& target,
-            const std::string& recipe, const KnobValues& config, std::int64_t most_spill_bytes) {
+            const NamedPoint& point, std::int64_t most_spill_bytes) {
   Built built;
-  for (const Space& space : spaces) {
-    if (space.recipe() != recipe) continue;
-    try {
-      const Schedule schedule = space.schedule(config);
-      built.record = record_for(problem, target, "gpu", nullptr);
-      built.record.recipe = recipe;
-      built.record.config = config;
-      built.record.kernel_hash = hash_of(schedule.json());
-      built.record.strategy = "planned";
-      built.kernel = compile(schedule);
-      add_resources(built.record, *built.kernel);
-      if (const auto spilled = built.record.spill_bytes; spilled > most_spill_bytes)
-        throw UserError({"a kernel spills", "--max-spill", fmt::format("{} B", *spilled),
-                         fmt::format("at most {} B", most_spill_bytes)});
-    } catch (const std::exception& error) {
-      built.kernel.reset();
-      built.reason = fmt::format("{}: {}", text_of_config(built.record), error.what());
-    }
+  const auto number = number_of_space(spaces, point.recipe, point.format);
+  if (!number) {
+    built.reason = fmt::format("{} has no space here in {}", point.recipe, point.format);
     return built;
   }
-  built.reason = recipe + " has no space here";
+  try {
+    const Space& space = spaces[*number];
+    const Schedule schedule = space.schedule(point.config);
+    built.record = record_for(problem, target, "gpu", nullptr);
+    if (!space.format().name.empty()) set_format(built.record, space.format());
+    built.record.recipe = point.recipe;
+    built.record.config = point.config;
+    built.record.kernel_hash = hash_of(schedule.json());
+    built.record.strategy = "planned";
+    built.kernel = compile(schedule);
+    add_resources(built.record, *built.kernel);
+    if (const auto spilled = built.record.spill_bytes; spilled > most_spill_bytes)
+      throw UserError({"a kernel spills", "--max-spill", fmt::format("{} B", *spilled),
+                       fmt::format("at most {} B", most_spill_bytes)});
+  } catch (const std::exception& error) {
+    built.kernel.reset();
+    built.reason = fmt::format("{}: {}", text_of_config(built.record), error.what());
+  }
   return built;
 }
 
@@ -235,14 +237,13 @@ Built build(const TrialProblem& problem, const std::vector<Space>& spaces, const
 
 PlanRunner write_plan_runner(const std::string& folder, TrialProblem& problem,
                              const std::vector<Space>& spaces, const Target& target,
-                             const std::vector<std::pair<std::string, KnobValues>>& points, int jobs,
-                             std::int64_t most_spill_bytes) {
+                             const std::vector<NamedPoint>& points, int jobs, std::int64_t most_spill_bytes) {
   internal_check(target.is_gpu(), "a plan for a target that is no GPU");
   std::vector<Built> built(points.size());
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
     for (std::size_t i = next++; i < points.size(); i = next++)
-      built[i] = build(problem, spaces, target, points[i].first, points[i].second, most_spill_bytes);
+      built[i] = build(problem, spaces, target, points[i], most_spill_bytes);
   };
   std::vector<std::thread> threads;
   for (int i = 0; i < std::max(1, jobs); ++i) threads.emplace_back(work);

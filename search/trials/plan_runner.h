@@ -3,9 +3,9 @@
 
 #include <weft/search/measure/trial_problem.h>
 #include <weft/search/spaces/space.h>
+#include <weft/search/trials/candidates.h>
 
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace weft {
@@ -23,7 +23,6 @@ struct PlanRunner {
 /// of a type that C has no name for; InternalError for a target that is no GPU.
 PlanRunner write_plan_runner(const std::string& folder, TrialProblem& problem,
                              const std::vector<Space>& spaces, const Target& target,
-                             const std::vector<std::pair<std::string, KnobValues>>& points, int jobs,
-                             std::int64_t most_spill_bytes);
+                             const std::vector<NamedPoint>& points, int jobs, std::int64_t most_spill_bytes);
 
 }  // namespace weft

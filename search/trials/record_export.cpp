@@ -34,7 +34,7 @@ std::int64_t value_of(const Record& record, const std::string& knob) {
 
 Json t4_result(const Record& record) {
   constexpr double to_seconds = 1e-3;
-  Json configuration{{"recipe", record.recipe}};
+  Json configuration{{"format", record.pattern.kind}, {"recipe", record.recipe}};
   for (const auto& [knob, value] : record.config) configuration[knob] = value;
   Json times = Json::object();
   if (record.compile_milliseconds) times["compilation_time"] = *record.compile_milliseconds * to_seconds;
@@ -90,16 +90,17 @@ std::string kernel_tuner_of(const std::vector<StoredRecord>& records) {
   }
   const Record& first = records.front().record;
   const std::vector<std::string> knobs = knobs_of(records);
-  Json keys{"recipe"};
+  Json keys{"format", "recipe"};
   std::map<std::string, std::set<std::int64_t>> values;
-  std::set<std::string> recipes;
+  std::set<std::string> formats, recipes;
   for (const std::string& knob : knobs) keys.push_back(knob);
   Json cache = Json::object();
   for (const StoredRecord& stored : records) {
     const Record& record = stored.record;
+    formats.insert(record.pattern.kind);
     recipes.insert(record.recipe);
-    Json entry{{"recipe", record.recipe}};
-    std::string key = record.recipe;
+    Json entry{{"format", record.pattern.kind}, {"recipe", record.recipe}};
+    std::string key = record.pattern.kind + "," + record.recipe;
     for (const std::string& knob : knobs) {
       entry[knob] = value_of(record, knob);
       values[knob].insert(value_of(record, knob));
@@ -112,7 +113,7 @@ std::string kernel_tuner_of(const std::vector<StoredRecord>& records) {
     entry["timestamp"] = record.time;
     cache[key] = entry;
   }
-  Json parameters{{"recipe", recipes}};
+  Json parameters{{"format", formats}, {"recipe", recipes}};
   for (const std::string& knob : knobs) parameters[knob] = values[knob];
   const Json document{{"schema_version", "1.1.0"},
                       {"device_name", first.target.gpu.empty() ? first.target.name : first.target.gpu},

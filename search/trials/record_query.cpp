@@ -43,10 +43,12 @@ double least_of(const std::map<std::string, double>& times) {
 double play(const std::vector<const StoredRecord*>& known, std::int64_t trials, std::uint64_t seed) {
   std::vector<Candidate> points;
   std::map<std::string, const Record*> records;
+  std::map<std::string, std::size_t> spaces;  // by recipe
   for (const StoredRecord* stored : known) {
     const Record& record = stored->record;
     if (!records.try_emplace(text_of_config(record), &record).second) continue;
-    points.push_back({{0, record.config}, record.recipe, record.predicted_microseconds.value_or(1)});
+    const std::size_t space = spaces.try_emplace(record.recipe, spaces.size()).first->second;
+    points.push_back({{space, record.config}, record.recipe, record.predicted_microseconds.value_or(1)});
   }
   Candidates candidates(std::move(points), Strategy::ranked, seed);
   double best = std::numeric_limits<double>::infinity();

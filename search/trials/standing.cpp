@@ -17,9 +17,15 @@ struct Errors {
 
 Errors errors_of(const Timed& best) {
   const std::string& measure = best.record.measure;
-  if (measure == "model")
-    return {error_of_bound(best.summary, best.format, best.record.recipe, best.target),
-            error_of_dense_bound(best.target), "the analytic model"};
+  if (measure == "model") {
+    std::optional<KnownError> error =
+        error_of_bound(best.summary, best.format, best.record.recipe, best.target);
+    // The usual error is in the time already.
+    const double usual =
+        usual_error_of_bound(best.summary, best.format, best.record.recipe, best.record.config);
+    if (error) error = KnownError{error->least / usual, error->most / usual};
+    return {error, error_of_dense_bound(best.target), "the analytic model"};
+  }
   if (measure == "sim") {
     constexpr std::string_view recipe_of_dense = "default";
     return {error_of_simulator(best.record.recipe, best.target),

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/measure/trial_pool.h>
 #include <weft/search/model/bound.h>
+#include <weft/search/model/known_error.h>
 #include <weft/search/model/timing_table.h>
 #include <weft/search/trials/standing.h>
 #include <weft/search/trials/tune.h>
@@ -9,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <set>
 
 namespace weft {
 namespace {
@@ -23,7 +26,11 @@ std::optional<double> distance(const Record& a, const Record& b) {
   if (a.kernel != b.kernel || architecture_of(a.target.name) != architecture_of(b.target.name) ||
       a.measure != b.measure)
     return std::nullopt;
-  if (a.problem.word("dtype") != b.problem.word("dtype") || a.pattern.group != b.pattern.group)
+  const auto format = [](const Record& record) {
+    return record.pattern.kind.substr(0, record.pattern.kind.find(':'));
+  };
+  if (a.problem.word("dtype") != b.problem.word("dtype") || a.pattern.group != b.pattern.group ||
+      format(a) != format(b))
     return std::nullopt;
   const auto apart = [](std::int64_t one, std::int64_t other) {
     return std::abs(std::log((static_cast<double>(one) + 1) / (static_cast<double>(other) + 1)));
@@ -36,13 +43,13 @@ std::optional<double> distance(const Record& a, const Record& b) {
   return sum;
 }
 
-/// The best configuration of the problem that is most like this one.
+/// The best configuration of the problem that is most like this one, in a format of as large groups.
 const Record* incumbent(const std::vector<StoredRecord>& records, const Record& common) {
   const Record* best = nullptr;
   double nearest = std::numeric_limits<double>::infinity();
   for (const StoredRecord& stored : records) {
     const auto time = stored.record.time_of_correct();
-    if (!time || stored.record.packed_key() == common.packed_key()) continue;
+    if (!time || stored.record.problem_key() == common.problem_key()) continue;
     const auto far = distance(stored.record, common);
     if (!far || *far > nearest) continue;
     const bool better = *far < nearest || *time < *best->time_of_correct();
@@ -52,19 +59,68 @@ const Record* incumbent(const std::vector<StoredRecord>& records, const Record& 
   return best;
 }
 
+/// The format of a space, which may leave it to the problem.
+const Format& format_of(const Space& space, const TrialProblem& problem) {
+  return space.format().name.empty() ? problem.what.format : space.format();
+}
+
+/// The microseconds that a point is expected to take.
+Predict expected_times(const TrialProblem& problem, const std::vector<Space>& spaces, const Target& target) {
+  const Ceilings ceilings = target.is_gpu() ? ceilings_of(problem.output().dtype, target) : Ceilings{};
+  std::vector<ProblemSummary> summaries;
+  for (const Space& space : spaces)
+    summaries.push_back(summary_of(problem.what.algorithm, *problem.what.matrix, format_of(space, problem)));
+  return [summaries, ceilings, target, &problem, &spaces](const TrialPoint& point) {
+    const Space& space = spaces[point.space];
+    return expected_time(summaries[point.space], format_of(space, problem), space.recipe(), point.config,
+                         target, ceilings);
+  };
+}
+
 std::vector<Candidate> chosen_candidates(const std::vector<Space>& spaces, const Predict& predicted,
                                          const TuneOptions& options) {
   if (options.only.empty()) return candidates_of(spaces, options.strategy, predicted, options.limits);
   std::vector<Candidate> chosen;
-  for (const auto& [recipe, config] : options.only) {
-    for (std::size_t number = 0; number < spaces.size(); ++number) {
-      const TrialPoint point{number, config};
-      // One that does not fit here, as after another version planned it, is left out.
-      if (spaces[number].recipe() == recipe && spaces[number].violated(config) == nullptr)
-        chosen.push_back({point, recipe, predicted(point)});
-    }
+  for (const auto& [recipe, config, format] : options.only) {
+    const auto number = number_of_space(spaces, recipe, format);
+    // One that does not fit here, as after another version planned it, is left out.
+    if (!number || spaces[*number].violated(config) != nullptr) continue;
+    const TrialPoint point{*number, config};
+    chosen.push_back({point, recipe, predicted(point), spaces[*number].format().text()});
   }
   return chosen;
+}
+
+/// The candidate of a point by names, where it is one.
+const Candidate* candidate_of(const Candidates& candidates, const std::vector<Space>& spaces,
+                              const NamedPoint& point) {
+  const auto number = number_of_space(spaces, point.recipe, point.format);
+  return number ? candidates.find({*number, point.config}) : nullptr;
+}
+
+/// What is put first for the sake of one or the other format.
+void put_points_without_search_first(Candidates& candidates, const std::vector<Space>& spaces) {
+  std::vector<const Candidate*> of_recipes;
+  for (const Candidate& candidate : candidates.all()) {
+    if (candidate.is_of_recipe) of_recipes.push_back(&candidate);
+  }
+  std::ranges::stable_sort(of_recipes, {}, &Candidate::predicted);
+  for (const Candidate* candidate : of_recipes) candidates.put_first(candidate, "recipe");
+  // What there is without any recipe, whatever the model says of it.
+  candidates.put_first(candidate_of(candidates, spaces, {"default", {}, {}}), "default");
+}
+
+void put_predicted_first(Candidates& candidates, const std::vector<Space>& spaces,
+                         const std::vector<NamedPoint>& predicted) {
+  for (const NamedPoint& point : predicted)
+    candidates.put_first(candidate_of(candidates, spaces, point), "predicted");
+}
+
+void put_likeliest_of_formats_first(Candidates& candidates, Strategy strategy) {
+  if (strategy != Strategy::ranked) return;
+  const std::vector<const Candidate*> likeliest = candidates.likeliest_of_formats();
+  if (likeliest.size() < 2) return;
+  for (const Candidate* candidate : likeliest) candidates.put_first(candidate, "format");
 }
 
 class Tuner {
@@ -75,16 +131,20 @@ class Tuner {
         file_(file),
         options_(options),
         hooks_(hooks),
-        predict_(analytic_bound(problem, spaces, target)),
+        predict_(expected_times(problem, spaces, target)),
         candidates_(chosen_candidates(spaces, predict_, options), options.strategy, options.seed),
         trials_(problem, spaces, target, options.measure, predict_),
         pool_([this](const std::string& request) { return trials_.serve(request); }, options.measure,
               options.jobs) {
+    for (const Space& space : spaces) formats_.insert(format_of(space, problem).text());
     if (candidates_.size() == 0)
-      throw InfeasibleError(
-          {"there is nothing to tune",
-           fmt::format("{} in {} on {}", problem.kernel, problem.what.format.text(), target.name),
-           "no point that fits", "another format or target; weft check says which limit is in the way"});
+      throw InfeasibleError({"there is nothing to tune",
+                             fmt::format("{} in {} on {}", problem.kernel,
+                                         formats_.empty() ? problem.what.format.text()
+                                                          : fmt::format("{}", fmt::join(formats_, ", ")),
+                                         target.name),
+                             "no point that fits",
+                             "another format or target; weft check says which limit is in the way"});
     find_device(problem, target);
     result_.points = candidates_.size();
     status().limit = std::min<std::int64_t>(options.trials, static_cast<std::int64_t>(candidates_.size()));
@@ -156,16 +216,18 @@ class Tuner {
   void learn_from(const Record& record) {
     if (record.problem_key() != problem_key_) return;
     if (result_.baselines.empty() && dense_beside(record) != nullptr) use_baselines(record.baselines);
-    const bool own_format = record.pattern.kind == common_.pattern.kind;
+    if (!options_.any_recipe && !number_of_space(spaces_, record.recipe, record.pattern.kind)) return;
+    const bool own_format = formats_.contains(record.pattern.kind);
     const auto time = record.time_of_correct();
     if (time && (own_format || options_.any_format) && (!status().best || *time < *status().best)) {
       status().best = time;
+      status().best_format = record.pattern.kind;
       result_.best = record;
     }
     if (!own_format) return;
     ++status().trials;
     if (record.status != TrialStatus::correct) ++status().failures[record.status];
-    const Candidate* candidate = candidates_.find(record.recipe, record.config);
+    const Candidate* candidate = candidate_of(candidates_, spaces_, named(record));
     if (candidate == nullptr) {
       // It is none of those that are left to try.
       status().limit = std::min(options_.trials, status().limit + 1);
@@ -201,25 +263,28 @@ class Tuner {
   }
 
   void put_incumbents_first() {
-    for (const Space& space : spaces_) {
-      if (const std::optional<KnobValues> usual = space.usual())
-        candidates_.put_first(space.recipe(), *usual, "recipe");
-    }
-    // What there is without any recipe, whatever the bound says of it.
-    candidates_.put_first("default", {}, "default");
+    put_points_without_search_first(candidates_, spaces_);
     if (options_.strategy == Strategy::exhaustive || options_.strategy == Strategy::feasible) return;
-    if (const Record* known = incumbent(file_.records(), common_))
-      candidates_.put_first(known->recipe, known->config, "incumbent");
-    for (const auto& [recipe, config] : options_.predicted)
-      candidates_.put_first(recipe, config, "predicted");
+    for (const std::string& format : formats_) {
+      Record like = common_;
+      set_format(like, parse_format(format));
+      const Record* known = incumbent(file_.records(), like);
+      if (known == nullptr) continue;
+      const Candidate* candidate = candidate_of(candidates_, spaces_, {known->recipe, known->config, format});
+      if (candidate != nullptr && candidate->within_reach) candidates_.put_first(candidate, "incumbent");
+    }
+    put_predicted_first(candidates_, spaces_, options_.predicted);
+    put_likeliest_of_formats_first(candidates_, options_.strategy);
+  }
+
+  static NamedPoint named(const Record& record) {
+    return {record.recipe, record.config, record.pattern.kind};
   }
 
   std::string text_of_point(const Record& record) const {
-    for (const Space& space : spaces_) {
-      if (space.recipe() == record.recipe && candidates_.find(record.recipe, record.config) != nullptr)
-        return space.text(record.config);
-    }
-    return Configuration{record.recipe, record.config}.text();
+    const Candidate* candidate = candidate_of(candidates_, spaces_, named(record));
+    return candidate != nullptr ? spaces_[candidate->point.space].text(record.config)
+                                : Configuration{record.recipe, record.config}.text();
   }
 
   bool out_of_time() const { return seconds_since_start() >= options_.seconds; }
@@ -231,18 +296,20 @@ class Tuner {
       return std::nullopt;
     const auto choice = candidates_.next();
     if (!choice) return std::nullopt;
-    under_way_[text_of(*choice->candidate)] = choice->why;
+    under_way_[choice->candidate] = choice->why;
     return choice->candidate->point;
   }
 
   void done(const TrialPoint& point, const Record& measured) {
     Record record = common_;
-    record.recipe = spaces_[point.space].recipe();
+    const Space& space = spaces_[point.space];
+    if (!space.format().name.empty()) set_format(record, space.format());
+    record.recipe = space.recipe();
     record.config = point.config;
-    const Candidate& candidate = *candidates_.find(record.recipe, record.config);
-    record.strategy = under_way_.at(text_of(candidate));
-    under_way_.erase(text_of(candidate));
-    record.predicted_microseconds = candidate.predicted;
+    const Candidate* candidate = candidates_.find(point);
+    record.strategy = under_way_.at(candidate);
+    under_way_.erase(candidate);
+    record.predicted_microseconds = candidate->predicted;
     record.kernel_hash = measured.kernel_hash;
     record.status = measured.status;
     record.message = measured.message;
@@ -281,21 +348,14 @@ class Tuner {
   TrialPool pool_;
   Record common_;
   std::string problem_key_;
-  std::map<std::string, std::string> under_way_;  ///< candidates by name, with why they were chosen
-  std::size_t seen_ = 0;                          ///< records of the file
+  std::set<std::string> formats_;                      ///< those of the spaces
+  std::map<const Candidate*, std::string> under_way_;  ///< with why they were chosen
+  std::size_t seen_ = 0;                               ///< records of the file
   TuneResult result_;
   Clock::time_point start_ = Clock::now();
 };
 
 }  // namespace
-
-Predict analytic_bound(const TrialProblem& problem, const std::vector<Space>& spaces, const Target& target) {
-  if (!target.is_gpu()) return [](const TrialPoint&) { return 1.0; };
-  const Ceilings ceilings = ceilings_of(problem.output().dtype, target);
-  return [summary = problem.summary(), ceilings, target, &spaces](const TrialPoint& point) {
-    return bound_of(summary, spaces[point.space].recipe(), point.config, target, ceilings).microseconds;
-  };
-}
 
 namespace {
 
@@ -338,29 +398,29 @@ TuneHooks with_listeners(TuneHooks hooks) {
   return hooks;
 }
 
-std::vector<std::pair<std::string, KnobValues>> first_points(const TrialProblem& problem,
-                                                             const std::vector<Space>& spaces,
-                                                             const Target& target, const TuneOptions& options,
-                                                             std::int64_t count) {
-  const Predict predicted = analytic_bound(problem, spaces, target);
+std::vector<NamedPoint> first_points(const TrialProblem& problem, const std::vector<Space>& spaces,
+                                     const Target& target, const TuneOptions& options, std::int64_t count) {
+  const Predict predicted = expected_times(problem, spaces, target);
   Candidates candidates(chosen_candidates(spaces, predicted, options), options.strategy, options.seed);
-  candidates.put_first("default", {}, "default");
-  for (const auto& [recipe, config] : options.predicted) candidates.put_first(recipe, config, "predicted");
-  std::vector<std::pair<std::string, KnobValues>> points;
+  put_points_without_search_first(candidates, spaces);
+  put_predicted_first(candidates, spaces, options.predicted);
+  put_likeliest_of_formats_first(candidates, options.strategy);
+  std::vector<NamedPoint> points;
   while (static_cast<std::int64_t>(points.size()) < count) {
     const auto choice = candidates.next();
     if (!choice) break;
-    points.emplace_back(choice->candidate->recipe, choice->candidate->point.config);
+    const TrialPoint& point = choice->candidate->point;
+    points.push_back(
+        {choice->candidate->recipe, point.config, format_of(spaces[point.space], problem).text()});
   }
   return points;
 }
 
 }  // namespace
 
-std::vector<std::pair<std::string, KnobValues>> likeliest(const TrialProblem& problem,
-                                                          const std::vector<Space>& spaces,
-                                                          const Target& target, const TuneOptions& options,
-                                                          std::int64_t count, std::source_location place) {
+std::vector<NamedPoint> likeliest(const TrialProblem& problem, const std::vector<Space>& spaces,
+                                  const Target& target, const TuneOptions& options, std::int64_t count,
+                                  std::source_location place) {
   return user_call(place, [&] {
     check(problem);
     return first_points(problem, spaces, target, options, count);

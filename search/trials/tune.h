@@ -26,14 +26,16 @@ struct TuneOptions {
   std::uint64_t seed = 1;
   int jobs = 1;  ///< kernels that are built at the same time
   bool any_architecture = false;
-  /// The best may also be a record of another format than the problem's: of the same weights, which the file
-  /// knows. Only trials of the problem's own format are counted and made.
+  /// The best may also be a record of a format that no space has: of the same weights, which the file knows.
+  /// Only trials of the spaces' formats are counted and made.
   bool any_format = false;
+  /// Likewise of a recipe that no space has.
+  bool any_recipe = true;
   bool baselines = true;  ///< measure the dense product, too
   /// Only these recipes and configurations; empty: all that the strategy chooses from.
-  std::vector<std::pair<std::string, KnobValues>> only = {};
+  std::vector<NamedPoint> only = {};
   /// What a predictor says: recipes and configurations to try first, the best first.
-  std::vector<std::pair<std::string, KnobValues>> predicted = {};
+  std::vector<NamedPoint> predicted = {};
 };
 
 /// How far a search is.
@@ -42,6 +44,7 @@ struct TuneStatus {
   std::int64_t resumed = 0;  ///< those of them that were there before
   std::int64_t limit = 0;
   std::optional<double> best;   ///< microseconds
+  std::string best_format;      ///< that its weights are packed in
   std::optional<double> dense;  ///< the time of the dense product by the same measure
   BaselineOf dense_of = BaselineOf::library;
   std::map<TrialStatus, std::int64_t> failures;
@@ -63,9 +66,11 @@ struct TuneResult {
   std::size_t points = 0;           ///< that there are to try
 };
 
-/// Tunes one problem on one target. Every trial is appended to `file`; a search that was stopped, by
-/// whatever, is taken up where it was. What the recipe chooses unasked is tried first, then the incumbent,
-/// the best of the file for the problem most like this one, then what a predictor says.
+/// Tunes one problem on one target, over the formats that the spaces have: a space without one is in that of
+/// the problem. Every trial is appended to `file`; a search that was stopped, by whatever, is taken up where
+/// it was. What recipes choose unasked is tried first, the likeliest first, then the incumbents, the best of
+/// the file for the problem most like this one, then what a predictor says, then the likeliest point of each
+/// format within reach (candidates.h).
 ///
 /// On a CUDA device call it before this process opens one: the trials' processes are copies of this one.
 /// RuntimeError when there is no device, or the file cannot be written; UserError when the device does not
@@ -76,14 +81,10 @@ TuneResult tune(TrialProblem& problem, const std::vector<Space>& spaces, const T
                 RecordFile& file, const TuneOptions& options, const TuneHooks& hooks = {},
                 std::source_location place = std::source_location::current());
 
-/// What a search would try first, by the analytic bound alone: for a plan. At most `count` points, of which
+/// What a search would try first, by the expected times alone: for a plan. At most `count` points, of which
 /// each fourth is by chance. Errors as candidates_of().
-std::vector<std::pair<std::string, KnobValues>> likeliest(
-    const TrialProblem& problem, const std::vector<Space>& spaces, const Target& target,
-    const TuneOptions& options, std::int64_t count,
-    std::source_location place = std::source_location::current());
-
-/// The microseconds of a point by the analytic bound, for this problem and target.
-Predict analytic_bound(const TrialProblem& problem, const std::vector<Space>& spaces, const Target& target);
+std::vector<NamedPoint> likeliest(const TrialProblem& problem, const std::vector<Space>& spaces,
+                                  const Target& target, const TuneOptions& options, std::int64_t count,
+                                  std::source_location place = std::source_location::current());
 
 }  // namespace weft

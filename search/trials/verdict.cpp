@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 
 namespace weft {
@@ -107,6 +108,35 @@ std::size_t ties_of(const Record& best, const std::vector<StoredRecord>& records
   return count > 0 ? count - 1 : 0;
 }
 
+std::vector<OfFormat> formats_of(const Record& best, const std::vector<StoredRecord>& records) {
+  const std::string key = best.problem_key();
+  std::map<std::string, OfFormat> by_name;
+  for (const StoredRecord& stored : records) {
+    const Record& record = stored.record;
+    if (record.problem_key() != key) continue;
+    OfFormat& format = by_name[record.pattern.kind];
+    format.format = record.pattern.kind;
+    ++format.trials;
+    const auto time = record.time_of_correct();
+    if (time && (!format.best || *time < *format.best)) format.best = time;
+  }
+  std::vector<OfFormat> all;
+  for (auto& [name, format] : by_name) all.push_back(std::move(format));
+  std::ranges::stable_sort(all, {}, [](const OfFormat& one) {
+    return one.best.value_or(std::numeric_limits<double>::infinity());
+  });
+  return all;
+}
+
+std::string text_of_formats(const std::vector<OfFormat>& formats) {
+  std::string text = "formats:";
+  for (const OfFormat& one : formats)
+    text += fmt::format("{} {} {} in {} {}", &one == &formats.front() ? "" : ",", one.format,
+                        one.best ? fmt::format("{:.2f} us", *one.best) : "none right", one.trials,
+                        one.trials == 1 ? "trial" : "trials");
+  return text + "\n";
+}
+
 std::string how_measured(const Record& best) {
   if (best.measure == "model") return "by the analytic model";
   if (best.measure == "sim") return "by the simulator's time model";
@@ -122,6 +152,7 @@ Verdict made_verdict(const TuneResult& result, const TrialProblem& problem, cons
   verdict.microseconds = *best.time_of_correct();
   verdict.points = result.points;
   verdict.ties = ties_of(best, records);
+  verdict.formats = formats_of(best, records);
   Record compared = best;
   compared.baselines = result.baselines;
   if (const Baseline* dense = dense_beside(compared)) verdict.dense = *dense;
@@ -161,8 +192,10 @@ Verdict verdict_of(const TuneResult& result, const TrialProblem& problem, const 
 }
 
 std::string text_of(const Verdict& verdict, const Record& best) {
-  std::string text =
-      fmt::format("fastest: {}, {:.2f} us {}\n", verdict.fastest, verdict.microseconds, how_measured(best));
+  const std::string in_format = verdict.format.empty() ? "" : " in " + verdict.format;
+  std::string text = fmt::format("fastest: {}{}, {:.2f} us {}\n", verdict.fastest, in_format,
+                                 verdict.microseconds, how_measured(best));
+  if (verdict.formats.size() > 1) text += text_of_formats(verdict.formats);
   if (verdict.points == 1)
     text += fmt::format("there was nothing to choose: one point for {} on {}\n",
                         verdict.format.empty() ? "these weights" : verdict.format, best.target.name);

@@ -11,9 +11,17 @@
 
 namespace weft {
 
+/// What was found in one format.
+struct OfFormat {
+  std::string format;
+  std::size_t trials = 0;
+  std::optional<double> best;  ///< microseconds
+};
+
 struct Verdict {
-  std::string fastest;  ///< "sparsert:form=baked,rows=32", as --recipe takes it
-  std::string format;   ///< format of its weights
+  std::string fastest;            ///< "sparsert:form=baked,rows=32", as --recipe takes it
+  std::string format;             ///< format of its weights
+  std::vector<OfFormat> formats;  ///< all that the problem's trials are of, the fastest first
   double microseconds = 0;
   std::size_t points = 0;  ///< that there were to choose from
   std::size_t ties = 0;    ///< trials beside the best one that take as long

@@ -5,6 +5,8 @@
 #include <weft/search/trials/candidates.h>
 
 #include <cmath>
+#include <functional>
+#include <map>
 #include <set>
 
 namespace weft {
@@ -13,14 +15,16 @@ namespace {
 using ::testing::HasSubstr;
 
 /// Knobs a and b; points with a = 8 and b = 3 cannot run.
-Space small_space() {
+Space small_space(const Format& format = {}, std::function<std::optional<KnobValues>()> usual = {}) {
   const ir::Expr product = ir::variable("a") * ir::variable("b");
   return Space({.recipe = "small",
                 .target = "sm_90",
+                .format = format,
                 .knobs = {{"a", {1, 2, 4, 8}}, {"b", {1, 2, 3}}},
                 .constraints = {{"product", "a b", "", product, ir::integer(16), {}}},
                 .preferences = {},
-                .schedule = {}});
+                .schedule = {},
+                .usual = std::move(usual)});
 }
 
 double predicted(const TrialPoint& point) {
@@ -77,11 +81,12 @@ TEST(Candidates, EachFourthIsByChance) {
 
 TEST(Candidates, TheFirstAreFirstAndTakenOnesAreNotTried) {
   Candidates from = candidates(Strategy::ranked);
-  EXPECT_EQ(from.find("small", {{"a", 8}, {"b", 3}}), nullptr);
-  EXPECT_EQ(from.find("other", {{"a", 8}, {"b", 1}}), nullptr);
-  from.put_first(*from.find("small", {{"a", 4}, {"b", 2}}), "incumbent");
-  from.put_first(*from.find("small", {{"a", 8}, {"b", 1}}), "predicted");
-  from.take(*from.find("small", {{"a", 8}, {"b", 1}}));
+  EXPECT_EQ(from.find({0, {{"a", 8}, {"b", 3}}}), nullptr);
+  EXPECT_EQ(from.find({1, {{"a", 8}, {"b", 1}}}), nullptr);
+  from.put_first(from.find({0, {{"a", 4}, {"b", 2}}}), "incumbent");
+  from.put_first(from.find({0, {{"a", 8}, {"b", 1}}}), "predicted");
+  from.put_first(nullptr, "predicted");
+  from.take(*from.find({0, {{"a", 8}, {"b", 1}}}));
   const auto first = from.next();
   EXPECT_EQ(text_of(*first->candidate), "small a=4 b=2");
   EXPECT_EQ(first->why, "incumbent");
@@ -130,6 +135,63 @@ TEST(Candidates, KnobsCanBeHeldToValues) {
   EXPECT_EQ(text_of(found[0]), "small a=4 b=2");
   EXPECT_THROW(candidates_of(spaces, Strategy::feasible, predicted, {{"c", {"4"}}}), UserError);
   EXPECT_THROW(candidates_of(spaces, Strategy::feasible, predicted, {{"a", {"5"}}}), UserError);
+}
+
+/// Spaces in three formats: of the second points take three times as long, of the third a hundred times.
+std::vector<Space> spaces_of_formats(std::vector<std::string>& asked) {
+  std::vector<Space> spaces;
+  for (const char* name : {"csr", "ell", "coo"}) {
+    const auto usual = [&asked, name]() -> std::optional<KnobValues> {
+      asked.emplace_back(name);
+      return KnobValues{{"a", 4}, {"b", 3}};
+    };
+    spaces.push_back(small_space(Format{name, {}}, usual));
+  }
+  return spaces;
+}
+double predicted_of_formats(const TrialPoint& point) {
+  return predicted(point) * (point.space == 0 ? 1 : point.space == 1 ? 3 : 100);
+}
+
+TEST(Candidates, OnlyFormatsWithinReachAreAskedForTheirUsualPoint) {
+  std::vector<std::string> asked;
+  const std::vector<Space> spaces = spaces_of_formats(asked);
+  const std::vector<Candidate> all = candidates_of(spaces, Strategy::ranked, predicted_of_formats);
+  EXPECT_EQ(all.size(), 33U);
+  EXPECT_THAT(asked, ::testing::ElementsAre("csr", "ell")) << "weights would be packed for it";
+  for (const Candidate& one : all) {
+    EXPECT_EQ(one.within_reach, one.format != "coo");
+    EXPECT_EQ(one.is_of_recipe,
+              one.within_reach && one.point.config.at("a") == 4 && one.point.config.at("b") == 3);
+  }
+}
+
+TEST(Candidates, ChanceDrawsFromFormatsWithinReach) {
+  std::vector<std::string> asked;
+  const std::vector<Space> spaces = spaces_of_formats(asked);
+  Candidates from(candidates_of(spaces, Strategy::random, predicted_of_formats), Strategy::random, 1);
+  const std::vector<const Candidate*> likeliest = from.likeliest_of_formats();
+  ASSERT_EQ(likeliest.size(), 2U);
+  EXPECT_EQ(likeliest[0]->format + " " + text_of(*likeliest[0]), "csr small a=1 b=1");
+  EXPECT_EQ(likeliest[1]->format + " " + text_of(*likeliest[1]), "ell small a=1 b=1");
+  std::set<std::string> first;
+  for (int i = 0; i < 22; ++i) first.insert(from.next()->candidate->format);
+  EXPECT_THAT(first, ::testing::ElementsAre("csr", "ell"));
+  EXPECT_EQ(all_of(from).size(), 11U) << "the others come at last";
+}
+
+TEST(Candidates, MeasuredPointsCorrectTheRankOfTheirFormat) {
+  std::vector<std::string> asked;
+  const std::vector<Space> spaces = spaces_of_formats(asked);
+  Candidates from(candidates_of(spaces, Strategy::ranked, predicted_of_formats), Strategy::ranked, 1);
+  // Kernels of ell are four times as fast as the model says, those of csr as it says.
+  std::map<std::string, int> tried;
+  for (int i = 0; i < 12; ++i) {
+    const Candidate& one = *from.next()->candidate;
+    from.learn(one, one.predicted / (one.format == "ell" ? 4 : 1));
+    ++tried[one.format];
+  }
+  EXPECT_GE(tried["ell"], 3);
 }
 
 TEST(Candidates, StrategiesHaveNames) {

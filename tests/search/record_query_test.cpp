@@ -21,6 +21,7 @@ StoredRecord stored(std::size_t line, std::int64_t n, std::int64_t rows, double 
   record.recipe = "sparsert";
   record.config = {{"rows", rows}, {"threads", 64}};
   record.problem = {{{"M", 64}, {"K", 100}, {"N", n}}, {{"dtype", "f32"}}};
+  record.pattern.kind = "csr";
   record.pattern.stored = 640;
   record.target.name = "sm_90a";
   record.measure = "gpu";
@@ -102,6 +103,7 @@ TEST(RecordExports, FollowTheirSchemas) {
   EXPECT_EQ(first.at("invalidity"), "correct");
   EXPECT_EQ(first.at("correctness"), 1);
   EXPECT_EQ(first.at("configuration").at("rows"), 1);
+  EXPECT_EQ(first.at("configuration").at("format"), "csr");
   EXPECT_DOUBLE_EQ(first.at("times").at("runtimes").at(0).get<double>(), 5e-6);
   EXPECT_EQ(t4.at("results").at(2).at("invalidity"), "timeout");
   for (const auto& result : t4.at("results"))
@@ -109,12 +111,12 @@ TEST(RecordExports, FollowTheirSchemas) {
       EXPECT_TRUE(result.contains(required));
 
   const auto cache = nlohmann::json::parse(exported(all, RecordForm::kernel_tuner));
-  EXPECT_EQ(cache.at("tune_params_keys"), (nlohmann::json{"recipe", "rows", "threads"}));
+  EXPECT_EQ(cache.at("tune_params_keys"), (nlohmann::json{"format", "recipe", "rows", "threads"}));
   EXPECT_EQ(cache.at("tune_params").at("rows"), (nlohmann::json{1, 2, 4, 8}));
-  EXPECT_DOUBLE_EQ(cache.at("cache").at("sparsert,1,64").at("time").get<double>(), 0.005);
-  EXPECT_EQ(cache.at("cache").at("sparsert,2,64").at("time"), "InvalidConfig");
-  EXPECT_EQ(cache.at("cache").at("sparsert,4,64").at("time"), "RuntimeFailedConfig");
-  EXPECT_EQ(cache.at("cache").at("sparsert,8,64").at("time"), "CompilationFailedConfig");
+  EXPECT_DOUBLE_EQ(cache.at("cache").at("csr,sparsert,1,64").at("time").get<double>(), 0.005);
+  EXPECT_EQ(cache.at("cache").at("csr,sparsert,2,64").at("time"), "InvalidConfig");
+  EXPECT_EQ(cache.at("cache").at("csr,sparsert,4,64").at("time"), "RuntimeFailedConfig");
+  EXPECT_EQ(cache.at("cache").at("csr,sparsert,8,64").at("time"), "CompilationFailedConfig");
 
   const std::string csv = exported(all, RecordForm::csv);
   EXPECT_THAT(csv, StartsWith("line,time,kernel,M,K,N,"));

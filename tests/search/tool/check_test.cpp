@@ -97,6 +97,26 @@ TEST_F(CheckVerb, RecipesAndTheirWords) {
   EXPECT_THAT(printed, HasSubstr("form = streaming"));
 }
 
+TEST_F(CheckVerb, ChoosesWhatIsNotNamed) {
+  const auto chosen = [&](std::vector<std::string> more) {
+    std::vector<std::string> words{"check",   "--weights", weights(), "--n",      "196",
+                                   "--dtype", "f16",       "--json",  "--target", "sm_90a"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Answer answer = call_weft(words);
+    EXPECT_EQ(answer.code, 0) << answer.errors;
+    said = answer.errors;
+    return nlohmann::json::parse(answer.out).at(0);
+  };
+  const auto free = chosen({});
+  EXPECT_EQ(free.at("recipe"), "v_n_m");
+  EXPECT_EQ(free.at("format"), "column_quads");
+  EXPECT_THAT(said, HasSubstr("chosen for sm_90a: v_n_m in column_quads"));
+  // Knobs and recipes say what it can be.
+  EXPECT_EQ(chosen({"--set", "form=baked"}).at("recipe"), "sparsert");
+  EXPECT_EQ(chosen({"--recipe", "sparsert:chunk=16"}).at("format"), "csr");
+  EXPECT_EQ(chosen({"--format", "csr"}).at("format"), "csr");
+}
+
 TEST_F(CheckVerb, OfAScheduleWithKnobs) {
   const std::string path = (folder() / "s.json").string();
   std::ofstream(path)

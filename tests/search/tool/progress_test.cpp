@@ -22,6 +22,16 @@ TEST(Progress, says_everything_where_there_is_room) {
       "3m10s");
 }
 
+TEST(Progress, names_the_format_of_the_best) {
+  TuneStatus status = busy();
+  status.best_format = "shfl_bw:V=64";
+  EXPECT_EQ(text_of_progress("tune spmm", status, 110),
+            "tune spmm  212/400  best 41.31 us in shfl_bw:V=64 (2.14x dense)  fail 9 (compile 6, timeout 3)  "
+            "eta 3m10s");
+  EXPECT_EQ(text_of_progress("tune spmm", status, 60),
+            "212/400  best 41.31 us (2.14x dense)  fail 9  eta 3m10s");
+}
+
 TEST(Progress, leaves_out_what_matters_least_where_there_is_none) {
   EXPECT_EQ(text_of_progress("tune spmm", busy(), 100),
             "tune spmm  212/400  best 41.31 us (2.14x dense)  fail 9 (compile 6, timeout 3)  eta 3m10s");

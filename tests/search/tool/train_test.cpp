@@ -162,6 +162,16 @@ TEST_F(TrainVerb, predict_asks_the_predictor_that_ships) {
   EXPECT_EQ(json.at("from"), "times");
 }
 
+TEST_F(TrainVerb, predict_asks_for_the_format_that_would_be_chosen) {
+  ASSERT_EQ(call_weft({"train", "--db", path("t.jsonl"), "-o", path("tree.json")}).code, 0);
+  make_weights();
+  const Answer answer =
+      call_weft({"predict", "--tree", path("tree.json"), "--weights", path("w.npy"), "--n", "196", "--json"});
+  ASSERT_EQ(answer.code, 0) << answer.errors;
+  const nlohmann::json json = nlohmann::json::parse(answer.out);
+  EXPECT_EQ(json.at("format"), "shfl_bw:V=64");
+}
+
 TEST_F(TrainVerb, predict_falls_back_where_no_configuration_fits) {
   ASSERT_EQ(call_weft({"train", "--db", path("t.jsonl"), "-o", path("tree.json")}).code, 0);
   make_weights();
@@ -177,6 +187,7 @@ TEST_F(TrainVerb, predict_falls_back_where_no_configuration_fits) {
   const nlohmann::json json = nlohmann::json::parse(other.out);
   EXPECT_EQ(json.at("from"), "default");
   EXPECT_EQ(json.at("recipe"), "sparsert");
+  EXPECT_EQ(json.at("format"), "csr");
   const Answer processor = call_weft(
       {"predict", "--tree", path("tree.json"), "--weights", path("w.npy"), "--n", "10", "--target", "cpu"});
   EXPECT_EQ(processor.code, 0) << processor.errors;

@@ -80,6 +80,74 @@ TEST_F(TuneVerb, FormatsOfHalvesInOneFileEndInAVerdict) {
   EXPECT_EQ(search({}).exit_code, 0);
 }
 
+TEST_F(TuneVerb, WithoutAFormatAllThatHoldTheWeightsAreSearched) {
+  const std::vector<std::string> problem{"--weights", "made:M=64,K=128,sparsity=0.75", "--n", "64", "--dtype",
+                                         "f16"};
+  const auto call = [&](std::vector<std::string> words) {
+    words.insert(words.end(), problem.begin(), problem.end());
+    return weft(words);
+  };
+  const auto search = [&](std::vector<std::string> more) {
+    std::vector<std::string> words{"tune",  "--target", "sm_80", "--measure",
+                                   "model", "--trials", "12",    "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return call(words);
+  };
+  const auto formats_in = [&](const std::string& name) {
+    std::set<std::string> formats;
+    const RecordFile file(path(name), RecordFile::Mode::read);
+    for (const StoredRecord& stored : file.records()) formats.insert(stored.record.pattern.kind);
+    return formats;
+  };
+  const ProcessResult all = search({"--db", "all.jsonl"});
+  ASSERT_EQ(all.exit_code, 0) << all.error;
+  EXPECT_THAT(formats_in("all.jsonl"), ::testing::IsSupersetOf({"column_quads", "csr"}));
+  const auto answer = nlohmann::json::parse(all.output);
+  const std::string format = answer.at("verdict").at("format");
+  EXPECT_GT(answer.at("verdict").at("formats").size(), 1U);
+  EXPECT_EQ(answer.at("verdict").at("formats").at(0).at("format"), format);
+  EXPECT_THAT(all.error, HasSubstr(" us in " + format + " ("));
+  // Every trial is made again in its own format, and the best one without a word of it.
+  const RecordFile file(path("all.jsonl"), RecordFile::Mode::read);
+  std::set<std::string> replayed;
+  for (const StoredRecord& stored : file.records()) {
+    if (!replayed.insert(stored.record.pattern.kind).second) continue;
+    const ProcessResult again = weft({"replay", "all.jsonl:" + std::to_string(stored.line)});
+    EXPECT_EQ(again.exit_code, 0) << again.error;
+    EXPECT_THAT(again.error, ::testing::Not(HasSubstr("has changed"))) << stored.record.pattern.kind;
+  }
+  EXPECT_EQ(nlohmann::json::parse(read_bytes(path("best.weft.json"))).at("pattern").at("kind"), format);
+  // Older records say their format in the pattern alone, where nobody named it: csr.
+  Record old = file.records().front().record;
+  old.pattern.kind = "csr";
+  old.recipe = "default";
+  old.config.clear();
+  old.source.erase("format");
+  RecordFile(path("old.jsonl"), RecordFile::Mode::append).append(old);
+  EXPECT_EQ(weft({"replay", "old.jsonl:2"}).exit_code, 0);
+  const ProcessResult best =
+      call({"verify", "--schedule", "best.weft.json", "--target", "sm_80", "--device", "sim:sm_80"});
+  EXPECT_EQ(best.exit_code, 0) << best.error;
+  ASSERT_EQ(search({"--db", "one.jsonl", "--format", "csr"}).exit_code, 0);
+  EXPECT_EQ(formats_in("one.jsonl"), std::set<std::string>{"csr"});
+  EXPECT_EQ(search({"--db", "two.jsonl", "--recipes", "v_n_m"}).exit_code, 0);
+  EXPECT_THAT(formats_in("two.jsonl"), ::testing::Not(::testing::Contains("csr")));
+}
+
+TEST_F(TuneVerb, APlanNamesTheFormatOfEveryPoint) {
+  const ProcessResult planned = weft({"tune", "--weights", "made:M=64,K=128,sparsity=0.75", "--n", "64",
+                                      "--dtype", "f16", "--target", "sm_80", "--trials", "4", "--plan", "p"});
+  ASSERT_EQ(planned.exit_code, 0) << planned.error;
+  std::multiset<std::string> planned_formats, measured;
+  const auto plan = nlohmann::json::parse(read_bytes(path("p/plan.json")));
+  for (const auto& point : plan.at("points")) planned_formats.insert(point.at("format").get<std::string>());
+  EXPECT_TRUE(planned_formats.contains("column_quads"));
+  ASSERT_EQ(weft({"measure", "p", "--measure", "sim"}).exit_code, 0);
+  const RecordFile file(path("p/results.jsonl"), RecordFile::Mode::read);
+  for (const StoredRecord& stored : file.records()) measured.insert(stored.record.pattern.kind);
+  EXPECT_EQ(measured, planned_formats);
+}
+
 TEST_F(TuneVerb, BesideWeftsOwnKernelNoLibraryIsClaimed) {
   const std::vector<std::string> words{
       "tune",     "--op",      "conv2d",  "--weights", "made:M=16,K=72,sparsity=0.95",

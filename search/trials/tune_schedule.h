@@ -1,0 +1,47 @@
+// The search of a schedule of the user's own, whose numbers were left open with knob().
+//
+//   Schedule s = schedule(linear, weights, target_named("cpu"));
+//   s.tile(m = knob("rows", {4, 8, 16}), n = knob("width", {32, 64})).parallel(m.outer);
+//   const Kernel kernel = compile(tune(s, "cpu").schedule);
+#pragma once
+
+#include <weft/scheduler/program/schedule.h>
+#include <weft/search/trials/tune.h>
+
+#include <functional>
+#include <source_location>
+#include <string>
+
+namespace weft {
+
+/// What the search of a schedule found.
+struct Tuned {
+  Schedule schedule;  ///< with the fastest values in the place of its knobs
+  TuneResult result;
+  std::string verdict;  ///< how it stands against dense, in a few sentences, one a line
+};
+
+/// Tries values for the knobs of a schedule on "cpu", "cuda", "cuda:1" or "sim:sm_90a". Which values go
+/// together is asked of the program: what does not fit the target is never built. Operands are drawn, sizes
+/// that a launch decides are 256. Trials are lines of `database`, which a later search of the same schedule
+/// goes on from; without one they are forgotten. Which device measures is said by `device` alone.
+///
+/// A CUDA device is opened by the trials' processes, so call it before this one opens it. UserError for a
+/// name of no device; RuntimeError where no kernel was right; else as tune() of a problem.
+Tuned tune(const Schedule& schedule, const std::string& device, const TuneOptions& options = {},
+           const std::string& database = {}, std::source_location place = std::source_location::current());
+
+/// What main() of a program is that searches: what weft_add_search of CMake compiles and runs.
+///
+///   int main(int count, char** arguments) {
+///     return weft::search_program(count, arguments, [](const weft::Target& target) { return layer(target);
+///     });
+///   }
+///
+/// Reads `--out FILE --device DEVICE --target TARGET --db FILE --trials NUMBER`, of which --out is needed,
+/// and writes the fastest schedule as weft tune does. Without a target it is that of the CPU or of the
+/// simulated device. Errors go to stderr. Returns 0, 2 for what the user gave, 1 for the rest.
+int search_program(int count, char** arguments, const std::function<Schedule(const Target&)>& make,
+                   std::source_location place = std::source_location::current());
+
+}  // namespace weft
