@@ -290,7 +290,6 @@ class Tuner {
 }  // namespace
 
 Predict analytic_bound(const TrialProblem& problem, const std::vector<Space>& spaces, const Target& target) {
-  if (!target.is_gpu()) return [](const TrialPoint&) { return 1.0; };
   const Ceilings ceilings = ceilings_of(problem.output().dtype, target);
   return [summary = problem.summary(), ceilings, target, &spaces](const TrialPoint& point) {
     return bound_of(summary, spaces[point.space].recipe(), point.config, target, ceilings).microseconds;
