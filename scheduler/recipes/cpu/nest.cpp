@@ -139,7 +139,7 @@ CpuNest cpu_nest(const Algorithm& algorithm, const Format& format) {
 
 CpuRows chosen_for(const CpuRows& knobs, const CpuNest& nest, const Algorithm& algorithm, double entries) {
   constexpr std::int64_t sums_of_row = 4, rows_of_dense = 6, many_panels = 7, shared_panels = 4;
-  constexpr double least_entries = 4;  // a group has no fewer
+  constexpr double least_entries = 12;  // a group has no fewer
   const std::int64_t lanes = cpu_lanes(algorithm);
   CpuRows chosen = knobs;
   const bool by_panels = !nest.vectors.empty() && chosen.order != CpuOrder::rows;
