@@ -192,14 +192,19 @@ class CopyLowering {
   /// The longest row of a copy that is written out as vectors; beyond, a loop over its elements.
   static constexpr std::int64_t longest_vector = 1024;
 
+  /// Elements that lie apart where they go are stored one by one.
   Stmt by_one(const ir::Copy& copy, const std::string& name) const {
+    const std::int64_t* step =
+        copy.destination->strides.empty() ? nullptr : ir::integer_value(copy.destination->strides.back());
+    const bool together = step != nullptr && *step == 1;
     std::vector<Expr> place;
     for (std::size_t i = 0; i < copy.extents.size(); ++i)
       place.push_back(ir::variable(name + "_" + std::to_string(i)));
     Stmt body = move(copy, Runs{1, copy.extents, {}, false}, place);
     for (std::size_t i = copy.extents.size(); i-- > 0;) {
       const std::int64_t* extent = ir::integer_value(copy.extents[i]);
-      const bool vector = i + 1 == copy.extents.size() && extent != nullptr && *extent <= longest_vector;
+      const bool vector =
+          together && i + 1 == copy.extents.size() && extent != nullptr && *extent <= longest_vector;
       body = ir::for_loop({name + "_" + std::to_string(i), ir::integer(0), copy.extents[i],
                            vector ? ir::LoopKind::vectorized : ir::LoopKind::serial, copy.step, body});
     }

@@ -64,13 +64,20 @@ bool known_outside(const Expr& condition, const std::string& name, const ir::Inn
   });
 }
 
-/// Conditions inside vectorized loops of `body` that need the loop `name` and, besides it, only loops that
-/// are vectorized or unrolled.
+/// Loops whose conditions cost every iteration what only the last one needs: a mask of a vector, or a branch
+/// for each of the groups of a sum that are written out.
+bool pays_for_conditions(const ir::For& loop) {
+  return loop.kind == ir::LoopKind::vectorized ||
+         (loop.kind == ir::LoopKind::unrolled && loop.role == ir::LoopRole::groups);
+}
+
+/// Conditions inside such loops of `body` that need the loop `name` and, besides it, only loops that are
+/// vectorized or unrolled.
 std::vector<Expr> tail_conditions(const Stmt& body, const std::string& name, const ir::InnerLoops& inner) {
   std::vector<Expr> found;
   const MadeInside made = made_inside(body);
   ir::each<ir::For>(body, [&](const ir::For& vector) {
-    if (vector.kind != ir::LoopKind::vectorized) return;
+    if (!pays_for_conditions(vector)) return;
     ir::each<ir::If>(vector.body, [&](const ir::If& branch) {
       for (const Expr& part : ir::conjuncts_of(branch.condition)) {
         const bool here =

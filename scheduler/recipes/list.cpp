@@ -11,6 +11,7 @@ namespace weft {
 
 // Each is made by the file recipe.cpp of its family.
 Recipe default_recipe();
+Recipe cpu_rows_recipe();
 Recipe sparsert_recipe();
 Recipe shfl_bw_recipe();
 Recipe hb_ell_recipe();
@@ -18,7 +19,8 @@ Recipe v_n_m_recipe();
 
 std::span<const Recipe> recipes() {
   static const std::array list{
-      default_recipe(), sparsert_recipe(), shfl_bw_recipe(), hb_ell_recipe(), v_n_m_recipe(),
+      default_recipe(), cpu_rows_recipe(), sparsert_recipe(),
+      shfl_bw_recipe(), hb_ell_recipe(),   v_n_m_recipe(),
   };
   return list;
 }
@@ -27,7 +29,7 @@ std::vector<const Recipe*> recipes_by_likelihood() {
   std::vector<const Recipe*> sorted;
   for (const Recipe& recipe : recipes()) sorted.push_back(&recipe);
   std::ranges::stable_sort(sorted, std::greater(), [](const Recipe* recipe) {
-    return std::pair(recipe->of_halves, recipe->of_gpus);
+    return std::pair(recipe->of_halves, recipe->of_gpus || recipe->of_cpus);
   });
   return sorted;
 }
@@ -39,7 +41,7 @@ const Recipe* recipe_named(std::string_view name) {
 
 const Recipe& recipe_for(const Format& format) {
   for (const Recipe& recipe : recipes() | std::views::reverse) {
-    if (recipe.is_format(format)) return recipe;
+    if (recipe.is_format(format) && !recipe.of_cpus) return recipe;
   }
   throw InternalError("no recipe takes " + format.text());
 }

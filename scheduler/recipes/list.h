@@ -16,7 +16,7 @@ std::span<const Recipe> recipes();
 std::vector<const Recipe*> recipes_by_likelihood();
 /// The one of that name; null where there is none.
 const Recipe* recipe_named(std::string_view name);
-/// The one that weights in the format are for.
+/// The one of GPUs that weights in the format are for.
 const Recipe& recipe_for(const Format& format);
 
 }  // namespace weft

@@ -115,11 +115,29 @@ StepResult apply_unroll(const ir::Program& program, const StepArguments& argumen
   return result;
 }
 
+/// Whether the iterations of the loop are others in each iteration of `name`. One that is run once is a value
+/// rather than a loop.
+bool depends_on(const ir::For& loop, const std::string& name) {
+  const std::int64_t* extent = ir::integer_value(loop.extent);
+  const bool once = extent != nullptr && *extent == 1;
+  return ir::uses(loop.extent, name) || (!once && ir::uses(loop.begin, name));
+}
+
+/// Of the groups of a sum one adds up the parts of all: nothing for a vector.
+Stmt with_one_to_add_up(const Stmt& body, const std::string& groups) {
+  return change_loops(body, groups, [](const ir::For& loop) {
+    ir::For one = loop;
+    if (loop.body.as<ir::If>() != nullptr) one.kind = LoopKind::unrolled;
+    return ir::for_loop(std::move(one));
+  });
+}
+
 StepResult vectorized(const ir::Program& program, const StepArguments& arguments,
                       const StepContext& context) {
   const std::string name = arguments.text("loop");
+  const bool groups = ir::role_of(program.body, name) == ir::LoopRole::groups;
   if (auto refused = require_serial(program, name)) return *refused;
-  if (auto refused = require_independent(program, name)) return *refused;
+  if (auto refused = groups ? std::nullopt : require_independent(program, name)) return *refused;
   if (auto refused = require_constant(program, name, largest_vector)) return *refused;
   if (auto refused = require_no_copy(program, name)) return *refused;
   std::optional<Reason> refused;
@@ -140,7 +158,7 @@ StepResult vectorized(const ir::Program& program, const StepArguments& arguments
         refused = Reason{
             5, fmt::format("{} inside it is vectorized already", inner.name),
             fmt::format("one vectorized loop in a nest: leave {} out", written("vectorize", {name})), name};
-      } else if (ir::uses(inner.begin, name) || ir::uses(inner.extent, name)) {
+      } else if (depends_on(inner, name)) {
         refused = Reason{6, fmt::format("the range of {} inside depends on {}", inner.name, name),
                          "a loop whose iterations all do the same", inner.name};
       } else if (ir::is_bound(inner.kind) || inner.kind == LoopKind::parallel) {
@@ -151,7 +169,9 @@ StepResult vectorized(const ir::Program& program, const StepArguments& arguments
     });
   });
   if (refused) return *refused;
-  return marked(program, name, LoopKind::vectorized, context.step);
+  ir::Program result = marked(program, name, LoopKind::vectorized, context.step);
+  if (groups) result.body = with_one_to_add_up(result.body, name);
+  return result;
 }
 
 StepResult apply_vectorize(const ir::Program& program, const StepArguments& arguments,
@@ -200,9 +220,11 @@ constexpr Precondition of_vectorize[]{
     loop_exists,
     still_serial,
     {3, "it has a constant number of iterations, at most 1024"},
-    independent,
+    {4,
+     "its iterations add to different sums: it is a loop over an index of the output, or over the groups of "
+     "split_k"},
     {5, "no other vectorized loop stands around it or inside"},
-    {6, "ranges of loops inside do not depend on it"},
+    {6, "ranges of loops inside, where they are run more than once, do not depend on it"},
     {7, "no loop inside is bound or parallel"},
     {10, "no copy into shared memory is made inside, and no groups meet there"}};
 

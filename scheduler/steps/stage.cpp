@@ -8,6 +8,7 @@
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/copies_ahead.h>
 #include <weft/scheduler/steps/parts/loops.h>
+#include <weft/scheduler/steps/parts/padded_tile.h>
 #include <weft/scheduler/steps/parts/padding.h>
 #include <weft/scheduler/steps/parts/parameters.h>
 #include <weft/scheduler/steps/parts/read_guards.h>
@@ -151,6 +152,33 @@ Padding padding_of(const std::vector<const ir::Load*>& loads, const ir::InnerLoo
   return padding;
 }
 
+/// The dimension that a vectorized loop of the body steps through, by one element, in all reads of the
+/// buffer: on a CPU it lies innermost in the copy. Else the last one.
+std::size_t dimension_of_vectors(const Stmt& body, const ir::BufferRef& buffer) {
+  const std::size_t last = buffer->shape.size() - 1;
+  std::set<std::size_t> found;
+  ir::each<ir::For>(body, [&](const ir::For& loop) {
+    if (loop.kind != ir::LoopKind::vectorized) return;
+    for (const ir::Load* load : loads_of(loop.body, buffer)) {
+      for (std::size_t i = 0; i < load->indices.size(); ++i) {
+        if (ir::linear(load->indices[i]).coefficient_of(loop.name) == 1) found.insert(i);
+      }
+    }
+  });
+  return found.size() == 1 ? *found.begin() : last;
+}
+
+/// Puts the dimension innermost; the others keep their order.
+void put_innermost(ir::Buffer& tile, std::size_t dimension) {
+  tile.strides[dimension] = ir::integer(1);
+  Expr distance = tile.shape[dimension];
+  for (std::size_t i = tile.shape.size(); i-- > 0;) {
+    if (i == dimension) continue;
+    tile.strides[i] = distance;
+    distance = distance * tile.shape[i];
+  }
+}
+
 /// The copy, but the first plane of dimensions that mark padding is zero, whatever the operand holds there.
 Stmt copies_of(ir::Copy copy, const std::vector<bool>& marks) {
   std::vector<Stmt> copies;
@@ -193,6 +221,9 @@ std::variant<Stmt, Reason> stage_shared(const Stmt& body, const ir::BufferRef& b
   const auto tile =
       ir::make_tile(tile_name(program, buffer->name + ".shared"), *buffer, ir::Scope::shared, shape);
   if (is_image) tile->swizzle = buffer->swizzle;
+  if (const std::size_t vectors = dimension_of_vectors(body, buffer);
+      !context.target.is_gpu() && vectors + 1 < buffer->shape.size())
+    put_innermost(*tile, vectors + shape.size() - buffer->shape.size());
   copy.destination = tile;
   const Stmt rest = with_loads(body, buffer, [&](const ir::Load& load) {
     std::vector<Expr> indices;
@@ -331,6 +362,8 @@ StepResult stage_at(const ir::Program& program, const StepArguments& arguments, 
       });
     });
     if (std::holds_alternative<Reason>(result)) break;
+    if (!context.target.is_gpu())
+      result = without_conditions_of_padding(std::get<ir::Program>(std::move(result)), buffer->name, context);
   }
   return result;
 }
@@ -358,8 +391,10 @@ constinit const StepKind stage{
         "zeros for those outside of the tensor: the lines of a block of an image and those around them that "
         "a filter reaches; the whole dimension where nothing is known. On a GPU a tile that reaches over "
         "the ends of the last dimension holds whole runs of it, of 8 bytes. Reads a constant apart become "
-        "one region. With a depth beyond 1 the copies go to that many buffers in turn, and a GPU starts "
-        "them depth - 1 iterations ahead.",
+        "one region. On a CPU the dimension that a vectorized loop steps through lies innermost in the copy, "
+        "and nobody asks where an image ends once the copy is zero outside of it and all weights are finite. "
+        "With a depth beyond 1 the copies go to that many buffers in turn, and a GPU starts them depth - 1 "
+        "iterations ahead.",
     .parameters = parameters,
     .preconditions = preconditions,
     .apply = proposing_places<stage_at>};

@@ -77,7 +77,7 @@ class Chooser {
   void add_ways(Choice& choice, const Format& format) const {
     const SpaceProblem problem{algorithm_, matrix_, format};
     const ProblemSummary summary = summary_of(algorithm_, *matrix_, format, options_.open_size);
-    const Ceilings ceilings = target_.is_gpu() ? ceilings_of(summary.dtype, target_) : Ceilings{};
+    const Ceilings ceilings = ceilings_of(summary.dtype, target_);
     for (const Recipe& recipe : recipes()) {
       if (!takes(recipe) || !recipe.why_not(problem, target_).empty()) continue;
       const auto time = [&](const KnobValues& point) {

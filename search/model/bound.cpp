@@ -5,15 +5,14 @@ namespace weft {
 
 Bound bound_of(const ProblemSummary& problem, std::string_view recipe, const KnobValues& point,
                const Target& target, const Ceilings& ceilings) {
-  if (!target.is_gpu()) return {};
   const Recipe* const known = recipe_named(recipe);
-  const bool fits = known != nullptr && (!known->of_halves || is_half(problem.dtype));
+  const bool fits =
+      known != nullptr && known->of_cpus != target.is_gpu() && (!known->of_halves || is_half(problem.dtype));
   return fits ? known->time(problem, point, target, ceilings) : bounds::of_anything(problem, ceilings);
 }
 
 Bound bound_of(const ProblemSummary& problem, std::string_view recipe, const KnobValues& point,
                const Target& target) {
-  if (!target.is_gpu()) return {};
   return bound_of(problem, recipe, point, target, ceilings_of(problem.dtype, target));
 }
 

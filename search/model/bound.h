@@ -11,7 +11,7 @@ namespace weft {
 /// blocks in whole waves over the multiprocessors, resources that are needed at the same time joined by a
 /// norm, and the launch on top. `point` has the recipe's knobs by name; one that is absent or 0 is taken as
 /// the recipe would choose it. It knows nothing of the positions of the weights. A recipe of a user's own
-/// gets the roofline without blocks. For the CPU, 0 by launch.
+/// gets the roofline without blocks, and so does any on a target that it is not for.
 ///
 /// It grows with m, k and the stored weights, and with n among even and among odd numbers, while the point
 /// stays the same. known_error.h says how near it is to measured kernels.

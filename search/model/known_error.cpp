@@ -102,7 +102,10 @@ double usual_error_of_bound(const ProblemSummary& problem, const Format& format,
 
 double expected_time(const ProblemSummary& problem, const Format& format, std::string_view recipe,
                      const KnobValues& point, const Target& target, const Ceilings& ceilings) {
-  if (!target.is_gpu()) return cpu_time(problem, format);
+  if (!target.is_gpu()) {
+    const double usual = bound_of(problem, recipe, {}, target, ceilings).microseconds;
+    return cpu_time(problem, format) * bound_of(problem, recipe, point, target, ceilings).microseconds / usual;
+  }
   return usual_error_of_bound(problem, format, recipe, point) *
          bound_of(problem, recipe, point, target, ceilings).microseconds;
 }

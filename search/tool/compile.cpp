@@ -20,11 +20,12 @@ struct CompileVerb {
   bool json = false;
 };
 
-/// Those that were named; else a CPU and two GPUs, or the GPUs alone where a recipe for these is named.
+/// Those that were named; else a CPU and two GPUs, or one of both where a recipe for it alone is named.
 std::vector<std::string> targets_of(const CompileVerb& options) {
   if (!options.targets.empty()) return options.targets;
   const Recipe* recipe = recipe_named(options.problem.recipe.substr(0, options.problem.recipe.find(':')));
   if (recipe != nullptr && recipe->of_gpus) return {"sm_80", "sm_90"};
+  if (recipe != nullptr && recipe->of_cpus) return {"cpu"};
   return {"cpu", "sm_80", "sm_90"};
 }
 

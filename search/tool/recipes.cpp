@@ -34,7 +34,7 @@ std::string_view types_of(const Recipe& recipe) {
 }
 
 std::string_view targets_of(const Recipe& recipe) {
-  return recipe.of_gpus ? "GPUs" : "GPUs, cpu";
+  return recipe.of_gpus ? "GPUs" : recipe.of_cpus ? "cpu" : "GPUs, cpu";
 }
 
 std::string page_of_recipe(std::string_view name) {

@@ -66,7 +66,7 @@ const Format& format_of(const Space& space, const TrialProblem& problem) {
 
 /// The microseconds that a point is expected to take.
 Predict expected_times(const TrialProblem& problem, const std::vector<Space>& spaces, const Target& target) {
-  const Ceilings ceilings = target.is_gpu() ? ceilings_of(problem.output().dtype, target) : Ceilings{};
+  const Ceilings ceilings = ceilings_of(problem.output().dtype, target);
   std::vector<ProblemSummary> summaries;
   for (const Space& space : spaces)
     summaries.push_back(summary_of(problem.what.algorithm, *problem.what.matrix, format_of(space, problem)));

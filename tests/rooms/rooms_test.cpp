@@ -36,6 +36,7 @@ const std::vector<std::string> order{
     "scheduler/limits",
     "scheduler/recipes/parts",
     "scheduler/recipes/rows",
+    "scheduler/recipes/cpu",
     "scheduler/recipes/unstructured",
     "scheduler/recipes/grouped",
     "scheduler/recipes/blocks",

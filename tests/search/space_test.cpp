@@ -326,7 +326,7 @@ TEST(Space, OfWhatARecipeIsFor) {
   EXPECT_THAT(names(spaces_for(unstructured_problem(64, 64, 64), target_named("sm_80"))),
               ElementsAre("sparsert", "default"));
   EXPECT_THAT(names(spaces_for(unstructured_problem(64, 64, 64), target_named("cpu"))),
-              ElementsAre("default"));
+              ElementsAre("cpu_rows", "default"));
   EXPECT_THAT(names(spaces_for(grouped_problem(128, 64, 64, 64, DType::bf16), target_named("sm_75"))),
               ElementsAre("default"));
   for (const PairPattern pattern : {PairPattern{}, PairPattern{64, 16}}) {

@@ -56,6 +56,7 @@ struct Recipe {
   std::string_view formats = {};  ///< the same for people: "--format csr"
   bool of_halves = false;         ///< f16 and bf16 alone
   bool of_gpus = true;            ///< not the CPU
+  bool of_cpus = false;           ///< no GPU
   std::vector<RecipeKnob> knobs = {};
   std::string_view some_knobs = {};  ///< "tile_n=256,stages=3"
   std::string_view example = {};     ///< a line that can be run
@@ -74,7 +75,7 @@ struct Recipe {
   /// to the recipe. Throws as the recipe.
   Schedule (*write)(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights, const Target& target,
                     const KnobValues& point, std::source_location place) = nullptr;
-  /// What bound_of() says, on a GPU and of types that it takes.
+  /// What bound_of() says, on a target and of types that it takes.
   Bound (*time)(const ProblemSummary& problem, const KnobValues& point, const Target& target,
                 const Ceilings& ceilings) = nullptr;
 };

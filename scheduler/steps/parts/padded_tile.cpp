@@ -1,14 +1,19 @@
 #include <weft/scheduler/ir/conjuncts.h>
+#include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/steps/parts/padded_tile.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <optional>
 
 namespace weft::steps {
 namespace {
 
 using ir::Expr;
+using ir::Stmt;
 
 /// The only copy into the tile, where nothing else writes there.
 std::optional<ir::Copy> only_copy_into(const ir::Program& program, const ir::BufferRef& tile) {
@@ -60,7 +65,64 @@ class PaddedElement {
   bool copied_ = true;
 };
 
+/// Of a nest that holds nothing else: the addition to a sum; else null.
+const ir::Store* only_addition(const Stmt& stmt) {
+  if (const auto* loop = stmt.as<ir::For>()) return only_addition(loop->body);
+  const auto* branch = stmt.as<ir::If>();
+  if (branch != nullptr) return branch->otherwise.defined() ? nullptr : only_addition(branch->then);
+  const auto* store = stmt.as<ir::Store>();
+  return store != nullptr && store->accumulate ? store : nullptr;
+}
+
+/// Whether the value is a weight times an element of a tile of the operand.
+bool is_weighted(const Expr& value, const std::string& operand, const std::string& weights) {
+  const auto* product = ir::as_binary(value, ir::BinaryOperator::multiply);
+  if (product == nullptr) return false;
+  const ir::Load* const left = ir::loaded(product->left);
+  const ir::Load* const right = ir::loaded(product->right);
+  if (left == nullptr || right == nullptr) return false;
+  const auto is_tile = [&](const ir::Load& load) {
+    return load.buffer->tensor == operand && load.buffer->scope == ir::Scope::shared;
+  };
+  return (left->buffer->name == weights && is_tile(*right)) ||
+         (right->buffer->name == weights && is_tile(*left));
+}
+
+bool all_finite(const Array& values) {
+  for (std::int64_t i = 0; i < values.size(); ++i) {
+    if (!std::isfinite(values.get(i))) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+ir::Program without_conditions_of_padding(ir::Program program, const std::string& operand,
+                                          const StepContext& context) {
+  const Operand* const sparse = context.algorithm.sparse_operand();
+  const bool known =
+      sparse != nullptr && context.weights != nullptr && !context.algorithm.takes_any_weights();
+  if (!known || !all_finite(context.weights->array("values"))) return program;
+  const std::string weights = array_buffer_name(sparse->name, "values");
+  const Coordinates coordinates(context);
+  // Those about the result alone say how long its vectors are.
+  std::vector<std::string> sums = ir::loop_names(program.body);
+  std::erase_if(sums,
+                [&](const std::string& name) { return ir::is_over_output(ir::role_of(program.body, name)); });
+  const auto is_of_sum = [&](const Expr& condition) {
+    return std::ranges::any_of(sums, [&](const std::string& name) { return ir::uses(condition, name); });
+  };
+  program.body = ir::rewrite<ir::If>(program.body, [&](const ir::If& branch, const Stmt& s) {
+    const ir::Store* const addition = only_addition(s);
+    if (addition == nullptr || !is_weighted(addition->value, operand, weights)) return s;
+    NeededConditions conditions =
+        needed_conditions(program, coordinates, {branch.condition}, addition->value);
+    if (std::ranges::none_of(conditions.of_padding, is_of_sum)) return s;
+    std::ranges::remove_copy_if(conditions.of_padding, std::back_inserter(conditions.needed), is_of_sum);
+    return ir::if_all(conditions.needed, branch.then);
+  });
+  return program;
+}
 
 NeededConditions needed_conditions(const ir::Program& program, const Coordinates& coordinates,
                                    const std::vector<Expr>& conditions, const Expr& value) {

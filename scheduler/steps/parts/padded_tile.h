@@ -3,6 +3,7 @@
 
 #include <weft/scheduler/steps/parts/coordinates.h>
 
+#include <string>
 #include <vector>
 
 namespace weft::steps {
@@ -17,5 +18,10 @@ struct NeededConditions {
 
 NeededConditions needed_conditions(const ir::Program& program, const Coordinates& coordinates,
                                    const std::vector<ir::Expr>& conditions, const ir::Expr& value);
+
+/// The program without conditions that keep the reads of an operand inside of it, where such a tile is read
+/// in its place, multiplied by a weight and added: where all weights are finite, zeros add nothing.
+ir::Program without_conditions_of_padding(ir::Program program, const std::string& operand,
+                                          const StepContext& context);
 
 }  // namespace weft::steps

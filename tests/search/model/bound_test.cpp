@@ -290,7 +290,21 @@ TEST(Bound, is_the_roofline_for_recipes_that_it_does_not_know) {
   const ProblemSummary problem = unstructured(1024, 1024, 512, 0.1);
   const Bound bound = bound_of(problem, "schedule", {{"tile_m", 4}}, h200());
   EXPECT_GT(bound.microseconds, 1e6 * problem.operations() / 66.9e12);
-  EXPECT_EQ(bound_of(problem, "sparsert", {}, target_named("cpu")).microseconds, 0);
+  const Target& cpu = target_named("cpu");
+  EXPECT_EQ(bound_of(problem, "sparsert", {}, cpu).microseconds,
+            bound_of(problem, "schedule", {}, cpu).microseconds);
+  EXPECT_EQ(bound_of(problem, "cpu_rows", {}, h200()).microseconds,
+            bound_of(problem, "schedule", {}, h200()).microseconds);
+}
+
+TEST(Bound, of_the_cpu_knows_chains_copies_and_walks) {
+  const Target& cpu = target_named("cpu");
+  const auto time = [&](std::int64_t n, const KnobValues& point) {
+    return bound_of(unstructured(1024, 1024, n, 0.1), "cpu_rows", point, cpu).microseconds;
+  };
+  EXPECT_LT(time(8, {{"panel", 8}, {"groups", 4}}), time(8, {{"panel", 8}, {"groups", 1}}));
+  EXPECT_LT(time(512, {{"panel", 64}}), time(512, {{"panel", 16}}));
+  EXPECT_LT(time(512, {{"panel", 64}}), time(1024, {{"panel", 64}}));
 }
 
 TEST(Bound, is_larger_on_smaller_devices) {

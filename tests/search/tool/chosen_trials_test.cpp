@@ -55,8 +55,9 @@ TEST_F(TuneVerb, VerbsChooseByTrials) {
 }
 
 TEST_F(TuneVerb, BenchOfMixedProblemsHasWhatIsChosenBesideTheBestFound) {
-  const ProcessResult tuned = weft({"tune", "--weights", "made:M=64,K=96,sparsity=0.9,seed=1", "--n", "196",
-                                    "--dtype", "f32", "--measure", "cpu", "--db", "t.jsonl"});
+  const ProcessResult tuned =
+      weft({"tune", "--weights", "made:M=64,K=96,sparsity=0.9,seed=1", "--n", "196", "--dtype", "f32",
+            "--measure", "cpu", "--trials", "3", "--db", "t.jsonl"});
   ASSERT_EQ(tuned.exit_code, 0) << tuned.error;
   std::ofstream(path("s.json")) << R"({"suite": "mixed", "problems": [
     {"id": 1, "op": "spmm", "M": 64, "K": 96, "N": 196, "dtype": "f32", "sparsity": 0.9, "pattern": "unstructured"},
@@ -69,7 +70,7 @@ TEST_F(TuneVerb, BenchOfMixedProblemsHasWhatIsChosenBesideTheBestFound) {
   EXPECT_THAT(all.output, HasSubstr("best found us"));
   EXPECT_THAT(all.output, HasSubstr("best found over auto: "));
   EXPECT_THAT(all.output, HasSubstr("f16, 50 % zero, 2:4"));
-  EXPECT_THAT(all.output, HasSubstr("default in csr"));
+  EXPECT_THAT(all.output, HasSubstr("cpu_rows in csr"));
   EXPECT_THAT(all.output, HasSubstr("no operation of weft's"));
   const ProcessResult one = weft({"bench", "--suite", "s.json", "--device", "cpu", "--only", "7"});
   EXPECT_EQ(one.exit_code, 2);

@@ -33,8 +33,8 @@ TEST_F(TuneVerb, PlansAndTheirResultsAreJsonToo) {
 
 TEST_F(TuneVerb, AFormatIsAnsweredByItsOwnTrials) {
   const auto search = [&](std::vector<std::string> more) {
-    std::vector<std::string> words{"--target", "cpu",     "--measure", "cpu",
-                                   "--db",     "f.jsonl", "-o",        "best.json"};
+    std::vector<std::string> words{"--target", "cpu", "--measure", "cpu",       "--db",
+                                   "f.jsonl",  "-o",  "best.json", "--recipes", "default"};
     words.insert(words.end(), more.begin(), more.end());
     return tune(words);
   };
@@ -150,10 +150,10 @@ TEST_F(TuneVerb, APlanNamesTheFormatOfEveryPoint) {
 
 TEST_F(TuneVerb, BesideWeftsOwnKernelNoLibraryIsClaimed) {
   const std::vector<std::string> words{
-      "tune",     "--op",      "conv2d",  "--weights", "made:M=16,K=72,sparsity=0.95",
-      "--filter", "3x3",       "--image", "12x12",     "--dtype",
-      "f32",      "--measure", "cpu",     "--db",      "c.jsonl",
-      "--json"};
+      "tune",      "--op",      "conv2d",  "--weights", "made:M=16,K=72,sparsity=0.95",
+      "--filter",  "3x3",       "--image", "12x12",     "--dtype",
+      "f32",       "--measure", "cpu",     "--db",      "c.jsonl",
+      "--recipes", "default",   "--json"};
   const ProcessResult result = weft(words);
   ASSERT_EQ(result.exit_code, 0) << result.error;
   const auto json = nlohmann::json::parse(result.output);
@@ -234,8 +234,9 @@ TEST_F(TuneVerb, ImpossibleFlagsAreToldBeforeTheSearch) {
   refusal({"-o", "nowhere/best.json"}, "no folder nowhere");
   EXPECT_THAT(refusal({"--target", "cpu", "--measure", "model"}, "--measure model"),
               HasSubstr("--measure cpu"));
-  EXPECT_THAT(refusal({"--target", "cpu", "--measure", "cpu", "--set", "rows=8"}, "--set"),
-              HasSubstr("without knobs"));
+  EXPECT_THAT(
+      refusal({"--target", "cpu", "--measure", "cpu", "--recipes", "default", "--set", "rows=8"}, "--set"),
+      HasSubstr("without knobs"));
   // What is given twice is given once more, and not in place of the first.
   EXPECT_EQ(tune({"--target", "sm_90", "--measure", "model", "--db", "u.jsonl", "--set", "rows=8", "--set",
                   "rows=16", "--strategy", "exhaustive"})

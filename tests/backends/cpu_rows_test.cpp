@@ -1,0 +1,198 @@
+// The recipe of the CPU: every point is right, and exact where numbers allow it, on sizes that nothing
+// divides.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <weft/backends/kernel.h>
+#include <weft/dsl/errors.h>
+#include <weft/dsl/index.h>
+#include <weft/formats/random.h>
+#include <weft/formats/synthetic.h>
+#include <weft/scheduler/ir/print.h>
+#include <weft/scheduler/ir/visit.h>
+#include <weft/scheduler/recipes/cpu/cpu_rows.h>
+#include <weft/scheduler/recipes/list.h>
+#include <weft/search/measure/verify.h>
+#include <weft/search/spaces/problems.h>
+#include <weft/search/spaces/space.h>
+
+#include <limits>
+
+#include "support/examples.h"
+
+namespace weft {
+namespace {
+
+using ::testing::HasSubstr;
+
+WEFT_INDEX(m);
+WEFT_INDEX(n);
+WEFT_INDEX(k);
+
+const Target& cpu() {
+  return target_named("cpu");
+}
+
+/// Small integers, with a row of none and one of all.
+WeightMatrix weights_of(std::int64_t rows, std::int64_t columns, DType dtype = DType::f32) {
+  Array dense = random_array(dtype, {rows, columns}, 11, RandomValues::small_integers);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t column = 0; column < columns; ++column) {
+      const bool all = row == rows - 1, none = row == rows / 2;
+      if (none || (!all && (row * 7 + column * 5) % 11 < 7)) dense.set(row * columns + column, 0);
+    }
+  }
+  return from_dense(dense, "small integers");
+}
+
+struct Operands {
+  std::map<std::string, Array> tensors;
+  Arguments arguments;
+
+  explicit Operands(const Algorithm& algorithm, std::int64_t columns = 0) {
+    std::uint64_t seed = 3;
+    for (const Operand& operand : algorithm.operands) {
+      if (operand.storage == Storage::sparse) continue;
+      std::vector<std::int64_t> shape;
+      for (const Extent& extent : operand.shape) shape.push_back(extent.is_static() ? extent.value : columns);
+      tensors[operand.name] = random_array(operand.dtype, shape, ++seed, RandomValues::small_integers);
+    }
+    for (auto& [name, array] : tensors) arguments.tensors[name] = &array;
+  }
+};
+
+void expect_exact(const Schedule& schedule, std::int64_t columns = 0) {
+  SCOPED_TRACE(schedule.cpp() + "\n" + ir::print(schedule.program()));
+  const Operands operands(schedule.algorithm(), columns);
+  const Verification verified = verify(compile(schedule, {.threads = 2}), Device::cpu(), operands.arguments);
+  EXPECT_TRUE(verified.passed) << verified.text();
+  EXPECT_EQ(verified.difference.largest, 0) << verified.text();
+}
+
+/// The unasked point, and every so many of the others.
+void expect_points_exact(const Algorithm& algorithm, const WeightMatrix& weights, const Format& format,
+                         std::size_t every) {
+  SCOPED_TRACE(algorithm.text() + " in " + format.text());
+  const SpaceProblem problem{algorithm, std::make_shared<const WeightMatrix>(weights), format};
+  const Space space = space_of("cpu_rows", problem, cpu());
+  const Points points = space.feasible();
+  ASSERT_FALSE(points.empty());
+  const std::optional<KnobValues> usual = space.usual();
+  ASSERT_TRUE(usual);
+  const auto packed = std::make_shared<const SparseTensor>(pack(weights, format));
+  expect_exact(cpu_rows(algorithm, packed, cpu()));
+  for (std::size_t i = 0; i < points.size(); i += every) expect_exact(space.schedule(points[i]));
+}
+
+TEST(CpuRows, ProductsOfOddSizes) {
+  for (std::int64_t columns = 1; columns <= 17; ++columns)
+    expect_points_exact(spmm_algorithm(13, 27, columns, DType::f32), weights_of(13, 27), formats::csr(), 17);
+  for (const std::int64_t columns : {33, 49, 131})
+    expect_points_exact(spmm_algorithm(13, 27, columns, DType::f32), weights_of(13, 27), formats::csr(), 41);
+  for (const std::int64_t columns : {1, 5, 70})
+    expect_points_exact(spmm_algorithm(13, 27, columns, DType::f32), weights_of(13, 27), formats::dense(),
+                        29);
+}
+
+TEST(CpuRows, OtherTypesAndResults) {
+  const Epilogue epilogue{.bias = true, .activation = Activation::relu};
+  for (const DType dtype : {DType::f16, DType::bf16, DType::f64}) {
+    for (const std::int64_t columns : {1, 3, 40})
+      expect_points_exact(spmm_algorithm(9, 21, columns, dtype, epilogue), weights_of(9, 21, dtype),
+                          formats::csr(), 37);
+  }
+}
+
+TEST(CpuRows, SizesOfTheLaunch) {
+  const auto packed = std::make_shared<const SparseTensor>(pack(weights_of(13, 27), formats::csr()));
+  for (const std::int64_t columns : {1, 15, 64, 100}) {
+    const Algorithm open = spmm_algorithm(13, 27, Extent::any("N"), DType::f32);
+    expect_exact(cpu_rows(open, packed, cpu()), columns);
+    expect_exact(cpu_rows(open, packed, cpu(), {.panel = 16, .groups = 4, .order = CpuOrder::panels}),
+                 columns);
+  }
+}
+
+TEST(CpuRows, ConvolutionsInEveryLayout) {
+  for (const ImageLayout layout : {ImageLayout::nchw, ImageLayout::nhwc, ImageLayout::chwn}) {
+    for (const std::int64_t batch : {1, 3, 9}) {
+      const Convolution c{.batch = batch,
+                          .channels = 3,
+                          .filters = 5,
+                          .image = {9, 11},
+                          .filter = {3, 3},
+                          .pad = {1, 2},
+                          .layout = layout};
+      expect_points_exact(convolution_algorithm(c, DType::f32), weights_of(5, 27), formats::csr(), 47);
+    }
+    const Convolution far{.batch = 2,
+                          .channels = 4,
+                          .filters = 3,
+                          .image = {12, 19},
+                          .filter = {2, 3},
+                          .pad = {2, 1},
+                          .stride = {2, 2},
+                          .dilation = {1, 2},
+                          .layout = layout};
+    expect_points_exact(convolution_algorithm(far, DType::f32), weights_of(3, 24), formats::csr(), 61);
+    const Convolution pixels{.batch = 2, .channels = 21, .filters = 6, .image = {5, 7}, .layout = layout};
+    expect_points_exact(convolution_algorithm(pixels, DType::f32), weights_of(6, 21), formats::csr(), 41);
+    expect_points_exact(convolution_algorithm(pixels, DType::f32), weights_of(6, 21), formats::dense(), 97);
+  }
+}
+
+TEST(CpuRows, ReadsAnImageWithoutAskingWhereItEnds) {
+  const Convolution c{.channels = 3, .filters = 5, .image = {9, 11}, .filter = {3, 3}, .pad = {1, 1}};
+  const auto conditions = [&](const WeightMatrix& weights) {
+    const auto packed = std::make_shared<const SparseTensor>(pack(weights, formats::csr()));
+    const Schedule schedule = cpu_rows(convolution_algorithm(c, DType::f32), packed, cpu());
+    std::size_t of_columns = 0;
+    ir::each<ir::If>(schedule.program().body, [&](const ir::If& branch) {
+      of_columns += ir::any<ir::Load>(branch.condition) ? 1 : 0;
+    });
+    return of_columns;
+  };
+  WeightMatrix weights = weights_of(5, 27);
+  EXPECT_EQ(conditions(weights), 0U);
+  // Infinity times a zero beside the image would be no number.
+  weights.values.set(0, std::numeric_limits<double>::infinity());
+  EXPECT_GT(conditions(weights), 0U);
+  const auto packed = std::make_shared<const SparseTensor>(pack(weights, formats::csr()));
+  const Schedule schedule = cpu_rows(convolution_algorithm(c, DType::f32), packed, cpu());
+  const Operands operands(schedule.algorithm());
+  EXPECT_TRUE(verify(compile(schedule), Device::cpu(), operands.arguments).passed);
+}
+
+TEST(CpuRows, GroupsOfASumAreAVector) {
+  Schedule s = test::spmm_schedule("cpu", formats::csr(), 1);
+  s.split(k = 16).split_k("k.inner", groups = 16);
+  s.reorder("k.outer", "k.inner.group", "k.inner").vectorize("k.inner.group");
+  EXPECT_THAT(ir::print(s.program()), HasSubstr("for k.inner.group in 0 .. 16  # vectorized\n"));
+  // All but the last vector of a row run without a mask.
+  EXPECT_THAT(ir::print(lower(s.program(), cpu()).program), HasSubstr("else\n"));
+  const Operands operands(s.algorithm());
+  EXPECT_TRUE(verify(compile(s), Device::cpu(), operands.arguments).passed);
+}
+
+TEST(CpuRows, RefusesWhatItCannotFollow) {
+  const auto packed = std::make_shared<const SparseTensor>(pack(weights_of(13, 27), formats::csr()));
+  const Algorithm product = spmm_algorithm(13, 27, 40, DType::f32);
+  const auto said = [&](const CpuRows& knobs, const char* target = "cpu") -> std::string {
+    try {
+      cpu_rows(product, packed, target_named(target), knobs);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "nothing";
+  };
+  EXPECT_THAT(said({}, "sm_80"), HasSubstr("the target sm_80"));
+  EXPECT_THAT(said({.rows = 4}), HasSubstr("rows beyond 1"));
+  EXPECT_THAT(said({.copy = CpuCopy::image}), HasSubstr("no loop goes over images"));
+  EXPECT_THAT(said({.copy = CpuCopy::panel, .order = CpuOrder::rows}), HasSubstr("order = panels"));
+  EXPECT_THAT(said({.order = CpuOrder::rows, .threads = CpuThreads::panels}), HasSubstr("threads = rows"));
+  EXPECT_THAT(said({.panel = 5000}), HasSubstr("panel"));
+  const auto by_column = std::make_shared<const SparseTensor>(pack(weights_of(13, 27), formats::csc()));
+  EXPECT_THROW(cpu_rows(product, by_column, cpu()), UserError);
+}
+
+}  // namespace
+}  // namespace weft
