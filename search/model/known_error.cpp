@@ -104,7 +104,8 @@ double expected_time(const ProblemSummary& problem, const Format& format, std::s
                      const KnobValues& point, const Target& target, const Ceilings& ceilings) {
   if (!target.is_gpu()) {
     const double usual = bound_of(problem, recipe, {}, target, ceilings).microseconds;
-    return cpu_time(problem, format) * bound_of(problem, recipe, point, target, ceilings).microseconds / usual;
+    return cpu_time(problem, format) * bound_of(problem, recipe, point, target, ceilings).microseconds /
+           usual;
   }
   return usual_error_of_bound(problem, format, recipe, point) *
          bound_of(problem, recipe, point, target, ceilings).microseconds;
