@@ -25,23 +25,23 @@ class Steps {
       : schedule_(std::move(schedule)), nest_(std::move(nest)), knobs_(knobs) {}
 
   Schedule operator()() && {
-    if (!nest_.fused.empty()) step("fuse", nest_.fused);
-    if (has_vectors()) split(nest_.vectors, knobs_.panel);
-    if (!nest_.lines.empty()) split(nest_.lines, knobs_.rows);
-    if (knobs_.groups > 1) split(nest_.sum, knobs_.groups);
-    std::vector<std::string> order = nest_.others;
+    const LoopName vectors =
+        nest_.fused.empty() ? LoopName(nest_.vectors) : schedule_.fuse(loops_of(nest_.fused));
+    columns_ = has_vectors() ? schedule_.split(vectors, knobs_.panel) : SplitLoops{vectors, {}};
+    if (!nest_.lines.empty()) lines_ = schedule_.split(nest_.lines, knobs_.rows);
+    sum_ = knobs_.groups > 1 ? schedule_.split(nest_.sum, knobs_.groups) : SplitLoops{nest_.sum, {}};
+    std::vector<LoopName> order = loops_of(nest_.others);
     append(order, knobs_.order == CpuOrder::rows ? std::vector{rows()} : panels());
     append(order, knobs_.order == CpuOrder::rows ? panels() : std::vector{rows()});
-    const std::vector<std::string> sums =
-        knobs_.groups > 1 ? std::vector{nest_.sum + ".outer", nest_.sum + ".inner"} : std::vector{nest_.sum};
-    append(order, sums);
+    order.push_back(sum_.outer);
+    if (knobs_.groups > 1) order.push_back(sum_.inner);
     append(order, inside());
-    step("reorder", order);
+    schedule_.reorder(order);
     if (knobs_.groups > 1) deal_entries();
-    if (!nest_.lines.empty()) step("unroll", {nest_.lines + ".inner"});
-    if (has_vectors()) step("vectorize", {nest_.vectors + ".inner"});
+    if (!nest_.lines.empty()) schedule_.unroll(lines_.inner);
+    if (has_vectors()) schedule_.vectorize(columns_.inner);
     copy();
-    step("parallel", {shared_loop()});
+    schedule_.parallel(shared_loop());
     return std::move(schedule_);
   }
 
@@ -49,69 +49,67 @@ class Steps {
   bool has_vectors() const { return !nest_.vectors.empty() && knobs_.panel > 1; }
 
   /// The loop over the rows of the weights.
-  std::string rows() const { return nest_.rows + (nest_.lines == nest_.rows ? ".outer" : ""); }
-  std::string columns() const { return nest_.vectors + (has_vectors() ? ".outer" : ""); }
-  std::vector<std::string> panels() const {
-    std::vector<std::string> loops;
-    if (!nest_.lines.empty() && nest_.lines != nest_.rows) loops.push_back(nest_.lines + ".outer");
-    if (!nest_.vectors.empty()) loops.push_back(columns());
+  LoopName rows() const { return nest_.lines == nest_.rows ? lines_.outer : LoopName(nest_.rows); }
+  std::vector<LoopName> panels() const {
+    std::vector<LoopName> loops;
+    if (!nest_.lines.empty() && nest_.lines != nest_.rows) loops.push_back(lines_.outer);
+    if (!nest_.vectors.empty()) loops.push_back(columns_.outer);
     return loops;
   }
   /// What stands inside the sum.
-  std::vector<std::string> inside() const {
-    std::vector<std::string> loops;
-    if (!nest_.lines.empty()) loops.push_back(nest_.lines + ".inner");
-    if (has_vectors()) loops.push_back(nest_.vectors + ".inner");
+  std::vector<LoopName> inside() const {
+    std::vector<LoopName> loops;
+    if (!nest_.lines.empty()) loops.push_back(lines_.inner);
+    if (has_vectors()) loops.push_back(columns_.inner);
     return loops;
   }
 
   void deal_entries() {
-    const std::string entries = nest_.sum + ".inner", groups = entries + ".group";
-    Step deal{"split_k", {{{}, entries}, {"groups", knobs_.groups}}, {}};
-    schedule_.apply(deal);
-    std::vector<std::string> order{nest_.sum + ".outer", groups, entries};
+    const LoopName groups = schedule_.split_k(sum_.inner, knobs_.groups);
+    std::vector<LoopName> order{sum_.outer, groups, sum_.inner};
     append(order, inside());
-    step("reorder", order);
-    step(has_vectors() || knobs_.groups < least_gathered ? "unroll" : "vectorize", {groups});
+    schedule_.reorder(order);
+    if (has_vectors() || knobs_.groups < least_gathered) {
+      schedule_.unroll(groups);
+    } else {
+      schedule_.vectorize(groups);
+    }
   }
 
   void copy() {
     if (knobs_.copy == CpuCopy::none) return;
-    const std::string place = knobs_.copy == CpuCopy::image ? nest_.others.back() : panels().back();
-    schedule_.apply({"stage", {{{}, nest_.dense}, {{}, "shared"}, {"at", place}}, {}});
+    const LoopName place = knobs_.copy == CpuCopy::image ? LoopName(nest_.others.back()) : panels().back();
+    schedule_.stage(nest_.dense, shared, at = place);
   }
 
   /// Of those around the panels the one with the most iterations.
-  std::string shared_loop() const {
+  LoopName shared_loop() const {
     if (knobs_.threads == CpuThreads::rows) return rows();
     const Algorithm& algorithm = schedule_.algorithm();
-    std::string longest = columns();
+    LoopName longest = columns_.outer;
     std::int64_t most = nest_.width == 0 ? INT64_MAX : ceil_divide(nest_.width, knobs_.panel);
     if (const std::int64_t lines = nest_.height / knobs_.rows;
         nest_.lines != nest_.rows && !nest_.lines.empty() && lines > most)
-      std::tie(longest, most) = std::pair(nest_.lines + ".outer", lines);
+      std::tie(longest, most) = std::pair(lines_.outer, lines);
     for (const std::string& other : nest_.others) {
       const Extent extent = extent_of(algorithm, other);
-      if (extent.is_static() && extent.value > most) std::tie(longest, most) = std::pair(other, extent.value);
+      if (extent.is_static() && extent.value > most)
+        std::tie(longest, most) = std::pair(LoopName(other), extent.value);
     }
     return longest;
   }
 
-  static void append(std::vector<std::string>& loops, const std::vector<std::string>& more) {
+  static std::vector<LoopName> loops_of(const std::vector<std::string>& names) {
+    return {names.begin(), names.end()};
+  }
+  static void append(std::vector<LoopName>& loops, const std::vector<LoopName>& more) {
     loops.insert(loops.end(), more.begin(), more.end());
-  }
-  void step(const std::string& name, const std::vector<std::string>& words) {
-    Step step{name, {}, {}};
-    for (const std::string& word : words) step.arguments.push_back({{}, word});
-    schedule_.apply(step);
-  }
-  void split(const std::string& loop, std::int64_t factor) {
-    schedule_.apply({"split", {{loop, factor}}, {}});
   }
 
   Schedule schedule_;
   CpuNest nest_;
   CpuRows knobs_;
+  SplitLoops columns_, lines_, sum_;  ///< `inner` is empty where the loop is not split
 };
 
 void refuse(const Algorithm& algorithm, const char* found, const char* accepted) {

@@ -64,7 +64,7 @@ struct CpuNest {
   std::string vectors;              ///< elements of vectors; empty: none
   std::string lines;                ///< several of them are summed at a time; empty: none
   std::vector<std::string> others;  ///< other indices of the output, in its order
-  std::vector<std::string> fused;   ///< indices of pixels that are one loop, `vectors`
+  std::vector<std::string> fused;   ///< indices of pixels that are one loop, the last one `vectors`
   std::string dense;                ///< the operand that the weights are multiplied with
   bool windows = false;             ///< it is an image, of which a filter reads several pixels
   std::int64_t width = 0;           ///< iterations of `vectors`; 0: a launch says how many

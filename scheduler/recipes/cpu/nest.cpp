@@ -115,7 +115,7 @@ CpuNest cpu_nest(const Algorithm& algorithm, const Format& format) {
   if (const std::size_t count = others.size();
       count > 1 && !nest.windows && are_one_line(algorithm, others[count - 2], others[count - 1])) {
     nest.fused = {others[count - 2], others[count - 1]};
-    nest.vectors = others[count - 2] + "_" + others[count - 1];
+    nest.vectors = others[count - 1];
     nest.width = iterations(algorithm, others[count - 2]) * iterations(algorithm, others[count - 1]);
     others.resize(count - 2);
   } else if (count > 0) {
