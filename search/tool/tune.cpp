@@ -389,8 +389,18 @@ int measure_plan(const TuneVerb& given) {
   return search(options);
 }
 
+/// A search takes its points from spaces of recipes, whatever one schedule says.
+void refuse_one_schedule(const ProblemOptions& problem) {
+  constexpr const char* what = "an option that a search does not follow";
+  if (problem.recipe != automatic)
+    throw UserError({what, "--recipe", problem.recipe, "--recipes, with the names of those to search"});
+  if (!problem.schedule.empty())
+    throw UserError({what, "--schedule", problem.schedule, "none, or weft verify, which takes one schedule"});
+}
+
 int run(const TuneVerb& given) {
   TuneVerb options = given;
+  refuse_one_schedule(options.problem);
   options.tune.measure.measure = measure_named(options.measure);
   if (!options.absorb.empty()) return absorb(options);
   if (options.problem.weights.empty())

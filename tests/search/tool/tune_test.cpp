@@ -113,6 +113,8 @@ TEST_F(TuneVerb, RefusesWhatItCannotDo) {
   EXPECT_THAT(refusal({"--strategy", "rnked"}, 2), HasSubstr("ranked"));
   EXPECT_THAT(refusal({"--time", "1x"}, 2), HasSubstr("1h30m"));
   EXPECT_THAT(refusal({"--recipes", "sparsrt"}, 2), HasSubstr("sparsert"));
+  EXPECT_THAT(refusal({"--recipe", "sparsert"}, 2), HasSubstr("--recipes"));
+  EXPECT_THAT(refusal({"--schedule", "best.weft.json"}, 2), HasSubstr("weft verify"));
   EXPECT_EQ(tune({"--target", "sm_90", "--measure", "mdel", "--db", "t.jsonl"}).exit_code, 2);
   EXPECT_EQ(tune({"--target", "sm_90", "--measure", "model", "--db", "/dev/full"}).exit_code, 1);
   EXPECT_EQ(tune(by_model).exit_code, 0);
