@@ -22,7 +22,10 @@ void visit(const Stmt& root, const std::function<void(const Stmt&)>& on_stmt,
 
 Expr Rewriter::operator()(const Expr& expr) const {
   if (!expr.defined() || !on_expr) return expr;
-  return on_expr(with_children(expr, [this](const Expr& child) { return (*this)(child); }));
+  const Expr rebuilt = with_children(expr, [this](const Expr& child) { return (*this)(child); });
+  // What is of another kind now is a number or a part of what stood here, which was rewritten already: x of
+  // (x + 2) - 2 must not become what stands for x once more.
+  return rebuilt.node().index() == expr.node().index() ? on_expr(rebuilt) : rebuilt;
 }
 
 Stmt Rewriter::operator()(const Stmt& stmt) const {

@@ -14,16 +14,18 @@ bool holds_loops_or_sums(const Stmt& stmt) {
          ir::any<ir::For>(stmt, [](const ir::For& loop) { return loop.kind == ir::LoopKind::serial; });
 }
 
-/// Whether a loop inside runs as far as a register says that is made inside: once the vector stands inside of
-/// that loop, each of its elements would have such a register.
-bool has_bounds_in_registers(const Stmt& body) {
+/// Whether a loop inside runs as far as an element says, or a register that is made inside: once the vector
+/// stands inside of that loop, each of its elements would have such bounds.
+bool has_bounds_of_elements(const ir::For& vector) {
   std::set<const ir::Buffer*> made;
   bool found = false;
   const auto is_made = [&](const ir::Expr& e) {
     const auto* load = e.as<ir::Load>();
-    found = found || (load != nullptr && made.count(load->buffer.get()) != 0);
+    const auto* variable = e.as<ir::Variable>();
+    found = found || (load != nullptr && made.count(load->buffer.get()) != 0) ||
+            (variable != nullptr && variable->name == vector.name);
   };
-  ir::visit(body, [&](const Stmt& s) {
+  ir::visit(vector.body, [&](const Stmt& s) {
     if (const auto* allocation = s.as<ir::Allocate>()) made.insert(allocation->buffer.get());
     const auto* loop = s.as<ir::For>();
     if (loop == nullptr) return;
@@ -69,7 +71,7 @@ ir::Program sink_vector_loops(ir::Program program) {
     program.body = ir::rewrite<ir::For>(program.body, [&](const ir::For& loop, const Stmt& s) {
       if (loop.kind != ir::LoopKind::vectorized || !holds_loops_or_sums(loop.body)) return s;
       changed = true;
-      if (!has_bounds_in_registers(loop.body) && !is_around_a_choice(loop)) return sink(loop);
+      if (!has_bounds_of_elements(loop) && !is_around_a_choice(loop)) return sink(loop);
       ir::For serial = loop;
       serial.kind = ir::LoopKind::serial;
       return ir::for_loop(std::move(serial));

@@ -140,6 +140,28 @@ std::string loops_around(const ir::Program& program, const ir::BufferRef& buffer
   return around.empty() ? std::string() : fmt::format(", as {}", fmt::join(around, ", "));
 }
 
+/// Precondition 11 of blocks: what the iterations write to shared memory, nobody reads outside of them. Each
+/// block has a shared memory of its own.
+std::optional<Reason> require_own_shared_memory(const ir::Program& program, const std::string& name) {
+  std::optional<Reason> refused;
+  ir::each<ir::Allocate>(outside_of(program, name), [&](const ir::Allocate& allocation) {
+    const ir::BufferRef& buffer = allocation.buffer;
+    if (refused || buffer->scope != ir::Scope::shared || !ir::uses(allocation.body, buffer)) return;
+    const bool written = std::ranges::any_of(find_loops(program.body, name), [&](const ir::For* loop) {
+      return ir::stores_to(loop->body, buffer);
+    });
+    if (!written) return;
+    refused =
+        Reason{11,
+               fmt::format("{} is written inside {} and used outside of it, where other blocks have "
+                           "another shared memory",
+                           buffer->name, name),
+               fmt::format("a loop around every use of {}{}", buffer->name, loops_around(program, buffer)),
+               buffer->name};
+  });
+  return refused;
+}
+
 /// Precondition 11: what the iterations keep in a workspace, nobody else uses. Threads of different blocks,
 /// and those of one block between two loops, do not wait for one another.
 std::optional<Reason> require_own_workspaces(const ir::Program& program, const std::string& name) {
@@ -218,6 +240,9 @@ StepResult bound(const ir::Program& program, const StepArguments& arguments, con
   }
   if (auto refused = check_axis(program, name, *axis, context.target)) return *refused;
   if (auto refused = require_own_workspaces(program, name)) return *refused;
+  if (ir::is_block(*axis)) {
+    if (auto refused = require_own_shared_memory(program, name)) return *refused;
+  }
   if (auto refused = require_own_registers(program, name)) return *refused;
   ir::Program result = marked(program, name, *axis, context.step);
   if (const std::string again = blocks_that_count_again(result.body); !again.empty()) {
@@ -269,7 +294,8 @@ constexpr Precondition preconditions[]{
      "they meet: to warps in shared memory, to blocks in a workspace"},
     {9, "the axis is one of the six"},
     {10, "no copy into shared memory is made inside a warp, lane or thread loop, and no groups meet there"},
-    {11, "a workspace that the loop uses is used nowhere else"},
+    {11,
+     "a workspace that the loop uses is used nowhere else; shared memory that a block loop writes neither"},
     {12, "neither are registers that it chooses, nor do parts of it share them"}};
 
 }  // namespace

@@ -58,5 +58,12 @@ TEST(PeeledKernels, BlocksOfTwoParts) {
   expect_right(s, 100);
 }
 
+// The buffer that a copy ahead fills is counted from where the part begins.
+TEST(PeeledKernels, CopiesAheadInAPartThatBeginsLate) {
+  Schedule s = test::spmm_schedule("sm_80", formats::dense());
+  s.bind(m, block_x).peel(k, from_begin = 3).stage("B", shared, at = k, depth = 4);
+  expect_right(s, 100);
+}
+
 }  // namespace
 }  // namespace weft

@@ -369,6 +369,34 @@ TEST(SplitK, OnTheCpu) {
   }
 }
 
+// Baking moves the rows into loops of their own, and the sums of all groups are added up outside of these.
+TEST(SplitK, RefusesBlocksThatEachHaveAPartOfTheSharedSums) {
+  Schedule s = schedule(spmm_algorithm(14, 40, 11, DType::f32),
+                        weights_of({14, 40, 11}, 0.7, formats::hb_ell()), target_named("sm_80"));
+  s.split_k("k.place", groups = 3);
+  s.bake_values("m.row", code_bytes = 8192);
+  const Step bind{"bind", {{"", std::string("m.row")}, {"", std::string("block_z")}}, {}};
+  const auto refused = s.try_apply(bind);
+  ASSERT_TRUE(refused);
+  EXPECT_NE(refused->found.find("other blocks have another shared memory"), std::string::npos)
+      << refused->found;
+}
+
+// A group of one iteration: its loop ends where an element of the vector says, once the iteration's number is
+// that of the group.
+TEST(SplitK, GroupsThatAreAVectorMayHaveLengthsOfTheirOwn) {
+  const Shape shape{6, 225, 5};
+  Schedule s = schedule(spmm_algorithm(shape.rows, shape.inner, shape.columns, DType::f32),
+                        weights_of(shape, 0.2, parse_format("hb_ell:every=8")), target_named("cpu"));
+  s.split_k("k.block", groups = 16);
+  s.vectorize("k.block.group");
+  s.split("k.place", 4, "k.block", 8);
+  Array b = random_array(DType::f32, {shape.inner, shape.columns}, 3),
+        c(DType::f32, {shape.rows, shape.columns});
+  const Verification verification = verify(compile(s), Device::cpu(), Arguments{{{"B", &b}, {"C", &c}}, {}});
+  EXPECT_TRUE(verification.passed) << verification.text();
+}
+
 // Parts of a sum that an unrolled loop around the parallel one writes out: each thread has its own.
 TEST(SplitK, ThreadsShareNoPartsOnTheCpu) {
   const Shape shape{2048, 200, 3};

@@ -10,6 +10,7 @@
 #include <weft/formats/statistics/statistics.h>
 #include <weft/formats/synthetic.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
+#include <weft/search/choice/choice.h>
 #include <weft/search/spaces/problems.h>
 #include <weft/search/spaces/space.h>
 #include <weft/search/trials/best_file.h>
@@ -43,7 +44,7 @@ class OtherProgram {
       : dice_(dice), options_(options), calls_(calls) {}
 
   void run() {
-    switch (dice_.between(0, 9)) {
+    switch (dice_.between(0, 10)) {
       case 0:
         return handles();
       case 1:
@@ -60,6 +61,8 @@ class OtherProgram {
         return spaces();
       case 8:
         return searches();
+      case 9:
+        return choices();
       default:
         return templates();
     }
@@ -293,7 +296,7 @@ class OtherProgram {
     calls_.note(what.algorithm.text() + " in " + what.format.text() + " for " + target.name);
     std::optional<Space> space;
     const std::string recipe =
-        dice_.any_of<std::string>({"default", "sparsert", "shfl_bw", "v_n_m", "hb_ell", "nosuch", ""});
+        dice_.chance(80) ? std::string(dice_.any_of(names_of_recipes())) : dice_.wild_text();
     if (!make("space_of " + recipe, [&] { space = space_of(recipe, what, target, options); })) {
       make("spaces_for", [&] { return spaces_for(what, target, options).size(); });
       return;
@@ -323,6 +326,36 @@ class OtherProgram {
     KernelOptions kernel_options;
     kernel_options.assemble = false;
     make("compile", [&] { return compile(*made, kernel_options).lowered().program.name; });
+  }
+
+  static std::vector<std::string_view> names_of_recipes() {
+    std::vector<std::string_view> names;
+    for (const Recipe& recipe : recipes()) names.push_back(recipe.name);
+    return names;
+  }
+
+  /// What is chosen where nobody names a format or a recipe.
+  void choices() {
+    const SpaceProblem what = problem();
+    const Target target = any_target();
+    ChoiceOptions options;
+    if (dice_.chance(30)) options.formats = {what.format};
+    if (dice_.chance(20)) options.recipes = {dice_.any_of(names_of_recipes())};
+    if (dice_.chance(10)) options.recipes.push_back("nosuch");
+    if (dice_.chance(20)) options.open_size = dice_.chance(50) ? dice_.wild_number() : 7;
+    if (dice_.chance(20)) options.predictor = nullptr;
+    calls_.note(what.algorithm.text() + " of " + what.format.text() + " for " + target.name);
+    std::optional<Choice> choice;
+    if (!make("choose", [&] { choice = choose(what.algorithm, *what.matrix, target, options); })) return;
+    make("Choice::text", [&] { return choice->text(); });
+    for (const Way& way : choice->ways)
+      make("schedule of " + way.text(),
+           [&] { return schedule_of_way(way, what.algorithm, *what.matrix, nullptr, target).cpp(); });
+    KernelOptions kernel_options;
+    kernel_options.assemble = false;
+    make("auto_kernel", [&] {
+      return auto_kernel(what.algorithm, *what.matrix, target, options, kernel_options).choice.text();
+    });
   }
 
   void searches() {

@@ -1,11 +1,13 @@
 #include "random_calls/random_steps.h"
 
 #include <weft/scheduler/recipes/blocks/hb_ell.h>
+#include <weft/scheduler/recipes/cpu/cpu_rows.h>
 #include <weft/scheduler/recipes/grouped/shfl_bw.h>
 #include <weft/scheduler/recipes/grouped/v_n_m.h>
 #include <weft/scheduler/recipes/rows/default_schedule.h>
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 #include <weft/scheduler/steps/parts/loops.h>
+#include <weft/search/choice/choice.h>
 
 namespace weft::test {
 namespace {
@@ -226,6 +228,18 @@ HbEllKnobs block_knobs(Dice& dice, std::string& text) {
   return k;
 }
 
+CpuRows cpu_knobs(Dice& dice, std::string& text) {
+  Knobs knobs(dice, text);
+  CpuRows k;
+  k.panel = knobs.number("panel", 0, {1, 8, 16, 24, 32, 48, 64});
+  k.rows = knobs.number("rows", 0, {1, 2, 3, 4, 6});
+  k.groups = knobs.number("groups", 0, {1, 2, 4, 8, 16});
+  k.copy = knobs.word("copy", {CpuCopy::none, CpuCopy::panel, CpuCopy::image});
+  k.order = knobs.word("order", {CpuOrder::panels, CpuOrder::rows});
+  k.threads = knobs.word("threads", {CpuThreads::panels, CpuThreads::rows});
+  return k;
+}
+
 }  // namespace
 
 Step random_step(const Schedule& schedule, Dice& dice) {
@@ -234,9 +248,14 @@ Step random_step(const Schedule& schedule, Dice& dice) {
 
 Schedule random_recipe(const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
                        const Target& target, Dice& dice, std::string& text) {
-  const std::string name =
-      dice.any_of<std::string>({"default", "sparsert", "sparsert", "shfl_bw", "v_n_m", "hb_ell"});
+  static const std::vector<std::string> on_cpu{"default",  "cpu_rows", "cpu_rows",
+                                               "cpu_rows", "auto",     "sparsert"};
+  static const std::vector<std::string> on_gpu{"default", "sparsert", "sparsert", "shfl_bw",
+                                               "v_n_m",   "hb_ell",   "auto"};
+  const std::string name = dice.chance(2) ? "cpu_rows" : dice.any_of(target.is_gpu() ? on_gpu : on_cpu);
   text = name;
+  if (name == "auto") return auto_schedule(algorithm, weights, target);
+  if (name == "cpu_rows") return cpu_rows(algorithm, weights, target, cpu_knobs(dice, text));
   if (name == "sparsert") return sparsert(algorithm, weights, target, sparsert_knobs(dice, text));
   if (name == "shfl_bw") return shfl_bw(algorithm, weights, target, grouped_knobs(dice, text));
   if (name == "v_n_m") return v_n_m(algorithm, weights, target, grouped_knobs(dice, text));

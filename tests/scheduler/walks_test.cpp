@@ -52,6 +52,12 @@ TEST(Walks, MeetEveryChildOfEveryKind) {
   EXPECT_FALSE(ir::uses(all_kinds(), "absent"));
 }
 
+TEST(Walks, SubstituteOnceWhereTheResultIsSimplerThanWhatStoodThere) {
+  const Expr three(3), four(4), x = v("x");
+  EXPECT_EQ(ir::print(ir::substitute((x - three) % four, {{"x", x + three}})), "x % 4");
+  EXPECT_EQ(ir::print(ir::substitute(x * v("one"), {{"x", x + three}, {"one", Expr(1)}})), "x + 3");
+}
+
 TEST(Walks, ReplaceABufferWhereverItIsUsed) {
   const Stmt changed = ir::replace_buffer(all_kinds(), other, array("third", ir::Scope::global));
   EXPECT_FALSE(ir::uses(changed, other));

@@ -271,6 +271,10 @@ class Warp {
   };
   void perform(Queue queue, Group& group);
   void run_work(const Work& work, AgentKind kind, std::uint32_t clock, std::shared_ptr<const View> view);
+  /// Calls `on` with the first and the number of bytes that follow one another and are used of what a lane
+  /// reads: a compiler loads a vector across what others write, and leaves that alone.
+  template <class On>
+  void each_used_part(const Operation& operation, std::size_t bytes, const On& on) const;
   /// Notes the elements of a lane's vector of whose used bytes nobody wrote one; false when that is every
   /// element.
   bool note_undefined_elements(const Operation& operation, const Region& region, std::size_t offset,

@@ -151,6 +151,16 @@ void Warp::check_race(const Operation& operation, Region& region, std::size_t of
   }
 }
 
+template <class On>
+void Warp::each_used_part(const Operation& operation, std::size_t bytes, const On& on) const {
+  const std::uint32_t used = code_->instructions[static_cast<std::size_t>(operation.instruction)]->used_bytes;
+  if (used == ptx::all_bytes || bytes > 32) return on(0, bytes);
+  for (std::size_t first = 0, end = 0; first < bytes; first = end + 1) {
+    for (end = first; end < bytes && (used >> end & 1U) != 0;) ++end;
+    if (end > first) on(first, end - first);
+  }
+}
+
 bool Warp::note_undefined_elements(const Operation& operation, const Region& region, std::size_t offset,
                                    std::uint32_t bytes, std::size_t lane) {
   const std::size_t elements = operation.elements;
@@ -258,7 +268,10 @@ Pointers Warp::reach(const Operation& operation, ptx::Space space, const std::ui
       }
     }
     if (region->is_checked && !region->is_read_only)
-      check_race(operation, *region, offset, bytes, access, now, view_, false, static_cast<int>(lane));
+      each_used_part(operation, bytes, [&](std::size_t first, std::size_t count) {
+        check_race(operation, *region, offset + first, count, access, now, view_, false,
+                   static_cast<int>(lane));
+      });
   }
   count(operation, space, addresses, mask, bytes);
   return pointers;

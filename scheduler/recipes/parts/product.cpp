@@ -25,6 +25,10 @@ WeightLoops weight_loops(const Schedule& schedule) {
     if (is_of_weights && std::ranges::find(like, LoopName(loop.name)) == like.end())
       like.emplace_back(loop.name);
   });
+  if (loops.sum.empty())
+    throw UserError({"there is no sum to make a schedule of", schedule.algorithm().text(),
+                     "nothing but places outside of the dense operand: the loops over the weights are gone",
+                     "an index that reaches into the operand, or the default schedule"});
   return loops;
 }
 

@@ -16,7 +16,7 @@ namespace weft {
 std::string sum_loop(const Algorithm& algorithm);
 
 /// Loops of a program as its weights' levels make them, outermost first: over rows and blocks of rows, and
-/// over what is summed of a row.
+/// over what is summed of a row. UserError where no place that is summed lies inside of the operands.
 struct WeightLoops {
   std::vector<LoopName> rows, sum;
 };

@@ -233,6 +233,19 @@ TEST(SimulatedMachine, BytesOfALoadThatAreNotUsedNeedNotBeWritten) {
   EXPECT_TRUE(outcome.report.findings.empty()) << outcome.report.text();
 }
 
+TEST(SimulatedMachine, BytesOfALoadThatAreNotUsedMayBeWrittenMeanwhile) {
+  const std::string read = R"(
+  setp.eq.u32 %p1, %r1, 0;
+  @%p1 st.shared.v2.u32 [tile], {%r1, %r1};
+  cp.async.ca.shared.global [tile+4], [%l1], 4;
+)";
+  const std::string load = "  ld.shared.v2.u32 {%r2, %r3}, [tile];\n  cp.async.wait_all;\n";
+  EXPECT_FALSE(run_ptx(framed(read + load), {.threads = 1}).report.findings.empty());
+  const Outcome outcome =
+      run_ptx(framed(read + "  .pragma \"used_bytes_mask 15\";\n" + load), {.threads = 1});
+  EXPECT_TRUE(outcome.report.findings.empty()) << outcome.report.text();
+}
+
 TEST(SimulatedMachine, OneWrittenPartMakesAPair) {
   const Outcome outcome = run_ptx(framed(R"(
   mad.wide.u32 %l3, %r1, 4, %l2;
