@@ -46,6 +46,8 @@ struct Choice {
   std::vector<Way> ways;  ///< those that were measured, then the others, the fastest first; never empty
   std::optional<ExpectedDense> dense;  ///< nothing where neither a trial nor a model tells
 
+  /// UserError of a Choice without ways, which choose() does not give.
+  const Way& first() const;
   /// Whether the dense product is expected to be faster than the first way.
   bool stays_dense() const;
   /// What was taken, what came second, and how dense stands, in one line without its end.
@@ -69,17 +71,18 @@ struct ChoiceOptions {
 /// chooses its point itself. A predictor says which point of a recipe is taken, and not how long it takes:
 /// its kernels serve any size, which costs large products more than the kernels that are made here. Nothing
 /// is compiled or run, and only weights of hb_ell are packed. UserError where the algorithm has no sparse
-/// operand, or formats and recipes leave no way.
+/// operand, the weights do not fit it, there is no recipe of a name, or formats and recipes leave no way.
 Choice choose(const Algorithm& algorithm, const WeightMatrix& weights, const Target& target,
               const ChoiceOptions& options = {},
               std::source_location place = std::source_location::current());
 
 /// The format that the weights of a way are packed in, which its point may narrow.
-Format packed_format(const Way& way);
+Format packed_format(const Way& way, std::source_location place = std::source_location::current());
 /// The schedule of one way; the weights are packed again where its point asks for that. UserError as the
 /// recipe throws it, and where it would leave the weights to the default schedule.
 Schedule schedule_of_way(const Way& way, const Algorithm& algorithm, const WeightMatrix& weights,
-                         std::shared_ptr<const SparseTensor> packed, const Target& target);
+                         std::shared_ptr<const SparseTensor> packed, const Target& target,
+                         std::source_location place = std::source_location::current());
 
 /// Whether the recipe, which takes other weights or targets than it was given, left them to the default
 /// schedule.
@@ -113,7 +116,7 @@ auto first_that_fits(Choice& choice, const Make& make) {
       choice.ways.erase(choice.ways.begin());
     }
   }
-  return make(choice.ways.front());
+  return make(choice.first());
 }
 
 }  // namespace weft
