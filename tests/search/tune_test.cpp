@@ -313,6 +313,11 @@ TEST_F(Tuning, EmptyAndImpossibleRequestsNameTheLineThatMadeThem) {
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), HasSubstr("--measure cpu"));
   }
+  // Kernels of GPUs on a processor, which says nothing about them.
+  problem = small_problem();
+  options = usual;
+  options.measure.measure = Measure::cpu;
+  EXPECT_EQ(refusal(problem, options, target), "the target " + target.name);
   // Nobody has to listen.
   TuneHooks deaf;
   deaf.progress = nullptr;
