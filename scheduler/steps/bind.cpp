@@ -52,6 +52,20 @@ bool is_known_at_launch(const ir::Program& program, const ir::Expr& extent) {
   });
 }
 
+/// Precondition 6 of blocks: all parts that peel made of the loop are as long as its first.
+std::optional<Reason> require_parts_of_one_length(const ir::Program& program, const std::string& name,
+                                                  LoopKind axis) {
+  const auto parts = find_loops(program.body, name);
+  const auto other = std::ranges::find_if(
+      parts, [&](const ir::For* part) { return !ir::same(part->extent, parts.front()->extent); });
+  if (other == parts.end()) return std::nullopt;
+  return Reason{6,
+                fmt::format("parts of {} have {} and {} iterations", name, ir::print(parts.front()->extent),
+                            ir::print((*other)->extent)),
+                fmt::format("one length for each axis of the grid: {} without peel", bind_to(name, axis)),
+                name};
+}
+
 /// Preconditions 3 and 6 of blocks: the grid has the axis as long as the loop is, and all loops of the axis
 /// are of that length.
 std::optional<Reason> require_grid(const ir::Program& program, const std::string& name, LoopKind axis,
@@ -69,7 +83,7 @@ std::optional<Reason> require_grid(const ir::Program& program, const std::string
         3, fmt::format("{} has {} iterations, which differ from block to block", name, ir::print(extent)),
         "a number of blocks that is known when a launch begins: a loop over a dimension, or over parts",
         name};
-  std::optional<Reason> refused;
+  std::optional<Reason> refused = require_parts_of_one_length(program, name, axis);
   ir::each<ir::For>(program.body, [&](const ir::For& loop) {
     if (refused || loop.kind != axis || ir::same(loop.extent, extent)) return;
     // What knobs decide may become equal.
