@@ -52,12 +52,20 @@ bool is_known_at_launch(const ir::Program& program, const ir::Expr& extent) {
   });
 }
 
+/// Whether the extents differ, whatever knobs decide.
+bool are_of_two_lengths(const ir::Program& program, const ir::Expr& one, const ir::Expr& other) {
+  if (ir::same(one, other)) return false;
+  const bool decided = ir::integer_value(one) != nullptr && ir::integer_value(other) != nullptr;
+  return decided || !ir::is_constant(program, one) || !ir::is_constant(program, other);
+}
+
 /// Precondition 6 of blocks: all parts that peel made of the loop are as long as its first.
 std::optional<Reason> require_parts_of_one_length(const ir::Program& program, const std::string& name,
                                                   LoopKind axis) {
   const auto parts = find_loops(program.body, name);
-  const auto other = std::ranges::find_if(
-      parts, [&](const ir::For* part) { return !ir::same(part->extent, parts.front()->extent); });
+  const auto other = std::ranges::find_if(parts, [&](const ir::For* part) {
+    return are_of_two_lengths(program, part->extent, parts.front()->extent);
+  });
   if (other == parts.end()) return std::nullopt;
   return Reason{6,
                 fmt::format("parts of {} have {} and {} iterations", name, ir::print(parts.front()->extent),
@@ -85,11 +93,7 @@ std::optional<Reason> require_grid(const ir::Program& program, const std::string
         name};
   std::optional<Reason> refused = require_parts_of_one_length(program, name, axis);
   ir::each<ir::For>(program.body, [&](const ir::For& loop) {
-    if (refused || loop.kind != axis || ir::same(loop.extent, extent)) return;
-    // What knobs decide may become equal.
-    if (ir::is_constant(program, loop.extent) && ir::is_constant(program, extent) &&
-        (known == nullptr || ir::integer_value(loop.extent) == nullptr))
-      return;
+    if (refused || loop.kind != axis || !are_of_two_lengths(program, loop.extent, extent)) return;
     refused = Reason{
         6,
         fmt::format("{} is bound to {} and has {} iterations, {} has {}", loop.name, ir::name_of(axis),
