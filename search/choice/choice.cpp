@@ -216,30 +216,35 @@ const Recipe& recipe_of(const Way& way) {
 
 }  // namespace
 
-std::string Way::text() const {
-  const Recipe& made_by = recipe_of(*this);
-  return fmt::format("{}{} in {}", made_by.name, point ? knob_text(made_by, *point) : "", format.text());
+std::string Way::text(std::source_location place) const {
+  return user_call(place, [&] {
+    const Recipe& made_by = recipe_of(*this);
+    return fmt::format("{}{} in {}", made_by.name, point ? knob_text(made_by, *point) : "", format.text());
+  });
 }
 
-const Way& Choice::first() const {
-  if (!ways.empty()) return ways.front();
-  throw UserError({"there is no way to make a kernel", "Choice", "none", "a Choice of choose()"});
+const Way& Choice::first(std::source_location place) const {
+  return user_call(place, [&]() -> const Way& {
+    if (!ways.empty()) return ways.front();
+    throw UserError({"there is no way to make a kernel", "Choice", "none", "a Choice of choose()"});
+  });
 }
 
-bool Choice::stays_dense() const {
-  return dense && dense->microseconds < first().microseconds;
+bool Choice::stays_dense(std::source_location place) const {
+  return dense && dense->microseconds < first(place).microseconds;
 }
 
-std::string Choice::text() const {
-  const Way& first = this->first();
-  std::string text = fmt::format("{}, {}", first.text(), text_of_time(first));
+std::string Choice::text(std::source_location place) const {
+  const Way& first = this->first(place);
+  std::string text = fmt::format("{}, {}", first.text(place), text_of_time(first));
   // The same recipe by another point says nothing that a reader could choose.
   const auto second = std::ranges::find_if(
       ways, [&](const Way& way) { return way.recipe != first.recipe || way.format != first.format; });
-  if (second != ways.end()) text += fmt::format("; second {}, {}", second->text(), text_of_time(*second));
+  if (second != ways.end())
+    text += fmt::format("; second {}, {}", second->text(place), text_of_time(*second));
   if (dense)
     text += fmt::format("; {} {}{:.3g} us{}", dense->name, dense->measured ? "" : "about ",
-                        dense->microseconds, stays_dense() ? ": better stay dense" : "");
+                        dense->microseconds, stays_dense(place) ? ": better stay dense" : "");
   return text;
 }
 

@@ -30,8 +30,8 @@ struct Way {
   double microseconds = 0;               ///< on a CPU a rough count: less is faster
   bool measured = false;                 ///< else modelled
 
-  /// "shfl_bw:tile_m=64,… in shfl_bw:V=64"
-  std::string text() const;
+  /// "shfl_bw:tile_m=64,… in shfl_bw:V=64". UserError without a recipe, which no way of choose() lacks.
+  std::string text(std::source_location place = std::source_location::current()) const;
 };
 
 /// What the dense product takes, as far as that is known.
@@ -47,11 +47,11 @@ struct Choice {
   std::optional<ExpectedDense> dense;  ///< nothing where neither a trial nor a model tells
 
   /// UserError of a Choice without ways, which choose() does not give.
-  const Way& first() const;
+  const Way& first(std::source_location place = std::source_location::current()) const;
   /// Whether the dense product is expected to be faster than the first way.
-  bool stays_dense() const;
+  bool stays_dense(std::source_location place = std::source_location::current()) const;
   /// What was taken, what came second, and how dense stands, in one line without its end.
-  std::string text() const;
+  std::string text(std::source_location place = std::source_location::current()) const;
 };
 
 struct ChoiceOptions {
@@ -108,7 +108,8 @@ AutoKernel auto_kernel(const Algorithm& algorithm, const WeightMatrix& weights, 
 /// Calls `make` with one way after the other until one is not refused, and returns what that made; those that
 /// were refused are taken out. Throws the refusal of the last one.
 template <class Make>
-auto first_that_fits(Choice& choice, const Make& make) {
+auto first_that_fits(Choice& choice, const Make& make,
+                     std::source_location place = std::source_location::current()) {
   while (choice.ways.size() > 1) {
     try {
       return make(choice.ways.front());
@@ -116,7 +117,7 @@ auto first_that_fits(Choice& choice, const Make& make) {
       choice.ways.erase(choice.ways.begin());
     }
   }
-  return make(choice.first());
+  return make(choice.first(place));
 }
 
 }  // namespace weft

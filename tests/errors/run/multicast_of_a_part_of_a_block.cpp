@@ -1,5 +1,5 @@
 // expect: .specialize_warps(producers = 4) first
-// expect: .reorder(k.block, m.row) before .stage, so that a tile has all that m.row chooses of
+// expect: .reorder("k.block", "m.row") before .stage, so that a tile has all that m.row chooses of
 // expect: or leave out .multicast("A.values", n.outer): each block copies for itself then
 // fix:
 #include "illegal_program.h"
