@@ -317,7 +317,12 @@ TEST_F(Tuning, EmptyAndImpossibleRequestsNameTheLineThatMadeThem) {
   problem = small_problem();
   options = usual;
   options.measure.measure = Measure::cpu;
-  EXPECT_EQ(refusal(problem, options, target), "the target " + target.name);
+  try {
+    tune(problem, spaces_for(problem.what, target), target, file, options);
+    FAIL() << "a GPU by the time of a processor";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--measure gpu, sim or model"));
+  }
   // Nobody has to listen.
   TuneHooks deaf;
   deaf.progress = nullptr;
