@@ -86,15 +86,14 @@ void check_device(const Target& target, const Device& device) {
                               (!is_simulated_only(target) || d.name == "sim:" + target.name)
                         : d.kind == DeviceKind::cpu;
   if (fits) return;
-  throw UserError(
-      {"the device does not run this kernel", device.name(),
-       d.kind == DeviceKind::cpu ? d.model : fmt::format("{} (sm_{})", d.model, d.sm),
-       !target.is_gpu() ? std::string("Device::cpu(), or a schedule for a GPU")
-       : is_simulated_only(target)
-           ? fmt::format("sim:{0}: no hardware has {0}", target.name)
-           : fmt::format(
-                 "Device::simulator(\"{0}\"), a CUDA device that runs {0}, or a kernel for this device",
-                 target.name)});
+  throw UserError({"the device does not run this kernel", device.name(),
+                   d.kind == DeviceKind::cpu ? d.model : fmt::format("{} (sm_{})", d.model, d.sm),
+                   !target.is_gpu() ? std::string("Device::cpu() (--device cpu), or a schedule for a GPU")
+                   : is_simulated_only(target) ? fmt::format("sim:{0}: no hardware has {0}", target.name)
+                                               : fmt::format("Device::simulator(\"{0}\") (--device sim:{0}), "
+                                                             "a CUDA device that runs {0}, or a kernel for "
+                                                             "this device",
+                                                             target.name)});
 }
 
 /// The step that made each buffer of shared memory or registers, by the name that it has in PTX: the first

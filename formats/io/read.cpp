@@ -20,7 +20,7 @@ using Options = const ReadOptions&;
 /// A name or a type that a file of the format has no use for.
 void check_options(const FileFormat& format, Path path, Options options) {
   if (!format.has_names && !options.tensor.empty())
-    io::refuse(path, {},
+    io::refuse(path, "the name of a tensor",
                "one matrix without a name, while " + io::in_quotes(options.tensor) + " was asked for",
                "no tensor name");
   if (format.is_text && options.reinterpret_as)

@@ -115,6 +115,20 @@ std::optional<Reason> check_gather(const ir::Program& program, const ir::Copy& c
   return check_numbers(program, copy, rows * lanes / threads_of_group, lanes);
 }
 
+/// What is done instead of staging a part of a block: rows of weights are taken into the loop, those of an
+/// operand are copied one by one.
+std::string whole_block(const ir::Copy& copy, const std::string& loop, std::int64_t buffers) {
+  std::vector<std::string> choosing;
+  for (std::size_t i = 1; i < copy.source_begin.size(); ++i)
+    ir::each<ir::Variable>(copy.source_begin[i], [&](const ir::Variable& v) { choosing.push_back(v.name); });
+  if (copy.source->name == copy.source->tensor || choosing.empty())
+    return fmt::format(".stitch(\"{}\", shared, at = {}, depth = {}) copies row by row", copy.source->name,
+                       loop, buffers);
+  return fmt::format(".reorder(\"{}\", \"{}\") before .stage, so that a tile has all that {} choose{} of",
+                     loop, fmt::join(choosing, "\", \""), fmt::join(choosing, " and "),
+                     choosing.size() == 1 ? "s" : "");
+}
+
 /// Preconditions 2 and 6 to 8.
 std::optional<Reason> check_ring(const ir::Program& program) {
   const auto loops = ring_loops(program.body);
@@ -135,9 +149,8 @@ std::optional<Reason> check_ring(const ir::Program& program) {
           tile};
     if (copy.coordinates.empty() && !is_block(copy))
       return Reason{6, fmt::format("{} is no whole block of {}", tile, copy.source->name),
-                    fmt::format("a tile that lies in memory as one piece, of a multiple of 16 bytes; "
-                                ".stitch(\"{}\", shared, at = {}, depth = {}) copies row by row, {}",
-                                copy.source->name, loops.front()->name, ring.buffers, or_no_roles),
+                    fmt::format("a tile that lies in memory as one piece, of a multiple of 16 bytes; {}, {}",
+                                whole_block(copy, loops.front()->name, ring.buffers), or_no_roles),
                     tile};
     if (copy.coordinates.empty()) continue;
     if (auto refused = check_gather(program, copy)) return refused;

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -40,14 +41,24 @@ bool has_shape(const Operand& operand, const Shape& shape) {
                     });
 }
 
+/// What weights are, packed or not.
+struct Given {
+  Shape shape;
+  std::int64_t rows, columns;
+  DType dtype;
+};
+Given given(const SparseTensor& weights) {
+  return {weights.shape(), weights.rows(), weights.columns(), weights.dtype()};
+}
+
 /// The operand's sizes with these weights: those of the weights, or of the matrix that they are, or the
 /// operand's own where the weights come as a matrix and nothing is open. Nothing: they do not fit.
-std::optional<Shape> sizes_with(const Operand& operand, const SparseTensor& weights) {
-  const Shape matrix{weights.rows(), weights.columns()};
-  for (const Shape& shape : {weights.shape(), matrix}) {
+std::optional<Shape> sizes_with(const Operand& operand, const Given& weights) {
+  const Shape matrix{weights.rows, weights.columns};
+  for (const Shape& shape : {weights.shape, matrix}) {
     if (has_shape(operand, shape)) return shape;
   }
-  const bool stands_for_dimensions = operand.shape.size() > matrix.size() && weights.shape() == matrix;
+  const bool stands_for_dimensions = operand.shape.size() > matrix.size() && weights.shape == matrix;
   if (!stands_for_dimensions || !std::ranges::all_of(operand.shape, &Extent::is_static)) return std::nullopt;
   Shape sizes;
   for (const Extent& extent : operand.shape) sizes.push_back(extent.value);
@@ -63,8 +74,8 @@ std::size_t row_dimensions(const Algorithm& algorithm) {
 
 class Check {
  public:
-  Check(const Algorithm& algorithm, const Operand& sparse, const SparseTensor& weights)
-      : algorithm_(algorithm), sparse_(sparse), weights_(weights) {}
+  Check(const Algorithm& algorithm, const Operand& sparse, Given weights)
+      : algorithm_(algorithm), sparse_(sparse), weights_(std::move(weights)) {}
 
   Shape sizes() const {
     const std::optional<Shape> found = sizes_with(sparse_, weights_);
@@ -73,19 +84,14 @@ class Check {
   }
 
   void run() const {
-    weights_.check();
     const Shape of_operand = sizes();
     const std::size_t first = row_dimensions(algorithm_);
     const std::int64_t rows = product(std::span(of_operand).first(first));
     const std::int64_t columns = product(std::span(of_operand).subspan(first));
-    if (rows != weights_.rows() || columns != weights_.columns()) refuse_rows(first, rows, columns);
-    if (algorithm_.takes_any_weights() && weights_.row_levels() == 0)
-      refuse("weights of any size do not fit the format", weights_.format().text(),
-             "a format that stores row by row, as csr, ell or shfl_bw");
-    if (weights_.dtype() != sparse_.dtype)
+    if (rows != weights_.rows || columns != weights_.columns) refuse_rows(first, rows, columns);
+    if (weights_.dtype != sparse_.dtype)
       refuse(
-          "the weights do not have the element type of " + sparse_.name,
-          std::string(name_of(weights_.dtype())),
+          "the weights do not have the element type of " + sparse_.name, std::string(name_of(weights_.dtype)),
           fmt::format("{0}: converted(weights, DType::{0}) before they are packed", name_of(sparse_.dtype)));
   }
 
@@ -96,18 +102,18 @@ class Check {
   }
 
   std::string found() const {
-    return fmt::format("{}, {} rows and {} columns", text_of_shape(weights_.shape()), weights_.rows(),
-                       weights_.columns());
+    return fmt::format("{}, {} rows and {} columns", text_of_shape(weights_.shape), weights_.rows,
+                       weights_.columns);
   }
 
   [[noreturn]] void refuse_shape() const {
-    const Shape turned{weights_.columns(), weights_.rows()};
+    const Shape turned{weights_.columns, weights_.rows};
     refuse("the weights do not have the shape of " + sparse_.name, found(),
            shape_text(sparse_) + (has_shape(sparse_, turned) ? ", which is that of their transpose" : ""));
   }
 
   [[noreturn]] void refuse_rows(std::size_t first, std::int64_t rows, std::int64_t columns) const {
-    const bool dimensions = weights_.shape().size() > 2 && makes_up(weights_.shape(), rows, columns);
+    const bool dimensions = weights_.shape.size() > 2 && makes_up(weights_.shape, rows, columns);
     refuse(fmt::format("the rows of the weights are not the first {} of {}",
                        first == 1 ? "dimension" : fmt::format("{} dimensions", first), sparse_.name),
            found(),
@@ -120,7 +126,7 @@ class Check {
 
   const Algorithm& algorithm_;
   const Operand& sparse_;
-  const SparseTensor& weights_;
+  Given weights_;
 };
 
 }  // namespace
@@ -138,11 +144,25 @@ void check_weights(const Algorithm& algorithm, const SparseTensor* weights) {
     throw UserError({"the sparse operand " + sparse->name + " has no weights", where, "no weights",
                      "schedule(algorithm, weights, target)"});
   }
-  Check(algorithm, *sparse, *weights).run();
+  weights->check();
+  Check(algorithm, *sparse, given(*weights)).run();
+  if (algorithm.takes_any_weights() && weights->row_levels() == 0)
+    throw UserError({"weights of any size do not fit the format", where, weights->format().text(),
+                     "a format that stores row by row, as csr, ell or shfl_bw"});
+}
+
+void check_weights(const Algorithm& algorithm, const WeightMatrix& weights) {
+  const Operand* sparse = algorithm.sparse_operand();
+  if (sparse == nullptr)
+    throw UserError({"weights were given to an algorithm without a sparse operand",
+                     algorithm.name + ": " + algorithm.text(), "no sparse operand",
+                     "an algorithm with one Tensor<…, sparse>"});
+  weights.check();
+  Check(algorithm, *sparse, {weights.shape, weights.rows, weights.columns, weights.values.dtype()}).run();
 }
 
 std::vector<std::int64_t> sizes_of_operand(const Algorithm& algorithm, const SparseTensor& weights) {
-  return Check(algorithm, *algorithm.sparse_operand(), weights).sizes();
+  return Check(algorithm, *algorithm.sparse_operand(), given(weights)).sizes();
 }
 
 }  // namespace weft

@@ -15,6 +15,8 @@ namespace weft {
 /// does not store row by row, and for what SparseTensor::check finds. Weights of another number of dimensions
 /// are fine where these are a matrix or the operand is.
 void check_weights(const Algorithm& algorithm, const SparseTensor* weights);
+/// The same of weights before they are packed, whatever the format will be.
+void check_weights(const Algorithm& algorithm, const WeightMatrix& weights);
 
 /// The sizes that the dimensions of the sparse operand have with these weights. UserError where the weights
 /// do not have its shape.

@@ -116,7 +116,10 @@ std::string steps_that_apply(const Schedule& schedule, const Step& refused, cons
 std::string asked_before(const ir::Program& program, const Step& proposed, const StepContext& context) {
   const StepResult result = applied(program, proposed, context);
   const auto* reason = std::get_if<Reason>(&result);
-  return reason == nullptr ? std::string() : "; that step asks for " + reason->accepted;
+  if (reason == nullptr) return {};
+  // To leave out what has not been asked for yet is no advice.
+  const std::size_t end = reason->accepted.find(", or leave out ." + proposed.name);
+  return "; that step asks for " + reason->accepted.substr(0, end);
 }
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 #include <weft/formats/sparse_tensor.h>
 #include <weft/scheduler/hardware/target.h>
 #include <weft/scheduler/program/step.h>
+#include <weft/scheduler/program/step_spelling.h>
 
 #include <algorithm>
 #include <array>
@@ -16,46 +17,10 @@
 #include <source_location>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace weft {
-
-/// A word of a step, as `block_x` in `.bind(n.outer, block_x)`.
-struct Word {
-  std::string_view text;
-};
-inline constexpr Word block_x{"block_x"}, block_y{"block_y"}, block_z{"block_z"}, warp{"warp"}, lane{"lane"},
-    thread{"thread"}, shared{"shared"}, registers{"registers"}, atomic{"atomic"}, second_pass{"second_pass"};
-
-/// A named argument of a step: `at = n.outer`.
-struct ArgumentName {
-  std::string_view name;
-  Argument operator=(const LoopName& loop) const { return {std::string(name), loop.text()}; }
-  template <std::integral Integer>
-  Argument operator=(Integer number) const {
-    return {std::string(name), static_cast<std::int64_t>(number)};
-  }
-  Argument operator=(Word word) const { return {std::string(name), std::string(word.text)}; }
-  Argument operator=(KnobChoice choice) const { return {std::string(name), std::move(choice)}; }
-};
-inline constexpr ArgumentName at{"at"}, chunk{"chunk"}, code_bytes{"code_bytes"}, depth{"depth"},
-    blocks{"blocks"}, columns{"columns"}, consumer_registers{"consumer_registers"}, from_begin{"from_begin"},
-    from_end{"from_end"}, groups{"groups"}, parts{"parts"}, producer_registers{"producer_registers"},
-    producers{"producers"}, reduce{"reduce"}, workers{"workers"};
-
-/// A first argument that remembers where the user wrote it.
-template <class T>
-struct Placed {
-  T value;
-  std::source_location place;
-  template <std::convertible_to<T> U>
-  Placed(U&& given, std::source_location where = std::source_location::current())
-      : value(std::forward<U>(given)), place(where) {}
-};
-
-/// A number of a step by itself, in the forms that give loops back.
-template <class T>
-concept StepNumber = std::integral<T> || std::same_as<T, KnobChoice>;
 
 /// What one loop became.
 struct SplitLoops {
@@ -120,6 +85,20 @@ class Schedule {
     std::ranges::copy(made, result.begin());
     return result;
   }
+  /// Always refused: what follows needs loops and a number for each.
+  template <class... Given>
+    requires detail::NoFactors<Given...>
+  auto split(const Given&...) {
+    detail::refuse_factors<Given...>();
+    return std::conditional_t<(sizeof...(Given) > 2), std::array<SplitLoops, (sizeof...(Given) + 1) / 2>,
+                              SplitLoops>{};
+  }
+  template <class... Given>
+    requires detail::NoFactors<Given...>
+  auto tile(const Given&...) {
+    detail::refuse_factors<Given...>();
+    return std::array<LoopName, (sizeof...(Given) + 1) / 2 * 2>{};
+  }
   /// `.reorder(m, k, n.inner)`: these loops in this order.
   template <class... Rest>
   Schedule& reorder(Placed<LoopName> first, Rest... rest) {
@@ -159,16 +138,16 @@ class Schedule {
   /// conditions that ask for the end of a row fall away; `from_begin` does the same for the first ones. Both
   /// parts are called n.outer.
   template <class... Rest>
-  Schedule& peel(Placed<LoopName> loop, const Argument& number, const Rest&... rest) {
-    return step("peel", {argument(loop.value), number, rest...}, loop.place);
+  Schedule& peel(Placed<LoopName> loop, const NamedArgument& number, const Rest&... rest) {
+    return step("peel", {argument(loop.value), number, NamedArgument(rest)...}, loop.place);
   }
   /// `.stage("B", shared, at = n.outer)`: what an iteration of n.outer reads of B is copied first.
-  Schedule& stage(Placed<std::string> tensor, Word scope, const Argument& place) {
+  Schedule& stage(Placed<std::string> tensor, Word scope, const NamedArgument& place) {
     return step("stage", {{{}, tensor.value}, {{}, std::string(scope.text)}, place}, tensor.place);
   }
   /// `.balance(m, parts = 132)`: the rows of the weights, in the order in which they are stored, shared out
   /// to parts of about the same number of entries: m.outer over the parts, m.inner over the rows of one.
-  Schedule& balance(Placed<LoopName> loop, const Argument& number) {
+  Schedule& balance(Placed<LoopName> loop, const NamedArgument& number) {
     return step("balance", {argument(loop.value), number}, loop.place);
   }
   /// `auto [outer, inner] = s.balance(m, 132);`
@@ -179,7 +158,7 @@ class Schedule {
   }
   /// `.pool(m, k, workers = 27)`: the groups of places of a block's rows (padded_csr with fill) shared out to
   /// workers, k.group.inner, whichever rows they belong to; m.row.inner then adds up those of its row.
-  Schedule& pool(Placed<LoopName> rows, const LoopName& sum, const Argument& number) {
+  Schedule& pool(Placed<LoopName> rows, const LoopName& sum, const NamedArgument& number) {
     return step("pool", {argument(rows.value), argument(sum), number}, rows.place);
   }
   template <StepNumber Number>
@@ -189,23 +168,27 @@ class Schedule {
   }
   /// `.stage("B", shared, at = "k.chunk", depth = 4)`: into four buffers in turn, three iterations ahead, by
   /// copies that go on while the threads compute (sm_80 and newer). The loop is serial or unrolled.
-  Schedule& stage(Placed<std::string> tensor, Word scope, const Argument& place, const Argument& buffers) {
+  Schedule& stage(Placed<std::string> tensor, Word scope, const NamedArgument& place,
+                  const NamedArgument& buffers) {
     return step("stage", {{{}, tensor.value}, {{}, std::string(scope.text)}, place, buffers}, tensor.place);
   }
   /// `.stitch("B", shared, at = "k.block", depth = 4)`: the rows of B that the weights keep are gathered into
   /// a dense tile, of which there are four in turn.
-  Schedule& stitch(Placed<std::string> tensor, Word scope, const Argument& place) {
+  Schedule& stitch(Placed<std::string> tensor, Word scope, const NamedArgument& place) {
     return step("stitch", {{{}, tensor.value}, {{}, std::string(scope.text)}, place}, tensor.place);
   }
-  Schedule& stitch(Placed<std::string> tensor, Word scope, const Argument& place, const Argument& buffers) {
+  Schedule& stitch(Placed<std::string> tensor, Word scope, const NamedArgument& place,
+                   const NamedArgument& buffers) {
     return step("stitch", {{{}, tensor.value}, {{}, std::string(scope.text)}, place, buffers}, tensor.place);
   }
   /// `.decode("A", shared, at = "k.block", depth = 4)`: the block of the weights that an iteration reads,
   /// whose rows have a width of their own, becomes a dense tile. What is stored is copied into four buffers
   /// in turn.
   template <class... Rest>
-  Schedule& decode(Placed<std::string> tensor, Word scope, const Argument& place, const Rest&... buffers) {
-    return step("decode", {{{}, tensor.value}, {{}, std::string(scope.text)}, place, buffers...},
+  Schedule& decode(Placed<std::string> tensor, Word scope, const NamedArgument& place,
+                   const Rest&... buffers) {
+    return step("decode",
+                {{{}, tensor.value}, {{}, std::string(scope.text)}, place, NamedArgument(buffers)...},
                 tensor.place);
   }
   /// `.tensorize("mma_m16n8k16")`: the sums of a tile in registers are made by an instruction that multiplies
@@ -217,18 +200,18 @@ class Schedule {
   /// format names; of so many columns with `columns = 32`, else 64.
   template <class... Rest>
   Schedule& reorder_writeback(Placed<std::string> tensor, const Rest&... rest) {
-    return step("reorder_writeback", {{{}, tensor.value}, rest...}, tensor.place);
+    return step("reorder_writeback", {{{}, tensor.value}, NamedArgument(rest)...}, tensor.place);
   }
   /// `.persist(n.outer, "m.block", blocks = 132)`: so many thread blocks go through the tiles of two loops
   /// that are bound to blocks, those of the second one first.
-  Schedule& persist(Placed<LoopName> outer, LoopName inner, const Argument& number) {
+  Schedule& persist(Placed<LoopName> outer, LoopName inner, const NamedArgument& number) {
     return step("persist", {argument(outer.value), argument(inner), number}, outer.place);
   }
   /// `.specialize_warps(producers = 4, producer_registers = 40, consumer_registers = 232)`: warps of their
   /// own start the copies of the staged loop (sm_90 and newer).
   template <class... Rest>
-  Schedule& specialize_warps(Placed<Argument> first, const Rest&... rest) {
-    return step("specialize_warps", {first.value, rest...}, first.place);
+  Schedule& specialize_warps(Placed<NamedArgument> first, const Rest&... rest) {
+    return step("specialize_warps", {first.value, NamedArgument(rest)...}, first.place);
   }
   /// `.multicast("A.values", n.outer)`: the blocks of the loop are a cluster, each of which copies a part of
   /// a tile of A to all of them (sm_90 and newer).
@@ -237,7 +220,7 @@ class Schedule {
   }
   /// `.resident(blocks = 1)`: a multiprocessor is to hold that many thread blocks at a time. Their threads
   /// get the registers that it has, so that many loads are under way at once where few blocks are.
-  Schedule& resident(Placed<Argument> number) { return step("resident", {number.value}, number.place); }
+  Schedule& resident(Placed<NamedArgument> number) { return step("resident", {number.value}, number.place); }
   /// `.stream_results("C")`: what is stored to C leaves the caches before what the kernel reads. For results
   /// so large that they would push operands out.
   Schedule& stream_results(Placed<std::string> tensor) {
@@ -245,12 +228,12 @@ class Schedule {
   }
   /// `.split_k(k, groups = 8)`: groups share what is summed over k, each with sums of its own, which are
   /// added up through shared memory. The loop over the groups is called "k.group"; bind it to warps.
-  Schedule& split_k(Placed<LoopName> loop, const Argument& number) {
+  Schedule& split_k(Placed<LoopName> loop, const NamedArgument& number) {
     return step("split_k", {argument(loop.value), number}, loop.place);
   }
   /// `.split_k(k, groups = 8, reduce = second_pass)`: the groups are blocks, which meet in a workspace; bind
   /// "k.group" to block_x, block_y or block_z. `reduce = atomic` adds parts together as they come.
-  Schedule& split_k(Placed<LoopName> loop, const Argument& number, const Argument& reduction) {
+  Schedule& split_k(Placed<LoopName> loop, const NamedArgument& number, const NamedArgument& reduction) {
     return step("split_k", {argument(loop.value), number, reduction}, loop.place);
   }
   /// `s.bind(s.split_k(k, 8), warp);`: the loop over the groups.
@@ -273,8 +256,8 @@ class Schedule {
   /// `.bake_values(m.inner, chunk = 16)`: the code is cut at every 16 columns of the weights. A loop over the
   /// pieces, called "k.chunk", stands around them, at which B can be staged. Both may be given.
   template <class... Rest>
-  Schedule& bake_values(Placed<LoopName> rows, const Argument& first, const Rest&... rest) {
-    return step("bake_values", {argument(rows.value), first, rest...}, rows.place);
+  Schedule& bake_values(Placed<LoopName> rows, const NamedArgument& first, const Rest&... rest) {
+    return step("bake_values", {argument(rows.value), first, NamedArgument(rest)...}, rows.place);
   }
   /// `LoopName chunks = s.bake_values(m.inner, 16);`: the loop over the pieces.
   template <StepNumber Number>

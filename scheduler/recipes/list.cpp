@@ -1,4 +1,6 @@
+#include <fmt/format.h>
 #include <weft/dsl/errors.h>
+#include <weft/formats/suggestion.h>
 #include <weft/scheduler/recipes/list.h>
 
 #include <algorithm>
@@ -37,6 +39,14 @@ std::vector<const Recipe*> recipes_by_likelihood() {
 const Recipe* recipe_named(std::string_view name) {
   const auto found = std::ranges::find(recipes(), name, &Recipe::name);
   return found == recipes().end() ? nullptr : &*found;
+}
+
+const Recipe& known_recipe(std::string_view name) {
+  if (const Recipe* recipe = recipe_named(name)) return *recipe;
+  std::vector<std::string_view> names;
+  for (const Recipe* recipe : recipes_by_likelihood()) names.push_back(recipe->name);
+  throw UserError({"there is no such recipe", "a recipe's name", std::string(name),
+                   fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(name, names))});
 }
 
 const Recipe& recipe_for(const Format& format) {

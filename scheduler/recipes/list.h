@@ -16,6 +16,8 @@ std::span<const Recipe> recipes();
 std::vector<const Recipe*> recipes_by_likelihood();
 /// The one of that name; null where there is none.
 const Recipe* recipe_named(std::string_view name);
+/// The same; UserError that lists them, and the nearest, where there is none.
+const Recipe& known_recipe(std::string_view name);
 /// The one of GPUs that weights in the format are for.
 const Recipe& recipe_for(const Format& format);
 

@@ -52,6 +52,28 @@ bool is_known_at_launch(const ir::Program& program, const ir::Expr& extent) {
   });
 }
 
+/// Whether the extents differ, whatever knobs decide.
+bool are_of_two_lengths(const ir::Program& program, const ir::Expr& one, const ir::Expr& other) {
+  if (ir::same(one, other)) return false;
+  const bool decided = ir::integer_value(one) != nullptr && ir::integer_value(other) != nullptr;
+  return decided || !ir::is_constant(program, one) || !ir::is_constant(program, other);
+}
+
+/// Precondition 6 of blocks: all parts that peel made of the loop are as long as its first.
+std::optional<Reason> require_parts_of_one_length(const ir::Program& program, const std::string& name,
+                                                  LoopKind axis) {
+  const auto parts = find_loops(program.body, name);
+  const auto other = std::ranges::find_if(parts, [&](const ir::For* part) {
+    return are_of_two_lengths(program, part->extent, parts.front()->extent);
+  });
+  if (other == parts.end()) return std::nullopt;
+  return Reason{6,
+                fmt::format("parts of {} have {} and {} iterations", name, ir::print(parts.front()->extent),
+                            ir::print((*other)->extent)),
+                fmt::format("one length for each axis of the grid: {} without peel", bind_to(name, axis)),
+                name};
+}
+
 /// Preconditions 3 and 6 of blocks: the grid has the axis as long as the loop is, and all loops of the axis
 /// are of that length.
 std::optional<Reason> require_grid(const ir::Program& program, const std::string& name, LoopKind axis,
@@ -69,13 +91,9 @@ std::optional<Reason> require_grid(const ir::Program& program, const std::string
         3, fmt::format("{} has {} iterations, which differ from block to block", name, ir::print(extent)),
         "a number of blocks that is known when a launch begins: a loop over a dimension, or over parts",
         name};
-  std::optional<Reason> refused;
+  std::optional<Reason> refused = require_parts_of_one_length(program, name, axis);
   ir::each<ir::For>(program.body, [&](const ir::For& loop) {
-    if (refused || loop.kind != axis || ir::same(loop.extent, extent)) return;
-    // What knobs decide may become equal.
-    if (ir::is_constant(program, loop.extent) && ir::is_constant(program, extent) &&
-        (known == nullptr || ir::integer_value(loop.extent) == nullptr))
-      return;
+    if (refused || loop.kind != axis || !are_of_two_lengths(program, loop.extent, extent)) return;
     refused = Reason{
         6,
         fmt::format("{} is bound to {} and has {} iterations, {} has {}", loop.name, ir::name_of(axis),

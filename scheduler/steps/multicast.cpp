@@ -64,7 +64,8 @@ StepResult apply_multicast(const ir::Program& program, const StepArguments& argu
   if (auto refused = lost_cluster(result, context)) {
     if (refused->precondition == needs_roles) {
       const Step roles{"specialize_warps", {{"producers", std::int64_t{4}}}, {}, {}};
-      refused->accepted += asked_before(program, roles, context);
+      refused->accepted += asked_before(program, roles, context) + "; or leave out " + step.cpp() +
+                           ": each block copies for itself then";
     }
     return *refused;
   }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/limits/points.h>
+#include <weft/scheduler/program/check_weights.h>
 #include <weft/search/choice/choice.h>
 #include <weft/search/choice/formats_worth_trying.h>
 #include <weft/search/model/bound.h>
@@ -166,11 +167,23 @@ class Chooser {
     return {"dense", dense_bound(summary, ceilings_of(summary.dtype, target_))};
   }
 
+  /// Only where recipes were asked for by name: the default schedule takes everything.
   [[noreturn]] void refuse() const {
-    std::string names;
-    for (const Format& format : formats_) names += (names.empty() ? "" : ", ") + format.text();
-    throw UserError({"no recipe takes the problem", algorithm_.text(), "in " + names + " on " + target_.name,
-                     "other formats or recipes, or none, which is all of them"});
+    std::vector<std::string> reasons, others;
+    for (const Format& format : formats_) {
+      for (const Recipe& recipe : recipes()) {
+        const std::string reason = recipe.why_not({algorithm_, matrix_, format}, target_);
+        std::string text =
+            takes(recipe) ? fmt::format("{}: {}", recipe.name, reason) : std::string(recipe.name);
+        std::vector<std::string>& list = takes(recipe) ? reasons : others;
+        if (takes(recipe) != reason.empty() && std::ranges::find(list, text) == list.end())
+          list.push_back(std::move(text));
+      }
+    }
+    throw UserError(
+        {"no recipe that was asked for takes the problem", algorithm_.text(),
+         fmt::format("{}", fmt::join(reasons, "; ")),
+         fmt::format("recipes that take it: {}; or the formats that those take", fmt::join(others, ", "))});
   }
 
   const Algorithm& algorithm_;
@@ -180,39 +193,67 @@ class Chooser {
   std::vector<Format> formats_;
 };
 
-void require_weights(const Algorithm& algorithm) {
-  if (algorithm.sparse_operand() == nullptr)
-    throw UserError({"there is nothing to choose a format for", algorithm.text(), "no sparse operand",
-                     "an algorithm with one operand stored sparse"});
+void require_sparse(const Algorithm& algorithm) {
+  if (algorithm.sparse_operand() != nullptr) return;
+  const bool is_one = !algorithm.operands.empty();
+  throw UserError({"there is nothing to choose a format for", is_one ? algorithm.text() : "Algorithm",
+                   is_one ? "no sparse operand" : "an Algorithm without operands",
+                   "an algorithm with one operand stored sparse"});
+}
+
+void require_options(const ChoiceOptions& options) {
+  for (const std::string_view name : options.recipes) known_recipe(name);
+  if (options.open_size < 1)
+    throw UserError({"no kernel can be chosen", "ChoiceOptions",
+                     fmt::format("open_size = {}", options.open_size),
+                     "open_size = 1 or more: the size that launches will mostly have"});
+}
+
+const Recipe& recipe_of(const Way& way) {
+  if (way.recipe != nullptr) return *way.recipe;
+  throw UserError({"a way to make a kernel has no recipe", "Way", "null", "a way of choose()"});
 }
 
 }  // namespace
 
-std::string Way::text() const {
-  return fmt::format("{}{} in {}", recipe->name, point ? knob_text(*recipe, *point) : "", format.text());
+std::string Way::text(std::source_location place) const {
+  return user_call(place, [&] {
+    const Recipe& made_by = recipe_of(*this);
+    return fmt::format("{}{} in {}", made_by.name, point ? knob_text(made_by, *point) : "", format.text());
+  });
 }
 
-bool Choice::stays_dense() const {
-  return dense && dense->microseconds < ways.front().microseconds;
+const Way& Choice::first(std::source_location place) const {
+  return user_call(place, [&]() -> const Way& {
+    if (!ways.empty()) return ways.front();
+    throw UserError({"there is no way to make a kernel", "Choice", "none", "a Choice of choose()"});
+  });
 }
 
-std::string Choice::text() const {
-  const Way& first = ways.front();
-  std::string text = fmt::format("{}, {}", first.text(), text_of_time(first));
+bool Choice::stays_dense(std::source_location place) const {
+  return dense && dense->microseconds < first(place).microseconds;
+}
+
+std::string Choice::text(std::source_location place) const {
+  const Way& first = this->first(place);
+  std::string text = fmt::format("{}, {}", first.text(place), text_of_time(first));
   // The same recipe by another point says nothing that a reader could choose.
   const auto second = std::ranges::find_if(
       ways, [&](const Way& way) { return way.recipe != first.recipe || way.format != first.format; });
-  if (second != ways.end()) text += fmt::format("; second {}, {}", second->text(), text_of_time(*second));
+  if (second != ways.end())
+    text += fmt::format("; second {}, {}", second->text(place), text_of_time(*second));
   if (dense)
     text += fmt::format("; {} {}{:.3g} us{}", dense->name, dense->measured ? "" : "about ",
-                        dense->microseconds, stays_dense() ? ": better stay dense" : "");
+                        dense->microseconds, stays_dense(place) ? ": better stay dense" : "");
   return text;
 }
 
 Choice choose(const Algorithm& algorithm, const WeightMatrix& weights, const Target& target,
               const ChoiceOptions& options, std::source_location place) {
   return user_call(place, [&] {
-    require_weights(algorithm);
+    require_sparse(algorithm);
+    check_weights(algorithm, weights);
+    require_options(options);
     return Chooser(algorithm, weights, target, options)();
   });
 }
@@ -223,27 +264,39 @@ bool is_left_to_default(const Recipe& recipe, const Schedule& schedule) {
          std::ranges::find(schedule.steps(), "tensorize", &Step::name) == schedule.steps().end();
 }
 
-Format packed_format(const Way& way) {
-  return way.point && way.recipe->format_of ? way.recipe->format_of(way.format, *way.point) : way.format;
+Format packed_format(const Way& way, std::source_location place) {
+  return user_call(place, [&] {
+    const Recipe& recipe = recipe_of(way);
+    return way.point && recipe.format_of ? recipe.format_of(way.format, *way.point) : way.format;
+  });
 }
 
 Schedule schedule_of_way(const Way& way, const Algorithm& algorithm, const WeightMatrix& weights,
-                         std::shared_ptr<const SparseTensor> packed, const Target& target) {
-  const Recipe& recipe = *way.recipe;
-  const Format format = packed_format(way);
-  if (packed == nullptr || packed->format() != format)
-    packed = std::make_shared<const SparseTensor>(pack(weights, format));
-  Schedule schedule = recipe.write(algorithm, std::move(packed), target, way.point.value_or(KnobValues()),
-                                   std::source_location::current());
-  if (is_left_to_default(recipe, schedule))
-    throw UserError({"a recipe does not fit", algorithm.name, way.text() + " on " + target.name,
-                     "weights and a target of which it takes more than the default schedule would"});
-  return schedule;
+                         std::shared_ptr<const SparseTensor> packed, const Target& target,
+                         std::source_location place) {
+  return user_call(place, [&] {
+    const Recipe& recipe = recipe_of(way);
+    const Format format = packed_format(way);
+    if (packed == nullptr || packed->format() != format)
+      packed = std::make_shared<const SparseTensor>(pack(weights, format));
+    Schedule schedule = recipe.write(algorithm, std::move(packed), target, way.point.value_or(KnobValues()),
+                                     std::source_location::current());
+    if (is_left_to_default(recipe, schedule))
+      throw UserError({"a recipe does not fit", algorithm.name, way.text() + " on " + target.name,
+                       "weights and a target of which it takes more than the default schedule would"});
+    return schedule;
+  });
 }
 
 Schedule auto_schedule(const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
                        const Target& target, const ChoiceOptions& options, std::source_location place) {
   return user_call(place, [&] {
+    require_sparse(algorithm);
+    check_weights(algorithm, weights.get());
+    if (!options.formats.empty() &&
+        std::ranges::find(options.formats, weights->format()) == options.formats.end())
+      throw UserError({"weights that are packed already are in none of the formats", "ChoiceOptions",
+                       weights->format().text(), "no formats, or that one; auto_kernel packs weights anew"});
     WeightMatrix matrix = from_dense(weights->to_dense(), "packed weights");
     matrix.shape = weights->shape();
     ChoiceOptions of_format = options;

@@ -30,8 +30,8 @@ struct Way {
   double microseconds = 0;               ///< on a CPU a rough count: less is faster
   bool measured = false;                 ///< else modelled
 
-  /// "shfl_bw:tile_m=64,… in shfl_bw:V=64"
-  std::string text() const;
+  /// "shfl_bw:tile_m=64,… in shfl_bw:V=64". UserError without a recipe, which no way of choose() lacks.
+  std::string text(std::source_location place = std::source_location::current()) const;
 };
 
 /// What the dense product takes, as far as that is known.
@@ -46,10 +46,12 @@ struct Choice {
   std::vector<Way> ways;  ///< those that were measured, then the others, the fastest first; never empty
   std::optional<ExpectedDense> dense;  ///< nothing where neither a trial nor a model tells
 
+  /// UserError of a Choice without ways, which choose() does not give.
+  const Way& first(std::source_location place = std::source_location::current()) const;
   /// Whether the dense product is expected to be faster than the first way.
-  bool stays_dense() const;
+  bool stays_dense(std::source_location place = std::source_location::current()) const;
   /// What was taken, what came second, and how dense stands, in one line without its end.
-  std::string text() const;
+  std::string text(std::source_location place = std::source_location::current()) const;
 };
 
 struct ChoiceOptions {
@@ -69,17 +71,18 @@ struct ChoiceOptions {
 /// chooses its point itself. A predictor says which point of a recipe is taken, and not how long it takes:
 /// its kernels serve any size, which costs large products more than the kernels that are made here. Nothing
 /// is compiled or run, and only weights of hb_ell are packed. UserError where the algorithm has no sparse
-/// operand, or formats and recipes leave no way.
+/// operand, the weights do not fit it, there is no recipe of a name, or formats and recipes leave no way.
 Choice choose(const Algorithm& algorithm, const WeightMatrix& weights, const Target& target,
               const ChoiceOptions& options = {},
               std::source_location place = std::source_location::current());
 
 /// The format that the weights of a way are packed in, which its point may narrow.
-Format packed_format(const Way& way);
+Format packed_format(const Way& way, std::source_location place = std::source_location::current());
 /// The schedule of one way; the weights are packed again where its point asks for that. UserError as the
 /// recipe throws it, and where it would leave the weights to the default schedule.
 Schedule schedule_of_way(const Way& way, const Algorithm& algorithm, const WeightMatrix& weights,
-                         std::shared_ptr<const SparseTensor> packed, const Target& target);
+                         std::shared_ptr<const SparseTensor> packed, const Target& target,
+                         std::source_location place = std::source_location::current());
 
 /// Whether the recipe, which takes other weights or targets than it was given, left them to the default
 /// schedule.
@@ -105,7 +108,8 @@ AutoKernel auto_kernel(const Algorithm& algorithm, const WeightMatrix& weights, 
 /// Calls `make` with one way after the other until one is not refused, and returns what that made; those that
 /// were refused are taken out. Throws the refusal of the last one.
 template <class Make>
-auto first_that_fits(Choice& choice, const Make& make) {
+auto first_that_fits(Choice& choice, const Make& make,
+                     std::source_location place = std::source_location::current()) {
   while (choice.ways.size() > 1) {
     try {
       return make(choice.ways.front());
@@ -113,7 +117,7 @@ auto first_that_fits(Choice& choice, const Make& make) {
       choice.ways.erase(choice.ways.begin());
     }
   }
-  return make(choice.ways.front());
+  return make(choice.first(place));
 }
 
 }  // namespace weft

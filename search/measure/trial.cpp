@@ -140,8 +140,7 @@ Record Trials::build(const TrialPoint& point) {
       record.microseconds = TrialTime{microseconds, microseconds, microseconds, 1};
       return record;
     }
-    const bool by_meaning = options.measure == Measure::cpu && state_->target.is_gpu();
-    state_->kernel = compile(*schedule, {.by_meaning = by_meaning});
+    state_->kernel = compile(*schedule);
   } catch (const UserError& error) {
     return failed(TrialStatus::constraints, error.what());
   } catch (const std::bad_alloc&) {

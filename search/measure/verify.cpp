@@ -27,13 +27,7 @@ Array without_strides(const Operand& operand, const Array& output, const std::ve
   return elements;
 }
 
-}  // namespace
-
-std::string Verification::text() const {
-  return fmt::format("{}: {} (allowed {:.2e})", passed ? "right" : "WRONG", difference.text(), tolerance);
-}
-
-Verification verify(const Algorithm& algorithm, const Array& output, const Reference& expected) {
+Verification compared(const Algorithm& algorithm, const Array& output, const Reference& expected) {
   Verification result;
   const Operand& operand = algorithm.operands[algorithm.output.operand];
   result.difference = operand.strides.empty()
@@ -44,7 +38,7 @@ Verification verify(const Algorithm& algorithm, const Array& output, const Refer
   return result;
 }
 
-Verification verify(const Kernel& kernel, const Device& device, const Arguments& arguments) {
+Verification verified(const Kernel& kernel, const Device& device, const Arguments& arguments) {
   const Algorithm& algorithm = kernel.schedule().algorithm();
   const SparseTensor* weights = weights_of(algorithm, kernel.schedule().weights(), arguments);
   const Reference expected = reference(algorithm, weights, arguments);
@@ -56,7 +50,23 @@ Verification verify(const Kernel& kernel, const Device& device, const Arguments&
   wait_for(device, stream);
   Array& output = *arguments.tensors.at(algorithm.operands[algorithm.output.operand].name);
   bound.download(algorithm.operands[algorithm.output.operand].name, output);
-  return verify(algorithm, output, expected);
+  return compared(algorithm, output, expected);
+}
+
+}  // namespace
+
+std::string Verification::text() const {
+  return fmt::format("{}: {} (allowed {:.2e})", passed ? "right" : "WRONG", difference.text(), tolerance);
+}
+
+Verification verify(const Algorithm& algorithm, const Array& output, const Reference& expected,
+                    std::source_location place) {
+  return user_call(place, [&] { return compared(algorithm, output, expected); });
+}
+
+Verification verify(const Kernel& kernel, const Device& device, const Arguments& arguments,
+                    std::source_location place) {
+  return user_call(place, [&] { return verified(kernel, device, arguments); });
 }
 
 }  // namespace weft

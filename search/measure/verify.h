@@ -4,6 +4,7 @@
 #include <weft/backends/kernel.h>
 #include <weft/backends/reference.h>
 
+#include <source_location>
 #include <string>
 
 namespace weft {
@@ -17,9 +18,12 @@ struct Verification {
 };
 
 /// Compares an output with the reference, element by element, within the rounding of the algorithm's types.
-Verification verify(const Algorithm& algorithm, const Array& output, const Reference& expected);
+Verification verify(const Algorithm& algorithm, const Array& output, const Reference& expected,
+                    std::source_location place = std::source_location::current());
 
 /// Runs the kernel once into a poisoned output and compares. The output in `arguments` receives the result.
-Verification verify(const Kernel& kernel, const Device& device, const Arguments& arguments);
+/// Errors as Kernel::bind.
+Verification verify(const Kernel& kernel, const Device& device, const Arguments& arguments,
+                    std::source_location place = std::source_location::current());
 
 }  // namespace weft

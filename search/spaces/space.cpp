@@ -83,14 +83,6 @@ std::string recipes_for(const SpaceProblem& problem, const Target& target) {
   return names;
 }
 
-const Recipe& known_recipe(const std::string& name) {
-  if (const Recipe* recipe = recipe_named(name)) return *recipe;
-  std::vector<std::string_view> names;
-  for (const Recipe* recipe : recipes_by_likelihood()) names.push_back(recipe->name);
-  throw UserError({"there is no such recipe", "a recipe's name", name,
-                   fmt::format("{}{}", fmt::join(names, ", "), did_you_mean(name, names))});
-}
-
 /// Its points, whose weights are packed once in each format that they ask for.
 Space space_of(const Recipe& recipe, const SpaceProblem& problem, const Target& target,
                const SpaceOptions& options) {

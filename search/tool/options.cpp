@@ -120,6 +120,10 @@ Convolution convolution_of(const ProblemOptions& options, const WeightMatrix& ma
   c.filters = matrix.rows;
   if (!options.filter.empty()) {
     c.filter = pair_of(options.filter, "--filter");
+    if (matrix.shape.size() == 4 && c.filter != std::array{matrix.shape[2], matrix.shape[3]})
+      throw UserError({"the weight has filters of another size", "--filter",
+                       fmt::format("{} of a weight of {}", options.filter, text_of_shape(matrix.shape)),
+                       fmt::format("--filter {}x{}, or none", matrix.shape[2], matrix.shape[3])});
   } else if (matrix.shape.size() == 4) {
     c.filter = {matrix.shape[2], matrix.shape[3]};
   } else {

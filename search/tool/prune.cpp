@@ -88,13 +88,24 @@ double share_pruned(const WeightMatrix& weights, const Pruning& pruning) {
   return places > 0 ? 1 - static_cast<double>(pruning.kept()) / places : 0;
 }
 
+/// choose_weights, whose refusals name the option.
+Pruning chosen(const WeightMatrix& weights, const Format& format, const PruneOptions& options) {
+  try {
+    return choose_weights(weights, format, options);
+  } catch (const UserError& error) {
+    UserError::Report report = error.report();
+    if (report.where.ends_with("the sparsity")) report.where = "--sparsity";
+    throw UserError(std::move(report));
+  }
+}
+
 /// Every way to prune, at the sparsity of the first: where its pattern leaves it no choice, as it comes out,
 /// because blocks at the edge keep more.
 std::vector<Method> prune_as(const std::vector<Format>& formats, const WeightMatrix& weights,
                              PruneOptions options) {
   std::vector<Method> methods;
   for (const Format& format : formats) {
-    Method method{choose_weights(weights, format, options), 0};
+    Method method{chosen(weights, format, options), 0};
     method.sparsity = share_pruned(weights, method.pruning);
     const std::optional<double> of_pattern = sparsity_of_pattern(format);
     if (of_pattern) options.sparsity = std::min(*of_pattern, method.sparsity);

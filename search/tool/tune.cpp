@@ -317,7 +317,8 @@ int search(TuneVerb options) {
 
 /// What a measured plan brought, into the database.
 int absorb(const TuneVerb& options) {
-  const RecordFile results(results_file(options.absorb), RecordFile::Mode::read);
+  const RecordFile results =
+      of_option("--absorb", [&] { return RecordFile(results_file(options.absorb), RecordFile::Mode::read); });
   for (const std::string& warning : results.warnings()) fmt::print(stderr, "warning: {}\n", warning);
   RecordFile file(options.database, RecordFile::Mode::append);
   std::size_t added = 0;

@@ -176,9 +176,12 @@ class Tuner {
 
   void find_device(const TrialProblem& problem, const Target& target) {
     const Measure measure = options_.measure.measure;
-    if (!target.is_gpu() && (measure == Measure::model || measure == Measure::sim))
+    // What a schedule for GPUs takes on a CPU, by its meaning, says nothing about it.
+    if (target.is_gpu() == (measure == Measure::cpu))
       throw UserError({"there is nothing to measure with", "--measure " + std::string(name_of(measure)),
-                       "the target " + target.name, "--measure cpu; model and sim know GPUs alone"});
+                       "the target " + target.name,
+                       target.is_gpu() ? "--measure gpu, sim or model, or the target cpu"
+                                       : "--measure cpu; gpu, sim and model know GPUs alone"});
     std::optional<DeviceDescription> device;
     if (measure == Measure::gpu || measure == Measure::cpu) {
       const WorkerReply reply = pool_.ask(device_request(), options_.measure.build_seconds);

@@ -2,6 +2,7 @@
 #include <weft/backends/runtime/process.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
+#include <weft/scheduler/program/check_weights.h>
 #include <weft/search/records/words.h>
 #include <weft/search/trials/best_file.h>
 #include <weft/search/trials/tune_schedule.h>
@@ -9,12 +10,42 @@
 
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <optional>
 
 namespace weft {
 namespace {
 
 constexpr std::int64_t open_size = 256;
+
+/// The sizes that a launch decides: those of the weights, else as the nearest multiple from `open_size` on.
+std::map<std::string, std::int64_t> launched_sizes(const Algorithm& algorithm, const SparseTensor& weights) {
+  std::map<std::string, std::int64_t> sizes;
+  const std::vector<std::int64_t> of_weights = sizes_of_operand(algorithm, weights);
+  const std::vector<Extent>& shape = algorithm.sparse_operand()->shape;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (!shape[i].is_static()) sizes[shape[i].name] = of_weights[i];
+  }
+  for (const Operand& operand : algorithm.operands) {
+    for (const Extent& extent : operand.shape) {
+      if (extent.is_static()) continue;
+      sizes.try_emplace(extent.name, (open_size + extent.multiple - 1) / extent.multiple * extent.multiple);
+    }
+  }
+  return sizes;
+}
+
+/// The shape of the array of an operand: one dimension of all elements that its strides reach.
+std::vector<std::int64_t> array_shape(const Operand& operand,
+                                      const std::map<std::string, std::int64_t>& sizes) {
+  std::vector<std::int64_t> shape;
+  for (const Extent& extent : operand.shape)
+    shape.push_back(extent.is_static() ? extent.value : sizes.at(extent.name));
+  if (operand.strides.empty()) return shape;
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < shape.size(); ++i) last += (shape[i] - 1) * operand.strides[i];
+  return {last + 1};
+}
 
 /// The problem of the schedule, with weights as they were before they were packed, and operands.
 TrialProblem problem_of(const Schedule& schedule) {
@@ -29,16 +60,17 @@ TrialProblem problem_of(const Schedule& schedule) {
   TrialProblem problem;
   problem.kernel = algorithm.name;
   problem.what = {algorithm, std::make_shared<const WeightMatrix>(std::move(matrix)), weights->format()};
+  const std::map<std::string, std::int64_t> sizes = launched_sizes(algorithm, *weights);
   std::uint64_t seed = 1;
   for (const Operand& operand : algorithm.operands) {
     if (operand.storage == Storage::sparse) continue;
-    std::vector<std::int64_t> shape;
-    for (const Extent& extent : operand.shape) shape.push_back(extent.is_static() ? extent.value : open_size);
-    problem.tensors.emplace(operand.name,
-                            random_array(operand.dtype, std::move(shape), seed++, RandomValues::uniform));
+    problem.tensors.emplace(operand.name, random_array(operand.dtype, array_shape(operand, sizes), seed++,
+                                                       RandomValues::uniform));
   }
   for (const std::string& scalar : algorithm.scalars) problem.scalars[scalar] = 1;
-  problem.columns = problem.tensors.at(problem.output().name).size() / weights->rows();
+  Operand output = problem.output();
+  output.strides.clear();
+  problem.columns = element_count(array_shape(output, sizes), output.name) / weights->rows();
   return problem;
 }
 
@@ -47,15 +79,15 @@ void set_device(MeasureOptions& options, const std::string& device, const Target
   const std::size_t colon = device.find(':');
   const std::string kind = device.substr(0, colon);
   options.device = 0;
-  if (kind == "cuda") {
+  if (kind == "cuda" && target.is_gpu()) {
     const auto ordinal =
         colon == std::string::npos ? std::optional(0) : read_number<int>(device.substr(colon + 1));
     options.measure = Measure::gpu;
     options.device = ordinal.value_or(-1);
     if (options.device >= 0) return;
   }
-  if (device == "cpu" || device == "sim:" + target.name) {
-    options.measure = device == "cpu" ? Measure::cpu : Measure::sim;
+  if (device == (target.is_gpu() ? "sim:" + target.name : "cpu")) {
+    options.measure = target.is_gpu() ? Measure::sim : Measure::cpu;
     return;
   }
   throw UserError({"a schedule cannot be searched on that device", "tune", "'" + device + "'",
@@ -129,8 +161,13 @@ int search_program(int count, char** arguments, const std::function<Schedule(con
                    std::source_location place) {
   try {
     const CommandLine line = read({arguments + 1, arguments + count});
-    const Tuned found =
-        tune(make(target_named(line.target, place)), line.device, line.options, line.database, place);
+    const Target& target = target_named(line.target, place);
+    const Schedule schedule = make(target);
+    if (schedule.target().name != target.name)
+      throw UserError({"a program that searches made a schedule for another target",
+                       SourcePlace(place).text(), schedule.target().name,
+                       target.name + ", which the function is given"});
+    const Tuned found = tune(schedule, line.device, line.options, line.database, place);
     write_bytes(line.out, json_of_best(*found.result.best, found.schedule));
     fmt::print("{}schedule: {}\n", found.verdict, line.out);
     return 0;

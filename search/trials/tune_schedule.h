@@ -22,9 +22,10 @@ struct Tuned {
 };
 
 /// Tries values for the knobs of a schedule on "cpu", "cuda", "cuda:1" or "sim:sm_90a". Which values go
-/// together is asked of the program: what does not fit the target is never built. Operands are drawn, sizes
-/// that a launch decides are 256. Trials are lines of `database`, which a later search of the same schedule
-/// goes on from; without one they are forgotten. Which device measures is said by `device` alone.
+/// together is asked of the program: what does not fit the target is never built. Operands are drawn; sizes
+/// that a launch decides are those of the weights, or 256, or the next multiple. Trials are lines of
+/// `database`, which a later search of the same schedule goes on from; without one they are forgotten. Which
+/// device measures is said by `device` alone.
 ///
 /// A CUDA device is opened by the trials' processes, so call it before this one opens it. UserError for a
 /// name of no device; RuntimeError where no kernel was right; else as tune() of a problem.

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/backends/runtime/process.h>
+#include <weft/dsl/assignment.h>
 #include <weft/dsl/errors.h>
 #include <weft/dsl/index.h>
 #include <weft/formats/synthetic.h>
@@ -88,7 +89,10 @@ TEST(TuneASchedule, RefusalsSayWhatThereIs) {
 TEST(TuneASchedule, AsAProgramItWritesTheBestFile) {
   const TemporaryFolder folder;
   const std::string best = (folder.path() / "best.json").string();
-  const auto make = [](const Target& target) { return with_rows(target.name.c_str(), {2, 8}); };
+  const char* target = nullptr;  // that of all schedules, or nothing
+  const auto make = [&](const Target& asked) {
+    return with_rows(target == nullptr ? asked.name.c_str() : target, {2, 8});
+  };
   const auto call = [&](std::vector<std::string> words) {
     words.insert(words.begin(), "search");
     std::vector<char*> arguments;
@@ -101,6 +105,29 @@ TEST(TuneASchedule, AsAProgramItWritesTheBestFile) {
   EXPECT_EQ(call({"--out", best, "--trials", "many"}), 2);
   EXPECT_EQ(call({"--out"}), 2);
   EXPECT_EQ(call({"--out", best, "--device", "abacus"}), 2);
+  EXPECT_EQ(call({"--out", best, "--target", "sm_80", "--device", "cpu"}), 2);
+  target = "sm_80";
+  EXPECT_EQ(call({"--out", best, "--target", "sm_90", "--device", "sim:sm_80"}), 2) << "for another target";
+}
+
+TEST(TuneASchedule, TakesSizesFromTheWeightsAndArraysFromStrides) {
+  WEFT_INDEX(k);
+  const WeightMatrix matrix = synthetic_layer({.rows = 64, .columns = 32, .sparsity = 0.8});
+  const Extent rows = Extent::any("M"), inner = Extent::any("K"), columns = Extent::any("N", 48);
+  const Tensor<f32, 2, sparse> A("A", {rows, inner});
+  const Tensor<f32, 2> B("B", {inner, columns}), C("C", {rows, columns});
+  const Tensor<f32, 2, sparse> A_known("A", {64, 32});
+  const Tensor<f32, 2> B_wide = Tensor<f32, 2>("B", {32, 40}).strided({64, 1}), C_known("C", {64, 40});
+  for (const Algorithm& product :
+       {algorithm("product", C(m, n) = sum(k, A(m, k) * B(k, n))),
+        algorithm("product", C_known(m, n) = sum(k, A_known(m, k) * B_wide(k, n)))}) {
+    Schedule s = schedule(product, pack(matrix, formats::csr()), target_named("cpu"));
+    s.split(LoopFactor{n, knob("width", {8, 16})});
+    TuneOptions options;
+    options.measure.rounds = 2;
+    options.trials = 1;
+    EXPECT_EQ(tune(s, "cpu", options).result.status.trials, 1);
+  }
 }
 
 }  // namespace

@@ -313,6 +313,16 @@ TEST_F(Tuning, EmptyAndImpossibleRequestsNameTheLineThatMadeThem) {
   } catch (const UserError& error) {
     EXPECT_THAT(error.what(), HasSubstr("--measure cpu"));
   }
+  // Kernels of GPUs on a processor, which says nothing about them.
+  problem = small_problem();
+  options = usual;
+  options.measure.measure = Measure::cpu;
+  try {
+    tune(problem, spaces_for(problem.what, target), target, file, options);
+    FAIL() << "a GPU by the time of a processor";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--measure gpu, sim or model"));
+  }
   // Nobody has to listen.
   TuneHooks deaf;
   deaf.progress = nullptr;

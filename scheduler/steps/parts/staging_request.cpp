@@ -41,18 +41,34 @@ bool is_read(const ir::Program& program, const std::string& tensor) {
   return ir::any<ir::Load>(program.body, [&](const ir::Load& load) { return is_of(load.buffer, tensor); });
 }
 
+/// Whether it is the sparse operand, or an array of its weights, of which the program reads none.
+bool is_of_baked_weights(const ir::Program& program, const std::string& tensor, const StepContext& context) {
+  const Operand* sparse = context.algorithm.sparse_operand();
+  if (sparse == nullptr || is_read(program, sparse->name)) return false;
+  const std::string prefix = sparse->name + ".";
+  return tensor == sparse->name ||
+         (tensor.starts_with(prefix) && context.weights->has_array(tensor.substr(prefix.size())));
+}
+
 }  // namespace
 
 Reason reads_no_such_input(const ir::Program& program, const StagingRequest& request,
                            const StepContext& context) {
   std::vector<std::string> inputs;
   for (const Operand& operand : context.algorithm.operands) {
-    if (&operand != &context.algorithm.operands[context.algorithm.output.operand])
+    if (&operand != &context.algorithm.operands[context.algorithm.output.operand] &&
+        !is_of_baked_weights(program, operand.name, context))
       inputs.push_back(operand.name);
   }
   const bool is_array = std::ranges::any_of(program.buffers, [&](const ir::BufferRef& buffer) {
     return buffer->name == request.tensor && buffer->access == ir::Access::read;
   });
+  if (is_of_baked_weights(program, request.tensor, context))
+    return {
+        3,
+        fmt::format("nothing of {} is read any more, since its numbers stand in the code", request.tensor),
+        "leave this step out",
+        {}};
   if (!is_array && std::ranges::find(inputs, request.tensor) == inputs.end()) {
     const std::vector<std::string> arrays = arrays_of_weights(program);
     std::vector<std::string_view> candidates(inputs.begin(), inputs.end());
@@ -64,12 +80,6 @@ Reason reads_no_such_input(const ir::Program& program, const StagingRequest& req
                     did_you_mean(request.tensor, candidates)),
         request.at};
   }
-  if (!is_read(program, request.tensor))
-    return {
-        3,
-        fmt::format("nothing of {} is read any more, since its numbers stand in the code", request.tensor),
-        "leave this step out",
-        {}};
   std::string copy;
   for (const ir::For* loop : find_loops(program.body, request.at)) {
     ir::each<ir::Load>(loop->body, [&](const ir::Load& load) {

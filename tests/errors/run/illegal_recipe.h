@@ -8,11 +8,13 @@
 
 namespace weft::tests {
 
-/// 128 x 96 weights in a format.
+/// 128 x 96 weights.
+inline WeightMatrix matrix(DType dtype = DType::f32) {
+  return synthetic_layer({.rows = 128, .columns = 96, .sparsity = 0.8, .dtype = dtype, .seed = 3});
+}
+/// The same in a format.
 inline std::shared_ptr<const SparseTensor> as(const Format& format, DType dtype = DType::f16) {
-  const WeightMatrix matrix =
-      synthetic_layer({.rows = 128, .columns = 96, .sparsity = 0.8, .dtype = dtype, .seed = 3});
-  return std::make_shared<const SparseTensor>(pack(matrix, format));
+  return std::make_shared<const SparseTensor>(pack(matrix(dtype), format));
 }
 
 /// C[m, n] = A[m, k] B[k, n] of them and 256 columns.

@@ -234,6 +234,9 @@ TEST_F(TuneVerb, ImpossibleFlagsAreToldBeforeTheSearch) {
   refusal({"-o", "nowhere/best.json"}, "no folder nowhere");
   EXPECT_THAT(refusal({"--target", "cpu", "--measure", "model"}, "--measure model"),
               HasSubstr("--measure cpu"));
+  EXPECT_THAT(refusal({"--target", "cpu"}, "the target cpu"), HasSubstr("accepted: --measure cpu"));
+  EXPECT_THAT(refusal({"--target", "sm_90", "--measure", "cpu"}, "--measure cpu"),
+              HasSubstr("--measure gpu, sim or model"));
   EXPECT_THAT(
       refusal({"--target", "cpu", "--measure", "cpu", "--recipes", "default", "--set", "rows=8"}, "--set"),
       HasSubstr("without knobs"));

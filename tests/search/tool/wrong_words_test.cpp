@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 #include <weft/formats/io/npy.h>
+#include <weft/formats/random.h>
 #include <weft/formats/synthetic.h>
 
 #include <filesystem>
@@ -45,6 +46,7 @@ class WrongWordsTest : public ::testing::Test {
     folder() = mkdtemp(pattern);
     write_npy((folder() / "w.npy").string(),
               to_dense(synthetic_layer({.rows = 32, .columns = 48, .sparsity = 0.8})));
+    write_npy((folder() / "filter.npy").string(), random_array(DType::f32, {4, 2, 3, 3}, 1));
     std::filesystem::current_path(folder());
   }
   static void TearDownTestSuite() {
@@ -125,6 +127,7 @@ TEST_F(WrongWordsTest, NumbersThatNothingCanHaveAreRefused) {
       {"verify --weights w.npy --op conv2d --filter 1x1 --image 99999999x99999999", "2^48"},
       {"verify --weights w.npy --op conv2d --filter 1x1 --image 99999999999999999", "--image"},
       {"verify --weights w.npy --op conv2d --filter 5x5 --image 9x9", "the filter does not divide"},
+      {"verify --weights filter.npy --op conv2d --filter 1x1 --image 9x9", "--filter 3x3, or none"},
       {"verify --weights w.npy --op conv2d --filter 4x4 --image 3x3", "the filter does not fit the image"},
       {"verify --weights w.npy --op conv2d --filter 1x1 --image 4x4 --stride 0", "stride"},
       {"verify --weights w.npy --op conv2d --filter 1x1 --image 4x4 --dilation 0", "dilation"},

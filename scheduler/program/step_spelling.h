@@ -1,0 +1,126 @@
+// How steps are spelled in C++: words, arguments with names, loops with numbers; and what is said while
+// compiling about those that are none.
+#pragma once
+
+#include <weft/dsl/loop.h>
+#include <weft/scheduler/program/step.h>
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace weft {
+
+namespace detail {
+
+template <class Found>
+constexpr void refuse_number() {
+  static_assert(
+      never<Found>,
+      "weft: an argument of a step is neither an integer nor a knob; accepted: depth = 2, or depth = "
+      "knob(\"depth\", {2, 3}) for numbers to choose from");
+}
+
+}  // namespace detail
+
+/// A word of a step, as `block_x` in `.bind(n.outer, block_x)`.
+struct Word {
+  std::string_view text;
+
+  constexpr explicit Word(const char* word) : text(word) {}
+  template <class Text>
+    requires std::convertible_to<const Text&, std::string_view>
+  Word(const Text&) {
+    static_assert(detail::never<Text>,
+                  "weft: a word of a step is a text; accepted: the word itself, such as block_x in .bind(m, "
+                  "block_x), or shared in .stage(\"B\", shared, at = k.outer)");
+  }
+};
+inline constexpr Word block_x{"block_x"}, block_y{"block_y"}, block_z{"block_z"}, warp{"warp"}, lane{"lane"},
+    thread{"thread"}, shared{"shared"}, registers{"registers"}, atomic{"atomic"}, second_pass{"second_pass"};
+
+/// A named argument of a step: `at = n.outer`.
+struct ArgumentName {
+  std::string_view name;
+  Argument operator=(const LoopName& loop) const { return {std::string(name), loop.text()}; }
+  template <std::integral Integer>
+  Argument operator=(Integer number) const {
+    return {std::string(name), static_cast<std::int64_t>(number)};
+  }
+  template <std::same_as<Word> Given>
+  Argument operator=(Given word) const {
+    return {std::string(name), std::string(word.text)};
+  }
+  Argument operator=(KnobChoice choice) const { return {std::string(name), std::move(choice)}; }
+  template <std::floating_point Number>
+  Argument operator=(Number) const {
+    detail::refuse_number<Number>();
+    return {};
+  }
+  template <class Number>
+  Argument operator=(std::initializer_list<Number>) const {
+    detail::refuse_number<std::initializer_list<Number>>();
+    return {};
+  }
+};
+inline constexpr ArgumentName at{"at"}, chunk{"chunk"}, code_bytes{"code_bytes"}, depth{"depth"},
+    blocks{"blocks"}, columns{"columns"}, consumer_registers{"consumer_registers"}, from_begin{"from_begin"},
+    from_end{"from_end"}, groups{"groups"}, parts{"parts"}, producer_registers{"producer_registers"},
+    producers{"producers"}, reduce{"reduce"}, workers{"workers"};
+
+/// What a member of Schedule takes where an argument has a name.
+struct NamedArgument : Argument {
+  template <std::same_as<Argument> Given>
+  NamedArgument(const Given& given) : Argument(given) {}
+  template <class Other>
+    requires(!std::derived_from<Other, Argument>)
+  NamedArgument(const Other&) {
+    static_assert(
+        detail::never<Other>,
+        "weft: a step is given a loop, a number or a word without its name; accepted: each with its "
+        "name, as docs/steps.md and weft steps have it, such as at = k.outer, depth = 2, from_end = "
+        "1, blocks = 132 or reduce = atomic");
+  }
+};
+
+/// A first argument that remembers where the user wrote it.
+template <class T>
+struct Placed {
+  T value;
+  std::source_location place;
+  template <std::convertible_to<T> U>
+  Placed(U&& given, std::source_location where = std::source_location::current())
+      : value(std::forward<U>(given)), place(where) {}
+};
+
+/// A number of a step by itself, in the forms that give loops back.
+template <class T>
+concept StepNumber = std::integral<T> || std::same_as<T, KnobChoice>;
+
+namespace detail {
+
+/// Whether they are a loop, a number for it, and so on.
+template <class... Given>
+inline constexpr bool are_loops_with_numbers = sizeof...(Given) == 0;
+template <class Loop, class Number, class... Rest>
+inline constexpr bool are_loops_with_numbers<Loop, Number, Rest...> =
+    std::convertible_to<const Loop&, LoopName> && StepNumber<Number> && are_loops_with_numbers<Rest...>;
+
+/// What split and tile are given in neither of their forms.
+template <class... Given>
+concept NoFactors = !(std::convertible_to<const Given&, LoopFactor> && ...) &&
+                    !(std::same_as<Given, Placed<LoopFactor>> || ...) && !are_loops_with_numbers<Given...>;
+template <class... Given>
+constexpr void refuse_factors() {
+  static_assert(
+      never<Given...>,
+      "weft: split or tile is not given loops with a number or a knob each; accepted: .split(m = 4, n = "
+      "64), or, to get the loops back, .split(m, 4, n, 64)");
+}
+
+}  // namespace detail
+}  // namespace weft
