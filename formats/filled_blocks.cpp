@@ -47,7 +47,9 @@ Blocks filled_blocks(std::span<const std::int64_t> needs, std::int64_t room) {
   const std::int64_t all = std::accumulate(needs.begin(), needs.end(), std::int64_t{0});
   std::int64_t count = std::max<std::int64_t>(1, ceil_divide(all, room));
   Blocks blocks = fill(needs, order, room, count);
-  while (blocks.empty()) blocks = fill(needs, order, room, ++count);
+  // One more where blocks are few; of tens of thousands, trying each number would take minutes.
+  constexpr std::int64_t share = 256;
+  while (blocks.empty()) blocks = fill(needs, order, room, count += std::max<std::int64_t>(1, count / share));
   for (std::vector<std::int32_t>& block : blocks)
     std::ranges::sort(block, {}, [&](std::int32_t row) { return std::pair(need_of(row) > 0, row); });
   return blocks;
