@@ -141,7 +141,8 @@ Contestant auto_contestant(const Suite& suite, const Target& target, const HearC
                         dense_type_of(suite.dtype).value_or(DenseType::f32)};
   const ImageLayout layout = suite.problems.front().layout;
   const auto make = [&target, hear, layout](const Workload& workload) {
-    const AutoKernel made = auto_kernel(algorithm_in(workload, layout), workload.matrix, target);
+    const ChoiceOptions options{.image_groups = workload.problem.image_groups};
+    const AutoKernel made = auto_kernel(algorithm_in(workload, layout), workload.matrix, target, options);
     if (hear) hear(workload, made.choice);
     return made.kernel;
   };

@@ -118,13 +118,24 @@ std::optional<double> ratio(const std::optional<double>& of, const std::optional
   return of && over ? std::optional(*of / *over) : std::nullopt;
 }
 
-/// What was said before anything was measured, and whether it held: nothing within 5 % is wrong.
-std::string verdict_of(const Line& line) {
-  if (!line.automatic || !line.dense || !line.choice) return line.reason.empty() ? "-" : line.reason;
+bool has_verdict(const Line& line) {
+  return line.automatic && line.dense && line.choice;
+}
+
+/// Whether what was said before anything was measured did not hold: nothing within 5 % is wrong, and no
+/// verdict never is.
+bool is_wrong_verdict(const Line& line) {
   constexpr double close = 1.05;
-  const bool stays = line.choice->stays_dense();
-  const double lost = stays ? *line.dense / *line.automatic : *line.automatic / *line.dense;
-  return std::string(stays ? "stay dense" : "sparse") + (lost > close ? ", wrong" : "");
+  if (!has_verdict(line)) return false;
+  const Faster faster = line.choice->faster();
+  const double over_sparse = *line.dense / *line.automatic;
+  return (faster == Faster::dense && over_sparse > close) ||
+         (faster == Faster::sparse && 1 / over_sparse > close);
+}
+
+std::string verdict_of(const Line& line) {
+  if (!has_verdict(line)) return line.reason.empty() ? "-" : line.reason;
+  return line.choice->verdict() + (is_wrong_verdict(line) ? ", wrong" : "");
 }
 
 void print_mean(const char* name, const std::vector<Line>& lines,
@@ -159,9 +170,14 @@ void print(const std::vector<Line>& lines) {
   print_mean("best found over auto", lines,
              [](const Line& line) { return ratio(line.found, line.automatic); });
   print_mean("dense over auto", lines, [](const Line& line) { return ratio(line.dense, line.automatic); });
-  const auto wrong =
-      std::ranges::count_if(lines, [](const Line& line) { return verdict_of(line).ends_with(", wrong"); });
-  fmt::print("{} verdicts wrong by more than 5 %\n", wrong);
+  Table verdicts({"stay dense", "sparse is faster", "no verdict", "wrong by more than 5 %"});
+  const auto count = [&](Faster faster) {
+    return std::to_string(std::ranges::count_if(
+        lines, [&](const Line& line) { return has_verdict(line) && line.choice->faster() == faster; }));
+  };
+  verdicts.row({count(Faster::dense), count(Faster::sparse), count(Faster::none),
+                std::to_string(std::ranges::count_if(lines, is_wrong_verdict))});
+  fmt::print("{}\n", verdicts.text());
 }
 
 }  // namespace
