@@ -5,9 +5,12 @@
 #include <weft/search/choice/choice.h>
 #include <weft/search/choice/formats_worth_trying.h>
 #include <weft/search/model/bound.h>
+#include <weft/search/model/dense_bound.h>
 #include <weft/search/model/known_error.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <utility>
 
 namespace weft {
@@ -48,8 +51,8 @@ class Chooser {
     for (const Format& format : formats_) add_ways(choice, format);
     if (choice.ways.empty()) refuse();
     std::ranges::stable_sort(choice.ways, {},
-                             [](const Way& way) { return std::pair(!way.measured, way.microseconds); });
-    if (target_.is_gpu() && !choice.dense) choice.dense = modelled_dense();
+                             [](const Way& way) { return std::pair(!way.measured, way.rank()); });
+    if (target_.is_gpu() && !choice.dense && options_.image_groups == 1) choice.dense = modelled_dense();
     return choice;
   }
 
@@ -67,10 +70,11 @@ class Chooser {
       const Format format = parse_format(record.pattern.kind);
       if (!options_.formats.empty() && std::ranges::find(options_.formats, format) == options_.formats.end())
         continue;
-      choice.ways.push_back({format, recipe, record.config, *time, true});
+      choice.ways.push_back(
+          {format, recipe, record.config, *time, true, error_of_samples(*record.microseconds)});
       for (const Baseline& baseline : record.baselines) {
         if (baseline.dense && baseline.whose == BaselineOf::library && !choice.dense)
-          choice.dense = {baseline.name, baseline.microseconds, true};
+          choice.dense = {baseline.name, baseline.microseconds, true, KnownError{}};
       }
     }
   }
@@ -84,16 +88,22 @@ class Chooser {
       const auto time = [&](const KnobValues& point) {
         return expected_time(summary, format, recipe.name, point, target_, ceilings);
       };
+      const std::size_t first = choice.ways.size();
       Way unasked{format, &recipe, {}, time({})};
       const RecipeChoices choices = choices_of(problem, recipe);
-      const std::optional<Way> best = best_point(problem, recipe, choices, time);
+      const std::vector<Way> best = best_points(problem, recipe, choices, time);
       // Of a device that no kernel was compared on, a recipe is trusted to find about the best of its points.
-      if (best && !error_of_bound(summary, format, recipe.name, target_))
-        unasked.microseconds = std::min(unasked.microseconds, best->microseconds);
-      else if (best)
-        add_points(choice, *best, std::min(best->microseconds, unasked.microseconds),
+      if (!best.empty() && !error_of_bound(summary, format, recipe.name, target_))
+        unasked.microseconds = std::min(unasked.microseconds, best.front().microseconds);
+      else if (!best.empty())
+        add_points(choice, best, std::min(best.front().microseconds, unasked.microseconds),
                    predicted_point(recipe, choices, summary));
       choice.ways.push_back(std::move(unasked));
+      for (Way& way : std::span(choice.ways).subspan(first)) {
+        const KnobValues point = way.point.value_or(KnobValues());
+        way.error = error_of_expected_time(summary, format, recipe.name, point, target_);
+        way.reluctance = reluctance_to(summary, format, recipe.name, target_);
+      }
     }
   }
 
@@ -105,12 +115,11 @@ class Chooser {
 
   /// The predicted point before that of the bound. Its time is what is expected of the recipe anyway, so that
   /// recipes and dense products are compared as if it were not known.
-  static void add_points(Choice& choice, const Way& best, double expected,
+  static void add_points(Choice& choice, const std::vector<Way>& best, double expected,
                          const std::optional<KnobValues>& predicted) {
-    if (predicted && predicted != best.point)
-      choice.ways.push_back({best.format, best.recipe, predicted, expected});
-    choice.ways.push_back(best);
-    if (predicted && predicted == best.point) choice.ways.back().microseconds = expected;
+    if (predicted) choice.ways.push_back({best.front().format, best.front().recipe, predicted, expected});
+    std::ranges::copy_if(best, std::back_inserter(choice.ways),
+                         [&](const Way& way) { return way.point != predicted; });
   }
 
   /// The first of the predictor's ranking that is a point of the recipe and can run; nothing outside of what
@@ -143,28 +152,42 @@ class Chooser {
     return is_point && first_violation(choices.limits, point) == nullptr;
   }
 
-  /// The point of the least modelled time, where the recipe has any.
+  /// The points of the least modelled time, the fastest first: one for each value of the recipe's first knob
+  /// that is a word, a form or an instruction, so that where one form is refused the next is at hand.
   template <class Time>
-  static std::optional<Way> best_point(const SpaceProblem& problem, const Recipe& recipe,
-                                       const RecipeChoices& choices, const Time& time) {
-    if (recipe.knobs.empty()) return std::nullopt;
+  static std::vector<Way> best_points(const SpaceProblem& problem, const Recipe& recipe,
+                                      const RecipeChoices& choices, const Time& time) {
+    if (recipe.knobs.empty()) return {};
     std::vector<Constraint> conditions = choices.limits;
     conditions.insert(conditions.end(), choices.worth.begin(), choices.worth.end());
-    std::optional<Way> best;
+    const auto word =
+        std::ranges::find_if(recipe.knobs, [](const auto& knob) { return !knob.words.empty(); });
+    const auto kind = std::ranges::find_if(choices.knobs, [&](const ir::Knob& knob) {
+      return word != recipe.knobs.end() && knob.name == word->name;
+    });
+    const auto place = static_cast<std::size_t>(kind - choices.knobs.begin());
+    std::map<std::int64_t, Way> best;
+    KnobValues point;
+    std::vector<std::int64_t*> of_knobs;  // nothing is looked up by name for each of many thousand points
+    for (const ir::Knob& knob : choices.knobs) of_knobs.push_back(&point[knob.name]);
     for_each_point(conditions, choices.knobs, effort, [&](std::span<const std::int64_t> values) {
-      KnobValues point;
-      for (std::size_t i = 0; i < values.size(); ++i) point[choices.knobs[i].name] = values[i];
+      for (std::size_t i = 0; i < values.size(); ++i) *of_knobs[i] = values[i];
       const double microseconds = time(point);
-      if (!best || microseconds < best->microseconds)
-        best = Way{problem.format, &recipe, std::move(point), microseconds};
+      const auto [found, added] = best.try_emplace(place < values.size() ? values[place] : 0);
+      if (added || microseconds < found->second.microseconds)
+        found->second = {problem.format, &recipe, point, microseconds};
       return true;
     });
-    return best;
+    std::vector<Way> sorted;
+    for (auto& [value, way] : best) sorted.push_back(std::move(way));
+    std::ranges::stable_sort(sorted, {}, &Way::microseconds);
+    return sorted;
   }
 
   ExpectedDense modelled_dense() const {
     const ProblemSummary summary = summary_of(algorithm_, *matrix_, formats::csr(), options_.open_size);
-    return {"dense", dense_bound(summary, ceilings_of(summary.dtype, target_))};
+    return {"dense", dense_bound(summary, ceilings_of(summary.dtype, target_)), false,
+            error_of_dense_bound(summary, target_)};
   }
 
   /// Only where recipes were asked for by name: the default schedule takes everything.
@@ -230,8 +253,24 @@ const Way& Choice::first(std::source_location place) const {
   });
 }
 
-bool Choice::stays_dense(std::source_location place) const {
-  return dense && dense->microseconds < first(place).microseconds;
+Faster Choice::faster(std::source_location place) const {
+  const Way& first = this->first(place);
+  if (!dense || !dense->error || !first.error) return Faster::none;
+  return compared(dense->microseconds / first.microseconds, *dense->error, *first.error).faster;
+}
+
+std::string Choice::verdict(std::source_location place) const {
+  const Way& first = this->first(place);
+  if (!dense) return "no verdict: no time of the dense product is known";
+  if (!dense->error || !first.error)
+    return fmt::format("no verdict: kernels of {} in {} were never compared with their model",
+                       first.recipe->name, first.format.text());
+  const Comparison found = compared(dense->microseconds / first.microseconds, *dense->error, *first.error);
+  if (found.faster == Faster::dense) return "stay dense";
+  if (found.faster == Faster::sparse) return "sparse is faster";
+  return first.measured && dense->measured
+             ? fmt::format("no verdict: within the spread of the samples (factor {:.2f})", found.factor)
+             : fmt::format("no verdict: within the error of the models (factor {:.1f})", found.factor);
 }
 
 std::string Choice::text(std::source_location place) const {
@@ -243,8 +282,8 @@ std::string Choice::text(std::source_location place) const {
   if (second != ways.end())
     text += fmt::format("; second {}, {}", second->text(place), text_of_time(*second));
   if (dense)
-    text += fmt::format("; {} {}{:.3g} us{}", dense->name, dense->measured ? "" : "about ",
-                        dense->microseconds, stays_dense(place) ? ": better stay dense" : "");
+    text += fmt::format("; {} {}{:.3g} us: {}", dense->name, dense->measured ? "" : "about ",
+                        dense->microseconds, verdict(place));
   return text;
 }
 

@@ -10,6 +10,7 @@
 #include <weft/backends/kernel.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/scheduler/recipes/list.h>
+#include <weft/search/model/known_error.h>
 #include <weft/search/model/shipped_predictor.h>
 #include <weft/search/records/record_file.h>
 
@@ -29,7 +30,11 @@ struct Way {
   std::optional<KnobValues> point = {};  ///< nothing: as the recipe chooses
   double microseconds = 0;               ///< on a CPU a rough count: less is faster
   bool measured = false;                 ///< else modelled
+  std::optional<KnownError> error = {};  ///< that of the time; nothing where none was compared
+  double reluctance = 1;                 ///< what speaks against it beside its time
 
+  /// What ways are ranked by.
+  double rank() const { return microseconds * reluctance; }
   /// "shfl_bw:tile_m=64,… in shfl_bw:V=64". UserError without a recipe, which no way of choose() lacks.
   std::string text(std::source_location place = std::source_location::current()) const;
 };
@@ -39,17 +44,21 @@ struct ExpectedDense {
   std::string name;  ///< "cuBLAS f16"
   double microseconds = 0;
   bool measured = false;
+  std::optional<KnownError> error = {};  ///< that of the time; nothing where none was compared
 };
 
 /// The ways to make a kernel of a problem.
 struct Choice {
-  std::vector<Way> ways;  ///< those that were measured, then the others, the fastest first; never empty
+  std::vector<Way> ways;  ///< those that were measured, then the others, the least rank first; never empty
   std::optional<ExpectedDense> dense;  ///< nothing where neither a trial nor a model tells
 
-  /// UserError of a Choice without ways, which choose() does not give.
+  /// UserError of a Choice without ways, which choose() does not give; so do the others.
   const Way& first(std::source_location place = std::source_location::current()) const;
-  /// Whether the dense product is expected to be faster than the first way.
-  bool stays_dense(std::source_location place = std::source_location::current()) const;
+  /// Which is faster, the first way or the dense product: none where the times do not differ by more than
+  /// their errors, or one of them has none that is known.
+  Faster faster(std::source_location place = std::source_location::current()) const;
+  /// "stay dense", "sparse is faster", "no verdict: within the error of the models (factor 2.1)".
+  std::string verdict(std::source_location place = std::source_location::current()) const;
   /// What was taken, what came second, and how dense stands, in one line without its end.
   std::string text(std::source_location place = std::source_location::current()) const;
 };
@@ -60,6 +69,9 @@ struct ChoiceOptions {
   /// Trials of this problem and of no other. What was measured right stands before all that is modelled.
   std::span<const StoredRecord> records = {};
   std::int64_t open_size = 256;  ///< for what a launch decides
+  /// Groups of channels that the dense convolution has, where the weights of others are pruned: of more than
+  /// one there is no model.
+  std::int64_t image_groups = 1;
   /// Whose first configuration that can run stands before the point that the bound takes, for products of
   /// f16 that lie within what it learnt from; null: the bound alone.
   const Predictor* predictor = &shipped_predictor();

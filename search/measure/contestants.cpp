@@ -55,25 +55,36 @@ class Kernels {
   std::map<const Workload*, Built> built_;
 };
 
-/// The images of a convolution are the outermost dimension of a workload's arrays, and the innermost one of
-/// the kernel's.
-bool turns_images(const Workload& workload, ImageLayout layout) {
-  internal_check(layout != ImageLayout::nhwc, "a recipe of weft's with channels last");
-  return workload.problem.convolution.has_value() && layout == ImageLayout::chwn;
+/// Images of a workload, which are nchw, as the kernel takes them.
+Array turned(const Array& images, ImageLayout layout) {
+  const std::vector<std::int64_t>& shape = images.shape();
+  if (layout == ImageLayout::chwn) return batch_innermost(images);
+  if (layout == ImageLayout::nchw) return images;
+  return channels_last(images, shape[0], shape[1], shape[2] * shape[3])
+      .reshaped({shape[0], shape[2], shape[3], shape[1]});
+}
+
+/// The inverse. Channels that are last come to the front of the pixels by turning once more.
+Array turned_back(const Array& images, ImageLayout layout) {
+  const std::vector<std::int64_t>& shape = images.shape();
+  if (layout == ImageLayout::chwn) return batch_outermost(images);
+  if (layout == ImageLayout::nchw) return images;
+  return channels_last(images, shape[0], shape[1] * shape[2], shape[3])
+      .reshaped({shape[0], shape[3], shape[1], shape[2]});
 }
 
 Run weft_run(const Kernel& kernel, const SharedOperands& operands, ImageLayout layout) {
   const Workload& workload = operands->workload();
-  const bool turned = turns_images(workload, layout);
-  Array b = turned ? batch_innermost(*workload.b) : *workload.b;
-  Array c = turned ? batch_innermost(workload.empty_output()) : workload.empty_output();
+  if (!workload.problem.convolution) layout = ImageLayout::nchw;
+  Array b = turned(*workload.b, layout);
+  Array c = turned(workload.empty_output(), layout);
   Arguments arguments;
   arguments.tensors = {{"B", &b}, {"C", &c}};
   const BoundKernel bound = kernel.bind(operands->device(), arguments);
-  const auto output = [bound, operands, turned, like = c] {
+  const auto output = [bound, operands, layout, like = c] {
     Array result = like;
     bound.download("C", result);
-    return turned ? batch_outermost(result) : result;
+    return turned_back(result, layout);
   };
   return {[bound](StreamHandle stream) { bound.launch(stream); }, [bound] { bound.poison_output(); }, output};
 }
@@ -125,14 +136,17 @@ std::vector<std::string> Libraries::versions() const {
   return all;
 }
 
-Contestant auto_contestant(DType dtype, const Target& target, const HearChoice& hear) {
-  Contestant contestant{"weft auto", ContestantKind::weft, dense_type_of(dtype).value_or(DenseType::f32)};
-  const auto make = [&target, hear](const Workload& workload) {
-    const AutoKernel made = auto_kernel(workload.algorithm, workload.matrix, target);
+Contestant auto_contestant(const Suite& suite, const Target& target, const HearChoice& hear) {
+  Contestant contestant{"weft auto", ContestantKind::weft,
+                        dense_type_of(suite.dtype).value_or(DenseType::f32)};
+  const ImageLayout layout = suite.problems.front().layout;
+  const auto make = [&target, hear, layout](const Workload& workload) {
+    const ChoiceOptions options{.image_groups = workload.problem.image_groups};
+    const AutoKernel made = auto_kernel(algorithm_in(workload, layout), workload.matrix, target, options);
     if (hear) hear(workload, made.choice);
     return made.kernel;
   };
-  contestant.variants.push_back(weft_variant("chosen", make, ImageLayout::nchw));
+  contestant.variants.push_back(weft_variant("chosen", make, layout));
   return contestant;
 }
 

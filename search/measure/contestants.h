@@ -85,9 +85,9 @@ std::vector<Contestant> contestants_of(const Suite& suite, const Device& device,
                                        const Libraries& libraries, const std::vector<MeasuredRecipe>& recipes,
                                        const std::optional<Sweep>& sweep = {});
 
-/// What weft chooses for whatever weights a workload has (search/choice/choice.h), and where it hears of each
-/// choice. Kernels are built by several threads.
+/// What weft chooses for whatever weights a workload has (search/choice/choice.h), with images as the suite's
+/// first problem lays them out, and where it hears of each choice. Kernels are built by several threads.
 using HearChoice = std::function<void(const Workload& workload, const Choice& choice)>;
-Contestant auto_contestant(DType dtype, const Target& target, const HearChoice& hear = {});
+Contestant auto_contestant(const Suite& suite, const Target& target, const HearChoice& hear = {});
 
 }  // namespace weft

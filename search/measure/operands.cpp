@@ -12,6 +12,12 @@ const Convolution& convolution_of(const Workload& workload) {
   return *workload.problem.convolution;
 }
 
+/// Of a convolution in groups, the filters over the channels of their own group.
+Array dense_of(const Workload& workload) {
+  const std::int64_t groups = workload.problem.image_groups;
+  return to_dense(groups > 1 ? within_groups(workload.matrix, groups) : workload.matrix);
+}
+
 }  // namespace
 
 Array channels_last(const Array& array, std::int64_t outer, std::int64_t channels, std::int64_t pixels) {
@@ -52,7 +58,7 @@ std::uint64_t Operands::uploaded(DeviceMemory& memory, const void* data, std::si
 
 std::uint64_t Operands::dense_weights() const {
   if (dense_.bytes() > 0) return dense_.address();
-  const Array dense = to_dense(workload_.matrix);
+  const Array dense = dense_of(workload_);
   return uploaded(dense_, dense.data(), dense.bytes());
 }
 
@@ -87,8 +93,8 @@ std::uint64_t Operands::values() const {
 std::uint64_t Operands::dense_weights_channels_last() const {
   if (dense_last_.bytes() > 0) return dense_last_.address();
   const Convolution& c = convolution_of(workload_);
-  const Array turned =
-      channels_last(to_dense(workload_.matrix), c.filters, c.channels, c.filter[0] * c.filter[1]);
+  const Array turned = channels_last(dense_of(workload_), c.filters,
+                                     c.channels / workload_.problem.image_groups, c.filter[0] * c.filter[1]);
   return uploaded(dense_last_, turned.data(), turned.bytes());
 }
 

@@ -18,7 +18,8 @@ class Operands {
   const Device& device() const { return device_; }
   const Workload& workload() const { return workload_; }
 
-  std::uint64_t dense_weights() const;  ///< all elements, the pruned ones as zeros
+  /// All elements, the pruned ones as zeros; of a convolution in groups, [filters, channels of a group, …].
+  std::uint64_t dense_weights() const;
   std::uint64_t b() const;
   std::uint64_t c() const;
   std::uint64_t row_begin() const;  ///< CSR: 32-bit offsets

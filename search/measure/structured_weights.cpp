@@ -86,6 +86,15 @@ std::pair<std::int64_t, std::int64_t> entries_of_rows(const WeightMatrix& weight
           weights.row_begin[static_cast<std::size_t>(end)]};
 }
 
+/// Adds a multiple of `step` to the columns of each row: the number of the group that the row is in.
+void move_columns(WeightMatrix& matrix, std::int64_t groups, std::int64_t step) {
+  const std::int64_t rows_of_group = matrix.rows / groups;
+  for (std::int64_t row = 0; row < matrix.rows; ++row) {
+    for (std::int32_t& column : columns_of_row(matrix, row))
+      column += static_cast<std::int32_t>(row / rows_of_group * step);
+  }
+}
+
 /// The blocks, ascending, in which the rows `first` … `first + block - 1` have an entry.
 std::vector<std::int32_t> kept_blocks(const WeightMatrix& weights, std::int64_t first, std::int64_t block) {
   std::vector<bool> seen(static_cast<std::size_t>(weights.columns / block));
@@ -246,6 +255,23 @@ WeightMatrix two_of_four(const WeightMatrix& weights) {
     row_begin.push_back(static_cast<std::int64_t>(kept.size()));
   }
   return chosen_entries(weights, std::move(row_begin), kept);
+}
+
+WeightMatrix across_groups(WeightMatrix weights, std::int64_t groups) {
+  internal_check(weights.rows % groups == 0, "filters that are no multiple of the groups");
+  move_columns(weights, groups, weights.columns);
+  weights.columns *= groups;
+  weights.shape = {weights.rows, weights.columns};
+  return weights;
+}
+
+WeightMatrix within_groups(WeightMatrix weights, std::int64_t groups) {
+  internal_check(weights.rows % groups == 0 && weights.columns % groups == 0,
+                 "filters or channels that are no multiple of the groups");
+  weights.columns /= groups;
+  move_columns(weights, groups, -weights.columns);
+  weights.shape = {weights.rows, weights.columns};
+  return weights;
 }
 
 BlockedEll blocked_ell(const WeightMatrix& weights, std::int64_t block) {

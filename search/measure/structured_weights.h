@@ -65,6 +65,13 @@ WeightMatrix block_weights(std::int64_t rows, std::int64_t columns, std::int64_t
 /// first. Where fewer than four are left at the end of a row, two of them likewise.
 WeightMatrix two_of_four(const WeightMatrix& weights);
 
+/// The weights of a convolution whose channels are in groups, [filters, channels of a group, …], as those of
+/// one over all channels: columns of other groups' channels are pruned. Both extents of the shape that count
+/// filters and channels have to be multiples of `groups`.
+WeightMatrix across_groups(WeightMatrix weights, std::int64_t groups);
+/// The inverse: every filter's own group alone.
+WeightMatrix within_groups(WeightMatrix weights, std::int64_t groups);
+
 /// What cuSPARSE calls Blocked-ELL: rows of blocks that all keep the same number.
 struct BlockedEll {
   std::int64_t block = 0;

@@ -37,6 +37,7 @@ class SuiteReader {
       Suite suite = suite_of(problems[i], fmt::format("/problems/{}", i));
       suite.name = string_of(root, "", "suite");
       suite.problems.push_back(problem_of(problems[i], i));
+      check_groups(suite, i);
       suites.push_back(std::move(suite));
     }
     return suites;
@@ -58,6 +59,7 @@ class SuiteReader {
     const Json& problems = list_of(root, "problems");
     for (std::size_t i = 0; i < problems.size(); ++i) {
       suite.problems.push_back(problem_of(problems[i], i));
+      check_groups(suite, i);
       check_together(suite, i);
     }
     return suite;
@@ -238,13 +240,18 @@ class SuiteReader {
     c.stride = {stride, stride};
     c.pad = {extent_of(object, at, "pad", 0, (c.filter[0] - 1) / 2),
              extent_of(object, at, "pad", 0, (c.filter[1] - 1) / 2)};
+    const std::int64_t dilation = extent_of(object, at, "dilation", 1, 1);
+    c.dilation = {dilation, dilation};
     for (std::size_t i = 0; i < 2; ++i) {
-      if (c.image[i] + 2 * c.pad[i] < c.filter[i])
-        refuse(at, i == 0 ? "R" : "S", fmt::format("a filter of {}", c.filter[i]),
+      const std::int64_t reach = dilation * (c.filter[i] - 1) + 1;
+      if (c.image[i] + 2 * c.pad[i] < reach)
+        refuse(at, i == 0 ? "R" : "S", fmt::format("a filter of {}, which reaches {}", c.filter[i], reach),
                fmt::format("at most the padded image, {}", c.image[i] + 2 * c.pad[i]));
     }
     problem.image_groups = extent_of(object, at, "groups", 1, 1);
-    problem.dilation = extent_of(object, at, "dilation", 1, 1);
+    if (c.channels % problem.image_groups != 0 || c.filters % problem.image_groups != 0)
+      refuse(at + "/groups", "groups", std::to_string(problem.image_groups),
+             fmt::format("a divisor of {} channels and {} filters", c.channels, c.filters));
     if (object.contains("layout")) {
       const std::string name = string_of(object, at, "layout");
       const auto layout = layout_named(name);
@@ -253,9 +260,17 @@ class SuiteReader {
     }
     const auto output = c.output();
     problem.m = c.filters;
-    problem.k = c.channels * c.filter[0] * c.filter[1];
+    problem.k = c.channels / problem.image_groups * c.filter[0] * c.filter[1];
     problem.n = output[0] * output[1];
     problem.convolution = c;
+  }
+
+  /// What structured weights keep would not be what is left of them between the groups.
+  void check_groups(const Suite& suite, std::size_t number) const {
+    const std::int64_t groups = suite.problems.back().image_groups;
+    if (groups > 1 && (suite.is_grouped() || suite.is_patterned() || suite.block > 0))
+      refuse(fmt::format("/problems/{}/groups", number), "groups", std::to_string(groups),
+             "1, or unstructured weights");
   }
 
   void check_together(const Suite& suite, std::size_t number) const {

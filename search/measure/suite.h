@@ -19,13 +19,12 @@ struct SuiteProblem {
   std::string id;     ///< "id" of the file, else the problem's number, from 1
   std::string label;  ///< "net", "model" or "layer" of the file, or nothing
   std::int64_t m = 0;
-  std::int64_t k = 0;
+  std::int64_t k = 0;  ///< of a convolution in groups, the channels of one group times the filter
   std::int64_t n = 0;  ///< columns of the dense operand; of a convolution, batch * output pixels
   std::optional<Convolution> convolution;
-  std::string op = {};            ///< as the file names it, "spmv"; nothing where it does not
-  std::int64_t image_groups = 1;  ///< groups of a convolution's channels
-  std::int64_t dilation = 1;      ///< that of a convolution
-  ImageLayout layout = ImageLayout::nchw;
+  std::string op = {};                     ///< as the file names it, "spmv"; nothing where it does not
+  std::int64_t image_groups = 1;           ///< groups of a convolution's channels
+  ImageLayout layout = ImageLayout::nchw;  ///< that of weft's images; `convolution` is as libraries count it
 };
 
 /// The problems of a file, and what is to be done with each of them.
@@ -67,8 +66,8 @@ struct SuiteCase {
 /// "sparsity" and "V" "patterns" (a list of "2:4" and V:2:M as "64:2:16"), or in place of "sparsity"
 /// "density" (fractions, a list: for the simulated sparse tensor core), "problems": products with "M", "K",
 /// "N", convolutions with "C", "F", "H", "W", "R", "S" and, where they are given, "stride" (else 1) and "pad"
-/// (else (R - 1) / 2 and (S - 1) / 2). Other fields are ignored. UserError that names file, line and field,
-/// or says why the file cannot be read.
+/// (else (R - 1) / 2 and (S - 1) / 2), "dilation" and "groups" (else 1) and "layout" (else "nchw"). Other
+/// fields are ignored. UserError that names file, line and field, or says why the file cannot be read.
 Suite read_suite(const std::string& path, std::source_location place = std::source_location::current());
 
 /// The suites of a file: one, or, where problems have a "pattern" of their own, one for each of them with its

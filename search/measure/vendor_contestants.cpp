@@ -72,6 +72,7 @@ DenseConvolution dense_convolution(const Operands& operands, DenseType type, boo
   dense.pad = c.pad;
   dense.stride = c.stride;
   dense.dilation = c.dilation;
+  dense.groups = operands.workload().problem.image_groups;
   dense.output = c.output();
   dense.type = type;
   dense.channels_last = last;
@@ -136,6 +137,8 @@ Contestant dense_contestant(const Suite& suite, const Libraries& libraries, Dens
     if (libraries.cublas) contestant.variants.push_back(cublas_variant(*libraries.cublas, type));
     return contestant;
   }
+  if (suite.problems.front().layout == ImageLayout::chwn)
+    contestant.name += " of nchw images (no library takes chwn)";
   contestant.absent = libraries.no_cudnn;
   if (!libraries.cudnn) return contestant;
   for (const bool last : {false, true}) {

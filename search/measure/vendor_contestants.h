@@ -9,7 +9,9 @@
 namespace weft {
 
 /// Those of a suite on a CUDA device, the baseline first; one whose library is not there says why.
-/// `arithmetic` is that of the suite's element type. `libraries` must outlive the result.
+/// `arithmetic` is that of the suite's element type. `libraries` must outlive the result. cuDNN has images
+/// with channels first and with channels last, whatever the layout of the suite's problem, and is timed with
+/// the faster; it has none with the batch innermost, and then says so in its name.
 std::vector<Contestant> vendor_contestants(const Suite& suite, const Libraries& libraries,
                                            DenseType arithmetic);
 

@@ -128,10 +128,10 @@ Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& 
   Workload workload;
   workload.problem = chosen.problem;
   workload.dtype = dtype;
-  if (chosen.problem.k >
-      std::numeric_limits<std::int32_t>::max() / std::max<std::int64_t>(1, chosen.problem.m))
+  const std::int64_t columns = chosen.problem.k * chosen.problem.image_groups;
+  if (columns > std::numeric_limits<std::int32_t>::max() / std::max<std::int64_t>(1, chosen.problem.m))
     throw UserError({"a problem is too large", "problem " + chosen.problem.id,
-                     fmt::format("{} x {} weights", chosen.problem.m, chosen.problem.k),
+                     fmt::format("{} x {} weights", chosen.problem.m, columns),
                      fmt::format("at most {}", std::numeric_limits<std::int32_t>::max())});
   workload.algorithm = algorithm_of(chosen.problem, dtype);
   const std::uint64_t seed =
@@ -155,6 +155,8 @@ Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& 
     }
     workload.b = std::make_shared<const Array>(random_array(dtype, std::move(shape_of_b), seed + 1));
   }
+  if (chosen.problem.image_groups > 1)
+    workload.matrix = across_groups(std::move(workload.matrix), chosen.problem.image_groups);
   workload.matrix.shape = shape_of(workload.algorithm, "A");
   return workload;
 }

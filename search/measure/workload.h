@@ -17,7 +17,7 @@ namespace weft {
 /// Weights and the dense operand of one problem, on the host. Immutable once made.
 struct Workload {
   SuiteProblem problem;
-  Algorithm algorithm;  ///< C = A B, or the convolution with NCHW images; no epilogue
+  Algorithm algorithm;  ///< C = A B, or the convolution with NCHW images over all channels; no epilogue
   DType dtype = DType::f32;
   WeightMatrix matrix;
   std::optional<RowGroups> groups;     ///< the groups of Shfl-BW weights

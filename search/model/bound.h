@@ -20,9 +20,4 @@ Bound bound_of(const ProblemSummary& problem, std::string_view recipe, const Kno
 Bound bound_of(const ProblemSummary& problem, std::string_view recipe, const KnobValues& point,
                const Target& target);
 
-/// The microseconds of cuBLAS's dense product of the same sizes: what a verdict is compared with where
-/// nothing was measured. f32 on its units, halves on tensor cores, at the share of the peak that large
-/// products reach.
-double dense_bound(const ProblemSummary& problem, const Ceilings& ceilings);
-
 }  // namespace weft

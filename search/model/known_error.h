@@ -5,7 +5,9 @@
 #include <weft/scheduler/hardware/target.h>
 #include <weft/scheduler/recipes/parts/bound.h>
 #include <weft/scheduler/recipes/parts/problem_summary.h>
+#include <weft/search/records/records.h>
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -22,18 +24,42 @@ struct KnownError {
 std::optional<KnownError> error_of_bound(const ProblemSummary& problem, const Format& format,
                                          std::string_view recipe, const Target& target);
 /// A measured time over the modelled one, as it usually is: what times of different recipes are multiplied by
-/// before they are compared. The median of the kernels of an H200 (docs/measurements/choice.md), and twice
-/// that of the default schedule; 1 where none was compared.
+/// before they are compared. The median of the kernels of an H200 (docs/measurements/choice.md); 1 where none
+/// was compared.
 double usual_error_of_bound(const ProblemSummary& problem, const Format& format, std::string_view recipe,
                             const KnobValues& point);
 /// The microseconds that a kernel is expected to take: bound_of() times its usual error. On a CPU, which has
 /// no model, a rough count: less is faster.
 double expected_time(const ProblemSummary& problem, const Format& format, std::string_view recipe,
                      const KnobValues& point, const Target& target, const Ceilings& ceilings);
-/// The error of dense_bound(), beside cuBLAS.
-std::optional<KnownError> error_of_dense_bound(const Target& target);
+/// The error of expected_time(): that of the bound over the usual one, which is in the time already, and no
+/// less than what trials of one recipe are spread around their usual error. Nothing where the bound has none.
+std::optional<KnownError> error_of_expected_time(const ProblemSummary& problem, const Format& format,
+                                                 std::string_view recipe, const KnobValues& point,
+                                                 const Target& target);
+/// What an expected time is multiplied by before kernels are ranked, and only then: what speaks against a
+/// recipe beside its time. 2 for the default schedule, which was the fastest in none of a dozen problems
+/// where another recipe has the weights; 1.5 for what was never compared on a device.
+double reluctance_to(const ProblemSummary& problem, const Format& format, std::string_view recipe,
+                     const Target& target);
+/// The error of a measured time: the spread of its samples, where it has one.
+KnownError error_of_samples(const TrialTime& time);
+/// The error of dense_bound(), beside cuBLAS and cuDNN, of problems that it was not fitted to.
+std::optional<KnownError> error_of_dense_bound(const ProblemSummary& problem, const Target& target);
 /// The error of the simulator's time model. Nothing for kernels on tensor cores and for other devices than
 /// the one that it was compared with (docs/simulator.md).
 std::optional<KnownError> error_of_simulator(std::string_view recipe, const Target& target);
+
+/// Which of two is faster, as far as their times can say.
+enum class Faster : std::uint8_t { sparse, dense, none };
+/// "sparse", "dense", "none"
+std::string_view name_of(Faster faster);
+
+struct Comparison {
+  Faster faster = Faster::none;
+  double factor = 1;  ///< by how much the ratio may be wrong, either way
+};
+/// Of a dense time over a sparse one: one of the two where the ratio is beyond the errors of both times.
+Comparison compared(double ratio, const KnownError& dense, const KnownError& sparse);
 
 }  // namespace weft

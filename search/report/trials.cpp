@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/format.h>
+#include <weft/search/model/dense_bound.h>
 #include <weft/search/model/recorded_times.h>
 #include <weft/search/report/trials.h>
 

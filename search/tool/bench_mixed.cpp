@@ -16,14 +16,6 @@
 namespace weft::tool {
 namespace {
 
-/// Why nobody measures a problem yet; nothing for others.
-std::string why_unmeasured(const SuiteProblem& problem) {
-  if (problem.image_groups != 1) return "convolutions in groups are no operation of weft's";
-  if (problem.dilation != 1) return "the vendor's contestant has no dilation";
-  if (problem.layout != ImageLayout::nchw) return "images of another layout than nchw are not measured here";
-  return {};
-}
-
 /// Numbers are seeds, as "weft tune --weights made:…,seed=12" draws them.
 std::optional<std::uint64_t> seed_of(const std::string& id) {
   const bool number = !id.empty() && std::ranges::all_of(id, [](char c) { return '0' <= c && c <= '9'; });
@@ -35,6 +27,7 @@ struct Line {
   std::string what;                 ///< "f16, 75 % zero, V = 64"
   std::optional<double> automatic;  ///< microseconds of what was chosen
   std::optional<double> dense;
+  std::string dense_by;         ///< "cuDNN f32, nhwc winograd"
   std::optional<double> found;  ///< the best of the database
   std::optional<Choice> choice;
   bool wrong = false;
@@ -48,18 +41,21 @@ std::string what_of(const Suite& suite, const SuiteCase& chosen) {
   return chosen.block > 0 ? what + fmt::format(", blocks of {}", chosen.block) : what;
 }
 
-/// The fastest right trial of the same weights, columns, type and target.
+/// The fastest right trial of the same weights, columns, type and target, and of the same convolution.
 std::optional<double> best_found(const Workload& workload, const Target& target,
                                  const std::vector<StoredRecord>& records) {
   if (records.empty()) return std::nullopt;
   const std::string hash = hash_of_pattern(workload.matrix);
+  const std::string convolution =
+      workload.problem.convolution ? algorithm_in(workload, workload.problem.layout).text() : "";
   std::optional<double> best;
   for (const auto& [record, line] : records) {
     const auto time = record.time_of_correct();
     const bool same = record.pattern.hash == hash && record.problem.size("N") == workload.problem.n &&
                       record.problem.word("dtype") == name_of(workload.dtype) &&
                       record.target.name == target.name &&
-                      record.measure == (target.is_gpu() ? "gpu" : "cpu");
+                      record.measure == (target.is_gpu() ? "gpu" : "cpu") &&
+                      (convolution.empty() || record.problem.word("algorithm") == convolution);
     if (time && same) best = std::min(best.value_or(*time), *time);
   }
   return best;
@@ -77,12 +73,10 @@ class Bench {
     Line line;
     line.problem = &problem;
     line.what = what_of(suite, chosen);
-    line.reason = why_unmeasured(problem);
-    if (!line.reason.empty()) return line;
     std::mutex mutex;
     std::vector<Contestant> contestants = contestants_of(suite, device_, target_, libraries_, {});
     std::erase_if(contestants, [](const Contestant& one) { return one.kind != ContestantKind::dense; });
-    contestants.push_back(auto_contestant(suite.dtype, target_, [&](const Workload&, const Choice& choice) {
+    contestants.push_back(auto_contestant(suite, target_, [&](const Workload&, const Choice& choice) {
       const std::lock_guard lock(mutex);
       line.choice = choice;
     }));
@@ -99,7 +93,10 @@ class Bench {
     const Entry* own = best_of_weft(result);
     if (own != nullptr) line.automatic = own->timing.median;
     // The first is at the precision of the weights.
-    if (const Entry* dense = baseline_of(result)) line.dense = dense->timing.median;
+    if (const Entry* dense = baseline_of(result)) {
+      line.dense = dense->timing.median;
+      line.dense_by = dense->name + (dense->tried.empty() ? "" : ", " + dense->variant);
+    }
     for (const Entry& entry : result.entries) {
       if (entry.kind != ContestantKind::weft) continue;
       line.wrong |= entry.wrong;
@@ -121,13 +118,24 @@ std::optional<double> ratio(const std::optional<double>& of, const std::optional
   return of && over ? std::optional(*of / *over) : std::nullopt;
 }
 
-/// What was said before anything was measured, and whether it held: nothing within 5 % is wrong.
-std::string verdict_of(const Line& line) {
-  if (!line.automatic || !line.dense || !line.choice) return line.reason.empty() ? "-" : line.reason;
+bool has_verdict(const Line& line) {
+  return line.automatic && line.dense && line.choice;
+}
+
+/// Whether what was said before anything was measured did not hold: nothing within 5 % is wrong, and no
+/// verdict never is.
+bool is_wrong_verdict(const Line& line) {
   constexpr double close = 1.05;
-  const bool stays = line.choice->stays_dense();
-  const double lost = stays ? *line.dense / *line.automatic : *line.automatic / *line.dense;
-  return std::string(stays ? "stay dense" : "sparse") + (lost > close ? ", wrong" : "");
+  if (!has_verdict(line)) return false;
+  const Faster faster = line.choice->faster();
+  const double over_sparse = *line.dense / *line.automatic;
+  return (faster == Faster::dense && over_sparse > close) ||
+         (faster == Faster::sparse && 1 / over_sparse > close);
+}
+
+std::string verdict_of(const Line& line) {
+  if (!has_verdict(line)) return line.reason.empty() ? "-" : line.reason;
+  return line.choice->verdict() + (is_wrong_verdict(line) ? ", wrong" : "");
 }
 
 void print_mean(const char* name, const std::vector<Line>& lines,
@@ -149,21 +157,27 @@ void print_mean(const char* name, const std::vector<Line>& lines,
 
 void print(const std::vector<Line>& lines) {
   Table table({"id", "op", "M x K x N", "weights", "auto us", "best found us", "found / auto", "dense us",
-               "dense / auto", "verdict", "chosen"});
+               "dense by", "dense / auto", "verdict", "chosen"});
   for (const Line& line : lines) {
     table.row({line.problem->id, line.problem->op,
                fmt::format("{} x {} x {}", line.problem->m, line.problem->k, line.problem->n), line.what,
                cell(line.automatic), cell(line.found), cell(ratio(line.found, line.automatic)),
-               cell(line.dense), cell(ratio(line.dense, line.automatic)), verdict_of(line),
+               cell(line.dense), line.dense_by.empty() ? "-" : line.dense_by,
+               cell(ratio(line.dense, line.automatic)), verdict_of(line),
                line.choice ? line.choice->ways.front().text() : "-"});
   }
   fmt::print("{}\n", table.text());
   print_mean("best found over auto", lines,
              [](const Line& line) { return ratio(line.found, line.automatic); });
   print_mean("dense over auto", lines, [](const Line& line) { return ratio(line.dense, line.automatic); });
-  const auto wrong =
-      std::ranges::count_if(lines, [](const Line& line) { return verdict_of(line).ends_with(", wrong"); });
-  fmt::print("{} verdicts wrong by more than 5 %\n", wrong);
+  Table verdicts({"stay dense", "sparse is faster", "no verdict", "wrong by more than 5 %"});
+  const auto count = [&](Faster faster) {
+    return std::to_string(std::ranges::count_if(
+        lines, [&](const Line& line) { return has_verdict(line) && line.choice->faster() == faster; }));
+  };
+  verdicts.row({count(Faster::dense), count(Faster::sparse), count(Faster::none),
+                std::to_string(std::ranges::count_if(lines, is_wrong_verdict))});
+  fmt::print("{}\n", verdicts.text());
 }
 
 }  // namespace

@@ -54,11 +54,11 @@ std::map<std::string, Way> best_of_formats(const Choice& choice) {
 /// Of the formats that all targets have a way for the one of the least product of times.
 Format common_format(const std::vector<Choice>& choices) {
   std::map<std::string, double> sums;
-  for (const auto& [name, way] : best_of_formats(choices.front())) sums[name] = std::log(way.microseconds);
+  for (const auto& [name, way] : best_of_formats(choices.front())) sums[name] = std::log(way.rank());
   for (std::size_t i = 1; i < choices.size(); ++i) {
     const std::map<std::string, Way> others = best_of_formats(choices[i]);
     std::erase_if(sums, [&](const auto& one) { return !others.contains(one.first); });
-    for (auto& [name, sum] : sums) sum += std::log(others.at(name).microseconds);
+    for (auto& [name, sum] : sums) sum += std::log(others.at(name).rank());
   }
   if (sums.empty()) return choices.front().ways.front().format;
   return parse_format(

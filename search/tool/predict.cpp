@@ -82,8 +82,11 @@ int run(const PredictVerb& options) {
   const Target& target = named_target(named ? options.target : predictor.training.targets.front());
   warn_of_target(predictor, target);
   SpaceProblem what = make_space_problem(options.problem);
-  if (options.problem.format == automatic)
-    what.format = choice_of(what.algorithm, *what.matrix, options.problem, target).ways.front().format;
+  if (options.problem.format == automatic) {
+    const Choice choice = choice_of(what.algorithm, *what.matrix, options.problem, target);
+    what.format = choice.ways.front().format;
+    if (target.is_gpu()) fmt::print(stderr, "chosen for {}: {}\n", target.name, choice.text());
+  }
   const DeviceNumbers device = device_numbers(target);
   const Prediction found = predict(predictor, what, target, device);
   const ProblemSummary summary = summary_of(what.algorithm, *what.matrix, what.format);

@@ -219,7 +219,7 @@ nlohmann::ordered_json json_of_result(const TuneResult& result, const Verdict* v
   says["us"] = verdict->microseconds;
   says["ties"] = verdict->ties;
   says["library_measured"] = verdict->library_measured();
-  says["winner"] = name_of(verdict->standing ? verdict->standing->winner : Standing::Winner::none);
+  says["winner"] = name_of(verdict->standing ? verdict->standing->winner : Faster::none);
   if (verdict->standing) {
     says["dense"] = {{"name", verdict->dense->name},
                      {"of", name_of(verdict->dense->whose)},

@@ -4,7 +4,6 @@
 #include <weft/search/trials/standing.h>
 
 #include <algorithm>
-#include <array>
 
 namespace weft {
 namespace {
@@ -18,23 +17,16 @@ struct Errors {
 Errors errors_of(const Timed& best) {
   const std::string& measure = best.record.measure;
   if (measure == "model") {
-    std::optional<KnownError> error =
-        error_of_bound(best.summary, best.format, best.record.recipe, best.target);
-    // The usual error is in the time already.
-    const double usual =
-        usual_error_of_bound(best.summary, best.format, best.record.recipe, best.record.config);
-    if (error) error = KnownError{error->least / usual, error->most / usual};
-    return {error, error_of_dense_bound(best.target), "the analytic model"};
+    return {error_of_expected_time(best.summary, best.format, best.record.recipe, best.record.config,
+                                   best.target),
+            error_of_dense_bound(best.summary, best.target), "the analytic model"};
   }
   if (measure == "sim") {
     constexpr std::string_view recipe_of_dense = "default";
     return {error_of_simulator(best.record.recipe, best.target),
             error_of_simulator(recipe_of_dense, best.target), "the simulator's time model"};
   }
-  const TrialTime& time = *best.record.microseconds;
-  const bool spread = time.minimum > 0 && time.percentile_95 >= time.median && time.median >= time.minimum;
-  return {spread ? KnownError{time.minimum / time.median, time.percentile_95 / time.median} : KnownError{},
-          KnownError{}, "the samples"};
+  return {error_of_samples(*best.record.microseconds), KnownError{}, "the samples"};
 }
 
 bool is_launch(const Timed& best) {
@@ -47,11 +39,6 @@ std::string shown_name(const Baseline& dense) {
 }
 
 }  // namespace
-
-std::string_view name_of(Standing::Winner winner) {
-  constexpr std::array<std::string_view, 3> names{"sparse", "dense", "none"};
-  return names[static_cast<std::size_t>(winner)];
-}
 
 const Baseline* dense_beside(const Record& record) {
   const bool modelled = record.measure == "model";
@@ -70,23 +57,22 @@ Standing standing_of(const Timed& best, const Baseline& dense) {
                                     errors.of, best.record.recipe, best.format.text(), best.target.name);
     return standing;
   }
-  const double least = standing.ratio * errors.dense->least / errors.best->most;
-  const double most = standing.ratio * errors.dense->most / errors.best->least;
-  standing.error = std::max(standing.ratio / least, most / standing.ratio);
+  const Comparison comparison = compared(standing.ratio, *errors.dense, *errors.best);
+  standing.error = comparison.factor;
   if (is_launch(best)) {
     standing.why_none =
         "the launch bounds the kernel, and the analytic model has one number for all launches";
-  } else if (least <= 1 && most >= 1) {
+  } else if (comparison.faster == Faster::none) {
     standing.why_none =
         errors.of == "the samples"
             ? fmt::format("within the spread of the samples (factor {:.2f})", *standing.error)
             : fmt::format("within the error of {} (factor {:.1f})", errors.of, *standing.error);
-  } else if (most < 1) {
-    standing.winner = Standing::Winner::dense;
+  } else if (comparison.faster == Faster::dense) {
+    standing.winner = Faster::dense;
   } else if (dense.whose == BaselineOf::weft) {
     standing.why_none = "no library was measured";
   } else {
-    standing.winner = Standing::Winner::sparse;
+    standing.winner = Faster::sparse;
   }
   return standing;
 }
@@ -95,13 +81,13 @@ std::string text_of(const Standing& standing, const Baseline& dense) {
   const std::string name = shown_name(dense);
   const double ratio = standing.ratio;
   switch (standing.winner) {
-    case Standing::Winner::sparse:
+    case Faster::sparse:
       return fmt::format("against dense: {:.2f}x faster than {} ({:.2f} us)\n", ratio, name,
                          dense.microseconds);
-    case Standing::Winner::dense:
+    case Faster::dense:
       return fmt::format("against dense: {} is {:.2f}x faster ({:.2f} us): stay dense\n", name, 1 / ratio,
                          dense.microseconds);
-    case Standing::Winner::none:
+    case Faster::none:
       break;
   }
   const std::string beside = ratio >= 1 ? fmt::format("{:.2f} times faster than {}", ratio, name)

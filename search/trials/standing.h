@@ -4,6 +4,7 @@
 #include <weft/formats/format.h>
 #include <weft/scheduler/hardware/target.h>
 #include <weft/scheduler/recipes/parts/problem_summary.h>
+#include <weft/search/model/known_error.h>
 #include <weft/search/records/records.h>
 
 #include <cstdint>
@@ -13,19 +14,15 @@
 
 namespace weft {
 
-/// Which of two is faster, as far as their times can say.
+/// Which of the two is faster, and why where their times do not say it.
 struct Standing {
-  enum class Winner : std::uint8_t { sparse, dense, none };
-  Winner winner = Winner::none;
+  Faster winner = Faster::none;
   double ratio = 0;      ///< the dense time over that of the kernel
   std::string why_none;  ///< what the times do not say: "within the error of the analytic model (factor 2.6)"
   /// By how much the ratio may be wrong, either way; 1 where both were measured, nothing where that is not
   /// known.
   std::optional<double> error;
 };
-/// "sparse", "dense", "none"
-std::string_view name_of(Standing::Winner winner);
-
 /// What a kernel's time is of.
 struct Timed {
   const Record& record;  ///< with a time

@@ -3,6 +3,7 @@
 #include <weft/dsl/errors.h>
 #include <weft/search/measure/trial_pool.h>
 #include <weft/search/model/bound.h>
+#include <weft/search/model/dense_bound.h>
 #include <weft/search/model/known_error.h>
 #include <weft/search/model/timing_table.h>
 #include <weft/search/trials/standing.h>
@@ -64,17 +65,31 @@ const Format& format_of(const Space& space, const TrialProblem& problem) {
   return space.format().name.empty() ? problem.what.format : space.format();
 }
 
-/// The microseconds that a point is expected to take.
-Predict expected_times(const TrialProblem& problem, const std::vector<Space>& spaces, const Target& target) {
+/// The microseconds that a point is expected to take, times what `weigh` says of its problem, format and
+/// recipe.
+template <class Weigh>
+Predict expected_times(const TrialProblem& problem, const std::vector<Space>& spaces, const Target& target,
+                       const Weigh& weigh) {
   const Ceilings ceilings = ceilings_of(problem.output().dtype, target);
   std::vector<ProblemSummary> summaries;
   for (const Space& space : spaces)
     summaries.push_back(summary_of(problem.what.algorithm, *problem.what.matrix, format_of(space, problem)));
-  return [summaries, ceilings, target, &problem, &spaces](const TrialPoint& point) {
+  return [summaries, ceilings, target, weigh, &problem, &spaces](const TrialPoint& point) {
     const Space& space = spaces[point.space];
-    return expected_time(summaries[point.space], format_of(space, problem), space.recipe(), point.config,
-                         target, ceilings);
+    const ProblemSummary& summary = summaries[point.space];
+    const Format& format = format_of(space, problem);
+    return weigh(summary, format, space.recipe(), target) *
+           expected_time(summary, format, space.recipe(), point.config, target, ceilings);
   };
+}
+
+Predict expected_times(const TrialProblem& problem, const std::vector<Space>& spaces, const Target& target) {
+  return expected_times(problem, spaces, target, [](const auto&...) { return 1.0; });
+}
+
+/// What points are tried in the order of.
+Predict ranks(const TrialProblem& problem, const std::vector<Space>& spaces, const Target& target) {
+  return expected_times(problem, spaces, target, reluctance_to);
 }
 
 std::vector<Candidate> chosen_candidates(const std::vector<Space>& spaces, const Predict& predicted,
@@ -132,7 +147,8 @@ class Tuner {
         options_(options),
         hooks_(hooks),
         predict_(expected_times(problem, spaces, target)),
-        candidates_(chosen_candidates(spaces, predict_, options), options.strategy, options.seed),
+        candidates_(chosen_candidates(spaces, ranks(problem, spaces, target), options), options.strategy,
+                    options.seed),
         trials_(problem, spaces, target, options.measure, predict_),
         pool_([this](const std::string& request) { return trials_.serve(request); }, options.measure,
               options.jobs) {
@@ -403,7 +419,7 @@ TuneHooks with_listeners(TuneHooks hooks) {
 
 std::vector<NamedPoint> first_points(const TrialProblem& problem, const std::vector<Space>& spaces,
                                      const Target& target, const TuneOptions& options, std::int64_t count) {
-  const Predict predicted = expected_times(problem, spaces, target);
+  const Predict predicted = ranks(problem, spaces, target);
   Candidates candidates(chosen_candidates(spaces, predicted, options), options.strategy, options.seed);
   put_points_without_search_first(candidates, spaces);
   put_predicted_first(candidates, spaces, options.predicted);

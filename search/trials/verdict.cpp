@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 #include <weft/dsl/errors.h>
 #include <weft/search/model/bound.h>
+#include <weft/search/model/dense_bound.h>
 #include <weft/search/trials/verdict.h>
 
 #include <algorithm>
@@ -33,16 +34,19 @@ class TurningPoints {
   }
 
   std::optional<std::int64_t> columns() const {
-    constexpr std::int64_t most = 1 << 20;
+    constexpr std::int64_t most = 1 << 20, of_row = 8;
     if (summary_.convolution) return std::nullopt;
+    // Numbers of one alignment: rows that are no multiple of 16 bytes take longer, sparse and dense.
+    const auto aligned = [&](std::int64_t n) {
+      return n + (summary_.n % of_row - n % of_row + of_row) % of_row;
+    };
     const auto first = first_that(1, most, [&](std::int64_t n) {
       ProblemSummary other = summary_;
-      // Numbers of one parity: rows of an odd number of columns take longer than others (bound.h).
-      other.n = n % 2 == summary_.n % 2 ? n : n + 1;
+      other.n = aligned(n);
       other.dense_elements = other.k * other.n;
       return sparse_wins(other);
     });
-    return first && *first > 1 ? first : std::nullopt;
+    return first && *first > 1 ? std::optional(aligned(*first)) : std::nullopt;
   }
 
   std::optional<double> sparsity() const {
@@ -166,7 +170,7 @@ Verdict made_verdict(const TuneResult& result, const TrialProblem& problem, cons
     verdict.bound = bound.microseconds;
     verdict.bound_by = name_of(bound.by);
     // From a ratio that says nothing there is nothing to scale.
-    if (verdict.standing && verdict.standing->winner != Standing::Winner::none &&
+    if (verdict.standing && verdict.standing->winner != Faster::none &&
         verdict.dense->whose != BaselineOf::weft) {
       const TurningPoints turning(summary, best, verdict.dense->microseconds, target);
       verdict.dense_below_n = turning.columns();

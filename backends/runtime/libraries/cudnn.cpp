@@ -33,6 +33,8 @@ struct EntryPoints : LibraryFunctions {
   Imported<Status(ConvolutionDescriptor convolution, int pad_h, int pad_w, int stride_h, int stride_w,
                   int dilation_h, int dilation_w, int mode, int compute)>
       set_convolution{*this, "cudnnSetConvolution2dDescriptor"};
+  Imported<Status(ConvolutionDescriptor convolution, int groups)> set_groups{*this,
+                                                                             "cudnnSetConvolutionGroupCount"};
   Imported<Status(ConvolutionDescriptor convolution, int math)> set_math{*this,
                                                                          "cudnnSetConvolutionMathType"};
   Imported<Status(ConvolutionDescriptor convolution)> destroy_convolution{
@@ -119,13 +121,15 @@ struct PreparedConvolution {
     check(api.set_tensor(image, format, data, extent(problem.batch), extent(problem.channels),
                          extent(problem.image[0]), extent(problem.image[1])));
     check(api.create_filter(&filter));
-    check(api.set_filter(filter, data, format, extent(problem.filters), extent(problem.channels),
-                         extent(problem.filter[0]), extent(problem.filter[1])));
+    check(api.set_filter(filter, data, format, extent(problem.filters),
+                         extent(problem.channels / problem.groups), extent(problem.filter[0]),
+                         extent(problem.filter[1])));
     check(api.create_convolution(&convolution));
     check(api.set_convolution(convolution, checked(problem.pad[0], 0), checked(problem.pad[1], 0),
                               extent(problem.stride[0]), extent(problem.stride[1]),
                               extent(problem.dilation[0]), extent(problem.dilation[1]), cross_correlation,
                               compute_f32));
+    check(api.set_groups(convolution, extent(problem.groups)));
     check(api.set_math(convolution, math_code(problem.type)));
     check(api.create_tensor(&output));
     check(api.set_tensor(output, format, data, extent(problem.batch), extent(problem.filters),

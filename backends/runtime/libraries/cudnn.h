@@ -16,12 +16,13 @@
 namespace weft {
 
 /// A 2-D convolution at device addresses, heights first in every pair. Image [batch, channels, height,
-/// width], weights [filters, channels, height, width] and output alike; with channels_last all three have
-/// their channels last.
+/// width], weights [filters, channels / groups, height, width] and output alike; with channels_last all three
+/// have their channels last.
 struct DenseConvolution {
   std::int64_t batch = 1;
   std::int64_t channels = 1;
   std::int64_t filters = 1;
+  std::int64_t groups = 1;  ///< of as many channels each, and as many filters
   std::array<std::int64_t, 2> image{1, 1};
   std::array<std::int64_t, 2> filter{1, 1};
   std::array<std::int64_t, 2> pad{0, 0};

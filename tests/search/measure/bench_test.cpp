@@ -70,6 +70,23 @@ TEST(Bench, RowGroupsOfAConvolution) {
   for (const Entry& entry : result.entries) EXPECT_TRUE(entry.timed()) << entry.reason;
 }
 
+TEST(Bench, WhatIsChosenTakesEveryLayoutGroupAndDilation) {
+  const char* const images = R"({"suite": "images", "problems": [
+    {"op": "conv2d", "C": 8, "F": 16, "H": 9, "W": 7, "R": 3, "S": 3, "stride": 2, "batch": 3, "groups": 2,
+     "dtype": "f32", "layout": "nhwc", "sparsity": 0.5, "pattern": "unstructured"},
+    {"op": "conv2d", "C": 6, "F": 4, "H": 9, "W": 8, "R": 3, "S": 3, "pad": 2, "dilation": 2, "batch": 2,
+     "dtype": "f32", "layout": "chwn", "sparsity": 0.7, "pattern": "unstructured"}]})";
+  for (const Suite& suite : parse_suites(images, "images.json")) {
+    const Contestant chosen = auto_contestant(suite, target_named("cpu"));
+    const CaseResult result = measure(suite, cases_of(suite).front(), {}, Device::cpu(),
+                                      {chosen, forger("definition", [](Array&) {})}, quick());
+    for (const Entry& entry : result.entries) {
+      EXPECT_TRUE(entry.timed()) << entry.name << ": " << entry.reason;
+      EXPECT_EQ(entry.check.rows, suite.problems.front().m);
+    }
+  }
+}
+
 TEST(Bench, ARecipeThatDoesNotFitSaysWhy) {
   const Suite suite = parse_suite(products, "s.json");
   const Libraries libraries(Device::cpu());

@@ -1,5 +1,5 @@
-// A whole measurement on the fake driver with the fakes of cuSPARSE and cuSPARSELt, which stand first on the
-// loader's path when this runs: operands, own weights, verification and timing as on a GPU.
+// A whole measurement on the fake driver with the fakes of cuDNN, cuSPARSE and cuSPARSELt, which stand first
+// on the loader's path when this runs: operands, own weights, verification and timing as on a GPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <weft/search/measure/report.h>
@@ -18,10 +18,11 @@ const char* const text = R"({"suite": "s", "dtype": "f16", "sparsity": [0.5, 0.7
 class FakeVendor : public ::testing::Test {
  protected:
   FakeVendor() {
-    // These two alone: what a real cuBLAS makes of the fake driver is no matter.
+    // These alone: what a real cuBLAS makes of the fake driver is no matter.
+    libraries.cudnn = Cudnn::open(device);
     libraries.cusparse = Cusparse::open(device);
     libraries.cusparselt = Cusparselt::open(device);
-    libraries.no_cusparse = libraries.no_cusparselt = "";
+    libraries.no_cudnn = libraries.no_cusparse = libraries.no_cusparselt = "";
   }
   CaseResult measured(std::size_t number, const BenchOptions& options) {
     const Suite suite = parse_suite(text, "s.json");
@@ -58,6 +59,30 @@ TEST_F(FakeVendor, TwoOfFourIsForHalfTheWeights) {
   EXPECT_TRUE(quarter.entries[0].timed()) << quarter.entries[0].reason;
   EXPECT_FALSE(quarter.entries[1].timed());
   EXPECT_THAT(quarter.entries[1].reason, HasSubstr("weights of 50 % alone can be 2:4"));
+}
+
+const char* const images = R"({"suite": "images", "problems": [
+  {"id": 1, "op": "conv2d", "C": 4, "F": 8, "H": 5, "W": 6, "R": 3, "S": 3, "stride": 2, "batch": 2,
+   "dtype": "f32", "layout": "nhwc", "sparsity": 0.5, "pattern": "unstructured"},
+  {"id": 2, "op": "conv2d", "C": 8, "F": 8, "H": 4, "W": 5, "R": 3, "S": 3, "batch": 2, "groups": 4,
+   "dtype": "f32", "layout": "nchw", "sparsity": 0.6, "pattern": "unstructured"},
+  {"id": 3, "op": "conv2d", "C": 3, "F": 4, "H": 6, "W": 7, "R": 3, "S": 3, "pad": 2, "dilation": 2,
+   "dtype": "f32", "sparsity": 0.9, "pattern": "unstructured"},
+  {"id": 4, "op": "conv2d", "C": 4, "F": 16, "H": 3, "W": 4, "R": 3, "S": 3, "batch": 8,
+   "dtype": "f16", "layout": "chwn", "sparsity": 0.75, "pattern": "shuffled_rows", "V": 8}]})";
+
+TEST_F(FakeVendor, ConvolutionsOfEveryLayoutGroupAndDilation) {
+  ASSERT_TRUE(libraries.cudnn);
+  for (const Suite& suite : parse_suites(images, "images.json")) {
+    std::vector<Contestant> contestants = vendor_contestants(suite, libraries, *dense_type_of(suite.dtype));
+    const CaseResult result = measure(suite, cases_of(suite).front(), {}, device, contestants, {3, 1});
+    const Entry* dense = baseline_of(result);
+    ASSERT_NE(dense, nullptr) << suite.problems.front().id << ": " << result.entries.front().reason;
+    EXPECT_EQ(dense->check.rows, suite.problems.front().m);
+    EXPECT_EQ(dense->tried.size(), 4U) << "two algorithms, channels first and last";
+    const bool innermost = suite.problems.front().layout == ImageLayout::chwn;
+    EXPECT_EQ(dense->name, innermost ? "cuDNN f16 of nchw images (no library takes chwn)" : "cuDNN f32");
+  }
 }
 
 }  // namespace

@@ -246,8 +246,10 @@ TEST(Suite, ProblemsMayHaveTypesAndPatternsOfTheirOwn) {
   const SuiteProblem& image = cases[4].problem;
   EXPECT_EQ(image.convolution->batch, 3);
   EXPECT_EQ(image.layout, ImageLayout::nhwc);
-  EXPECT_EQ(image.dilation, 2);
+  EXPECT_EQ(image.convolution->dilation, (std::array<std::int64_t, 2>{2, 2}));
   EXPECT_EQ(image.image_groups, 4);
+  EXPECT_EQ(image.k, 2 * 9) << "channels of one group";
+  EXPECT_EQ(image.n, 3 * 9 * 9) << "the dilated filter reaches five pixels";
 }
 
 TEST(Suite, SeedsOfCasesDrawTheWeights) {
@@ -257,6 +259,21 @@ TEST(Suite, SeedsOfCasesDrawTheWeights) {
   EXPECT_EQ(seventh.seed, 7U);
   chosen.seed = 8;
   EXPECT_NE(make_workload(chosen, DType::f32, RealWeights()).matrix.column, seventh.matrix.column);
+}
+
+TEST(Suite, FiltersInGroupsSeeTheChannelsOfTheirGroup) {
+  const SuiteCase chosen = cases_of(parse_suites(mixed, "s.json")[4]).front();
+  const Workload workload = make_workload(chosen, DType::f32, RealWeights());
+  const WeightMatrix& all = workload.matrix;
+  EXPECT_EQ(all.shape, (std::vector<std::int64_t>{16, 8, 3, 3}));
+  EXPECT_GT(all.stored(), 16 * 18 / 3);
+  for (std::int64_t filter = 0; filter < all.rows; ++filter) {
+    for (const std::int32_t column : all.columns_of(filter)) EXPECT_EQ(column / 18, filter / 4) << filter;
+  }
+  const WeightMatrix own = within_groups(all, 4);
+  EXPECT_EQ(own.columns, 18);
+  own.check();
+  EXPECT_EQ(across_groups(own, 4).column, all.column);
 }
 
 TEST(Suite, MistakesOfMixedProblemsAreNamed) {
@@ -274,6 +291,13 @@ TEST(Suite, MistakesOfMixedProblemsAreNamed) {
               AllOf(HasSubstr("line 5"), HasSubstr("sparsity")));
   EXPECT_THAT(error_of_mixed(replaced(mixed, "\"blocks\"", "\"boxes\"")), HasSubstr("shuffled_rows"));
   EXPECT_THAT(error_of_mixed(replaced(mixed, "nhwc", "nwhc")), HasSubstr("layout"));
+  EXPECT_THAT(error_of_mixed(replaced(mixed, "\"groups\": 4", "\"groups\": 3")),
+              AllOf(HasSubstr("groups"), HasSubstr("a divisor of 8 channels and 16 filters")));
+  EXPECT_THAT(error_of_mixed(replaced(mixed, "\"unstructured\"}]", "\"32:2:8\"}]")),
+              AllOf(HasSubstr("groups"), HasSubstr("1, or unstructured weights")));
+  EXPECT_THAT(error_of_mixed(replaced(mixed, "\"H\": 9", "\"H\": 0")), HasSubstr("H"));
+  EXPECT_THAT(error_of_mixed(replaced(mixed, "\"dilation\": 2", "\"dilation\": 9")),
+              HasSubstr("a filter of 3, which reaches 19"));
 }
 
 }  // namespace
