@@ -7,7 +7,6 @@
 #include <atomic>
 #include <exception>
 #include <span>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>

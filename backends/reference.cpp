@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <weft/backends/reference.h>
-#include <weft/dsl/errors.h>
 
 #include <algorithm>
 #include <cmath>
@@ -84,8 +83,8 @@ class Evaluation {
     const Operand* sparse = algorithm_.sparse_operand();
     if (sparse == nullptr) weights_ = nullptr;
     if (sparse != nullptr && weights_ == nullptr)
-      throw UserError({"the reference has no weights", algorithm_.text(),
-                       "nothing for the sparse operand " + sparse->name, "its packed weights"});
+      throw UserError("the reference has no weights", algorithm_.text(),
+                      "nothing for the sparse operand " + sparse->name, "its packed weights");
     sizes_ = check_arguments(algorithm_, weights_, arguments_);
   }
 
@@ -96,9 +95,9 @@ class Evaluation {
     for (const std::size_t index : weight_indices_)
       (algorithm_.indices[index].reduction ? columns : rows) *= extent_[index];
     if (rows == weights_->rows() && columns == weights_->columns()) return;
-    throw UserError({"the weights do not fit the algorithm", algorithm_.text(),
-                     fmt::format("{} rows and {} columns", weights_->rows(), weights_->columns()),
-                     fmt::format("{} rows and {} columns", rows, columns)});
+    throw UserError("the weights do not fit the algorithm", algorithm_.text(),
+                    fmt::format("{} rows and {} columns", weights_->rows(), weights_->columns()),
+                    fmt::format("{} rows and {} columns", rows, columns));
   }
 
   std::int64_t size_of_extent(const Extent& extent) const {
@@ -318,7 +317,7 @@ class Evaluation {
 }  // namespace
 
 Reference reference(const Algorithm& algorithm, const SparseTensor* weights, const Arguments& arguments,
-                    std::source_location place) {
+                    CallPlace place) {
   return user_call(place, [&] { return Evaluation(algorithm, weights, arguments).run(); });
 }
 
@@ -335,10 +334,8 @@ double smallest_normal(DType dtype) {
 
 Difference difference(const Array& result, const Reference& expected) {
   if (result.size() != expected.value.size())
-    throw UserError({"a result of another size is compared with the reference",
-                     {},
-                     text_of_shape(result.shape()),
-                     text_of_shape(expected.value.shape())});
+    throw UserError("a result of another size is compared with the reference", text_of_shape(result.shape()),
+                    text_of_shape(expected.value.shape()));
   Difference d;
   double error = 0;
   double norm = 0;

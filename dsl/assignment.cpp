@@ -1,5 +1,4 @@
 #include <weft/dsl/assignment.h>
-#include <weft/dsl/errors.h>
 
 #include <algorithm>
 

@@ -40,7 +40,7 @@ class Check {
  private:
   [[noreturn]] void refuse(const std::string& what, const std::string& found,
                            const std::string& accepted) const {
-    throw UserError({what, where(), found, accepted});
+    throw UserError(what, where(), found, accepted);
   }
   std::string where() const { return "algorithm " + algorithm_.name + ": " + algorithm_.text(); }
 

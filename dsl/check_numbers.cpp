@@ -42,10 +42,10 @@ class Numbers {
     if (std::abs(result) <= range_of(output.dtype).most) return;
     const bool f32_holds_it = output.dtype != DType::f32 && std::abs(result) <= range_of(DType::f32).most;
     throw UserError(
-        {"the result leaves the element type of the output", where_,
-         fmt::format("{:.7g} where every tensor is 0, stored to {} as {}, which holds numbers up to {:.5g}",
-                     result, output.name, name_of(output.dtype), range_of(output.dtype).most),
-         std::string(f32_holds_it ? "an output of f32, or " : "") + "smaller numbers beside the sum"});
+        "the result leaves the element type of the output", where_,
+        fmt::format("{:.7g} where every tensor is 0, stored to {} as {}, which holds numbers up to {:.5g}",
+                    result, output.name, name_of(output.dtype), range_of(output.dtype).most),
+        std::string(f32_holds_it ? "an output of f32, or " : "") + "smaller numbers beside the sum");
   }
 
  private:
@@ -80,18 +80,18 @@ class Numbers {
     const Range range = range_of(algorithm_.accumulator);
     const std::string type(name_of(algorithm_.accumulator));
     if (!std::isfinite(number)) {
-      throw UserError({"a number is not finite", where_, fmt::format("{}", number),
-                       fmt::format("numbers from {:.5g} to {:.5g}", -range.most, range.most)});
+      throw UserError("a number is not finite", where_, fmt::format("{}", number),
+                      fmt::format("numbers from {:.5g} to {:.5g}", -range.most, range.most));
     }
     if (std::abs(number) > range.most) {
       throw UserError(
-          {"a number is beyond the type in which the sum runs", where_, fmt::format("{} in {}", number, type),
-           fmt::format("numbers from {:.5g} to {:.5g}, or factors of f64", -range.most, range.most)});
+          "a number is beyond the type in which the sum runs", where_, fmt::format("{} in {}", number, type),
+          fmt::format("numbers from {:.5g} to {:.5g}, or factors of f64", -range.most, range.most));
     }
     if (number != 0 && std::abs(number) <= range.least / 2) {
-      throw UserError({"a number is 0 in the type in which the sum runs", where_,
-                       fmt::format("{} in {}", number, type),
-                       fmt::format("0, numbers of at least {:.5g} in size, or factors of f64", range.least)});
+      throw UserError("a number is 0 in the type in which the sum runs", where_,
+                      fmt::format("{} in {}", number, type),
+                      fmt::format("0, numbers of at least {:.5g} in size, or factors of f64", range.least));
     }
   }
 
@@ -99,9 +99,9 @@ class Numbers {
     const Range range = range_of(algorithm_.accumulator);
     if (std::abs(result) <= range.most) return result;
     throw UserError(
-        {"numbers of the epilogue leave the type in which the sum runs", where_,
-         fmt::format("{:.7g} where every tensor is 0; {}", result, text_of_range(algorithm_.accumulator)),
-         "smaller numbers beside the sum"});
+        "numbers of the epilogue leave the type in which the sum runs", where_,
+        fmt::format("{:.7g} where every tensor is 0; {}", result, text_of_range(algorithm_.accumulator)),
+        "smaller numbers beside the sum");
   }
 
   const Algorithm& algorithm_;

@@ -245,7 +245,7 @@ void SparseTensor::check_entries() const {
   found_.set_right();
 }
 
-void SparseTensor::check(std::source_location place) const {
+void SparseTensor::check(CallPlace place) const {
   if (found_.right()) return;
   user_call(place, [&] {
     check_sizes(*this);

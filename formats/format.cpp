@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/sparse_tensor.h>
 #include <weft/formats/suggestion.h>
 
@@ -13,8 +12,8 @@ namespace {
 constexpr std::string_view spelling = "a name, and after a colon its parameters, as in csr or shfl_bw:V=64";
 
 [[noreturn]] void refuse(std::string_view text, std::string found, std::string accepted) {
-  throw UserError({"a format cannot be understood", fmt::format("\"{}\"", text.substr(0, 100)),
-                   std::move(found), std::move(accepted)});
+  throw UserError("a format cannot be understood", fmt::format("\"{}\"", text.substr(0, 100)),
+                  std::move(found), std::move(accepted));
 }
 
 std::int64_t value_of(std::string_view text, std::string_view name, std::string_view value) {
@@ -75,7 +74,7 @@ std::string Format::text() const {
   return result;
 }
 
-Format parse_format(std::string_view text, std::source_location place) {
+Format parse_format(std::string_view text, CallPlace place) {
   return user_call(place, [&] { return format_of(text); });
 }
 

@@ -7,7 +7,6 @@
 #include <array>
 #include <numeric>
 #include <optional>
-#include <span>
 #include <utility>
 
 namespace weft {

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
 #include <weft/formats/suggestion.h>
 #include <weft/formats/synthetic.h>
@@ -8,7 +7,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 
 namespace weft {
@@ -49,7 +47,7 @@ bool is_between(double value, double least, double most) {
 void check_layer(const SyntheticLayer& layer) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   const auto refuse = [](const std::string& where, std::string found, std::string accepted) {
-    throw UserError({"a synthetic layer cannot be made", where, std::move(found), std::move(accepted)});
+    throw UserError("a synthetic layer cannot be made", where, std::move(found), std::move(accepted));
   };
   if (layer.rows < 0 || layer.columns < 0 || layer.rows > most || layer.columns > most) {
     refuse("rows and columns", fmt::format("{} x {}", layer.rows, layer.columns),
@@ -184,7 +182,7 @@ WeightMatrix made(const SyntheticLayer& layer) {
 
 }  // namespace
 
-WeightMatrix synthetic_layer(const SyntheticLayer& layer, std::source_location place) {
+WeightMatrix synthetic_layer(const SyntheticLayer& layer, CallPlace place) {
   return user_call(place, [&] { return made(layer); });
 }
 

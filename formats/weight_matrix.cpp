@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/element_type.h>
 #include <weft/formats/random.h>
 #include <weft/formats/weight_matrix.h>
@@ -9,7 +8,6 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
-#include <span>
 #include <tuple>
 #include <utility>
 
@@ -21,8 +19,8 @@ constexpr std::int64_t largest_extent = std::numeric_limits<std::int32_t>::max()
 [[noreturn]] void refuse(const std::string& origin, std::string where, std::string found,
                          std::string accepted) {
   throw UserError(
-      {origin.empty() ? "these weights cannot be used" : "the weights of " + origin + " cannot be used",
-       std::move(where), std::move(found), std::move(accepted)});
+      origin.empty() ? "these weights cannot be used" : "the weights of " + origin + " cannot be used",
+      std::move(where), std::move(found), std::move(accepted));
 }
 
 void check_extents(std::int64_t rows, std::int64_t columns, const std::string& origin) {
@@ -241,12 +239,12 @@ bool makes_up(std::span<const std::int64_t> shape, std::int64_t rows, std::int64
   return false;
 }
 
-void WeightMatrix::check(std::source_location place) const {
+void WeightMatrix::check(CallPlace place) const {
   user_call(place, [&] { check_matrix(*this); });
 }
 
 WeightMatrix from_dense(const Array& dense, std::string origin, std::int64_t row_dimensions,
-                        std::source_location place) {
+                        CallPlace place) {
   return user_call(place, [&] {
     WeightMatrix result;
     result.shape = dense.shape();
@@ -263,8 +261,7 @@ WeightMatrix from_dense(const Array& dense, std::string origin, std::int64_t row
   });
 }
 
-WeightMatrix with_row_dimensions(WeightMatrix weights, std::int64_t row_dimensions,
-                                 std::source_location place) {
+WeightMatrix with_row_dimensions(WeightMatrix weights, std::int64_t row_dimensions, CallPlace place) {
   return user_call(place, [&] {
     weights.check();
     const auto [rows, columns] = matrix_of(weights.shape, row_dimensions, weights.origin);
@@ -288,7 +285,7 @@ WeightMatrix with_row_dimensions(WeightMatrix weights, std::int64_t row_dimensio
 
 WeightMatrix from_coordinates(std::int64_t rows, std::int64_t columns, const std::vector<std::int64_t>& row,
                               const std::vector<std::int64_t>& column, const Array& values,
-                              std::string origin, std::source_location place) {
+                              std::string origin, CallPlace place) {
   return user_call(place, [&] {
     check_coordinates(rows, columns, row, column, values, origin);
     return sorted_entries(rows, columns, row, column, values, std::move(origin));

@@ -17,29 +17,29 @@ namespace {
 
 void check(const ThreadProgram& program, const Target& target) {
   const std::string& name = program.program.name;
-  if (!target.is_gpu()) throw UserError({"CUDA C++ is for GPUs", name, target.name, "sm_75 to sm_90a"});
+  if (!target.is_gpu()) throw UserError("CUDA C++ is for GPUs", name, target.name, "sm_75 to sm_90a");
   // Compilers of files include the C library, whatever NVRTC does without.
   const std::string_view header = library_header_of(name);
   if (is_reserved(name) || !header.empty()) {
-    throw UserError({"CUDA C++ has something else of the kernel's name", "algorithm " + name,
-                     header.empty() ? name : fmt::format("{}, a name of {}", name, header),
-                     fmt::format("another name for the algorithm, as algorithm(\"{}_layer\", …)", name)});
+    throw UserError("CUDA C++ has something else of the kernel's name", "algorithm " + name,
+                    header.empty() ? name : fmt::format("{}, a name of {}", name, header),
+                    fmt::format("another name for the algorithm, as algorithm(\"{}_layer\", …)", name));
   }
   if (const std::int64_t statements = source_statements(program); statements > most_source_statements) {
-    throw UserError({"the kernel is too long for CUDA C++", name,
-                     fmt::format("{} statements, as when values are baked or loops unrolled", statements),
-                     fmt::format("at most {}: compilers of C++ take time that grows with the square of a "
-                                 "straight line (1638 entries 1.1 s, 6554 entries 16 s). Emitter::llvm "
-                                 "(--emitter llvm) makes PTX of any length",
-                                 most_source_statements)});
+    throw UserError("the kernel is too long for CUDA C++", name,
+                    fmt::format("{} statements, as when values are baked or loops unrolled", statements),
+                    fmt::format("at most {}: compilers of C++ take time that grows with the square of a "
+                                "straight line (1638 entries 1.1 s, 6554 entries 16 s). Emitter::llvm "
+                                "(--emitter llvm) makes PTX of any length",
+                                most_source_statements));
   }
   ir::visit(program.program.body, {}, [&](const ir::Expr& e) {
     const auto* call = e.as<ir::Call>();
     if (call == nullptr) return;
     const Instruction& row = instruction(call->instruction);
     if (row.lowest_sm >= 0 && row.lowest_sm <= target.sm) return;
-    throw UserError({fmt::format("{} has no instruction {}", target.name, row.name), name, target.name,
-                     row.lowest_sm < 0 ? std::string("cpu") : fmt::format("sm_{} or newer", row.lowest_sm)});
+    throw UserError(fmt::format("{} has no instruction {}", target.name, row.name), name, target.name,
+                    row.lowest_sm < 0 ? std::string("cpu") : fmt::format("sm_{} or newer", row.lowest_sm));
   });
 }
 

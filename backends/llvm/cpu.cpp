@@ -100,10 +100,8 @@ llvm::orc::JITTargetMachineBuilder machine_builder(const CpuOptions& options) {
   initialize();
   const auto known = processors_of_this_machine();
   if (std::find(known.begin(), known.end(), options.processor) == known.end()) {
-    throw UserError({"code for that processor cannot run here",
-                     {},
-                     options.processor,
-                     fmt::format("{}", fmt::join(known, ", "))});
+    throw UserError("code for that processor cannot run here", options.processor,
+                    fmt::format("{}", fmt::join(known, ", ")));
   }
   auto host = llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!host) throw_if(host.takeError(), "LLVM does not know this processor");

@@ -1,5 +1,4 @@
 // Functions, arguments, statements.
-#include <fmt/format.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <weft/backends/llvm/emit.h>

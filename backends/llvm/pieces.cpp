@@ -9,15 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <map>
 #include <set>
 #include <utility>
 
 namespace weft::llvm_backend {
 namespace {
-
-using ir::Expr;
-using ir::Stmt;
 
 /// Whether `threads` of a block that follow one another agree on the value (0: all do), given the variables
 /// on which they do. What they read may differ.

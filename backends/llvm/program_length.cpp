@@ -59,8 +59,7 @@ std::vector<std::pair<std::int64_t, std::string>> loops_written_out(const ir::St
         "and give it {0}.inner",
         loops.front().second);
   }
-  throw UserError(
-      {"the program is too long to compile", program.name, std::move(found), std::move(accepted)});
+  throw UserError("the program is too long to compile", program.name, std::move(found), std::move(accepted));
 }
 
 /// Whether lanes touch memory each on its own: under a mask, or by writes that lie apart, which the code

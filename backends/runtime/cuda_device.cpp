@@ -184,7 +184,7 @@ bool CudaDevice::has_stuck_kernel() noexcept {
 
 std::shared_ptr<CudaDevice> cuda_device_of(const Device& device, const std::string& what) {
   auto cuda = std::dynamic_pointer_cast<CudaDevice>(device.shared());
-  if (cuda == nullptr) throw UserError({what, {}, "the device " + device.name(), "a CUDA device"});
+  if (cuda == nullptr) throw UserError(what, "the device " + device.name(), "a CUDA device");
   return cuda;
 }
 

@@ -69,14 +69,11 @@ void check_image(std::string_view image) {
   const std::string accepted = "a cubin, a fat binary or PTX text";
   const ImageKind kind = kind_of(image);
   if (kind == ImageKind::unknown) {
-    throw UserError(
-        {"loading a module", {}, std::to_string(image.size()) + " bytes of something else", accepted});
+    throw UserError("loading a module", std::to_string(image.size()) + " bytes of something else", accepted);
   }
   if (!is_complete(kind, image)) {
-    throw UserError({"loading a module",
-                     {},
-                     "an image cut off after " + std::to_string(image.size()) + " bytes",
-                     accepted + ", complete"});
+    throw UserError("loading a module", "an image cut off after " + std::to_string(image.size()) + " bytes",
+                    accepted + ", complete");
   }
 }
 
@@ -129,10 +126,8 @@ class CudaFunction final : public FunctionInterface {
     const auto& api = driver::entry_points();
     const driver::Result result = api.cuModuleGetFunction(&function_, image_->module, name.c_str());
     if (result != driver::success) {
-      throw UserError({"finding a kernel in a module",
-                       {},
-                       "no '" + name + "': " + driver::text_of_error(result),
-                       "the name of an entry of the loaded image"});
+      throw UserError("finding a kernel in a module", "no '" + name + "': " + driver::text_of_error(result),
+                      "the name of an entry of the loaded image");
     }
     attributes_.registers = ask(num_regs);
     attributes_.local_bytes = static_cast<std::size_t>(ask(local_size_bytes));
@@ -206,10 +201,8 @@ class CudaModule final : public ModuleInterface {
     const driver::Result result = driver::entry_points().cuModuleGetGlobal_v2(
         &variable.first, &variable.second, image_->module, name.c_str());
     if (result != driver::success) {
-      throw UserError({"finding a variable in a module",
-                       {},
-                       "no '" + name + "': " + driver::text_of_error(result),
-                       "the name of a global or constant variable of the loaded image"});
+      throw UserError("finding a variable in a module", "no '" + name + "': " + driver::text_of_error(result),
+                      "the name of a global or constant variable of the loaded image");
     }
     return variable;
   }

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 namespace weft::io {
 
 void refuse(const std::string& origin, std::string where, std::string found, std::string accepted) {
-  throw UserError({"cannot read " + origin, std::move(where), std::move(found), std::move(accepted)});
+  throw UserError("cannot read " + origin, std::move(where), std::move(found), std::move(accepted));
 }
 
 std::string in_quotes(std::string_view text) {

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/io/file.h>
 #include <weft/formats/io/mtx.h>
 #include <weft/formats/io/text.h>
@@ -251,7 +250,7 @@ bool looks_like_mtx(Bytes bytes) {
 
 namespace weft {
 
-void write_mtx(const std::string& path, const WeightMatrix& weights, std::source_location place) {
+void write_mtx(const std::string& path, const WeightMatrix& weights, CallPlace place) {
   weights.check(place);
   const DType dtype = weights.values.dtype();
   const bool real = is_float(dtype);

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/io/file.h>
 #include <weft/formats/io/npy.h>
 
@@ -78,7 +77,7 @@ std::string header_of(const Array& array) {
 
 }  // namespace
 
-void write_npy(const std::string& path, const Array& array, std::source_location place) {
+void write_npy(const std::string& path, const Array& array, CallPlace place) {
   const std::string dictionary = header_of(array);
   std::string header("\x93NUMPY\x01\x00", 8);
   header += static_cast<char>(dictionary.size() & 0xFF);

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/io/file.h>
 #include <weft/formats/io/npz.h>
 #include <weft/formats/io/pickle.h>
@@ -113,7 +112,7 @@ const FileFormat& file_format_of(std::span<const std::byte> bytes, const std::st
   io::refuse(path, "byte 0", "neither a known extension nor a known beginning", "one of" + list_of_formats());
 }
 
-WeightMatrix read(const std::string& path, const ReadOptions& options, std::source_location place) {
+WeightMatrix read(const std::string& path, const ReadOptions& options, CallPlace place) {
   return user_call(place, [&] {
     const io::File file(path);
     const FileFormat& format = file_format_of(file.bytes(), path);
@@ -125,7 +124,7 @@ WeightMatrix read(const std::string& path, const ReadOptions& options, std::sour
 }
 
 Array read_array(const std::string& path, const std::string& tensor, std::optional<DType> reinterpret_as,
-                 std::source_location place) {
+                 CallPlace place) {
   return user_call(place, [&] {
     const io::File file(path);
     const FileFormat& format = file_format_of(file.bytes(), path);

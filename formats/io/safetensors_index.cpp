@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <weft/formats/io/file.h>
 #include <weft/formats/io/json_events.h>
 #include <weft/formats/io/safetensors.h>

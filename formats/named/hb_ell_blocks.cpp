@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/merged.h>
@@ -110,8 +109,8 @@ HbEllShape hb_ell_shape(const Format& format) {
   if (parameter(format, "every", 0) != 0) shape.every = power_of_two(format, "every", 1, 1, 64);
   shape.uniform = flag(format, "uniform");
   if (shape.uniform && shape.every > 0)
-    throw UserError({"a format has parameters that exclude one another", format.text(), "uniform and every",
-                     "one of them: one width for all has every block already"});
+    throw UserError("a format has parameters that exclude one another", format.text(), "uniform and every",
+                    "one of them: one width for all has every block already");
   return shape;
 }
 

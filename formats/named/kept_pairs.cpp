@@ -102,10 +102,10 @@ class Packer {
     for (const std::int64_t entry : entries)
       columns += (columns.empty() ? "" : ", ") + std::to_string(column_of(entry));
     throw UserError(
-        {fmt::format("row {} has {} non-zeros in columns {}-{}, at most {} allowed", row, entries.size(),
-                     first, std::min(first + of_quad_, weights_.columns) - 1, kept_of_quad),
-         weights_.origin, "entries in columns " + columns,
-         "weights pruned so: pruned(weights, choose_weights(weights, format, {})), or weft prune"});
+        fmt::format("row {} has {} non-zeros in columns {}-{}, at most {} allowed", row, entries.size(),
+                    first, std::min(first + of_quad_, weights_.columns) - 1, kept_of_quad),
+        weights_.origin, "entries in columns " + columns,
+        "weights pruned so: pruned(weights, choose_weights(weights, format, {})), or weft prune");
   }
 
   const WeightMatrix& weights_;

@@ -88,9 +88,9 @@ Filling filling_of(const WeightMatrix& weights, const Format& format, std::int64
     needs.push_back(ceil_divide(weights.length(row), pad));
   const auto blocks = filled_blocks(needs, fill);
   if (blocks.empty())
-    throw UserError({"a row does not fit a block of " + format.text(), weights.origin,
-                     fmt::format("a row of {} groups of {} places", std::ranges::max(needs), pad),
-                     fmt::format("at most fill = {}", fill)});
+    throw UserError("a row does not fit a block of " + format.text(), weights.origin,
+                    fmt::format("a row of {} groups of {} places", std::ranges::max(needs), pad),
+                    fmt::format("at most fill = {}", fill));
   Filling filling;
   for (const std::vector<std::int32_t>& block : blocks) {
     filling.order.insert(filling.order.end(), block.begin(), block.end());
@@ -108,9 +108,9 @@ SparseTensor pack_padded_csr(const WeightMatrix& given, const Format& format) {
   const bool filled = format.parameters.count("fill") != 0;
   for (const char* const other : {"block", "order", "rows"}) {
     if (filled && format.parameters.count(other) != 0)
-      throw UserError({"parameters of a format contradict one another", format.text(),
-                       fmt::format("{} beside fill", other),
-                       "one of them: fill says which rows make up a block"});
+      throw UserError("parameters of a format contradict one another", format.text(),
+                      fmt::format("{} beside fill", other),
+                      "one of them: fill says which rows make up a block");
   }
   const std::int64_t fill = number_within(format, "fill", 1, 1, largest_fill);
   Filling filling;

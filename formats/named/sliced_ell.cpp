@@ -2,7 +2,6 @@
 // places of a slice come in chunks: `pad` of its first row, `pad` of the second, and so on, so that lanes
 // that have a row each read one run of memory. Offsets count chunks; in places left over the column is -1
 // and the value +0. Row numbers that fill up the last slice are -1.
-#include <fmt/format.h>
 #include <weft/dsl/arithmetic.h>
 #include <weft/dsl/errors.h>
 #include <weft/formats/named/common.h>

@@ -59,10 +59,10 @@ class KeptColumns {
   [[noreturn]] void refuse(std::int64_t first, std::int64_t end, std::int64_t block, std::size_t kept) const {
     const std::int64_t column = block * of_block_;
     throw UserError(
-        {fmt::format("rows {}-{} keep {} columns in columns {}-{}, at most {}", first, end - 1, kept, column,
-                     std::min(column + of_block_, weights_.columns) - 1, slots_of_quad),
-         weights_.origin, fmt::format("{} columns with an entry", kept),
-         "weights pruned so: pruned(weights, choose_weights(weights, format, {})), or weft prune"});
+        fmt::format("rows {}-{} keep {} columns in columns {}-{}, at most {}", first, end - 1, kept, column,
+                    std::min(column + of_block_, weights_.columns) - 1, slots_of_quad),
+        weights_.origin, fmt::format("{} columns with an entry", kept),
+        "weights pruned so: pruned(weights, choose_weights(weights, format, {})), or weft prune");
   }
 
   const WeightMatrix& weights_;

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <weft/dsl/arithmetic.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/prune/n_m.h>
 #include <weft/formats/prune/prune.h>
 #include <weft/formats/prune/shfl_bw.h>
@@ -49,7 +48,7 @@ constexpr std::int64_t widest_block = 256;
 constexpr std::int64_t most_affinities = std::int64_t{1} << 28;
 
 [[noreturn]] void refuse(std::string where, std::string found, std::string accepted) {
-  throw UserError({"weights cannot be pruned", std::move(where), std::move(found), std::move(accepted)});
+  throw UserError("weights cannot be pruned", std::move(where), std::move(found), std::move(accepted));
 }
 
 const Prunable& prunable_as(const Format& format) {
@@ -229,20 +228,20 @@ WeightMatrix kept_of(const WeightMatrix& weights, const Pruning& pruning) {
 
 }  // namespace
 
-std::int64_t granularity_of(const Format& format, std::source_location place) {
+std::int64_t granularity_of(const Format& format, CallPlace place) {
   return user_call(place, [&] { return granularity(format); });
 }
 
-std::optional<double> sparsity_of_pattern(const Format& format, std::source_location place) {
+std::optional<double> sparsity_of_pattern(const Format& format, CallPlace place) {
   return user_call(place, [&] { return pattern_sparsity(format); });
 }
 
 Pruning choose_weights(const WeightMatrix& weights, const Format& format, const PruneOptions& options,
-                       std::source_location place) {
+                       CallPlace place) {
   return user_call(place, [&] { return chosen(weights, format, options); });
 }
 
-WeightMatrix pruned(const WeightMatrix& weights, const Pruning& pruning, std::source_location place) {
+WeightMatrix pruned(const WeightMatrix& weights, const Pruning& pruning, CallPlace place) {
   return user_call(place, [&] { return kept_of(weights, pruning); });
 }
 

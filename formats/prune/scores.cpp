@@ -11,9 +11,9 @@ namespace {
 
 [[noreturn]] void refuse(const WeightMatrix& weights, std::string where, std::string found,
                          std::string accepted) {
-  throw UserError({"a weight cannot be pruned",
-                   (weights.origin.empty() ? "" : weights.origin + ", ") + std::move(where), std::move(found),
-                   std::move(accepted)});
+  throw UserError("a weight cannot be pruned",
+                  (weights.origin.empty() ? "" : weights.origin + ", ") + std::move(where), std::move(found),
+                  std::move(accepted));
 }
 
 /// The scores by the entries of `weights`, in double precision and their own scale.

@@ -1,4 +1,3 @@
-#include <weft/dsl/arithmetic.h>
 #include <weft/formats/parallel.h>
 #include <weft/formats/prune/units.h>
 

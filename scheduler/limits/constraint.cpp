@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/fold.h>
 #include <weft/scheduler/ir/print.h>
@@ -13,23 +12,18 @@ namespace weft {
 namespace {
 
 using ir::BinaryOperator;
-using ir::Expr;
 
 [[noreturn]] void throw_too_large() {
-  throw UserError({"a size of the schedule cannot be computed",
-                   {},
-                   "a number of more than 64 bits",
-                   "smaller knobs and extents"});
+  throw UserError("a size of the schedule cannot be computed", "a number of more than 64 bits",
+                  "smaller knobs and extents");
 }
 
 /// A point of values that no list of knobs has may make a divisor 0: tiles that are smaller than their parts.
 class NoDivisor : public UserError {
  public:
   explicit NoDivisor(std::int64_t divisor)
-      : UserError({"a size of the schedule cannot be computed",
-                   {},
-                   "a division by " + std::to_string(divisor),
-                   "knobs of which each has a value of its list, with tiles no smaller than their parts"}) {}
+      : UserError("a size of the schedule cannot be computed", "a division by " + std::to_string(divisor),
+                  "knobs of which each has a value of its list, with tiles no smaller than their parts") {}
 };
 
 std::int64_t apply(BinaryOperator op, std::int64_t a, std::int64_t b) {

@@ -18,8 +18,6 @@ namespace weft::proofs {
 #if WEFT_WITH_Z3
 namespace {
 
-using ir::Expr;
-
 constexpr unsigned effort = 300'000;  ///< steps of Z3's own: some tenths of a second
 /// Products of several sizes can keep Z3 for minutes within one step of its own.
 constexpr unsigned longest_milliseconds = 5'000;

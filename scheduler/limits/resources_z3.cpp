@@ -11,7 +11,6 @@
 #endif
 
 #include <algorithm>
-#include <functional>
 #include <map>
 
 namespace weft::resources {

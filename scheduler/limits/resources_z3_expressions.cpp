@@ -6,7 +6,6 @@
 namespace weft {
 
 using ir::BinaryOperator;
-using ir::Expr;
 
 Z3Expressions::Z3Expressions(z3::context& context, z3::solver& solver, OfVariable of_variable, OfLoad of_load,
                              OfCall of_call)

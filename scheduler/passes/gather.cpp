@@ -11,9 +11,6 @@
 namespace weft::passes {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 class Gather {
  public:
   Gather(const ir::Copy& copy, std::int64_t threads, const ir::Ranges& ranges, std::string name)

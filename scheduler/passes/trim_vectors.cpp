@@ -10,9 +10,6 @@
 namespace weft::passes {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 /// Elements of a vector of 32-bit numbers in the widest registers there are.
 constexpr std::int64_t widest = 16;
 

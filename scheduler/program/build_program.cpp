@@ -16,9 +16,6 @@
 namespace weft {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 DType value_type(const Algorithm& algorithm) {
   return algorithm.accumulator;
 }

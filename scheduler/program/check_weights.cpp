@@ -91,8 +91,8 @@ class Check {
 
  private:
   [[noreturn]] void refuse(std::string what, std::string found, std::string accepted) const {
-    throw UserError(
-        {std::move(what), algorithm_.name + ": " + algorithm_.text(), std::move(found), std::move(accepted)});
+    throw UserError(std::move(what), algorithm_.name + ": " + algorithm_.text(), std::move(found),
+                    std::move(accepted));
   }
 
   std::string found() const {
@@ -130,13 +130,13 @@ void check_weights(const Algorithm& algorithm, const SparseTensor* weights) {
   const std::string where = algorithm.name + ": " + algorithm.text();
   if (sparse == nullptr) {
     if (weights == nullptr) return;
-    throw UserError({"weights were given to an algorithm without a sparse operand", where,
-                     "weights in " + weights->format().text(),
-                     "an algorithm with one Tensor<…, sparse>, or schedule(algorithm, target)"});
+    throw UserError("weights were given to an algorithm without a sparse operand", where,
+                    "weights in " + weights->format().text(),
+                    "an algorithm with one Tensor<…, sparse>, or schedule(algorithm, target)");
   }
   if (weights == nullptr) {
-    throw UserError({"the sparse operand " + sparse->name + " has no weights", where, "no weights",
-                     "schedule(algorithm, weights, target)"});
+    throw UserError("the sparse operand " + sparse->name + " has no weights", where, "no weights",
+                    "schedule(algorithm, weights, target)");
   }
   Check(algorithm, *sparse, *weights).run();
 }

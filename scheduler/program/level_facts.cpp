@@ -8,8 +8,6 @@
 
 namespace weft {
 
-using ir::Expr;
-
 LevelFacts::LevelFacts(const Algorithm& algorithm, const SparseTensor& weights, const ir::Program& program)
     : algorithm_(algorithm),
       weights_(weights),

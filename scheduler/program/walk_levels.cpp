@@ -1,14 +1,10 @@
 #include <weft/formats/level_kind.h>
 #include <weft/scheduler/program/launch_sizes.h>
-#include <weft/scheduler/program/own_names.h>
 #include <weft/scheduler/program/walk_levels.h>
 
 #include <algorithm>
 
 namespace weft {
-
-using ir::Expr;
-using ir::Stmt;
 
 LevelWalk::LevelWalk(Operand operand)
     : operand_(std::move(operand)),

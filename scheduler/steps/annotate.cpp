@@ -14,9 +14,6 @@
 
 namespace weft::steps {
 
-using ir::LoopKind;
-using ir::Stmt;
-
 ir::Program marked(ir::Program program, const std::string& name, LoopKind kind, int step) {
   program.body = change_loops(program.body, name, [&](const ir::For& loop) {
     ir::For changed = loop;

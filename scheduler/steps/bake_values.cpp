@@ -16,9 +16,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 constexpr std::int64_t most_entries = 300'000;     ///< written out in one program, each for every column
 constexpr std::int64_t most_places = 1 << 21;      ///< that loops reach, whether they hold an entry or not
 constexpr std::int64_t bytes_of_instruction = 16;  ///< bytes of an instruction of a GPU

@@ -13,9 +13,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 constexpr std::int64_t most_parts = 65'535;  ///< the blocks along y or z of a launch
 
 /// What each stored row takes: an addition an entry, and a result.

@@ -16,9 +16,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::LoopKind;
-using ir::Stmt;
-
 constexpr std::array axes{LoopKind::block_x, LoopKind::block_y, LoopKind::block_z,
                           LoopKind::warp,    LoopKind::lane,    LoopKind::thread};
 

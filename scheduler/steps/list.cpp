@@ -47,7 +47,7 @@ const StepKind& step_kind(std::string_view name) {
     if (row.name == name) return row;
     known += (known.empty() ? "" : ", ") + std::string(row.name);
   }
-  throw UserError({"there is no such step", {}, '"' + std::string(name) + '"', known});
+  throw UserError("there is no such step", '"' + std::string(name) + '"', known);
 }
 
 }  // namespace weft

@@ -16,7 +16,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Stmt;
 using Names = std::vector<std::string>;
 
 bool contains(const Names& names, const std::string& name) {

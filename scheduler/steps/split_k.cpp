@@ -18,9 +18,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 constexpr std::int64_t most_groups = 1024;
 constexpr std::int64_t few_groups = 16;
 

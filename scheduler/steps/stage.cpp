@@ -4,7 +4,6 @@
 #include <weft/scheduler/ir/simplify.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/ir/whole_runs.h>
-#include <weft/scheduler/program/build_program.h>
 #include <weft/scheduler/steps/list.h>
 #include <weft/scheduler/steps/parts/copies_ahead.h>
 #include <weft/scheduler/steps/parts/loops.h>
@@ -21,9 +20,6 @@
 
 namespace weft::steps {
 namespace {
-
-using ir::Expr;
-using ir::Stmt;
 
 std::vector<const ir::Load*> loads_of(const Stmt& body, const ir::BufferRef& buffer) {
   return ir::find_all<ir::Load>(body, [&](const ir::Load& load) { return load.buffer == buffer; });

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/scheduler/limits/points.h>
 #include <weft/search/choice/choice.h>
 #include <weft/search/choice/formats_worth_trying.h>
@@ -169,8 +168,8 @@ class Chooser {
   [[noreturn]] void refuse() const {
     std::string names;
     for (const Format& format : formats_) names += (names.empty() ? "" : ", ") + format.text();
-    throw UserError({"no recipe takes the problem", algorithm_.text(), "in " + names + " on " + target_.name,
-                     "other formats or recipes, or none, which is all of them"});
+    throw UserError("no recipe takes the problem", algorithm_.text(), "in " + names + " on " + target_.name,
+                    "other formats or recipes, or none, which is all of them");
   }
 
   const Algorithm& algorithm_;
@@ -182,8 +181,8 @@ class Chooser {
 
 void require_weights(const Algorithm& algorithm) {
   if (algorithm.sparse_operand() == nullptr)
-    throw UserError({"there is nothing to choose a format for", algorithm.text(), "no sparse operand",
-                     "an algorithm with one operand stored sparse"});
+    throw UserError("there is nothing to choose a format for", algorithm.text(), "no sparse operand",
+                    "an algorithm with one operand stored sparse");
 }
 
 }  // namespace
@@ -210,7 +209,7 @@ std::string Choice::text() const {
 }
 
 Choice choose(const Algorithm& algorithm, const WeightMatrix& weights, const Target& target,
-              const ChoiceOptions& options, std::source_location place) {
+              const ChoiceOptions& options, CallPlace place) {
   return user_call(place, [&] {
     require_weights(algorithm);
     return Chooser(algorithm, weights, target, options)();
@@ -233,16 +232,16 @@ Schedule schedule_of_way(const Way& way, const Algorithm& algorithm, const Weigh
   const Format format = packed_format(way);
   if (packed == nullptr || packed->format() != format)
     packed = std::make_shared<const SparseTensor>(pack(weights, format));
-  Schedule schedule = recipe.write(algorithm, std::move(packed), target, way.point.value_or(KnobValues()),
-                                   std::source_location::current());
+  Schedule schedule =
+      recipe.write(algorithm, std::move(packed), target, way.point.value_or(KnobValues()), CallPlace());
   if (is_left_to_default(recipe, schedule))
-    throw UserError({"a recipe does not fit", algorithm.name, way.text() + " on " + target.name,
-                     "weights and a target of which it takes more than the default schedule would"});
+    throw UserError("a recipe does not fit", algorithm.name, way.text() + " on " + target.name,
+                    "weights and a target of which it takes more than the default schedule would");
   return schedule;
 }
 
 Schedule auto_schedule(const Algorithm& algorithm, std::shared_ptr<const SparseTensor> weights,
-                       const Target& target, const ChoiceOptions& options, std::source_location place) {
+                       const Target& target, const ChoiceOptions& options, CallPlace place) {
   return user_call(place, [&] {
     WeightMatrix matrix = from_dense(weights->to_dense(), "packed weights");
     matrix.shape = weights->shape();
@@ -255,8 +254,7 @@ Schedule auto_schedule(const Algorithm& algorithm, std::shared_ptr<const SparseT
 }
 
 AutoKernel auto_kernel(const Algorithm& algorithm, const WeightMatrix& weights, const Target& target,
-                       const ChoiceOptions& options, const KernelOptions& kernel,
-                       std::source_location place) {
+                       const ChoiceOptions& options, const KernelOptions& kernel, CallPlace place) {
   return user_call(place, [&] {
     Choice choice = choose(algorithm, weights, target, options);
     const Kernel made = first_that_fits(choice, [&](const Way& way) {

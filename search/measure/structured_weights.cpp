@@ -13,8 +13,8 @@ namespace weft {
 namespace {
 
 [[noreturn]] void refuse(std::string found, std::string accepted) {
-  throw UserError({"structured weights cannot be made", "weights with groups or pairs", std::move(found),
-                   std::move(accepted)});
+  throw UserError("structured weights cannot be made", "weights with groups or pairs", std::move(found),
+                  std::move(accepted));
 }
 
 void check_shape(std::int64_t rows, std::int64_t columns) {

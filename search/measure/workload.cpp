@@ -130,9 +130,9 @@ Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& 
   workload.dtype = dtype;
   if (chosen.problem.k >
       std::numeric_limits<std::int32_t>::max() / std::max<std::int64_t>(1, chosen.problem.m))
-    throw UserError({"a problem is too large", "problem " + chosen.problem.id,
-                     fmt::format("{} x {} weights", chosen.problem.m, chosen.problem.k),
-                     fmt::format("at most {}", std::numeric_limits<std::int32_t>::max())});
+    throw UserError("a problem is too large", "problem " + chosen.problem.id,
+                    fmt::format("{} x {} weights", chosen.problem.m, chosen.problem.k),
+                    fmt::format("at most {}", std::numeric_limits<std::int32_t>::max()));
   workload.algorithm = algorithm_of(chosen.problem, dtype);
   const std::uint64_t seed =
       own_seed ? *own_seed : chosen.seed.value_or(seed_of(chosen.problem, chosen.sparsity));

@@ -212,7 +212,7 @@ DecisionTree::DecisionTree(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
 
 std::size_t DecisionTree::leaf_of(std::span<const double> features) const {
   if (nodes_.empty())
-    throw UserError({"a tree has nothing to say", "DecisionTree", "no nodes", "one of fit_tree()"});
+    throw UserError("a tree has nothing to say", "DecisionTree", "no nodes", "one of fit_tree()");
   std::size_t at = 0;
   while (nodes_[at].feature >= 0) {
     const Node& node = nodes_[at];
@@ -253,8 +253,8 @@ std::vector<double> DecisionTree::importance(std::size_t width) const {
 
 DecisionTree fit_tree(const TrainingSet& set, const TreeOptions& options) {
   if (set.size() == 0 || set.classes == 0)
-    throw UserError({"a tree cannot be grown", "TrainingSet", set.size() == 0 ? "no samples" : "no classes",
-                     "at least one of each"});
+    throw UserError("a tree cannot be grown", "TrainingSet", set.size() == 0 ? "no samples" : "no classes",
+                    "at least one of each");
   return Growing(set, options)();
 }
 

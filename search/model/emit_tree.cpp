@@ -181,7 +181,7 @@ std::int64_t largest_size(double threshold) {
   return size;
 }
 
-std::string source_of(const Predictor& predictor, TreeLanguage language, std::source_location place) {
+std::string source_of(const Predictor& predictor, TreeLanguage language, CallPlace place) {
   user_call(place, [&] { predictor.require_tree("a predictor cannot be made into source"); });
   return Emitting(predictor, language)();
 }

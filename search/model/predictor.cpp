@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <weft/dsl/errors.h>
 #include <weft/search/model/classes.h>
 #include <weft/search/model/predictor.h>
 #include <weft/search/records/json_fields.h>
@@ -319,10 +318,10 @@ class Reading {
 
 void Predictor::require_tree(const char* doing) const {
   if (!tree.nodes().empty() && !classes.empty()) return;
-  throw UserError({doing, "Predictor", "no tree", "one of make_predictor() or predictor_of()"});
+  throw UserError(doing, "Predictor", "no tree", "one of make_predictor() or predictor_of()");
 }
 
-std::vector<int> Predictor::ranking(const FeatureValues& values, std::source_location place) const {
+std::vector<int> Predictor::ranking(const FeatureValues& values, CallPlace place) const {
   user_call(place, [&] { require_tree("a predictor has nothing to rank"); });
   std::vector<int> ranked;
   for (const FittedTimes::Expected& one : times.ranking(values)) ranked.push_back(one.number);
@@ -333,20 +332,20 @@ namespace {
 
 void require_labels(const TimingTable& table, const std::vector<int>& labels) {
   if (table.problems.empty())
-    throw UserError({"a predictor cannot be made", "TimingTable::problems", "no problems", "at least one"});
+    throw UserError("a predictor cannot be made", "TimingTable::problems", "no problems", "at least one");
   const bool fit = labels.size() == table.problems.size() && std::ranges::all_of(labels, [&](int label) {
                      return label >= 0 && static_cast<std::size_t>(label) < table.configurations.size();
                    });
   if (!fit)
-    throw UserError({"a predictor cannot be made", "labels",
-                     fmt::format("{} labels of {} problems", labels.size(), table.problems.size()),
-                     "for each problem the number of one of its configurations"});
+    throw UserError("a predictor cannot be made", "labels",
+                    fmt::format("{} labels of {} problems", labels.size(), table.problems.size()),
+                    "for each problem the number of one of its configurations");
 }
 
 }  // namespace
 
 Predictor make_predictor(const TimingTable& table, const std::vector<int>& labels, const TreeOptions& options,
-                         std::source_location place) {
+                         CallPlace place) {
   user_call(place, [&] { require_labels(table, labels); });
   const std::vector<int> classes = distinct(labels);
   std::vector<std::size_t> problems;
@@ -378,7 +377,7 @@ std::string score_of_leaf(const DecisionTree::Node& leaf) {
                      leaf.samples - leaf.untried == 1 ? "other" : "others");
 }
 
-std::string text_of(const Predictor& predictor, std::source_location place) {
+std::string text_of(const Predictor& predictor, CallPlace place) {
   user_call(place, [&] { predictor.require_tree("a predictor cannot be printed"); });
   const std::vector<std::string> names = short_names(predictor.classes);
   std::string text = text_of_times(predictor, names);
@@ -397,7 +396,7 @@ std::string json_of(const Predictor& predictor) {
   return text_of_document(json);
 }
 
-Predictor predictor_of(std::string_view json, const std::string& origin, std::source_location place) {
+Predictor predictor_of(std::string_view json, const std::string& origin, CallPlace place) {
   return user_call(place, [&] {
     const JsonOrigin document{"a decision tree cannot be read", origin, "a file that weft train wrote"};
     const Json parsed = parse_json(json, document);

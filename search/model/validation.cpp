@@ -37,13 +37,13 @@ std::vector<std::size_t> parts_of(const TimingTable& table, const ValidationOpti
 void check_parts(const TimingTable& table, const ValidationOptions& options) {
   const std::size_t count = count_of(table.matrices());
   if (count < 2)
-    throw UserError({"a predictor needs several matrices", "the times to learn from",
-                     count == 1 ? "one matrix" : "none",
-                     "two or more, so that each can be judged by what the others teach: weft tune on another "
-                     "weight, into the same database"});
+    throw UserError("a predictor needs several matrices", "the times to learn from",
+                    count == 1 ? "one matrix" : "none",
+                    "two or more, so that each can be judged by what the others teach: weft tune on another "
+                    "weight, into the same database");
   if (options.folds == 1)
-    throw UserError({"one part cannot be judged by others", "the parts that matrices are dealt into", "1",
-                     fmt::format("2 to {}, or 0: each matrix by all others", count)});
+    throw UserError("one part cannot be judged by others", "the parts that matrices are dealt into", "1",
+                    fmt::format("2 to {}, or 0: each matrix by all others", count));
 }
 
 /// The classes that occur in some problems, with the set to learn from.

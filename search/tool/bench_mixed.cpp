@@ -183,8 +183,8 @@ int bench_mixed(const std::vector<Suite>& suites, const Device& device, const Mi
     if (line.wrong) code = exit_mismatch;
   }
   if (lines.empty())
-    throw UserError({"the suite has no such problem", "--only, suite " + suites.front().name,
-                     options.problems.front(), "an id of the file"});
+    throw UserError("the suite has no such problem", "--only, suite " + suites.front().name,
+                    options.problems.front(), "an id of the file");
   print(lines);
   return code;
 }

@@ -8,7 +8,6 @@
 #include <weft/search/tool/table.h>
 
 #include <algorithm>
-#include <chrono>
 #include <nlohmann/json.hpp>
 
 namespace weft::tool {
@@ -61,13 +60,13 @@ KnobValues fixed_knobs(const CheckVerb& options, const Space& space) {
   for (const std::string& part : parts) {
     const std::size_t equals = part.find('=');
     if (equals == std::string::npos)
-      throw UserError({"a knob has no value", "--set", part, "--set tile_n=128"});
+      throw UserError("a knob has no value", "--set", part, "--set tile_n=128");
     const std::string knob = part.substr(0, equals);
     const std::int64_t value =
         of_option("--set", [&] { return space.value_of(knob, part.substr(equals + 1)); });
     const auto [place, is_new] = fixed.emplace(knob, value);
     if (!is_new && place->second != value)
-      throw UserError({"a knob is given twice", "--set", part, fmt::format("{}={}", knob, place->second)});
+      throw UserError("a knob is given twice", "--set", part, fmt::format("{}={}", knob, place->second));
   }
   return fixed;
 }

@@ -6,7 +6,6 @@
 #include <weft/search/tool/flags.h>
 #include <weft/search/tool/table.h>
 
-#include <memory>
 #include <nlohmann/json.hpp>
 
 namespace weft::tool {

@@ -5,7 +5,6 @@
 #include <weft/formats/structure.h>
 #include <weft/search/tool/flags.h>
 
-#include <memory>
 #include <nlohmann/json.hpp>
 
 namespace weft::tool {

@@ -80,7 +80,7 @@ std::string progress_without(int left_out, const std::string& what, const TuneSt
 ProgressStyle progress_style_named(const std::string& name) {
   constexpr std::array<std::string_view, 3> names{"auto", "plain", "none"};
   if (const auto known = value_named<ProgressStyle>(names, name)) return *known;
-  throw UserError({"there is no such progress", "--progress", name, "auto, plain or none"});
+  throw UserError("there is no such progress", "--progress", name, "auto, plain or none");
 }
 
 std::string text_of_duration(double seconds) {

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -153,15 +152,15 @@ std::string json_of(const PruneVerb& verb, const WeightMatrix& weights, const st
 
 void check_out(const std::string& out) {
   if (out.empty() || out.ends_with(".safetensors") || out.ends_with(".npy")) return;
-  throw UserError(
-      {"the pruned weights cannot be written", "-o", out, "a name that ends with .safetensors or .npy"});
+  throw UserError("the pruned weights cannot be written", "-o", out,
+                  "a name that ends with .safetensors or .npy");
 }
 
 /// The library would take a usual one; a command says what it does.
 void check_sparsity(const PruneVerb& verb, const Format& format) {
   if (verb.sparsity || sparsity_of_pattern(format)) return;
-  throw UserError({"the weights cannot be pruned", "--sparsity", "none for " + format.text(),
-                   "--sparsity 0.75; only n_m and v_n_m have one of their own"});
+  throw UserError("the weights cannot be pruned", "--sparsity", "none for " + format.text(),
+                  "--sparsity 0.75; only n_m and v_n_m have one of their own");
 }
 
 int run(const PruneVerb& verb) {

@@ -42,8 +42,8 @@ std::string_view c_name(DType dtype) {
     case DType::f64:
       return name_of(dtype);
     default:
-      throw UserError({"results of this type are not measured elsewhere", "--plan",
-                       std::string(name_of(dtype)), "f16, bf16, f32 or f64"});
+      throw UserError("results of this type are not measured elsewhere", "--plan",
+                      std::string(name_of(dtype)), "f16, bf16, f32 or f64");
   }
 }
 
@@ -224,8 +224,8 @@ Built build(const TrialProblem& problem, const std::vector<Space>& spaces, const
     built.kernel = compile(schedule);
     add_resources(built.record, *built.kernel);
     if (const auto spilled = built.record.spill_bytes; spilled > most_spill_bytes)
-      throw UserError({"a kernel spills", "--max-spill", fmt::format("{} B", *spilled),
-                       fmt::format("at most {} B", most_spill_bytes)});
+      throw UserError("a kernel spills", "--max-spill", fmt::format("{} B", *spilled),
+                      fmt::format("at most {} B", most_spill_bytes));
   } catch (const std::exception& error) {
     built.kernel.reset();
     built.reason = fmt::format("{}: {}", text_of_config(built.record), error.what());

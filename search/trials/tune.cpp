@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <weft/dsl/errors.h>
 #include <weft/search/measure/trial_pool.h>
 #include <weft/search/model/bound.h>
 #include <weft/search/model/known_error.h>
@@ -138,13 +137,13 @@ class Tuner {
               options.jobs) {
     for (const Space& space : spaces) formats_.insert(format_of(space, problem).text());
     if (candidates_.size() == 0)
-      throw InfeasibleError({"there is nothing to tune",
-                             fmt::format("{} in {} on {}", problem.kernel,
-                                         formats_.empty() ? problem.what.format.text()
-                                                          : fmt::format("{}", fmt::join(formats_, ", ")),
-                                         target.name),
-                             "no point that fits",
-                             "another format or target; weft check says which limit is in the way"});
+      throw InfeasibleError("there is nothing to tune",
+                            fmt::format("{} in {} on {}", problem.kernel,
+                                        formats_.empty() ? problem.what.format.text()
+                                                         : fmt::format("{}", fmt::join(formats_, ", ")),
+                                        target.name),
+                            "no point that fits",
+                            "another format or target; weft check says which limit is in the way");
     find_device(problem, target);
     result_.points = candidates_.size();
     status().limit = std::min<std::int64_t>(options.trials, static_cast<std::int64_t>(candidates_.size()));
@@ -177,8 +176,8 @@ class Tuner {
   void find_device(const TrialProblem& problem, const Target& target) {
     const Measure measure = options_.measure.measure;
     if (!target.is_gpu() && (measure == Measure::model || measure == Measure::sim))
-      throw UserError({"there is nothing to measure with", "--measure " + std::string(name_of(measure)),
-                       "the target " + target.name, "--measure cpu; model and sim know GPUs alone"});
+      throw UserError("there is nothing to measure with", "--measure " + std::string(name_of(measure)),
+                      "the target " + target.name, "--measure cpu; model and sim know GPUs alone");
     std::optional<DeviceDescription> device;
     if (measure == Measure::gpu || measure == Measure::cpu) {
       const WorkerReply reply = pool_.ask(device_request(), options_.measure.build_seconds);
@@ -196,9 +195,9 @@ class Tuner {
   static void check_runs(const DeviceDescription& device, const Target& target) {
     const bool fits = target.architecture_specific ? device.sm == target.sm : device.sm >= target.sm;
     if (target.is_gpu() && fits) return;
-    throw UserError({"the device does not run the target", "--target " + target.name,
-                     fmt::format("{} (sm_{})", device.model, device.sm),
-                     "a target of the device's architecture, or --measure sim or model"});
+    throw UserError("the device does not run the target", "--target " + target.name,
+                    fmt::format("{} (sm_{})", device.model, device.sm),
+                    "a target of the device's architecture, or --measure sim or model");
   }
 
   /// What is known of the problem already.
@@ -361,7 +360,7 @@ namespace {
 
 /// `accepted` where `holds` does not.
 void require(bool holds, const char* option, const std::string& found, const char* accepted) {
-  if (!holds) throw UserError({"a search cannot be made", option, found, accepted});
+  if (!holds) throw UserError("a search cannot be made", option, found, accepted);
 }
 
 void check(const TuneOptions& options) {
@@ -420,7 +419,7 @@ std::vector<NamedPoint> first_points(const TrialProblem& problem, const std::vec
 
 std::vector<NamedPoint> likeliest(const TrialProblem& problem, const std::vector<Space>& spaces,
                                   const Target& target, const TuneOptions& options, std::int64_t count,
-                                  std::source_location place) {
+                                  CallPlace place) {
   return user_call(place, [&] {
     check(problem);
     return first_points(problem, spaces, target, options, count);
@@ -428,8 +427,7 @@ std::vector<NamedPoint> likeliest(const TrialProblem& problem, const std::vector
 }
 
 TuneResult tune(TrialProblem& problem, const std::vector<Space>& spaces, const Target& target,
-                RecordFile& file, const TuneOptions& options, const TuneHooks& hooks,
-                std::source_location place) {
+                RecordFile& file, const TuneOptions& options, const TuneHooks& hooks, CallPlace place) {
   return user_call(place, [&] {
     check(options);
     check(problem);

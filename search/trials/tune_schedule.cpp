@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <weft/backends/runtime/process.h>
-#include <weft/dsl/errors.h>
 #include <weft/formats/random.h>
 #include <weft/search/records/words.h>
 #include <weft/search/trials/best_file.h>
@@ -21,8 +20,8 @@ TrialProblem problem_of(const Schedule& schedule) {
   const Algorithm& algorithm = schedule.algorithm();
   const SparseTensor* weights = schedule.weights();
   if (weights == nullptr)
-    throw UserError({"a schedule cannot be searched", algorithm.name, "no sparse operand",
-                     "an algorithm with one operand stored sparse"});
+    throw UserError("a schedule cannot be searched", algorithm.name, "no sparse operand",
+                    "an algorithm with one operand stored sparse");
   // Zeros that fill up blocks are none of the weight's entries.
   WeightMatrix matrix = from_dense(weights->to_dense(), "weights of a schedule");
   matrix.shape = weights->shape();
@@ -58,9 +57,9 @@ void set_device(MeasureOptions& options, const std::string& device, const Target
     options.measure = device == "cpu" ? Measure::cpu : Measure::sim;
     return;
   }
-  throw UserError({"a schedule cannot be searched on that device", "tune", "'" + device + "'",
-                   target.is_gpu() ? fmt::format("sim:{}, cuda, or cuda:<number> such as cuda:1", target.name)
-                                   : "cpu, for a schedule of the target " + target.name});
+  throw UserError("a schedule cannot be searched on that device", "tune", "'" + device + "'",
+                  target.is_gpu() ? fmt::format("sim:{}, cuda, or cuda:<number> such as cuda:1", target.name)
+                                  : "cpu, for a schedule of the target " + target.name);
 }
 
 Tuned tuned(const Schedule& schedule, const std::string& device, TuneOptions options,
@@ -89,9 +88,9 @@ struct CommandLine {
 
 CommandLine read(const std::vector<std::string>& words) {
   const auto refuse = [](const std::string& found) {
-    throw UserError({"a program that searches cannot read its arguments", "command line", found,
-                     "--out FILE, and where they are wanted --device DEVICE, --target TARGET, --db FILE and "
-                     "--trials NUMBER"});
+    throw UserError("a program that searches cannot read its arguments", "command line", found,
+                    "--out FILE, and where they are wanted --device DEVICE, --target TARGET, --db FILE and "
+                    "--trials NUMBER");
   };
   CommandLine line;
   for (std::size_t i = 0; i < words.size(); i += 2) {
@@ -121,12 +120,12 @@ CommandLine read(const std::vector<std::string>& words) {
 }  // namespace
 
 Tuned tune(const Schedule& schedule, const std::string& device, const TuneOptions& options,
-           const std::string& database, std::source_location place) {
+           const std::string& database, CallPlace place) {
   return user_call(place, [&] { return tuned(schedule, device, options, database); });
 }
 
 int search_program(int count, char** arguments, const std::function<Schedule(const Target&)>& make,
-                   std::source_location place) {
+                   CallPlace place) {
   try {
     const CommandLine line = read({arguments + 1, arguments + count});
     const Tuned found =

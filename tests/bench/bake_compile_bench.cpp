@@ -212,7 +212,7 @@ std::int64_t number(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 1)
-    throw UserError({"an argument of the benchmark", {}, std::string(text), "a number of at least 1"});
+    throw UserError("an argument of the benchmark", std::string(text), "a number of at least 1");
   return value;
 }
 

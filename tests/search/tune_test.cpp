@@ -39,7 +39,7 @@ Schedule behaving(Kind kind, const SpaceProblem& what, const Target& target) {
       matrix.values.set(5, 3 + matrix.values.get(5));  // the kernel has another weight in it
       break;
     case refuse:
-      throw InfeasibleError({"a point does not fit", {}, "too much", "less"});
+      throw InfeasibleError("a point does not fit", "too much", "less");
     case fail:
       throw InternalError("a step is wrong");
     case memory: {

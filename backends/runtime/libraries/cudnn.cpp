@@ -71,15 +71,13 @@ constexpr std::size_t most_workspace = std::size_t{2} << 30U;
 int algorithm_code(std::string_view name) {
   const auto* found = std::find(algorithm_names.begin(), algorithm_names.end(), name);
   if (found != algorithm_names.end()) return static_cast<int>(found - algorithm_names.begin());
-  throw UserError({"cuDNN has no such algorithm", {}, std::string(name), "one of Cudnn::algorithms()"});
+  throw UserError("cuDNN has no such algorithm", std::string(name), "one of Cudnn::algorithms()");
 }
 
 int checked(std::int64_t extent, std::int64_t least) {
   if (extent >= least && extent <= std::numeric_limits<int>::max()) return static_cast<int>(extent);
-  throw UserError({"a convolution with cuDNN",
-                   {},
-                   "an extent of " + std::to_string(extent),
-                   std::to_string(least) + " to " + std::to_string(std::numeric_limits<int>::max())});
+  throw UserError("a convolution with cuDNN", "an extent of " + std::to_string(extent),
+                  std::to_string(least) + " to " + std::to_string(std::numeric_limits<int>::max()));
 }
 
 }  // namespace

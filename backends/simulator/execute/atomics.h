@@ -5,8 +5,6 @@
 #include <weft/dsl/dtype.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 

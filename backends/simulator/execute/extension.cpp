@@ -3,10 +3,8 @@
 #include <weft/backends/simulator/execute/extension.h>
 #include <weft/backends/simulator/machine/warp.h>
 #include <weft/dsl/errors.h>
-#include <weft/scheduler/hardware/instructions.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace weft::simulator {

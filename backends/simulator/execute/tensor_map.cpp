@@ -31,7 +31,7 @@ struct Stored {
 static_assert(sizeof(Stored) <= tensor_map_bytes);
 
 void require(bool holds, std::string found, std::string accepted) {
-  if (!holds) throw UserError({"encoding a tensor map", {}, std::move(found), std::move(accepted)});
+  if (!holds) throw UserError("encoding a tensor map", std::move(found), std::move(accepted));
 }
 
 std::uint64_t swizzle_bytes(TensorMap::Swizzle swizzle) {

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <unordered_map>
 
 namespace weft::simulator {
@@ -74,7 +73,7 @@ class Decoder {
  private:
   [[noreturn]] void refuse(const Instruction& at, const std::string& found,
                            const std::string& accepted) const {
-    throw UserError({"the simulator cannot run this PTX", fmt::format("line {}", at.line), found, accepted});
+    throw UserError("the simulator cannot run this PTX", fmt::format("line {}", at.line), found, accepted);
   }
 
   void lay_out_shared(const ptx::Function& function) {

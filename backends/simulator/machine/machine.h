@@ -6,8 +6,6 @@
 #include <weft/backends/simulator/machine/report.h>
 #include <weft/backends/simulator/machine/warp.h>
 
-#include <deque>
-#include <optional>
 #include <random>
 #include <unordered_map>
 

@@ -4,7 +4,6 @@
 
 #include <bit>
 #include <charconv>
-#include <limits>
 
 namespace weft::simulator::ptx {
 namespace {

@@ -38,7 +38,7 @@ std::string quoted(std::string_view text) {
 }
 
 void fail_at(int line, std::string_view found, std::string_view accepted) {
-  throw UserError({"reading PTX", fmt::format("line {}", line), std::string(found), std::string(accepted)});
+  throw UserError("reading PTX", fmt::format("line {}", line), std::string(found), std::string(accepted));
 }
 
 void fail_at(const Token& token, std::string_view accepted) {

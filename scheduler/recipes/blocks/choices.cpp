@@ -1,5 +1,4 @@
 // The points of the recipe hb_ell: tiles, how warps share them, stages and groups.
-#include <fmt/format.h>
 #include <weft/scheduler/hardware/simulated_target.h>
 #include <weft/scheduler/limits/resource_constraints.h>
 #include <weft/scheduler/recipes/blocks/choices.h>
@@ -12,7 +11,6 @@
 namespace weft {
 namespace {
 
-using ir::Expr;
 using Values = std::vector<std::int64_t>;
 using namespace block_tiles;
 

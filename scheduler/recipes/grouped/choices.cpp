@@ -13,7 +13,6 @@
 namespace weft {
 namespace {
 
-using ir::Expr;
 using namespace grouped;
 
 constexpr std::int64_t processors = measured_device.multiprocessors;

@@ -2,7 +2,6 @@
 #include <weft/dsl/errors.h>
 #include <weft/formats/kept_slots.h>
 #include <weft/scheduler/recipes/grouped/grouped_product.h>
-#include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
 #include <tuple>
@@ -192,8 +191,8 @@ std::shared_ptr<const SparseTensor> in_tiles(std::shared_ptr<const SparseTensor>
   const std::int64_t rows = knobs.tile_m.value_or(tiles.rows), deep = knobs.tile_k.value_or(tiles.places);
   // These have no groups of their own: their rows come as they are.
   if (rows > tiles.rows && format.name != "n_m" && format.name != "column_quads")
-    throw UserError({"a tile has rows of one group", format.text(), fmt::format("tile_m = {}", rows),
-                     fmt::format("at most V = {}", tiles.rows)});
+    throw UserError("a tile has rows of one group", format.text(), fmt::format("tile_m = {}", rows),
+                    fmt::format("at most V = {}", tiles.rows));
   if (rows == tiles.rows && deep == tiles.places) return weights;
   Format other = format;
   other.parameters["V"] = rows;

@@ -24,10 +24,8 @@ void require_in_range(std::string_view recipe, const RecipeKnob& knob, std::int6
   std::string accepted =
       fmt::format("{} from {} to {}", knob.name, std::max(knob.least, knob.multiple), most);
   if (knob.multiple > 1) accepted += fmt::format(", a multiple of {}", knob.multiple);
-  throw UserError({fmt::format("a knob of {} is out of its range", recipe),
-                   {},
-                   fmt::format("{} = {}", knob.name, value),
-                   std::move(accepted)});
+  throw UserError(fmt::format("a knob of {} is out of its range", recipe),
+                  fmt::format("{} = {}", knob.name, value), std::move(accepted));
 }
 
 }  // namespace weft

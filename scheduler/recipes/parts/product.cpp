@@ -1,11 +1,9 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/scheduler/hardware/device.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/recipes/parts/product.h>
 
 #include <algorithm>
-#include <bit>
 
 namespace weft {
 
@@ -44,8 +42,8 @@ std::size_t dense_operand(const Algorithm& algorithm) {
 
 void IdleKnobs::refuse(std::int64_t value, const char* knob, const char* accepted) const {
   if (value == 0) return;
-  throw UserError({"a knob of the recipe would have no effect", algorithm_,
-                   fmt::format("{} = {} with {}", knob, value, where_), accepted});
+  throw UserError("a knob of the recipe would have no effect", algorithm_,
+                  fmt::format("{} = {} with {}", knob, value, where_), accepted);
 }
 
 UserError::Report in_recipe(UserError::Report report, std::string_view recipe, std::string_view given) {
@@ -57,8 +55,8 @@ UserError::Report in_recipe(UserError::Report report, std::string_view recipe, s
 
 void refuse_recipe(const RecipeNeeds& needs, const Algorithm& algorithm, std::string found,
                    std::string accepted) {
-  throw UserError({fmt::format("the recipe {} does not fit", needs.name), algorithm.text(), std::move(found),
-                   std::move(accepted)});
+  throw UserError(fmt::format("the recipe {} does not fit", needs.name), algorithm.text(), std::move(found),
+                  std::move(accepted));
 }
 
 void require_format(const RecipeNeeds& needs, const Algorithm& algorithm, const SparseTensor* weights,

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <weft/dsl/errors.h>
 #include <weft/scheduler/ir/query.h>
 #include <weft/scheduler/ir/visit.h>
 #include <weft/scheduler/program/build_program.h>
@@ -251,7 +250,7 @@ std::optional<Schedule> with_steps(Schedule schedule, const std::vector<Step>& s
 }  // namespace
 
 Schedule default_schedule(Algorithm algorithm, std::shared_ptr<const SparseTensor> weights,
-                          const Target& target, std::source_location place) {
+                          const Target& target, CallPlace place) {
   return user_call(place, [&] {
     const Schedule plain(std::move(algorithm), std::move(weights), target);
     for (const std::vector<Step>& steps : {Rows(plain).steps(), shared_out(plain)}) {
@@ -265,9 +264,9 @@ Schedule left_to_default(const RecipeNeeds& needs, Algorithm algorithm,
                          std::shared_ptr<const SparseTensor> weights, const Target& target,
                          std::string_view given) {
   if (!given.empty())
-    throw UserError({fmt::format("knobs of {} would have no effect", needs.name), algorithm.text(),
-                     fmt::format("{} for {}, which gets its default schedule", given, target.name),
-                     "no knobs, or a GPU that the recipe is for, such as sm_90a"});
+    throw UserError(fmt::format("knobs of {} would have no effect", needs.name), algorithm.text(),
+                    fmt::format("{} for {}, which gets its default schedule", given, target.name),
+                    "no knobs, or a GPU that the recipe is for, such as sm_90a");
   return default_schedule(std::move(algorithm), std::move(weights), target);
 }
 

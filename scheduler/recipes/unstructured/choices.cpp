@@ -10,12 +10,9 @@
 #include <weft/scheduler/recipes/unstructured/sparsert.h>
 
 #include <algorithm>
-#include <span>
 
 namespace weft {
 namespace {
-
-using ir::Expr;
 
 constexpr std::int64_t warp_size = 32;
 constexpr std::int64_t processors = measured_device.multiprocessors;

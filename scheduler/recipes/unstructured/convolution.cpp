@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
 
 namespace weft {
@@ -61,14 +60,13 @@ Cut cheapest_cut(const SparseRtConvolution& image, const Target& target, const S
                                          target.shared_bytes_per_block);
   const auto other = possible_cut(image, target, {});
   throw InfeasibleError(
-      {fmt::format("no cut of the convolution fits {}", target.name),
-       {},
-       fmt::format("{} filters, {} lines and {} groups of {} warps: {} bytes of shared memory", least.rows,
-                   least.lines, least.groups, image.warps(least), image.shared_bytes(least)),
-       !other ? limits
-              : fmt::format("{}, as with rows = {}, lines = {}, groups = {}, image = SparseRtImage::{}",
-                            limits, other->rows, other->lines, other->groups,
-                            other->staged != 0 ? "staged" : "clamped")});
+      fmt::format("no cut of the convolution fits {}", target.name),
+      fmt::format("{} filters, {} lines and {} groups of {} warps: {} bytes of shared memory", least.rows,
+                  least.lines, least.groups, image.warps(least), image.shared_bytes(least)),
+      !other
+          ? limits
+          : fmt::format("{}, as with rows = {}, lines = {}, groups = {}, image = SparseRtImage::{}", limits,
+                        other->rows, other->lines, other->groups, other->staged != 0 ? "staged" : "clamped"));
 }
 
 void refuse_idle(const SparseRtKnobs& knobs, const std::string& algorithm) {

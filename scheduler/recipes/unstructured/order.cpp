@@ -2,7 +2,6 @@
 #include <weft/scheduler/recipes/unstructured/order.h>
 
 #include <algorithm>
-#include <vector>
 
 namespace weft {
 namespace {

@@ -94,11 +94,11 @@ Schedule sparsert_pieces(Algorithm algorithm, const SparseTensor& weights, const
   const auto cut = pieces_cut(weights, target, tiles, knobs);
   if (!cut)
     throw InfeasibleError(
-        {"rows do not fit blocks of pieces", algorithm.name,
-         fmt::format(
-             "{} entries in {} rows, with parts = {}, places = {}, columns = {} (0: left to the recipe)",
-             weights.array("values").size(), weights.rows(), knobs.parts, knobs.places, knobs.columns),
-         "more parts, more places, fewer columns, or form = SparseRtForm::row_per_warp with none of them"});
+        "rows do not fit blocks of pieces", algorithm.name,
+        fmt::format(
+            "{} entries in {} rows, with parts = {}, places = {}, columns = {} (0: left to the recipe)",
+            weights.array("values").size(), weights.rows(), knobs.parts, knobs.places, knobs.columns),
+        "more parts, more places, fewer columns, or form = SparseRtForm::row_per_warp with none of them");
   const Format format = formats::padded_csr({.pad = cut->places, .fill = cut->pieces()});
   Schedule schedule(std::move(algorithm), std::make_shared<const SparseTensor>(repack(weights, format)),
                     target);

@@ -10,9 +10,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 constexpr std::int64_t most_blocks = 1 << 16;  ///< blocks of rows: leaves of the tree of conditions
 
 /// The loops around the only one of that name, outermost first.

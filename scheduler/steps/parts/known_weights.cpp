@@ -1,10 +1,8 @@
 #include <weft/scheduler/ir/visit.h>
-#include <weft/scheduler/program/build_program.h>
+#include <weft/scheduler/program/launch_sizes.h>
 #include <weft/scheduler/steps/parts/known_weights.h>
 
 namespace weft::steps {
-
-using ir::Expr;
 
 KnownWeights::KnownWeights(const ir::Program& program, const std::string& operand,
                            const SparseTensor& weights) {

@@ -10,9 +10,6 @@
 namespace weft::steps {
 namespace {
 
-using ir::Expr;
-using ir::Stmt;
-
 bool adds_to(const Stmt& body, const ir::BufferRef& buffer, const std::string& name) {
   const auto adds = [&](const ir::Store& store) { return store.buffer == buffer && store.accumulate; };
   return std::ranges::any_of(find_loops(body, name),
