@@ -58,19 +58,19 @@ class Evaluation {
   Reference run() {
     std::int64_t count = 1;
     for (const std::size_t index : outputs_) count *= extent_[index];
-    sum_.assign(static_cast<std::size_t>(count), 0.0);
-    magnitude_.assign(static_cast<std::size_t>(count), 0.0);
-    or_nan_.assign(static_cast<std::size_t>(count), false);
+    sum_.assign(count, 0.0);
+    magnitude_.assign(count, 0.0);
+    or_nan_.assign(count, false);
     if (weights_ == nullptr) {
       terms_ = 1;
       for (std::size_t i = 0; i < extent_.size(); ++i)
         terms_ *= algorithm_.indices[i].reduction ? extent_[i] : 1;
       add(0, 1.0);
     } else {
-      std::vector<std::int64_t> in_row(static_cast<std::size_t>(weights_->rows()), 0);
+      std::vector<std::int64_t> in_row(weights_->rows(), 0);
       each_weight([&](std::int64_t row, std::int64_t column, double value) {
         set_indices(weight_indices_, row * weights_->columns() + column);
-        terms_ = std::max(terms_, ++in_row[static_cast<std::size_t>(row)]);
+        terms_ = std::max(terms_, ++in_row[row]);
         if (value != 0) add(0, value);
       });
       add_zeros();
@@ -124,8 +124,8 @@ class Evaluation {
       for (const auto& [name, coefficient] : index.terms) result.slope.back()[number_.at(name)] = coefficient;
     }
     const Array& array = *arguments_.tensors.at(operand.name);
-    result.data.resize(static_cast<std::size_t>(array.size()));
-    for (std::int64_t i = 0; i < array.size(); ++i) result.data[static_cast<std::size_t>(i)] = array.get(i);
+    result.data.resize(array.size());
+    for (std::int64_t i = 0; i < array.size(); ++i) result.data[i] = array.get(i);
     return result;
   }
 
@@ -158,9 +158,9 @@ class Evaluation {
   void add_zeros() {
     if (std::ranges::all_of(factors_.front().data, [](double x) { return std::isfinite(x); })) return;
     const std::int64_t columns = weights_->columns();
-    std::vector<bool> counted(static_cast<std::size_t>(weights_->rows() * columns), false);
+    std::vector<bool> counted(weights_->rows() * columns, false);
     each_weight([&](std::int64_t row, std::int64_t column, double value) {
-      counted[static_cast<std::size_t>(row * columns + column)] = value != 0;
+      counted[row * columns + column] = value != 0;
     });
     for (std::size_t place = 0; place < counted.size(); ++place) {
       if (counted[place]) continue;
@@ -198,7 +198,7 @@ class Evaluation {
       magnitude_[at] += std::abs(product);
     }
     for (std::int64_t i = 0; i < count && !std::isfinite(weight); ++i) {
-      if (i < begin || i >= end) or_nan_[static_cast<std::size_t>(place + i * place_step)] = true;
+      if (i < begin || i >= end) or_nan_[place + i * place_step] = true;
     }
   }
 
@@ -342,8 +342,7 @@ Difference difference(const Array& result, const Reference& expected) {
   for (std::int64_t i = 0; i < result.size(); ++i) {
     const double x = result.get(i);
     const double y = expected.value.get(i);
-    const bool may_be_nan =
-        std::isnan(y) || (!expected.or_nan.empty() && expected.or_nan[static_cast<std::size_t>(i)]);
+    const bool may_be_nan = std::isnan(y) || (!expected.or_nan.empty() && expected.or_nan[i]);
     const bool same_special = (std::isnan(x) && may_be_nan) || x == y;
     if (!std::isfinite(x) || !std::isfinite(y)) {
       if (!same_special && d.wrong < 0) d.wrong = i;

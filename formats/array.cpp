@@ -115,7 +115,7 @@ void Array::check_index(std::int64_t index, CallPlace place) const {
 double Array::get(std::int64_t index, CallPlace place) const {
   check_index(index, place);
   return with_element_type(dtype_, [&]<class T>(ElementType<T>) -> double {
-    const T value = as<T>()[static_cast<std::size_t>(index)];
+    const T value = as<T>()[index];
     if constexpr (is_half<T>) {
       return static_cast<double>(static_cast<float>(value));
     } else {
@@ -128,11 +128,11 @@ void Array::set(std::int64_t index, double value, CallPlace place) {
   check_index(index, place);
   with_element_type(dtype_, [&]<class T>(ElementType<T>) {
     if constexpr (is_half<T>) {
-      as<T>()[static_cast<std::size_t>(index)] = T(round_to_odd(value));
+      as<T>()[index] = T(round_to_odd(value));
     } else if constexpr (std::is_integral_v<T>) {
-      as<T>()[static_cast<std::size_t>(index)] = to_integer<T>(value);
+      as<T>()[index] = to_integer<T>(value);
     } else {
-      as<T>()[static_cast<std::size_t>(index)] = static_cast<T>(value);
+      as<T>()[index] = static_cast<T>(value);
     }
   });
 }
@@ -141,7 +141,7 @@ std::int64_t Array::get_integer(std::int64_t index, CallPlace place) const {
   check_index(index, place);
   return with_element_type(dtype_, [&]<class T>(ElementType<T>) -> std::int64_t {
     if constexpr (std::is_integral_v<T>) {
-      return static_cast<std::int64_t>(as<T>()[static_cast<std::size_t>(index)]);
+      return static_cast<std::int64_t>(as<T>()[index]);
     } else {
       refuse(place, {"the elements of an array are read as integers",
                      {},

@@ -89,7 +89,7 @@ void check_levels(const SparseTensor& tensor) {
   for (std::size_t i = 0; i < order.levels.size(); ++i) {
     const int level = order.levels[i];
     const bool exists = level >= 0 && level < std::ssize(levels);
-    if (!exists || (i > 0 && !level_kind(levels[static_cast<std::size_t>(level)].kind).counted))
+    if (!exists || (i > 0 && !level_kind(levels[level].kind).counted))
       refuse_damaged(tensor, "the order of values", fmt::format("level {}", level),
                      "a level, after the first a dense one");
   }

@@ -74,7 +74,7 @@ double nearly_exponential(double x) {
 /// numbers behind them are shifted and scaled to mean 0 and standard deviation 1, so that a short list keeps
 /// the spread.
 std::vector<double> uneven_weights(std::int64_t count, double variation, Random& random) {
-  std::vector<double> weights(static_cast<std::size_t>(count));
+  std::vector<double> weights(count);
   if (count == 0) return weights;
   double sum = 0;
   double squares = 0;
@@ -153,7 +153,7 @@ WeightMatrix made(const SyntheticLayer& layer) {
   WeightMatrix result;
   // A layer that does not fit memory is refused here, before the minutes that drawing it takes.
   result.values = Array(layer.dtype, {total});
-  result.column.reserve(static_cast<std::size_t>(total));
+  result.column.reserve(total);
   result.row_begin.reserve(static_cast<std::size_t>(layer.rows) + 1);
   const Spread usual = spread_at(layer.sparsity);
   Random random(layer.seed);

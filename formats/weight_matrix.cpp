@@ -67,8 +67,8 @@ void collect_positions(const Array& dense, WeightMatrix& result, std::vector<std
 bool add_element(Array& to, std::int64_t to_index, const Array& from, std::int64_t from_index) {
   return with_element_type(from.dtype(), [&]<class T>(ElementType<T>) {
     if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      T& sum = to.as<T>()[static_cast<std::size_t>(to_index)];
-      return !__builtin_add_overflow(sum, from.as<T>()[static_cast<std::size_t>(from_index)], &sum);
+      T& sum = to.as<T>()[to_index];
+      return !__builtin_add_overflow(sum, from.as<T>()[from_index], &sum);
     } else {
       to.set(to_index, to.get(to_index) + from.get(from_index));
       return true;
@@ -85,13 +85,11 @@ std::vector<std::int64_t> order_by_place(std::int64_t rows, const std::vector<st
   const std::vector<std::int64_t> begin = next;
   std::vector<std::int64_t> order(row.size());
   for (std::size_t i = 0; i < row.size(); ++i) {
-    order[static_cast<std::size_t>(next[static_cast<std::size_t>(row[i])]++)] = static_cast<std::int64_t>(i);
+    order[next[row[i]]++] = static_cast<std::int64_t>(i);
   }
   for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r) {
-    std::stable_sort(
-        order.begin() + begin[r], order.begin() + begin[r + 1], [&](std::int64_t left, std::int64_t right) {
-          return column[static_cast<std::size_t>(left)] < column[static_cast<std::size_t>(right)];
-        });
+    std::stable_sort(order.begin() + begin[r], order.begin() + begin[r + 1],
+                     [&](std::int64_t left, std::int64_t right) { return column[left] < column[right]; });
   }
   return order;
 }
@@ -191,7 +189,7 @@ void check_matrix(const WeightMatrix& weights) {
            fmt::format("{} values, one for each stored column", stored));
   }
   for (std::int64_t row = 0; row < rows; ++row) {
-    const std::int64_t first = begin[static_cast<std::size_t>(row)];
+    const std::int64_t first = begin[row];
     const std::int64_t last = begin[static_cast<std::size_t>(row) + 1];
     if (last < first || last > stored) {
       refuse(weights.origin, fmt::format("row {}", row), fmt::format("offsets {} to {}", first, last),
@@ -269,7 +267,7 @@ WeightMatrix with_row_dimensions(WeightMatrix weights, std::int64_t row_dimensio
     // Row-major, an element keeps its number.
     for (std::int64_t row = 0; row < weights.rows; ++row) {
       for (const std::int64_t i : weights.entries(row)) {
-        std::int32_t& column = weights.column[static_cast<std::size_t>(i)];
+        std::int32_t& column = weights.column[i];
         const std::int64_t number = row * weights.columns + column;
         ++begin[static_cast<std::size_t>(number / columns) + 1];
         column = static_cast<std::int32_t>(number % columns);
@@ -308,7 +306,7 @@ WeightMatrix chosen_entries(const WeightMatrix& weights, std::vector<std::int64_
   chosen.values = Array(weights.values.dtype(), {static_cast<std::int64_t>(entries.size())});
   for (const std::int64_t entry : entries) {
     chosen.values.copy_element(chosen.stored(), weights.values, entry);
-    chosen.column.push_back(weights.column[static_cast<std::size_t>(entry)]);
+    chosen.column.push_back(weights.column[entry]);
   }
   return chosen;
 }

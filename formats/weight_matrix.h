@@ -40,12 +40,11 @@ struct WeightMatrix {
     return {row_begin[at], row_begin[at + 1]};
   }
   std::int64_t length(std::int64_t row) const {  ///< how many entries it has
-    return row_begin[static_cast<std::size_t>(row) + 1] - row_begin[static_cast<std::size_t>(row)];
+    return row_begin[static_cast<std::size_t>(row) + 1] - row_begin[row];
   }
-  std::int64_t column_of(std::int64_t entry) const { return column[static_cast<std::size_t>(entry)]; }
+  std::int64_t column_of(std::int64_t entry) const { return column[entry]; }
   std::span<const std::int32_t> columns_of(std::int64_t row) const {
-    return std::span(column).subspan(static_cast<std::size_t>(row_begin[static_cast<std::size_t>(row)]),
-                                     static_cast<std::size_t>(length(row)));
+    return std::span(column).subspan(row_begin[row], static_cast<std::size_t>(length(row)));
   }
   double sparsity() const;  ///< fraction of the elements not stored; 0 for a matrix without elements
   /// Throws UserError, naming the first offending row, when an invariant above does not hold.

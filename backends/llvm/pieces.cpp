@@ -117,7 +117,7 @@ class Cutter {
       std::vector<Stmt> children = block->statements;
       std::vector<std::int64_t> sizes;
       for (const Stmt& child : children) sizes.push_back(emitted_size(child));
-      Stmt& largest = children[static_cast<std::size_t>(std::ranges::max_element(sizes) - sizes.begin())];
+      Stmt& largest = children[std::ranges::max_element(sizes) - sizes.begin()];
       largest = walk(largest);
       return ir::block(std::move(children));
     }

@@ -201,7 +201,7 @@ std::error_code try_write_bytes(const std::filesystem::path& path, std::string_v
   int error = file < 0 ? errno : 0;
   while (error == 0 && !bytes.empty()) {
     const ssize_t count = write(file, bytes.data(), bytes.size());
-    if (count > 0) bytes.remove_prefix(static_cast<std::size_t>(count));
+    if (count > 0) bytes.remove_prefix(count);
     if (count == 0) error = ENOSPC;
     if (count < 0 && errno != EINTR) error = errno;
   }

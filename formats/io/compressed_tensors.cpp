@@ -38,8 +38,7 @@ void read_mask(const SplitWeight& weight, const Parts& parts, WeightMatrix& matr
   matrix.row_begin.reserve(static_cast<std::size_t>(weight.rows) + 1);
   for (std::int64_t row = 0; row < weight.rows; ++row) {
     for (std::int64_t byte = 0; byte < width; ++byte) {
-      auto bits =
-          std::to_integer<unsigned>(parts.bitmask.bytes[static_cast<std::size_t>(row * width + byte)]);
+      auto bits = std::to_integer<unsigned>(parts.bitmask.bytes[row * width + byte]);
       if (parts.row_offsets == nullptr) check_groups(weight, static_cast<std::uint8_t>(bits), row, byte);
       for (; bits != 0; bits &= bits - 1) {
         const std::int64_t column = 8 * byte + std::countr_zero(bits);

@@ -68,7 +68,7 @@ void write_all(int descriptor, Bytes bytes, const std::string& path) {
     const ssize_t count = ::write(descriptor, bytes.data(), std::min(bytes.size(), largest));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail("write", path, errno);
-    bytes = bytes.subspan(static_cast<std::size_t>(count));
+    bytes = bytes.subspan(count);
   }
 }
 

@@ -186,7 +186,7 @@ Array read_coordinates(Parts& parts) {
   for (std::int64_t i = 0; i < stored; ++i) {
     std::int64_t column = 0;
     for (std::int64_t d = dimensions == 1 ? 0 : 1; d < dimensions; ++d) {
-      const std::int64_t extent = parts.shape[static_cast<std::size_t>(d)];
+      const std::int64_t extent = parts.shape[d];
       column = column * extent + parts.coordinate(coordinates, "coords", d * stored + i, extent);
     }
     parts.row.push_back(dimensions == 1 ? 0 : parts.coordinate(coordinates, "coords", i, parts.rows));

@@ -82,7 +82,7 @@ WeightMatrix unpacked(const SplitWeight& weight, std::optional<DType> reinterpre
   const MetaLayout& layout = layout_of(weight);
   check_parts(weight, layout);
   WeightMatrix matrix = weight.matrix();
-  matrix.column.reserve(static_cast<std::size_t>(weight.rows * weight.columns / 2));
+  matrix.column.reserve(weight.rows * weight.columns / 2);
   for (std::int64_t row = 0; row < weight.rows; ++row) {
     for (std::int64_t column = 0; column < weight.columns; column += layout.columns_of_word()) {
       const std::int64_t place = place_of_word(layout, weight.rows, row, column / layout.columns_of_word());

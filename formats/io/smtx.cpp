@@ -49,7 +49,7 @@ void read_columns(TextScanner& text, WeightMatrix& matrix, std::int64_t stored) 
       }
       matrix.column.push_back(static_cast<std::int32_t>(column));
     }
-    const auto begin = matrix.column.begin() + matrix.row_begin[static_cast<std::size_t>(row)];
+    const auto begin = matrix.column.begin() + matrix.row_begin[row];
     std::sort(begin, matrix.column.end());
     const auto twice = std::adjacent_find(begin, matrix.column.end());
     if (twice != matrix.column.end()) {

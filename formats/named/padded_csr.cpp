@@ -29,9 +29,9 @@ class Lists {
         pad_(pad),
         block_(block),
         blocks_(std::max<std::int64_t>(1, ceil_divide(weights.columns, block))) {
-    std::vector<std::int64_t> lengths(static_cast<std::size_t>(weights.rows * blocks_));
+    std::vector<std::int64_t> lengths(weights.rows * blocks_);
     std::int64_t filled = 0;
-    each_entry([&](std::int64_t list, std::int64_t) { ++lengths[static_cast<std::size_t>(list)]; });
+    each_entry([&](std::int64_t list, std::int64_t) { ++lengths[list]; });
     for (const std::int64_t length : lengths) {
       groups_.push_back(groups_.back() + ceil_divide(length, pad));
       if (ends.empty() || std::ssize(groups_) - 1 != ends.front()) continue;
@@ -51,9 +51,9 @@ class Lists {
     std::int64_t last = -1;
     std::int64_t place = 0;
     each_entry([&](std::int64_t list, std::int64_t i) {
-      place = list == last ? place + 1 : groups_[static_cast<std::size_t>(list)] * pad_;
+      place = list == last ? place + 1 : groups_[list] * pad_;
       last = list;
-      column_of[static_cast<std::size_t>(place)] = static_cast<std::int32_t>(weights_.column_of(i) % block_);
+      column_of[place] = static_cast<std::int32_t>(weights_.column_of(i) % block_);
       values.copy_element(place, weights_.values, i);
     });
     return arrays_of(

@@ -38,9 +38,8 @@ class KeptColumns {
  private:
   SlotColumns of_group(std::int64_t first) const {
     const std::int64_t end = std::min(first + rows_, weights_.rows);
-    std::vector<std::int32_t> kept(
-        weights_.column.begin() + weights_.row_begin[static_cast<std::size_t>(first)],
-        weights_.column.begin() + weights_.row_begin[static_cast<std::size_t>(end)]);
+    std::vector<std::int32_t> kept(weights_.column.begin() + weights_.row_begin[first],
+                                   weights_.column.begin() + weights_.row_begin[end]);
     std::ranges::sort(kept);
     kept.erase(std::ranges::unique(kept).begin(), kept.end());
     SlotColumns columns(slots_, -1);

@@ -140,16 +140,16 @@ void keep_entries(const Scores& scores, const Flags& kept, Pruning& result) {
 void keep_units(const Scores& scores, const Grouping& grouping, const Chosen& chosen, std::int64_t width,
                 Pruning& result) {
   const std::int64_t across = ceil_divide(scores.columns, width);
-  std::vector<std::vector<std::int32_t>> columns(static_cast<std::size_t>(grouping.groups()));
+  std::vector<std::vector<std::int32_t>> columns(grouping.groups());
   for (std::int64_t unit = 0; unit < std::ssize(chosen.kept); ++unit) {
-    if (!chosen.kept[static_cast<std::size_t>(unit)]) continue;
+    if (!chosen.kept[unit]) continue;
     const std::int64_t first = unit % across * width;
     for (std::int64_t column = first; column < std::min(first + width, scores.columns); ++column)
-      columns[static_cast<std::size_t>(unit / across)].push_back(static_cast<std::int32_t>(column));
+      columns[unit / across].push_back(static_cast<std::int32_t>(column));
   }
-  result.column.reserve(static_cast<std::size_t>(chosen.places));
+  result.column.reserve(chosen.places);
   for (const std::int32_t group : grouping.group_of_row) {
-    const std::vector<std::int32_t>& of_group = columns[static_cast<std::size_t>(group)];
+    const std::vector<std::int32_t>& of_group = columns[group];
     result.column.insert(result.column.end(), of_group.begin(), of_group.end());
     result.row_begin.push_back(result.kept());
   }
@@ -184,9 +184,9 @@ void match(std::span<const std::int64_t> row_begin, std::span<const std::int32_t
   for (std::size_t row = 0; row + 1 < row_begin.size(); ++row) {
     std::int64_t entry = row_begin[row];
     for (std::int64_t place = pruning.row_begin[row]; place < pruning.row_begin[row + 1]; ++place) {
-      const std::int32_t wanted = pruning.column[static_cast<std::size_t>(place)];
-      while (entry < row_begin[row + 1] && column[static_cast<std::size_t>(entry)] < wanted) ++entry;
-      const bool has = entry < row_begin[row + 1] && column[static_cast<std::size_t>(entry)] == wanted;
+      const std::int32_t wanted = pruning.column[place];
+      while (entry < row_begin[row + 1] && column[entry] < wanted) ++entry;
+      const bool has = entry < row_begin[row + 1] && column[entry] == wanted;
       visit(place, has ? entry : -1);
     }
   }
@@ -203,7 +203,7 @@ Pruning chosen(const WeightMatrix& weights, const Format& format, const PruneOpt
   keep(scores, structure, size, budget, options, result);
   double kept = 0;
   match(scores.begin, scores.column, result, [&](std::int64_t, std::int64_t entry) {
-    if (entry >= 0) kept += static_cast<double>(scores.value[static_cast<std::size_t>(entry)]);
+    if (entry >= 0) kept += static_cast<double>(scores.value[entry]);
   });
   if (scores.total > 0) result.kept_score = kept / scores.total;
   return result;

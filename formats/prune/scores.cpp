@@ -18,7 +18,7 @@ namespace {
 
 /// The scores by the entries of `weights`, in double precision and their own scale.
 std::vector<double> magnitudes(const WeightMatrix& weights) {
-  std::vector<double> result(static_cast<std::size_t>(weights.stored()));
+  std::vector<double> result(weights.stored());
   for (std::int64_t row = 0; row < weights.rows; ++row) {
     for (const std::int64_t i : weights.entries(row)) {
       const double value = weights.values.get(i);
@@ -26,7 +26,7 @@ std::vector<double> magnitudes(const WeightMatrix& weights) {
         refuse(weights, fmt::format("row {}, column {}", row, weights.column_of(i)), fmt::format("{}", value),
                "finite numbers");
       }
-      result[static_cast<std::size_t>(i)] = std::abs(value);
+      result[i] = std::abs(value);
     }
   }
   return result;
@@ -37,13 +37,13 @@ std::vector<double> given_scores(const WeightMatrix& weights, const WeightMatrix
     refuse(given, "scores", fmt::format("{} rows and {} columns", given.rows, given.columns),
            fmt::format("{} rows and {} columns, as the weights have", weights.rows, weights.columns));
   }
-  std::vector<double> result(static_cast<std::size_t>(weights.stored()));
+  std::vector<double> result(weights.stored());
   for (std::int64_t row = 0; row < weights.rows; ++row) {
     const auto at = static_cast<std::size_t>(row);
     auto place = static_cast<std::size_t>(weights.row_begin[at]);
     const auto end = static_cast<std::size_t>(weights.row_begin[at + 1]);
     for (const std::int64_t i : given.entries(row)) {
-      const std::int32_t column = given.column[static_cast<std::size_t>(i)];
+      const std::int32_t column = given.column[i];
       const double score = given.values.get(i);
       if (!std::isfinite(score) || score < 0) {
         refuse(given, fmt::format("scores, row {}, column {}", row, column), fmt::format("{}", score),
@@ -80,7 +80,7 @@ std::vector<bool> greatest(std::span<const float> values, std::int64_t count) {
   if (count <= 0) return std::vector<bool>(values.size(), false);
   std::vector<float> sorted(values.begin(), values.end());
   std::ranges::nth_element(sorted, sorted.begin() + (count - 1), std::greater<>());
-  const float threshold = sorted[static_cast<std::size_t>(count - 1)];
+  const float threshold = sorted[count - 1];
   std::int64_t equal = count - std::ranges::count_if(values, [&](float v) { return v > threshold; });
   std::vector<bool> result(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {

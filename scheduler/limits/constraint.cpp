@@ -132,7 +132,7 @@ std::int64_t run(std::span<const CompiledConstraints::Instruction> code, std::si
         *top++ = operand;
         break;
       case Operation::push_knob:
-        *top++ = point[static_cast<std::size_t>(operand)];
+        *top++ = point[operand];
         break;
       case Operation::negate:
         top[-1] = negated(top[-1]);

@@ -36,7 +36,7 @@ Expr LevelWalk::load(const std::string& array, std::vector<Expr> indices) const 
 
 Expr LevelWalk::parent(std::size_t number, const LevelPlace& place) const {
   const int parent = parent_of(operand_.weights.levels(), number);
-  return parent < 0 ? ir::integer(0) : place.position[static_cast<std::size_t>(parent)];
+  return parent < 0 ? ir::integer(0) : place.position[parent];
 }
 
 Expr LevelWalk::extent(std::size_t number) const {

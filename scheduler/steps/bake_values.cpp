@@ -228,7 +228,7 @@ class Baking {
       refused_ = other_shape("the position of an entry is not known from the weights");
       return;
     }
-    entry.column = weights_.columns()[static_cast<std::size_t>(*position)];
+    entry.column = weights_.columns()[*position];
     const Expr value = weights_.fold(nest_.value, variables);
     entry.take(chunks_ ? chunks_->placed(value, entry.column) : value);
     // Zero times what is not finite is not zero.

@@ -17,9 +17,8 @@ constexpr std::int64_t most_parts = 65'535;  ///< the blocks along y or z of a l
 
 /// What each stored row takes: an addition an entry, and a result.
 std::vector<std::int64_t> work_of_rows(const SparseTensor& weights) {
-  std::vector<std::int64_t> entries(static_cast<std::size_t>(weights.rows()), 0);
-  weights.walk(
-      [&](std::int64_t row, std::int64_t, std::int64_t) { ++entries[static_cast<std::size_t>(row)]; });
+  std::vector<std::int64_t> entries(weights.rows(), 0);
+  weights.walk([&](std::int64_t row, std::int64_t, std::int64_t) { ++entries[row]; });
   std::vector<std::int64_t> work(entries.size());
   const auto order = weights.row_order();
   for (std::size_t i = 0; i < work.size(); ++i) {

@@ -156,8 +156,7 @@ Array Checker::chosen_b(const Workload& workload) const {
   const auto count = static_cast<std::int64_t>(columns_.size());
   Array part(b.dtype(), {workload.problem.k, count});
   for (std::int64_t k = 0; k < workload.problem.k; ++k) {
-    for (std::int64_t i = 0; i < count; ++i)
-      part.copy_element(k * count + i, b, k * inner_ + columns_[static_cast<std::size_t>(i)]);
+    for (std::int64_t i = 0; i < count; ++i) part.copy_element(k * count + i, b, k * inner_ + columns_[i]);
   }
   return part;
 }

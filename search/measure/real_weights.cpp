@@ -22,7 +22,7 @@ std::optional<RealWeights::Entry> from_smtx(const std::string& path) {
   std::ifstream file(path);
   std::string line(128, '\0');
   file.read(line.data(), static_cast<std::streamsize>(line.size()));
-  line.resize(static_cast<std::size_t>(file.gcount()));
+  line.resize(file.gcount());
   long long rows = 0;
   long long columns = 0;
   long long stored = 0;

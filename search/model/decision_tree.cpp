@@ -116,7 +116,7 @@ class Growing {
     const std::size_t cut = begin + static_cast<std::size_t>(middle - part.begin());
     const int left = grow(begin, cut, height + 1);
     const int right = grow(cut, end, height + 1);
-    DecisionTree::Node& node = nodes_[static_cast<std::size_t>(number)];
+    DecisionTree::Node& node = nodes_[number];
     node.feature = static_cast<int>(split->feature);
     node.threshold = split->threshold;
     node.left = left;
@@ -140,7 +140,7 @@ class Growing {
     node.samples = samples.size();
     node.ranking.resize(sums.size());
     std::iota(node.ranking.begin(), node.ranking.end(), 0);
-    std::ranges::stable_sort(node.ranking, {}, [&](int i) { return sums[static_cast<std::size_t>(i)]; });
+    std::ranges::stable_sort(node.ranking, {}, [&](int i) { return sums[i]; });
     score(node, samples);
     if (node.ranking.size() > ranked_classes) node.ranking.resize(ranked_classes);
     return node;
@@ -203,7 +203,7 @@ DecisionTree::DecisionTree(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
   internal_check(!nodes_.empty(), "a tree without nodes");
   const auto size = static_cast<int>(nodes_.size());
   for (int i = 0; i < size; ++i) {
-    const Node& node = nodes_[static_cast<std::size_t>(i)];
+    const Node& node = nodes_[i];
     const auto follows = [&](int child) { return child > i && child < size; };
     internal_check(node.feature < 0 ? !node.ranking.empty() : follows(node.left) && follows(node.right),
                    "a tree's node without its children, or a leaf without a class");
@@ -216,7 +216,7 @@ std::size_t DecisionTree::leaf_of(std::span<const double> features) const {
   std::size_t at = 0;
   while (nodes_[at].feature >= 0) {
     const Node& node = nodes_[at];
-    const bool left = features[static_cast<std::size_t>(node.feature)] <= node.threshold;
+    const bool left = features[node.feature] <= node.threshold;
     at = static_cast<std::size_t>(left ? node.left : node.right);
   }
   return at;
@@ -226,8 +226,7 @@ int DecisionTree::height() const {
   std::vector<int> heights(nodes_.size());
   for (std::size_t i = nodes_.size(); i-- > 0;) {
     if (nodes_[i].feature < 0) continue;
-    heights[i] = 1 + std::max(heights[static_cast<std::size_t>(nodes_[i].left)],
-                              heights[static_cast<std::size_t>(nodes_[i].right)]);
+    heights[i] = 1 + std::max(heights[nodes_[i].left], heights[nodes_[i].right]);
   }
   return heights.empty() ? 0 : heights.front();
 }
@@ -242,7 +241,7 @@ std::vector<double> DecisionTree::importance(std::size_t width) const {
   double sum = 0;
   for (const Node& node : nodes_) {
     if (node.feature < 0) continue;
-    shares[static_cast<std::size_t>(node.feature)] += node.decrease;
+    shares[node.feature] += node.decrease;
     sum += node.decrease;
   }
   if (sum > 0) {

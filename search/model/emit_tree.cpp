@@ -147,7 +147,7 @@ class Emitting {
                            cpp_ ? "// " + remark : "/* " + remark + " */");
       return;
     }
-    const Feature& feature = features()[static_cast<std::size_t>(one.feature)];
+    const Feature& feature = features()[one.feature];
     const std::string limit =
         feature.is_size ? std::to_string(largest_size(one.threshold)) : fmt::format("{:.17g}", one.threshold);
     text_ += fmt::format("{}if ({} <= {}) {{\n", indent, feature.name, limit);

@@ -254,7 +254,7 @@ FittedTimes::FittedTimes(const TimingTable& table, const std::vector<std::size_t
     }
     const std::size_t before = fits_.size();
     for (std::size_t c = 0; c < classes.size(); ++c) {
-      const TileShape shape = tile_shape(table.configurations[static_cast<std::size_t>(classes[c])]);
+      const TileShape shape = tile_shape(table.configurations[classes[c]]);
       std::vector<TimeParts> rows;
       for (const TimingTable::Problem* problem : of_kind) {
         if (!problem->measured(classes[c])) continue;

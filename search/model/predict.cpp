@@ -50,7 +50,7 @@ Prediction predict(const Predictor& predictor, const SpaceProblem& problem, cons
     const ProblemSummary summary = summary_of(problem.algorithm, *problem.matrix, problem.format, 4096);
     std::vector<Prediction::PassedOver> passed_over;
     for (const int number : predictor.ranking(features_of(summary, device))) {
-      const Configuration& configuration = predictor.classes[static_cast<std::size_t>(number)];
+      const Configuration& configuration = predictor.classes[number];
       std::string reason;
       if (std::optional<Prediction> found = tried(configuration, problem, target, reason)) {
         found->passed_over = std::move(passed_over);

@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const Feature& feature_of(const DecisionTree::Node& node) {
-  return features()[static_cast<std::size_t>(node.feature)];
+  return features()[node.feature];
 }
 
 /// Without the knobs that are the same in all classes: those say nothing where classes stand side by side.
@@ -54,8 +54,7 @@ std::string text_of_times(const Predictor& predictor, const std::vector<std::str
       text += fmt::format(", {} = {}", features()[i].name, kinds[kind].least[i]);
     text += "\n";
     for (const FittedTimes::Fit& fit : predictor.times.fits()) {
-      if (fit.kind == kind)
-        text += fmt::format("  {}: {}\n", names[static_cast<std::size_t>(fit.number)], sum_of(fit));
+      if (fit.kind == kind) text += fmt::format("  {}: {}\n", names[fit.number], sum_of(fit));
     }
   }
   return text + (kinds.empty() ? "" : "\n");
@@ -227,14 +226,14 @@ class Reading {
         fields.required<std::int64_t>("kind", std::int64_t{0}, static_cast<std::int64_t>(kinds) - 1));
     fields.need("class");
     fields.read("class", fit.number, 0, static_cast<int>(classes.size()) - 1);
-    fit.shape = tile_shape(classes[static_cast<std::size_t>(fit.number)]);
+    fit.shape = tile_shape(classes[fit.number]);
     fields.need("microseconds");
     const JsonFields parts = fields.object("microseconds");
     for (const auto& [name, value] : fields.need("microseconds").items()) {
       const auto part = std::ranges::find(part_names(), name);
       if (part == part_names().end())
         fields.refuse("microseconds", name, fmt::format("parts: {}", fmt::join(part_names(), ", ")));
-      parts.read(name, fit.microseconds[static_cast<std::size_t>(part - part_names().begin())], 0.0);
+      parts.read(name, fit.microseconds[part - part_names().begin()], 0.0);
     }
     return fit;
   }
@@ -359,8 +358,7 @@ Predictor make_predictor(const TimingTable& table, const std::vector<int>& label
   const TrainingSet set = training_set(table, problems, labels, classes);
   predictor.tree = fit_tree(set, options);
   predictor.times = FittedTimes(table, problems, classes);
-  for (const int number : classes)
-    predictor.classes.push_back(table.configurations[static_cast<std::size_t>(number)]);
+  for (const int number : classes) predictor.classes.push_back(table.configurations[number]);
   predictor.training.problems = problems.size();
   predictor.training.matrices = matrices.size();
   predictor.training.targets.assign(targets.begin(), targets.end());

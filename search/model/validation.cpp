@@ -64,10 +64,10 @@ struct Lesson {
 int first_measured(const TimingTable::Problem& problem, const std::vector<int>& ranking,
                    const std::vector<int>& classes) {
   for (const int number : ranking) {
-    const int configuration = classes[static_cast<std::size_t>(number)];
+    const int configuration = classes[number];
     if (problem.measured(configuration)) return configuration;
   }
-  return classes[static_cast<std::size_t>(ranking.front())];
+  return classes[ranking.front()];
 }
 
 /// `learn` makes a model of a lesson, which has ranking(features).
@@ -132,8 +132,7 @@ Score validate_times(const TimingTable& table, const TreeOptions& tree, const Va
     Predictor predictor;
     predictor.times = FittedTimes(table, lesson.problems, lesson.classes);
     predictor.tree = fit_tree(lesson.set, tree);
-    for (const int number : lesson.classes)
-      predictor.classes.push_back(table.configurations[static_cast<std::size_t>(number)]);
+    for (const int number : lesson.classes) predictor.classes.push_back(table.configurations[number]);
     return predictor;
   });
 }
@@ -188,7 +187,7 @@ Score score_bound(const TimingTable& table, const Labelling& labelling) {
     double least = 0;
     for (int c = 0; c < static_cast<int>(table.configurations.size()); ++c) {
       if (!problem.measured(c)) continue;
-      const Configuration& configuration = table.configurations[static_cast<std::size_t>(c)];
+      const Configuration& configuration = table.configurations[c];
       const double bound =
           bound_of(problem.summary, configuration.recipe, configuration.point, target).microseconds;
       if (best >= 0 && bound >= least) continue;

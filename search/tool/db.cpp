@@ -79,7 +79,7 @@ int query(const DbVerb& options) {
     std::ranges::stable_sort(records, {}, [](const StoredRecord& stored) {
       return stored.record.time_of_correct().value_or(std::numeric_limits<double>::infinity());
     });
-    records.resize(static_cast<std::size_t>(options.limit));
+    records.resize(options.limit);
   }
   if (options.json) {
     for (const StoredRecord& stored : records) fmt::print("{}\n", json_of(stored.record));

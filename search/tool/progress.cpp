@@ -19,7 +19,7 @@ constexpr std::chrono::seconds between_lines(10);
 std::string bar(double share) {
   constexpr int width = 10;
   const int full = std::clamp(static_cast<int>(share * width), 0, width);
-  std::string text(static_cast<std::size_t>(full), '=');
+  std::string text(full, '=');
   if (full < width) text += '>';
   text.resize(width, ' ');
   return "[" + text + "]";

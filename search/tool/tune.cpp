@@ -247,7 +247,7 @@ std::vector<NamedPoint> predicted_by(const std::string& path, const TrialProblem
     const ProblemSummary summary = summary_of(problem.what.algorithm, *problem.what.matrix, space.format());
     std::size_t rank = 0;
     for (const int number : predictor.ranking(features_of(summary, device_numbers(target)))) {
-      const Configuration& one = predictor.classes[static_cast<std::size_t>(number)];
+      const Configuration& one = predictor.classes[number];
       ranked.push_back({rank++, {one.recipe, one.point, format}});
     }
   }

@@ -276,7 +276,7 @@ std::size_t Candidates::by_chance(const std::vector<std::size_t>& open) {
   std::ranges::copy_if(open, std::back_inserter(near),
                        [&](std::size_t number) { return candidates_[number].within_reach; });
   const std::vector<std::size_t>& from = near.empty() ? open : near;
-  return from[static_cast<std::size_t>(random_.below(static_cast<std::int64_t>(from.size())))];
+  return from[random_.below(static_cast<std::int64_t>(from.size()))];
 }
 
 std::optional<Candidates::Choice> Candidates::next() {

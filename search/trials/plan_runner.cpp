@@ -66,21 +66,20 @@ Expected sampled(const TrialProblem& problem, double tolerance_of_sum) {
   expected.rows = std::clamp(affordable, std::min(least_rows, matrix.rows), matrix.rows);
   for (std::int64_t i = 0; i < expected.rows; ++i) {
     const std::int64_t row = i * matrix.rows / expected.rows;
-    std::vector<double> sums(static_cast<std::size_t>(columns)),
-        magnitudes(static_cast<std::size_t>(columns));
+    std::vector<double> sums(columns), magnitudes(columns);
     const auto at = static_cast<std::size_t>(row);
     for (std::int64_t entry = matrix.row_begin[at]; entry < matrix.row_begin[at + 1]; ++entry) {
       const double weight = matrix.values.get(entry);
-      const std::int64_t from = matrix.column[static_cast<std::size_t>(entry)] * columns;
+      const std::int64_t from = matrix.column[entry] * columns;
       for (std::int64_t n = 0; n < columns; ++n) {
         const double product = weight * b.get(from + n);
-        sums[static_cast<std::size_t>(n)] += product;
-        magnitudes[static_cast<std::size_t>(n)] += std::abs(product);
+        sums[n] += product;
+        magnitudes[n] += std::abs(product);
       }
     }
     for (std::int64_t n = 0; n < columns; ++n) {
       expected.places.push_back(row * columns + n);
-      expected.allowed.push_back(magnitudes[static_cast<std::size_t>(n)] * tolerance_of_sum);
+      expected.allowed.push_back(magnitudes[n] * tolerance_of_sum);
     }
     expected.values.insert(expected.values.end(), sums.begin(), sums.end());
   }

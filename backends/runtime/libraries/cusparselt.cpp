@@ -106,7 +106,7 @@ struct PreparedProduct {
       if (planned) api.destroy_plan(&plan);
       if (selected && api.destroy_selection != nullptr) api.destroy_selection(&selection);
       const std::array<const Matrix*, 3> all{&a, &b, &c};
-      for (int i = 0; i < matrices; ++i) api.destroy_matrix(all[static_cast<std::size_t>(i)]);
+      for (int i = 0; i < matrices; ++i) api.destroy_matrix(all[i]);
     });
   }
 

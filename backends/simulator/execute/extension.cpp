@@ -44,9 +44,7 @@ class Evaluator {
  private:
   Value evaluate(const ir::Constant& node, DType) const { return {node.real, node.integer}; }
   /// The operands of a meaning are variables named by their number.
-  Value evaluate(const ir::Variable& node, DType) const {
-    return operands_[static_cast<std::size_t>(node.name[1] - '1')];
-  }
+  Value evaluate(const ir::Variable& node, DType) const { return operands_[node.name[1] - '1']; }
   Value evaluate(const ir::Load&, DType) const {
     throw InternalError("the meaning of an instruction reads memory");
   }

@@ -250,8 +250,8 @@ TensorMapBytes encode_tensor_map_of_pixels(TensorMap::Type type, int rank, std::
     for (const int corner : {lower[i], upper[i]})
       require(corner >= -corner_end && corner < corner_end, fmt::format("corner {} is {}", i, corner),
               fmt::format("{} to {}", -corner_end, corner_end - 1));
-    walk.lower[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(lower[i]);
-    walk.upper[static_cast<std::size_t>(i)] = static_cast<std::int16_t>(upper[i]);
+    walk.lower[i] = static_cast<std::int16_t>(lower[i]);
+    walk.upper[i] = static_cast<std::int16_t>(upper[i]);
   }
   check_inner(map, channels);
   return encode(map);

@@ -221,7 +221,7 @@ class Decoder {
     const auto found = std::ranges::find(registers, formal.name, &ptx::Register::name);
     if (given.kind != Operand::Kind::reg || found == registers.end())
       refuse(at, "a call's operand of this kind", "registers and .param variables");
-    inner.rows[static_cast<std::size_t>(found - registers.begin())] = row_of(frame, given.index);
+    inner.rows[found - registers.begin()] = row_of(frame, given.index);
   }
 
   std::uint64_t address_of(const Frame& frame, const std::string& name, const Instruction& at) const {
@@ -232,9 +232,9 @@ class Decoder {
   }
 
   Row row_of(Frame& frame, int index) {
-    Row& row = frame.rows[static_cast<std::size_t>(index)];
+    Row& row = frame.rows[index];
     if (row == no_row) {
-      const ptx::Register& reg = frame.function->registers[static_cast<std::size_t>(index)];
+      const ptx::Register& reg = frame.function->registers[index];
       row = new_row(std::max<std::size_t>(ptx::size_of(reg.type), 4), reg.name);
     }
     return row;
@@ -283,8 +283,7 @@ class Decoder {
     using enum Operand::Kind;
     switch (operand.kind) {
       case reg:
-        push(operation, negated(frame, operand),
-             ptx::size_of(frame.function->registers[static_cast<std::size_t>(operand.index)].type));
+        push(operation, negated(frame, operand), ptx::size_of(frame.function->registers[operand.index].type));
         return;
       case integer:
       case real:
@@ -378,8 +377,7 @@ class Decoder {
     } else if (operand.kind == Operand::Kind::reg && operand.negated) {
       Operation invert = started(frame, instruction);
       invert.guard = no_row;
-      const Row row =
-          new_row(4, "!" + frame.function->registers[static_cast<std::size_t>(operand.index)].name);
+      const Row row = new_row(4, "!" + frame.function->registers[operand.index].name);
       push(invert, row, 1);
       push(invert, row_of(frame, operand.index), 1);
       invert.results = 1;

@@ -58,7 +58,7 @@ void Machine::add_finding(Finding finding) {
 }
 
 InstructionCounts& Machine::counts(const Operation& operation) {
-  return counts_[static_cast<std::size_t>(operation.instruction)];
+  return counts_[operation.instruction];
 }
 
 Machine::Located Machine::locate(const Warp& warp, ptx::Space space, std::uint64_t address, int lane) const {
@@ -214,8 +214,8 @@ bool Machine::run_cluster(Cluster& cluster) {
       note_progress();
     }
     if (steps_ > options_.step_limit) {
-      warp.report(code_.operations[static_cast<std::size_t>(std::min<std::int64_t>(
-                      warp.path_.next, static_cast<std::int64_t>(code_.operations.size()) - 1))],
+      warp.report(code_.operations[std::min<std::int64_t>(
+                      warp.path_.next, static_cast<std::int64_t>(code_.operations.size()) - 1)],
                   "endless", fmt::format("the launch ran for {} warp instructions", steps_));
       stopped_ = true;
     }

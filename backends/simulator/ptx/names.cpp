@@ -144,7 +144,7 @@ void Names::declare_registers(const Token& token, Type type, int elements) {
   }
   for (int element = 0; element < elements; ++element) {
     const int index = add_register(token.text, name.renamed, type);
-    function_->registers[static_cast<std::size_t>(index)].name += fmt::format(".{}", "xyzw"[element]);
+    function_->registers[index].name += fmt::format(".{}", "xyzw"[element]);
   }
 }
 

@@ -44,8 +44,7 @@ int OperandReader::read_guard() {
   const Token token = lexer_.expect_word("a predicate register after '@'");
   const Name* const name = names_.find(token);
   if (name == nullptr) fail_undeclared(token);
-  if (name->kind != Name::Kind::reg ||
-      function_.registers[static_cast<std::size_t>(name->index)].type != Type::pred) {
+  if (name->kind != Name::Kind::reg || function_.registers[name->index].type != Type::pred) {
     fail_at(token.line, token.shown() + " as a guard", "a register of type .pred");
   }
   return name->index;

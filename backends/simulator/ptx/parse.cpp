@@ -118,7 +118,7 @@ class ModuleReader {
   void keep(const Token& token, Variable variable, std::size_t step) {
     const Name* const known = names_.find_in_module(token.text);
     if (known != nullptr && known->kind == Name::Kind::variable) {
-      Variable& earlier = module_.variables[static_cast<std::size_t>(known->index)];
+      Variable& earlier = module_.variables[known->index];
       if (earlier.space == variable.space && (earlier.is_extern || variable.is_extern)) {
         if (earlier.is_extern) earlier = std::move(variable);
         return;
@@ -190,7 +190,7 @@ class ModuleReader {
     function(*from).alias_of = target.text;
   }
 
-  Function& function(const Name& name) { return module_.functions[static_cast<std::size_t>(name.index)]; }
+  Function& function(const Name& name) { return module_.functions[name.index]; }
 
   Lexer lexer_;
   Names names_;

@@ -82,7 +82,7 @@ TimeModel::TimeModel(const TimeParameters& parameters, const Code& code, const L
 }
 
 TimeModel::Cost TimeModel::cost_of(const Operation& operation) const {
-  const ptx::Instruction& instruction = *code_.instructions[static_cast<std::size_t>(operation.instruction)];
+  const ptx::Instruction& instruction = *code_.instructions[operation.instruction];
   Cost cost;
   cost.which = operation.pipe;
   cost.slots = slots_of(instruction, operation);
@@ -161,7 +161,7 @@ void TimeModel::start(Warp& warp) {
 }
 
 void TimeModel::skip(Warp& warp) {
-  clocks_[static_cast<std::size_t>(warp.index())].front += 1;
+  clocks_[warp.index()].front += 1;
   slots_ += 1;
 }
 
@@ -212,10 +212,10 @@ double TimeModel::touched_bytes(double blocks_a_sample, const GlobalMemory& memo
 }
 
 void TimeModel::issue(Warp& warp, const Operation& operation) {
-  const Cost& cost = costs_[static_cast<std::size_t>(&operation - code_.operations.data())];
+  const Cost& cost = costs_[&operation - code_.operations.data()];
   // What stands a window later in the warp's order may issue while this waits: assemblers move loads up and
   // unroll.
-  WarpClock& clock = clocks_[static_cast<std::size_t>(warp.index())];
+  WarpClock& clock = clocks_[warp.index()];
   double& oldest = clock.issued[clock.next++ % window];
   clock.front = std::max(clock.front, oldest);
   double at = clock.front;
@@ -249,11 +249,10 @@ void TimeModel::issue(Warp& warp, const Operation& operation) {
 void TimeModel::met(std::span<Warp* const> warps) {
   double latest = 0;
   for (const Warp* warp : warps) {
-    const WarpClock& clock = clocks_[static_cast<std::size_t>(warp->index())];
+    const WarpClock& clock = clocks_[warp->index()];
     latest = std::max({latest, clock.front, *std::ranges::max_element(clock.issued)});
   }
-  for (Warp* warp : warps)
-    clocks_[static_cast<std::size_t>(warp->index())].front = latest + parameters_.barrier_latency;
+  for (Warp* warp : warps) clocks_[warp->index()].front = latest + parameters_.barrier_latency;
 }
 
 TimeEstimate TimeModel::estimate(std::uint64_t simulated, const GlobalMemory& memory) const {

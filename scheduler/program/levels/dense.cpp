@@ -7,7 +7,7 @@ std::optional<ir::For> enter(LevelWalk& walk, std::size_t number, LevelPlace& pl
   const Level& level = walk.level(number);
   const Expr parent = walk.parent(number, place);
   if (level.across >= 0) {
-    const Expr child = place.child[static_cast<std::size_t>(level.across)];
+    const Expr child = place.child[level.across];
     place.enter(parent * ir::integer(level.extent) + child, child);
     return std::nullopt;
   }

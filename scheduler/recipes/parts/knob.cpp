@@ -9,7 +9,7 @@ namespace weft {
 std::string RecipeKnob::word_of(std::int64_t value) const {
   if (value < least) return {};
   const bool has_word = value >= 1 && value <= std::ssize(words);
-  return has_word ? std::string(words[static_cast<std::size_t>(value - 1)]) : std::to_string(value);
+  return has_word ? std::string(words[value - 1]) : std::to_string(value);
 }
 
 const RecipeKnob* knob_named(std::span<const RecipeKnob> knobs, std::string_view name) {
