@@ -189,15 +189,13 @@ const SparseTensor* chosen_weights(const Algorithm& algorithm, const SparseTenso
                                    const Arguments& arguments) {
   const SparseTensor* given = arguments.weights.get();
   if (given == nullptr || given == example) return example;
-  if (example == nullptr || !algorithm.takes_any_weights()) {
+  if (example == nullptr || !algorithm.takes_any_weights())
     throw UserError("the kernel was made for other weights", algorithm.text(), given->format().text(),
                     "weights of its own: no size of its sparse operand is given at launch");
-  }
   weft::check_weights(algorithm, given);
-  if (!is_packed_like(*given, *example)) {
+  if (!is_packed_like(*given, *example))
     throw UserError("the weights are not packed as the kernel reads them", algorithm.text(),
                     packing_text(*given), packing_text(*example));
-  }
   return given;
 }
 

@@ -175,11 +175,10 @@ BoundKernel::State& BoundKernel::state(CallPlace place) const {
 void BoundKernel::launch(StreamHandle stream, CallPlace place) const {
   user_call(place, [&] {
     const State& bound = state(place);
-    if (bound.launch) {
+    if (bound.launch)
       bound.launch->launch(stream);
-    } else {
+    else
       bound.kernel->cpu->run(bound.pointers, bound.scalars, bound.extents, bound.kernel->options.threads);
-    }
   });
 }
 

@@ -89,9 +89,8 @@ std::shared_ptr<Kernel::State> compiled(const Schedule& schedule, const KernelOp
   require_sizes_from_launch(schedule.algorithm());
   const Dump dump(schedule.program().name);
   auto state = std::make_shared<Kernel::State>(schedule, options);
-  for (std::size_t i = 0; i < schedule.history().size(); ++i) {
+  for (std::size_t i = 0; i < schedule.history().size(); ++i)
     dump.program(i == 0 ? "algorithm" : schedule.steps()[i - 1].name, schedule.history()[i]);
-  }
   require_compilable(schedule, state->target);
   state->lowered = lower(
       schedule.program(), state->target,
@@ -195,13 +194,12 @@ std::string explained(const Kernel::State& state) {
                         cluster ? fmt::format(", clusters of {} blocks", cluster->blocks) : "");
     for (const std::string& advice : advice_on(schedule)) text += "            " + advice + "\n";
   }
-  if (const auto balance = balance_of(schedule)) {
+  if (const auto balance = balance_of(schedule))
     text += fmt::format(
         "  balance   {} blocks of rows, the fullest {:.2f} times the mean entries; {} groups of threads in "
         "each, "
         "{:.2f} times\n",
         balance->blocks, balance->of_blocks, balance->groups, balance->of_groups);
-  }
   if (const auto& resources = state.resources) {
     text += fmt::format("  ptxas     {} registers, {} bytes spilled\n", resources->registers,
                         resources->spill_bytes);

@@ -67,9 +67,8 @@ class Writer {
     for (const IndexVariable& index : algorithm_.indices) {
       if (index.reduction) text += index.name + ", ";
     }
-    for (std::size_t i = 0; i < algorithm_.factors.size(); ++i) {
+    for (std::size_t i = 0; i < algorithm_.factors.size(); ++i)
       text += (i == 0 ? "" : " * ") + access(algorithm_.factors[i]);
-    }
     return text + ")";
   }
 

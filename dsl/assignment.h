@@ -141,11 +141,10 @@ Algorithm algorithm(std::string name, const Given& assignment, CallPlace place =
   static_assert(std::same_as<Given, Assignment> || detail::has_broken_part<Given>,
                 "weft: an algorithm is made of an assignment such as C(m, n) = sum(k, A(m, k) * B(k, n)); "
                 "accepted: algorithm(\"product\", C(m, n) = sum(k, A(m, k) * B(k, n)))");
-  if constexpr (std::same_as<Given, Assignment>) {
+  if constexpr (std::same_as<Given, Assignment>)
     return detail::build(std::move(name), assignment, place);
-  } else {
+  else
     return {};
-  }
 }
 
 /// Always refused: an algorithm begins with its name.

@@ -79,20 +79,17 @@ class Numbers {
   void check(double number) const {
     const Range range = range_of(algorithm_.accumulator);
     const std::string type(name_of(algorithm_.accumulator));
-    if (!std::isfinite(number)) {
+    if (!std::isfinite(number))
       throw UserError("a number is not finite", where_, fmt::format("{}", number),
                       fmt::format("numbers from {:.5g} to {:.5g}", -range.most, range.most));
-    }
-    if (std::abs(number) > range.most) {
+    if (std::abs(number) > range.most)
       throw UserError(
           "a number is beyond the type in which the sum runs", where_, fmt::format("{} in {}", number, type),
           fmt::format("numbers from {:.5g} to {:.5g}, or factors of f64", -range.most, range.most));
-    }
-    if (number != 0 && std::abs(number) <= range.least / 2) {
+    if (number != 0 && std::abs(number) <= range.least / 2)
       throw UserError("a number is 0 in the type in which the sum runs", where_,
                       fmt::format("{} in {}", number, type),
                       fmt::format("0, numbers of at least {:.5g} in size, or factors of f64", range.least));
-    }
   }
 
   double kept(double result) const {

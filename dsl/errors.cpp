@@ -29,9 +29,8 @@ thread_local const SourcePlace* outermost_place = nullptr;
 /// `report` with the place before what it says of where, unless it begins with it.
 UserError::Report placed(UserError::Report report, const SourcePlace& place) {
   const std::string text = place.text();
-  if (!text.empty() && !report.where.starts_with(text)) {
+  if (!text.empty() && !report.where.starts_with(text))
     report.where = text + (report.where.empty() ? "" : ", " + report.where);
-  }
   return report;
 }
 

@@ -61,19 +61,17 @@ Array::Array(DType dtype, std::vector<std::int64_t> shape, CallPlace place)
     : dtype_(dtype), shape_(std::move(shape)) {
   const auto limit = static_cast<std::size_t>(INT64_MAX) / size_of(dtype);
   size_ = user_call(place, [&] { return element_count(shape_, "an array"); });
-  if (static_cast<std::size_t>(size_) > limit) {
+  if (static_cast<std::size_t>(size_) > limit)
     refuse(place, {"an array of " + text_of_shape(shape_) + " is too large",
                    {},
                    std::to_string(size_) + " elements of " + std::string(name_of(dtype)),
                    "at most " + std::to_string(limit) + " elements, which are fewer than 2^63 bytes"});
-  }
   const std::size_t rounded = ceil_divide(bytes(), alignment) * alignment;
   if (rounded == 0) return;
   data_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, rounded)));
-  if (!data_) {
+  if (!data_)
     throw RuntimeError("no memory for an array of " + text_of_shape(shape_) + " " +
                        std::string(name_of(dtype)) + ": " + std::to_string(rounded) + " bytes");
-  }
   std::memset(data_.get(), 0, rounded);
 }
 
@@ -116,11 +114,10 @@ double Array::get(std::int64_t index, CallPlace place) const {
   check_index(index, place);
   return with_element_type(dtype_, [&]<class T>(ElementType<T>) -> double {
     const T value = as<T>()[index];
-    if constexpr (is_half<T>) {
+    if constexpr (is_half<T>)
       return static_cast<double>(static_cast<float>(value));
-    } else {
+    else
       return static_cast<double>(value);
-    }
   });
 }
 
@@ -140,14 +137,13 @@ void Array::set(std::int64_t index, double value, CallPlace place) {
 std::int64_t Array::get_integer(std::int64_t index, CallPlace place) const {
   check_index(index, place);
   return with_element_type(dtype_, [&]<class T>(ElementType<T>) -> std::int64_t {
-    if constexpr (std::is_integral_v<T>) {
+    if constexpr (std::is_integral_v<T>)
       return static_cast<std::int64_t>(as<T>()[index]);
-    } else {
+    else
       refuse(place, {"the elements of an array are read as integers",
                      {},
                      "an array of " + std::string(name_of(dtype_)),
                      "get(), or an array of integers"});
-    }
   });
 }
 
@@ -170,12 +166,11 @@ bool Array::is_zero_bits(std::int64_t index) const {
 
 Array Array::reshaped(std::vector<std::int64_t> shape, CallPlace place) && {
   const std::int64_t count = user_call(place, [&] { return element_count(shape, "an array"); });
-  if (count != size_) {
+  if (count != size_)
     refuse(place, {"an array is reshaped to another number of elements",
                    {},
                    text_of_shape(shape) + ", which has " + std::to_string(count),
                    "a shape with the " + std::to_string(size_) + " elements of " + text_of_shape(shape_)});
-  }
   shape_ = std::move(shape);
   return std::move(*this);
 }
@@ -196,10 +191,9 @@ std::string text_of_shape(std::span<const std::int64_t> shape) {
 std::int64_t element_count(std::span<const std::int64_t> shape, const std::string& what) {
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) {
-    if (extent < 0 || __builtin_mul_overflow(count, extent, &count)) {
+    if (extent < 0 || __builtin_mul_overflow(count, extent, &count))
       throw UserError(what + " has an impossible shape", text_of_shape(shape),
                       "extents of at least 0 whose product is below 2^63");
-    }
   }
   return count;
 }

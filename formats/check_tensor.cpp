@@ -16,9 +16,8 @@ constexpr std::int64_t largest_extent = std::numeric_limits<std::int32_t>::max()
 void check_shape(const SparseTensor& tensor) {
   const auto fits = [](std::int64_t extent) { return extent >= 0 && extent <= largest_extent; };
   if (fits(tensor.rows()) && fits(tensor.columns()) &&
-      makes_up(tensor.shape(), tensor.rows(), tensor.columns())) {
+      makes_up(tensor.shape(), tensor.rows(), tensor.columns()))
     return;
-  }
   refuse_damaged(
       tensor, "the shape",
       fmt::format("{} rows, {} columns, shape {}", tensor.rows(), tensor.columns(),

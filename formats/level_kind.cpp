@@ -29,11 +29,10 @@ OpenLevel::OpenLevel(const SparseTensor& tensor, const Level& of)
   begin = offsets(of.begin);
   width = offsets(of.width);
   if (of.index.empty()) return;
-  if (kind->listed) {
+  if (kind->listed)
     index = IndexNumbers(tensor.array(of.index), of.index_bits);
-  } else {
+  else
     codes = &tensor.array(of.index);
-  }
 }
 
 LevelCursor::LevelCursor(const SparseTensor& tensor)

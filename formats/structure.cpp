@@ -169,10 +169,9 @@ std::string text_of(const FoundStructure& structure) {
   std::string text = fmt::format(
       "{}: {:.1f} % of the {} kept, {:.1f} % filled", structure.format.text(), 100 * structure.density,
       pattern ? "places" : (name == "bcsr" ? "blocks" : "columns of groups"), 100 * structure.fill);
-  if (pattern && !structure.rule.holds()) {
+  if (pattern && !structure.rule.holds())
     text += fmt::format(", but only {} of {} blocks keep {}: {}", structure.rule.fulfilled,
                         structure.rule.blocks, structure.rule.name(), text_of_break(structure.rule));
-  }
   return text;
 }
 

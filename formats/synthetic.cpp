@@ -49,16 +49,13 @@ void check_layer(const SyntheticLayer& layer) {
   const auto refuse = [](const std::string& where, std::string found, std::string accepted) {
     throw UserError("a synthetic layer cannot be made", where, std::move(found), std::move(accepted));
   };
-  if (layer.rows < 0 || layer.columns < 0 || layer.rows > most || layer.columns > most) {
+  if (layer.rows < 0 || layer.columns < 0 || layer.rows > most || layer.columns > most)
     refuse("rows and columns", fmt::format("{} x {}", layer.rows, layer.columns),
            fmt::format("0 to {}", most));
-  }
-  if (!is_between(layer.sparsity, 0, 1)) {
+  if (!is_between(layer.sparsity, 0, 1))
     refuse("sparsity", fmt::format("{}", layer.sparsity), "0 to 1" + as_share(layer.sparsity));
-  }
-  if (layer.row_spread && !is_between(*layer.row_spread, 0, 10)) {
+  if (layer.row_spread && !is_between(*layer.row_spread, 0, 10))
     refuse("row_spread", fmt::format("{}", *layer.row_spread), "0 to 10");
-  }
   if (!is_float(layer.dtype)) refuse("dtype", std::string(name_of(layer.dtype)), "f16, bf16, f32, f64");
 }
 
@@ -137,9 +134,8 @@ std::vector<std::int64_t> share_out(std::int64_t total, const std::vector<double
 void choose_columns(std::int64_t length, const std::vector<double>& weights, Random& random,
                     std::vector<std::pair<double, std::int32_t>>& keys, std::vector<std::int32_t>& chosen) {
   keys.clear();
-  for (std::size_t column = 0; column < weights.size(); ++column) {
+  for (std::size_t column = 0; column < weights.size(); ++column)
     keys.emplace_back(random.uniform() / weights[column], static_cast<std::int32_t>(column));
-  }
   std::nth_element(keys.begin(), keys.begin() + length, keys.end());
   const auto first = static_cast<std::ptrdiff_t>(chosen.size());
   for (std::size_t i = 0; i < static_cast<std::size_t>(length); ++i) chosen.push_back(keys[i].second);

@@ -24,10 +24,9 @@ constexpr std::int64_t largest_extent = std::numeric_limits<std::int32_t>::max()
 }
 
 void check_extents(std::int64_t rows, std::int64_t columns, const std::string& origin) {
-  if (rows < 0 || columns < 0 || rows > largest_extent || columns > largest_extent) {
+  if (rows < 0 || columns < 0 || rows > largest_extent || columns > largest_extent)
     refuse(origin, "the shape", fmt::format("{} rows and {} columns", rows, columns),
            fmt::format("0 to {} of each", largest_extent));
-  }
 }
 
 /// Appends the column of every element that is not zero, and a row offset after each row.
@@ -84,9 +83,7 @@ std::vector<std::int64_t> order_by_place(std::int64_t rows, const std::vector<st
   std::partial_sum(next.begin(), next.end(), next.begin());
   const std::vector<std::int64_t> begin = next;
   std::vector<std::int64_t> order(row.size());
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    order[next[row[i]]++] = static_cast<std::int64_t>(i);
-  }
+  for (std::size_t i = 0; i < row.size(); ++i) order[next[row[i]]++] = static_cast<std::int64_t>(i);
   for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r) {
     std::stable_sort(order.begin() + begin[r], order.begin() + begin[r + 1],
                      [&](std::int64_t left, std::int64_t right) { return column[left] < column[right]; });
@@ -98,11 +95,10 @@ void check_coordinates(std::int64_t rows, std::int64_t columns, const std::vecto
                        const std::vector<std::int64_t>& column, const Array& values,
                        const std::string& origin) {
   check_extents(rows, columns, origin);
-  if (row.size() != column.size() || static_cast<std::int64_t>(row.size()) != values.size()) {
+  if (row.size() != column.size() || static_cast<std::int64_t>(row.size()) != values.size())
     refuse(origin, "the coordinates",
            fmt::format("{} rows, {} columns, {} values", row.size(), column.size(), values.size()),
            "as many of each");
-  }
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (row[i] >= 0 && row[i] < rows && column[i] >= 0 && column[i] < columns) continue;
     refuse(origin, fmt::format("entry {}", i), fmt::format("row {}, column {}", row[i], column[i]),
@@ -153,14 +149,12 @@ void check_row(const WeightMatrix& weights, std::int64_t row) {
   std::int64_t previous = -1;
   for (const std::int64_t i : weights.entries(row)) {
     const std::int64_t column = weights.column_of(i);
-    if (column < 0 || column >= weights.columns) {
+    if (column < 0 || column >= weights.columns)
       refuse(weights.origin, fmt::format("row {}, entry {}", row, i), fmt::format("column {}", column),
              fmt::format("columns 0 to {}", weights.columns - 1));
-    }
-    if (column <= previous) {
+    if (column <= previous)
       refuse(weights.origin, fmt::format("row {}, entry {}", row, i),
              fmt::format("column {} after column {}", column, previous), "ascending columns, none twice");
-    }
     previous = column;
   }
 }
@@ -171,36 +165,31 @@ void check_matrix(const WeightMatrix& weights) {
   const std::int64_t stored = weights.stored();
   const std::vector<std::int64_t>& begin = weights.row_begin;
   check_extents(rows, weights.columns, weights.origin);
-  if (!makes_up(weights.shape, rows, weights.columns)) {
+  if (!makes_up(weights.shape, rows, weights.columns))
     refuse(weights.origin, "the shape",
            fmt::format("{} for {} rows and {} columns", text_of_shape(weights.shape), rows, weights.columns),
            fmt::format("first dimensions whose product is {}, others whose product is {}, as [{}, {}] has",
                        rows, weights.columns, rows, weights.columns));
-  }
-  if (std::ssize(begin) != rows + 1 || begin.front() != 0) {
+  if (std::ssize(begin) != rows + 1 || begin.front() != 0)
     refuse(weights.origin, "the row offsets",
            fmt::format("{} offsets for {} rows{}", begin.size(), rows,
                        begin.empty() ? "" : fmt::format(", the first of them {}", begin.front())),
            fmt::format("{} offsets, the first of them 0", rows + 1));
-  }
-  if (weights.values.size() != stored) {
+  if (weights.values.size() != stored)
     refuse(weights.origin, "the values",
            fmt::format("{} values for {} columns", weights.values.size(), stored),
            fmt::format("{} values, one for each stored column", stored));
-  }
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::int64_t first = begin[row];
     const std::int64_t last = begin[static_cast<std::size_t>(row) + 1];
-    if (last < first || last > stored) {
+    if (last < first || last > stored)
       refuse(weights.origin, fmt::format("row {}", row), fmt::format("offsets {} to {}", first, last),
              fmt::format("offsets that do not decrease and end by {}", stored));
-    }
     check_row(weights, row);
   }
-  if (begin.back() != stored) {
+  if (begin.back() != stored)
     refuse(weights.origin, "the last row offset", std::to_string(begin.back()),
            fmt::format("{}, the number of entries", stored));
-  }
 }
 
 /// Rows and columns of a shape whose first dimensions are the rows.
@@ -208,11 +197,10 @@ std::pair<std::int64_t, std::int64_t> matrix_of(std::span<const std::int64_t> sh
                                                 std::int64_t row_dimensions, const std::string& origin) {
   if (shape.empty()) refuse(origin, "the shape", "a single number", "at least one dimension");
   const std::int64_t most = std::max<std::int64_t>(1, std::ssize(shape) - 1);
-  if (row_dimensions < 1 || row_dimensions > most) {
+  if (row_dimensions < 1 || row_dimensions > most)
     refuse(origin, "the dimensions that are rows",
            fmt::format("{} of the {} of {}", row_dimensions, shape.size(), text_of_shape(shape)),
            most == 1 ? "row_dimensions = 1" : fmt::format("row_dimensions from 1 to {}", most));
-  }
   // A vector is one row.
   const std::size_t first = shape.size() == 1 ? 0 : static_cast<std::size_t>(row_dimensions);
   const std::int64_t rows = element_count(shape.first(first), "the weight");

@@ -18,11 +18,10 @@ Json operands_of(const Package& package) {
     const Operand& operand = package.operand(field);
     auto shape = Json::array();
     for (const Extent& extent : operand.shape) {
-      if (extent.is_static()) {
+      if (extent.is_static())
         shape.push_back(extent.value);
-      } else {
+      else
         shape.push_back(package.size);
-      }
     }
     Json entry{{"field", field.field}, {"dtype", name_of(operand.dtype)}, {"shape", shape}};
     if (!operand.strides.empty()) entry["strides"] = operand.strides;

@@ -133,11 +133,10 @@ void describe_weights(Package& package, const std::vector<PackageKernel>& kernel
     if (!known.insert(&weights).second) continue;
     const auto equal = std::ranges::find_if(
         package.packings, [&](const Packing& packing) { return same_packing(*packing.weights, weights); });
-    if (equal == package.packings.end()) {
+    if (equal == package.packings.end())
       add_packing(package, weights);
-    } else {
+    else
       aliases.emplace_back(&weights, equal - package.packings.begin());
-    }
   }
   if (!package.needs_weights) {
     package.any_pattern = false;

@@ -261,14 +261,12 @@ ir::Range Emitter::range_of(const ir::Expr& expr) const {
 
 bool Emitter::is_non_negative(const ir::Expr& expr) const {
   if (const auto range = ir::range_of(expr, ranges_); range.minimum) return *range.minimum >= 0;
-  if (const auto* load = expr.as<ir::Load>()) {
+  if (const auto* load = expr.as<ir::Load>())
     return !is_signed_integer(load->buffer->dtype) && !is_float(load->buffer->dtype) &&
            size_of(load->buffer->dtype) * 8 < static_cast<std::size_t>(program_.index_bits);
-  }
-  if (const auto* call = expr.as<ir::Call>()) {
+  if (const auto* call = expr.as<ir::Call>())
     return call->arguments.empty() &&
            instruction(call->instruction).llvm.starts_with("llvm.nvvm.read.ptx.sreg");
-  }
   const auto* e = expr.as<ir::Binary>();
   if (e == nullptr) return false;
   switch (e->op) {

@@ -32,11 +32,10 @@ std::shared_ptr<DeviceInterface> open_cuda_device(int ordinal) {
                          "Device::simulator(\"sm_90a\") for kernels of GPUs (--device sim:sm_90a)");
     throw RuntimeError(told.what());
   }
-  if (ordinal < 0 || ordinal >= status.device_count) {
+  if (ordinal < 0 || ordinal >= status.device_count)
     throw UserError("choosing a CUDA device", name,
                     status.device_count == 1 ? "cuda:0, the only one here"
                                              : "cuda:0 to cuda:" + std::to_string(status.device_count - 1));
-  }
   return CudaDevice::open(ordinal);
 }
 
@@ -48,9 +47,8 @@ Device Device::cuda(int ordinal, CallPlace place) {
 
 std::vector<DeviceDescription> Device::devices() {
   std::vector<DeviceDescription> all{cpu().description()};
-  for (int ordinal = 0; ordinal < driver::status().device_count; ++ordinal) {
+  for (int ordinal = 0; ordinal < driver::status().device_count; ++ordinal)
     all.push_back(CudaDevice::describe(ordinal));
-  }
   return all;
 }
 

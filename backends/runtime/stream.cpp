@@ -23,9 +23,8 @@ void Stream::wait(double limit_seconds) {
 }
 
 void wait_for(const Device& device, StreamHandle stream, double limit_seconds, CallPlace place) {
-  if (device.is_cuda(place)) {
+  if (device.is_cuda(place))
     cuda_device_of(device, "waiting for a stream")->wait(stream, limit_seconds, "waiting for a stream");
-  }
 }
 
 std::string text_of_seconds(double seconds) {

@@ -220,16 +220,14 @@ class SimulatedModule final : public ModuleInterface {
 
   std::shared_ptr<FunctionInterface> function(const std::string& name) const override {
     const ptx::Function* found = image_->module.find(name);
-    if (found == nullptr || !found->is_entry) {
+    if (found == nullptr || !found->is_entry)
       throw UserError("finding a kernel in a module", "no '" + name + "'", names_of_entries(name));
-    }
     return std::make_shared<SimulatedFunction>(image_, *found);
   }
   std::pair<std::uint64_t, std::size_t> variable(const std::string& name) const override {
     const auto found = image_->addresses.find(name);
-    if (found == image_->addresses.end()) {
+    if (found == image_->addresses.end())
       throw UserError("finding a variable in a module", "no '" + name + "'", names_of_variables(name));
-    }
     return {found->second, image_->sizes.at(name)};
   }
   const std::string& log() const override { return log_; }

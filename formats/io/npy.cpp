@@ -14,9 +14,8 @@ static_assert(std::endian::native == std::endian::little,
 
 void swap_bytes(Array& array) {
   const std::size_t width = size_of(array.dtype());
-  for (std::size_t i = 0; i < array.bytes(); i += width) {
+  for (std::size_t i = 0; i < array.bytes(); i += width)
     std::reverse(array.data() + i, array.data() + i + width);
-  }
 }
 
 Array read_elements(const NpyHeader& header, Bytes bytes, const std::string& origin) {

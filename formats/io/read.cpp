@@ -38,9 +38,8 @@ Array read_safetensors_array(Bytes bytes, Path path, Options options) {
 
 std::string list_of_formats() {
   std::string text;
-  for (const FileFormat& format : file_formats()) {
+  for (const FileFormat& format : file_formats())
     text += fmt::format("\n              {:<26} {}", fmt::join(format.extensions, " "), format.summary);
-  }
   return text;
 }
 
@@ -128,10 +127,9 @@ Array read_array(const std::string& path, const std::string& tensor, std::option
   return user_call(place, [&] {
     const io::File file(path);
     const FileFormat& format = file_format_of(file.bytes(), path);
-    if (format.read_array == nullptr) {
+    if (format.read_array == nullptr)
       io::refuse(path, {}, "a " + std::string(format.name) + " file, which holds no dense array",
                  ".npy, .npz or .safetensors");
-    }
     const ReadOptions options{.tensor = tensor, .reinterpret_as = reinterpret_as};
     check_options(format, path, options);
     return format.read_array(file.bytes(), path, options);

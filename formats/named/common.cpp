@@ -67,14 +67,12 @@ RowLayout::RowLayout(const WeightMatrix& weights, const Format& format) : given_
   const std::int64_t number = parameter(format, "order", 0);
   const auto order = static_cast<RowOrder>(number);
   const std::int64_t rows = parameter(format, "rows", formats::RowOptions{}.rows);
-  if (number < 0 || number > static_cast<std::int64_t>(RowOrder::similar)) {
+  if (number < 0 || number > static_cast<std::int64_t>(RowOrder::similar))
     throw UserError("a format has a row order that there is not", format.name, std::to_string(number),
                     "given, length, dealt or similar");
-  }
-  if (rows < 1) {
+  if (rows < 1)
     throw UserError("blocks of rows have too few rows", format.text(), fmt::format("rows={}", rows),
                     "the rows of a block, at least 1");
-  }
   if (order == RowOrder::given) return;
   order_ = row_order(weights, order, rows);
   ordered_ = with_row_order(weights, order_);

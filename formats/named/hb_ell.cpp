@@ -78,11 +78,10 @@ class Filling {
       offset = column % blocks_.size;
       const bool dense = blocks_.width[block] == blocks_.size;
       copy_value(dense ? place + offset : place, i);
-      if (dense) {
+      if (dense)
         behind = place;  // nothing to fill up
-      } else {
+      else
         set_offset(place++, offset);
-      }
     }
     pad(place, behind, offset);
   }

@@ -175,9 +175,8 @@ Affinity::Affinity(const Scores& scores, const Centroids& centroids)
                   sizeof of_column);
       sum += scores.value[entry] * of_column;
     }
-    for (std::int64_t lane = 0; lane < std::min(lanes, groups_ - bundle * lanes); ++lane) {
+    for (std::int64_t lane = 0; lane < std::min(lanes, groups_ - bundle * lanes); ++lane)
       values_[(bundle * lanes + lane) * rows_ + row] = sum[lane];
-    }
   };
   parallel_for(bundles * parts, std::ssize(scores.value) * groups_, [&](std::int64_t task) {
     const std::int64_t first = task % parts * rows_at_once;

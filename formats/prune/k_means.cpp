@@ -112,10 +112,9 @@ void leave_itself_out(const Scores& mask, const Grouping& grouping, Affinity& ne
 /// of the squared distances.
 double tightness(const Grouping& grouping, const Centroids& means_of_groups, std::int64_t columns) {
   double sum = 0;
-  for (std::int64_t group = 0; group < grouping.groups(); ++group) {
+  for (std::int64_t group = 0; group < grouping.groups(); ++group)
     sum += static_cast<double>(square_of(means_of_groups, group, columns)) *
            static_cast<double>(grouping.rows_in(group));
-  }
   return sum;
 }
 

@@ -105,9 +105,8 @@ std::int64_t budget_of(const WeightMatrix& weights, double sparsity) {
 
 /// Units are numbered in 32 bits, and their sums are all in memory.
 void check_units(std::int64_t down, std::int64_t across) {
-  if (across > 0 && down > std::numeric_limits<std::int32_t>::max() / across) {
+  if (across > 0 && down > std::numeric_limits<std::int32_t>::max() / across)
     refuse("the size", fmt::format("{} x {} blocks, or columns of groups", down, across), "fewer than 2^31");
-  }
 }
 
 /// What the search for a shuffle takes, in memory and time.

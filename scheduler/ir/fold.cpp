@@ -37,9 +37,8 @@ Expr fold_nested(BinaryOperator op, const Expr& left, std::int64_t right) {
     std::int64_t both = 0;
     return __builtin_mul_overflow(*c, right, &both) ? Expr() : inner->left / integer(both);
   }
-  if (op == BinaryOperator::divide && inner->op == BinaryOperator::multiply && right > 0 && *c % right == 0) {
+  if (op == BinaryOperator::divide && inner->op == BinaryOperator::multiply && right > 0 && *c % right == 0)
     return inner->left * integer(*c / right);
-  }
   return {};
 }
 
@@ -138,10 +137,8 @@ Expr fold(BinaryOperator op, const Expr& left, const Expr& right) {
   if (op == BinaryOperator::add) {
     // begin + (end - begin) is how the end of a loop is asked for.
     const auto* difference = right.as<Binary>();
-    if (difference != nullptr && difference->op == BinaryOperator::subtract &&
-        same(difference->right, left)) {
+    if (difference != nullptr && difference->op == BinaryOperator::subtract && same(difference->right, left))
       return difference->left;
-    }
   }
   return {};
 }

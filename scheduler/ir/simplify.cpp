@@ -255,9 +255,8 @@ class Simplifier {
     loop.extent = (*this)(s.extent);
     const std::int64_t* extent = integer_value(loop.extent);
     if (remove_ && extent != nullptr && *extent <= 0) return {};
-    if (remove_ && extent != nullptr && *extent == 1 && !is_bound(s.kind)) {
+    if (remove_ && extent != nullptr && *extent == 1 && !is_bound(s.kind))
       return (*this)(substitute(s.body, {{s.name, loop.begin}}));
-    }
     const Range begin = range_of(loop.begin, variables_);
     const Range end = range_of(loop.begin + loop.extent, variables_);
     variables_[s.name] = {begin.minimum, end.maximum ? Bound(*end.maximum - 1) : Bound()};
@@ -284,9 +283,8 @@ class Simplifier {
   }
   Stmt statement(const Let& s, const Stmt& stmt) {
     const Expr value = (*this)(s.value);
-    if (integer_value(value) != nullptr || value.as<Variable>() != nullptr) {
+    if (integer_value(value) != nullptr || value.as<Variable>() != nullptr)
       return (*this)(substitute(s.body, {{s.name, value}}));
-    }
     if (!is_float(value.dtype())) variables_[s.name] = range_of(value, variables_);
     Stmt body = (*this)(s.body);
     variables_.erase(s.name);
@@ -370,11 +368,10 @@ Expr Linear::expr() const {
     for (const Term& term : terms) {
       if ((term.coefficient > 0) != positive) continue;
       const Expr scaled = term.atom * integer(positive ? term.coefficient : -term.coefficient);
-      if (sum.defined()) {
+      if (sum.defined())
         sum = positive ? sum + scaled : sum - scaled;
-      } else {
+      else
         sum = positive ? scaled : integer(0) - scaled;
-      }
     }
   }
   return sum.defined() ? sum + integer(constant) : integer(constant);

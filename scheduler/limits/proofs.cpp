@@ -50,11 +50,10 @@ class Proving {
   bool may_ask() { return questions_++ < most_questions; }
 
   void inside(const proofs::InsideClaim& claim) {
-    if (ir::always(claim.goal, ranges_of(claim.path))) {
+    if (ir::always(claim.goal, ranges_of(claim.path)))
       found_.push_back({Claim::inside, claim.text, ProofOutcome::proved});
-    } else {
+    else
       found_.push_back(may_ask() ? prover_.inside(claim) : Proof{Claim::inside, claim.text});
-    }
   }
 
   void stores() {

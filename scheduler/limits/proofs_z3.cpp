@@ -153,10 +153,9 @@ class Question {
     }
     if (fact.buckets) add_buckets(*fact.buckets, integer(fact.most, {}), index, value);
     if (!fact.is_permutation) return;
-    for (const auto& [other, other_value] : met_[name]) {
+    for (const auto& [other, other_value] : met_[name])
       solver_.add(z3::implies(exists && other >= 0 && other < count && value >= 0 && value == other_value,
                               index == other));
-    }
     met_[name].emplace_back(index, value);
   }
 

@@ -138,9 +138,8 @@ std::string explain(const Feasibility& feasibility, const std::string& target, c
 
 InfeasibleError infeasible_error(const Feasibility& feasibility, const std::string& target,
                                  const std::string& where) {
-  if (feasibility.answer == Answer::unknown) {
+  if (feasibility.answer == Answer::unknown)
     return InfeasibleError("nothing shows that the schedule fits " + target, where, undecided, {});
-  }
   return InfeasibleError("infeasible on " + target, where,
                          found_text(feasibility, {}) + reservation(feasibility),
                          accepted_text(feasibility, {}));

@@ -194,9 +194,7 @@ ThreadProgram lower(const ir::Program& program, const Target& target, const Pass
   result.program = pipeline.take();
   result.program.index_bits = index_bits_of(result.program);
   require_constant_arrays(result.program);
-  if (target.is_gpu()) {
-    result.launch.shared_bytes = shared_bytes_of(result.program);
-  }
+  if (target.is_gpu()) result.launch.shared_bytes = shared_bytes_of(result.program);
   return result;
 }
 

@@ -71,11 +71,10 @@ class Builder {
     double largest = largest_extent(algorithm_, algorithm_.result);
     for (const TensorAccess& factor : algorithm_.factors)
       largest = std::min(largest, largest_extent(algorithm_, factor));
-    if (largest < usual_extent) {
+    if (largest < usual_extent)
       program_.index_bits = 64;
-    } else {
+    else
       program_.largest_extent = static_cast<std::int64_t>(largest);
-    }
     return std::move(program_);
   }
 
@@ -137,9 +136,8 @@ class Builder {
     for (const Extent& extent : operand.shape) {
       shape.push_back(size_of_extent(extent));
       const auto known = [&](const ir::Variable& v) { return v.name == variable_of(extent); };
-      if (!extent.is_static() && std::none_of(program_.extents.begin(), program_.extents.end(), known)) {
+      if (!extent.is_static() && std::none_of(program_.extents.begin(), program_.extents.end(), known))
         program_.extents.push_back({variable_of(extent), DType::i64});
-      }
     }
     return shape;
   }

@@ -134,10 +134,9 @@ void check_weights(const Algorithm& algorithm, const SparseTensor* weights) {
                     "weights in " + weights->format().text(),
                     "an algorithm with one Tensor<…, sparse>, or schedule(algorithm, target)");
   }
-  if (weights == nullptr) {
+  if (weights == nullptr)
     throw UserError("the sparse operand " + sparse->name + " has no weights", where, "no weights",
                     "schedule(algorithm, weights, target)");
-  }
   Check(algorithm, *sparse, *weights).run();
 }
 

@@ -260,11 +260,10 @@ class Baking {
     ir::Chain chain{nest_.columns, {}, {}};
     for (const Expr& condition : first.conditions) {
       if (shared.defined() && without_condition(condition, shared)) continue;
-      if (shared.defined() && finite && clamp_reads(condition, shared)) {
+      if (shared.defined() && finite && clamp_reads(condition, shared))
         counts = counts.defined() ? counts && condition : condition;
-      } else {
+      else
         chain.conditions.push_back(condition);
-      }
     }
     const Stmt body = ir::block(std::move(updates));
     if (!counts.defined()) {

@@ -51,12 +51,11 @@ StepResult apply_balance(const ir::Program& program, const StepArguments& argume
   const std::string name = arguments.text("loop");
   const std::int64_t parts = arguments.number("parts");
   if (auto missing = require_loop(program, name)) return *missing;
-  if (context.weights == nullptr || context.weights->row_levels() == 0) {
+  if (context.weights == nullptr || context.weights->row_levels() == 0)
     return Reason{3,
                   context.weights == nullptr ? std::string("no operand is sparse")
                                              : "weights in " + context.weights->format().text(),
                   "weights that are stored row by row, as pack(weights, formats::csr()) makes them", name};
-  }
   if (context.algorithm.takes_any_weights())
     return Reason{3, "the weights are given at launch", "a sparse operand whose sizes are numbers", name};
   for (const ir::For* loop : find_loops(program.body, name)) {

@@ -73,12 +73,11 @@ std::optional<Reason> check_factor(const ir::Program& program, const ir::For& lo
 StepResult split_one(ir::Program program, const Argument& argument, const StepContext& context) {
   if (auto missing = require_loop(program, argument.name)) return *missing;
   const ir::For& loop = *find_loop(program.body, argument.name);
-  if (loop.kind != ir::LoopKind::serial) {
+  if (loop.kind != ir::LoopKind::serial)
     return Reason{2, fmt::format("{} is {} already", loop.name, name_of(loop.kind)),
                   fmt::format("a serial loop: .split({} = …) before the step that makes it {}", loop.name,
                               name_of(loop.kind)),
                   loop.name};
-  }
   if (auto refused = check_factor(program, loop, argument, context)) return *refused;
   const Expr factor = symbol_of(argument);
   program.body = change_loops(program.body, argument.name,

@@ -148,11 +148,10 @@ Workload make_workload(const SuiteCase& chosen, DType dtype, const RealWeights& 
     }
     workload.b = std::make_shared<const Array>(normal_array(dtype, std::move(shape_of_b), seed + 1));
   } else {
-    if (const auto* entry = real.find(chosen.problem.m, chosen.problem.k, chosen.sparsity)) {
+    if (const auto* entry = real.find(chosen.problem.m, chosen.problem.k, chosen.sparsity))
       read_real(workload, *entry, seed);
-    } else {
+    else
       draw(workload, chosen.sparsity, seed);
-    }
     workload.b = std::make_shared<const Array>(random_array(dtype, std::move(shape_of_b), seed + 1));
   }
   workload.matrix.shape = shape_of(workload.algorithm, "A");

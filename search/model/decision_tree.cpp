@@ -150,11 +150,10 @@ class Growing {
   void score(DecisionTree::Node& node, std::span<const std::size_t> samples) const {
     const auto best = static_cast<std::size_t>(node.ranking.front());
     for (const std::size_t sample : samples) {
-      if (!set_.was_tried(sample, best)) {
+      if (!set_.was_tried(sample, best))
         ++node.untried;
-      } else {
+      else
         node.slow_down += set_.slow_down(sample, best);
-      }
     }
     const std::size_t tried = samples.size() - node.untried;
     if (tried > 0) node.slow_down /= static_cast<double>(tried);

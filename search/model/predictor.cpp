@@ -79,15 +79,14 @@ void print_node(const Predictor& predictor, const std::vector<std::string>& name
 
 Json json_of_node(const DecisionTree::Node& node) {
   Json json;
-  if (node.feature >= 0) {
+  if (node.feature >= 0)
     json = {{"feature", feature_of(node).name},
             {"threshold", node.threshold},
             {"left", node.left},
             {"right", node.right},
             {"decrease", node.decrease}};
-  } else {
+  else
     json["ranking"] = node.ranking;
-  }
   json["samples"] = node.samples;
   json["untried"] = node.untried;
   json["slow_down"] = node.slow_down;

@@ -68,11 +68,10 @@ void print_summary(const Suite& suite, const std::vector<CaseResult>& results,
   Table means({"zero", "batch", suite.is_patterned() ? "pattern" : "V", "weft over", "problems",
                "geometric mean", "least", "at"});
   const std::vector<MeanLine> lines = means_of(results);
-  for (const MeanLine& line : lines) {
+  for (const MeanLine& line : lines)
     means.row({fmt::format("{:.0f} %", 100 * line.sparsity), std::to_string(line.batch), cell_of_groups(line),
                line.over, std::to_string(line.cases), fmt::format("{:.2f}", line.mean),
                fmt::format("{:.2f}", line.worst), line.worst_id});
-  }
   if (!lines.empty()) fmt::print("{}\n", means.text());
   int tf32_faster = 0;
   for (const CaseResult& result : results) {

@@ -150,13 +150,12 @@ void print_mean(const char* name, const std::vector<Line>& lines,
 void print(const std::vector<Line>& lines) {
   Table table({"id", "op", "M x K x N", "weights", "auto us", "best found us", "found / auto", "dense us",
                "dense / auto", "verdict", "chosen"});
-  for (const Line& line : lines) {
+  for (const Line& line : lines)
     table.row({line.problem->id, line.problem->op,
                fmt::format("{} x {} x {}", line.problem->m, line.problem->k, line.problem->n), line.what,
                cell(line.automatic), cell(line.found), cell(ratio(line.found, line.automatic)),
                cell(line.dense), cell(ratio(line.dense, line.automatic)), verdict_of(line),
                line.choice ? line.choice->ways.front().text() : "-"});
-  }
   fmt::print("{}\n", table.text());
   print_mean("best found over auto", lines,
              [](const Line& line) { return ratio(line.found, line.automatic); });

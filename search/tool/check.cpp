@@ -106,10 +106,9 @@ Json json_of(const Space& space, const KnobValues& fixed, const Feasibility& ans
   const char* const kinds[] = {"at most", "at least", "exactly"};
   for (const Clash& clash : answer.clashes) document["clashes"].push_back(json_of(clash, words));
   document["remedies"] = Json::array();
-  for (const Remedy& remedy : answer.remedies) {
+  for (const Remedy& remedy : answer.remedies)
     document["remedies"].push_back(
         {{"knob", remedy.knob}, {"kind", kinds[static_cast<int>(remedy.kind)]}, {"value", remedy.value}});
-  }
   document["nearest"] = answer.nearest;
   return document;
 }
@@ -117,10 +116,9 @@ Json json_of(const Space& space, const KnobValues& fixed, const Feasibility& ans
 /// Every condition, with its numbers at the point.
 std::string conditions_of(const Space& space, const KnobValues& point) {
   Table table({"condition", "value", "limit", "unit", "what it counts"});
-  for (const Constraint& constraint : space.constraints()) {
+  for (const Constraint& constraint : space.constraints())
     table.row({constraint.name, std::to_string(evaluate(constraint.left, point)),
                std::to_string(evaluate(constraint.limit, point)), constraint.unit, constraint.text});
-  }
   return table.text();
 }
 

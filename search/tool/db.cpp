@@ -171,11 +171,10 @@ int merge(const DbVerb& options) {
 int export_to(const DbVerb& options) {
   const RecordForm form = record_form_named(options.form);
   const std::string text = exported(records_of(options.files, options), form);
-  if (options.out.empty()) {
+  if (options.out.empty())
     fmt::print("{}", text);
-  } else {
+  else
     write_bytes(options.out, text);
-  }
   return exit_ok;
 }
 

@@ -125,11 +125,10 @@ Convolution convolution_of(const ProblemOptions& options, const WeightMatrix& ma
                     "--filter 3x3, or a weight of four dimensions");
   }
   const std::int64_t area = c.filter[0] * c.filter[1];
-  if (area < 1 || matrix.columns % area != 0) {
+  if (area < 1 || matrix.columns % area != 0)
     throw UserError("the filter does not divide the weight's columns", "--filter",
                     fmt::format("{} columns, filter {}", matrix.columns, options.filter),
                     "columns = channels * filter height * filter width");
-  }
   c.channels = matrix.columns / area;
   if (options.image.empty())
     throw UserError("a convolution needs the size of its image", "--image", "nothing", "--image 56x56");
@@ -150,9 +149,8 @@ Algorithm algorithm_of(const ProblemOptions& options, const WeightMatrix& matrix
     return convolution_algorithm(convolution_of(options, matrix), dtype, epilogue_of(options));
   if (options.op == "spmv")
     return spmm_algorithm(matrix.rows, matrix.columns, 1, dtype, epilogue_of(options));
-  if (options.op != "spmm" && options.op != "linear") {
+  if (options.op != "spmm" && options.op != "linear")
     throw UserError("there is no such operation", "--op", options.op, "spmm, spmv, linear or conv2d");
-  }
   if (options.n < 1)
     throw UserError("the dense operand has no columns", "--n", std::to_string(options.n),
                     "--n 256, at least 1");
@@ -266,10 +264,9 @@ Array array_of(const std::string& text, DType dtype, std::vector<std::int64_t> s
     throw UserError("an operand cannot be made", flag, '"' + text + "\", which is no file either",
                     "random:7, ints:7, zeros, or the path of a .npy or .safetensors file");
   Array array = of_option(flag, [&] { return read_array(text); });
-  if (array.shape() != shape) {
+  if (array.shape() != shape)
     throw UserError("an array has another shape", flag + " " + text, text_of_shape(array.shape()),
                     text_of_shape(shape));
-  }
   return array.converted(dtype);
 }
 
@@ -320,10 +317,9 @@ Layer read_layer(const ProblemOptions& options) {
     double change = 0;
     const DType before = layer.matrix.values.dtype();
     layer.matrix = converted(layer.matrix, dtype, &change);
-    if (change > 0) {
+    if (change > 0)
       layer.notes.push_back(fmt::format("weights rounded from {} to {}; largest change {:.2e}",
                                         name_of(before), name_of(dtype), change));
-    }
   }
   layer.algorithm = algorithm_of(options, layer.matrix, dtype);
   if (options.op == "conv2d") layer.matrix.shape = static_shape(*layer.algorithm.sparse_operand());

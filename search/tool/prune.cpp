@@ -50,11 +50,10 @@ class Progress {
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start_;
     const std::string text = fmt::format("row order {} of {}: {}, round {}, {:.1f} s", progress.attempt,
                                          progress.attempts, progress.stage, progress.round, taken.count());
-    if (terminal_) {
+    if (terminal_)
       fmt::print(stderr, "\r{:<60}", text);
-    } else {
+    else
       fmt::print(stderr, "{}\n", text);
-    }
     any_ = true;
   }
 
@@ -126,11 +125,10 @@ void write(const PruneVerb& verb, const WeightMatrix& weights, const Method& met
 
 std::string table_of(const std::vector<Method>& methods) {
   Table table({"pruned as", "weights kept", "sparsity", "kept score"});
-  for (const Method& method : methods) {
+  for (const Method& method : methods)
     table.row({method.pruning.format.text(), std::to_string(method.pruning.kept()),
                fmt::format("{:.2f} %", 100 * method.sparsity),
                fmt::format("{:.2f} %", 100 * method.pruning.kept_score)});
-  }
   return table.text();
 }
 
@@ -140,12 +138,11 @@ std::string json_of(const PruneVerb& verb, const WeightMatrix& weights, const st
                                   {"written", nullptr},
                                   {"methods", nlohmann::ordered_json::array()}};
   if (!verb.out.empty()) document["written"] = verb.out;
-  for (const Method& method : methods) {
+  for (const Method& method : methods)
     document["methods"].push_back({{"format", method.pruning.format.text()},
                                    {"kept", method.pruning.kept()},
                                    {"sparsity", method.sparsity},
                                    {"kept_score", method.pruning.kept_score}});
-  }
   document["row_order"] = methods.front().pruning.row_order;
   return document.dump() + "\n";
 }

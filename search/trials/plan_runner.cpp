@@ -250,11 +250,10 @@ PlanRunner write_plan_runner(const std::string& folder, TrialProblem& problem,
   Writing writing(folder, problem, target);
   PlanRunner result;
   for (const Built& one : built) {
-    if (one.kernel) {
+    if (one.kernel)
       writing.add(one);
-    } else {
+    else
       result.left_out.push_back(one.reason);
-    }
   }
   if (writing.count() > 0) writing.finish();
   result.kernels = writing.count();

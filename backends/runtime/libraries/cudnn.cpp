@@ -172,10 +172,9 @@ PreparedCall Cudnn::prepare(const DenseConvolution& convolution, std::string_vie
       state_->api.workspace_size(state_->handle, prepared->image, prepared->filter, prepared->convolution,
                                  prepared->output, prepared->algorithm, &bytes),
       doing);
-  if (bytes > most_workspace) {
+  if (bytes > most_workspace)
     throw RuntimeError(doing + ": it wants a workspace of " + std::to_string(bytes) + " bytes, more than " +
                        std::to_string(most_workspace));
-  }
   prepared->workspace = DeviceMemory(*state_->owner, bytes);
   return PreparedCall([prepared](StreamHandle stream) { prepared->launch(stream); });
 }

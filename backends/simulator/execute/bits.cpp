@@ -24,11 +24,10 @@ Handler on_predicates(const Instruction&, Operation& operation) {
   operation.lane_bytes = {1, 1, sources - 1};
   operation.flags |= decides;
   return [](Warp& warp, const Operation& current) {
-    if constexpr (sources == 2) {
+    if constexpr (sources == 2)
       warp.set_mask(current, 0, function(warp.mask(current, 1), warp.mask(current, 2)));
-    } else {
+    else
       warp.set_mask(current, 0, function(warp.mask(current, 1)));
-    }
   };
 }
 
@@ -65,9 +64,7 @@ void run_lop3_predicate(Warp& warp, const Operation& operation) {
   }
   if (!warp.is_sink(operation, 0)) {
     U32* const to = warp.result<U32>(operation, 0);
-    for (const std::size_t lane : lanes_of(warp.active())) {
-      to[lane] = values[lane];
-    }
+    for (const std::size_t lane : lanes_of(warp.active())) to[lane] = values[lane];
   }
   warp.set_mask(operation, 1, is_and ? is_set & other : is_set | other);
 }

@@ -21,11 +21,10 @@ std::array<S, lanes> read_lanes(const Warp& warp, const Operation& operation) {
       values[lane] = from_lane<S>(static_cast<Lane<S>>(from[lane]));
   };
   const bool is_constant = (warp.operand(operation, 1) & constant_row) != 0;
-  if (sizeof(S) == 8 || (!is_constant && warp.operand_bytes(operation, 1) == 8)) {
+  if (sizeof(S) == 8 || (!is_constant && warp.operand_bytes(operation, 1) == 8))
     read(warp.source<U64>(operation, 1));
-  } else {
+  else
     read(warp.source<U32>(operation, 1));
-  }
   return values;
 }
 
@@ -36,22 +35,20 @@ void write_lanes(Warp& warp, const Operation& operation, const std::array<R, lan
   if (sizeof(R) == 8 || bytes == 8) {
     U64* const to = warp.result<U64>(operation, 0);
     for (const std::size_t lane : lanes_of(warp.active())) {
-      if constexpr (std::integral<R>) {
+      if constexpr (std::integral<R>)
         to[lane] = static_cast<U64>(static_cast<std::int64_t>(values[lane]));
-      } else {
+      else
         to[lane] = to_lane(values[lane]);
-      }
     }
     return;
   }
   const U32 mask = bytes == 2 ? 0xFFFF : (bytes == 1 ? 0xFF : ~U32{0});
   U32* const to = warp.result<U32>(operation, 0);
   for (const std::size_t lane : lanes_of(warp.active())) {
-    if constexpr (std::integral<R>) {
+    if constexpr (std::integral<R>)
       to[lane] = static_cast<U32>(values[lane]) & mask;
-    } else {
+    else
       to[lane] = static_cast<U32>(to_lane(values[lane]));
-    }
   }
 }
 

@@ -36,11 +36,10 @@ constexpr std::size_t sources_of = std::invocable<decltype(function), float, flo
 /// result = of_lane(sources...), all of them of R, as many as `function` has.
 template <auto function, class R, class F>
 void assign_as(Warp& warp, const Operation& operation, F of_lane) {
-  if constexpr (sources_of<function> == 2) {
+  if constexpr (sources_of<function> == 2)
     warp.assign<R, R, R>(operation, of_lane);
-  } else {
+  else
     warp.assign<R, R, R, R>(operation, of_lane);
-  }
 }
 
 /// A result as large as the least normal number may have been rounded up to it; .ftz looks at it before.

@@ -63,11 +63,10 @@ void hear(Warp& warp, std::uint16_t order, const std::uint64_t* addresses) {
     }
     if (!machine.has_block_scopes()) continue;
     if (const View* view = machine.find_published(place_in_block(warp, address)); view != nullptr) {
-      if (acquires) {
+      if (acquires)
         learn(*view);
-      } else {
+      else
         warp.heard().fenced_in_block.join(view->seen);
-      }
     }
   }
 }
@@ -86,11 +85,10 @@ void publish(Warp& warp, std::uint16_t order, const std::uint64_t* addresses, bo
   }
   const auto tell = [&](const Machine::Place& place, const View& what) {
     View& known = machine.published(place);
-    if (adds) {
+    if (adds)
       known.join(what);
-    } else {
+    else
       known = what;
-    }
   };
   for (const std::size_t lane : lanes_of(warp.active())) {
     const std::uint64_t address = addresses[lane];
@@ -152,11 +150,10 @@ void store(Warp& warp, const Operation& operation) {
   for (std::size_t element = 0; element < operation.elements; ++element) {
     using Stored = std::conditional_t<sizeof(S) <= 4, std::uint32_t, S>;
     // A register may be wider than what is stored of it.
-    if (sizeof(S) <= 4 && warp.operand_bytes(operation, 1 + element) == 8) {
+    if (sizeof(S) <= 4 && warp.operand_bytes(operation, 1 + element) == 8)
       store_lanes(warp, warp.source<std::uint64_t>(operation, 1 + element), to, element, sizeof(S));
-    } else {
+    else
       store_lanes(warp, warp.source<Stored>(operation, 1 + element), to, element, sizeof(S));
-    }
   }
   if (operation.variant != plain) publish(warp, operation.variant, addresses.data(), false);
 }
@@ -267,22 +264,20 @@ void map_address(Warp& warp, const Operation& operation) {
   for (const std::size_t lane : lanes_of(warp.active())) {
     const std::uint64_t to =
         window::cluster + rank[lane] * window::shared_bytes + from[lane] % window::shared_bytes;
-    if (is_wide) {
+    if (is_wide)
       warp.result<std::uint64_t>(operation, 0)[lane] = to;
-    } else {
+    else
       warp.result<std::uint32_t>(operation, 0)[lane] = static_cast<std::uint32_t>(to);
-    }
   }
 }
 
 void rank_of_address(Warp& warp, const Operation& operation) {
   const std::array<std::uint64_t, lanes> from = warp.addresses(operation, 1);
-  for (const std::size_t lane : lanes_of(warp.active())) {
+  for (const std::size_t lane : lanes_of(warp.active()))
     warp.result<std::uint32_t>(operation, 0)[lane] =
         from[lane] < window::cluster
             ? warp.block().rank
             : static_cast<std::uint32_t>((from[lane] - window::cluster) / window::shared_bytes);
-  }
 }
 
 constexpr Opcode table[] = {

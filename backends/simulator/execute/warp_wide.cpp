@@ -25,11 +25,10 @@ Mask members(Warp& warp, const Operation& operation, std::size_t which) {
                   static_cast<int>(lane));
   }
   const Mask missing = named & warp.unfinished() & ~warp.active();
-  if (missing != 0) {
+  if (missing != 0)
     warp.report(
         operation, "diverged",
         fmt::format("the member mask {:#010x} names lanes {:#010x} that are elsewhere", named, missing));
-  }
   return named & warp.active();
 }
 
@@ -127,9 +126,7 @@ void match(Warp& warp, const Operation& operation) {
   }
   std::uint32_t* to = warp.result<std::uint32_t>(operation, 0);
   const bool wants_all = operation.variant == all;
-  for (const std::size_t lane : lanes_of(taking)) {
-    to[lane] = !wants_all ? same[lane] : all_same ? taking : 0;
-  }
+  for (const std::size_t lane : lanes_of(taking)) to[lane] = !wants_all ? same[lane] : all_same ? taking : 0;
   if (operation.results == 2) warp.set_mask(operation, 1, all_same ? all_lanes : 0);
 }
 

@@ -55,11 +55,10 @@ void Warp::report_access(const Operation& operation, std::string_view kind, std:
 void Warp::report_unwritten(const Operation& operation, Row row, Mask missing, std::string text) {
   const int lane = std::countr_zero(missing);
   const auto load = unwritten_values_.find(row);
-  if (load != unwritten_values_.end() && (load->second.lanes & missing) != 0) {
+  if (load != unwritten_values_.end() && (load->second.lanes & missing) != 0)
     machine_->add_finding(load->second.finding);
-  } else {
+  else
     report(operation, "unwritten register", std::move(text), lane);
-  }
   written_[row] |= missing;
 }
 
@@ -124,11 +123,10 @@ void Warp::check_race(const Operation& operation, Region& region, std::size_t of
       if (access == Access::read) {
         if (cell->read == epoch.bits()) continue;
         const bool is_single = (cell->read & ReaderSets::set_bit) == 0;
-        if (cell->read == 0 || (is_single && view.seen.covers(Epoch::of_bits(cell->read)))) {
+        if (cell->read == 0 || (is_single && view.seen.covers(Epoch::of_bits(cell->read))))
           cell->read = epoch.bits();
-        } else {
+        else
           cell->read = machine_->readers().with(cell->read, epoch, view.seen, reader_limit);
-        }
         continue;
       }
       if (cell->read != 0) {

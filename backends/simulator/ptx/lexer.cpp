@@ -28,11 +28,10 @@ std::string quoted(std::string_view text) {
   std::string shown = "'";
   for (const char c : text.substr(0, longest_shown)) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte >= 0x7F) {
+    if (byte < 0x20 || byte >= 0x7F)
       shown += fmt::format("\\x{:02X}", byte);
-    } else {
+    else
       shown += c;
-    }
   }
   return shown + (text.size() > longest_shown ? "...'" : "'");
 }
@@ -188,9 +187,8 @@ Token Lexer::scan_punctuation(std::size_t start) {
   }
   const char c = text_[start];
   if (c == '#') fail_at(line_, "'#': a line for a preprocessor", "PTX after its preprocessor");
-  if (std::string_view("{}[]()<>,;:@!=+-*/%&|^~?").find(c) == std::string_view::npos) {
+  if (std::string_view("{}[]()<>,;:@!=+-*/%&|^~?").find(c) == std::string_view::npos)
     fail_at(line_, quoted(text_.substr(start, 1)), "PTX: words, numbers and punctuation in ASCII");
-  }
   return made(Token::Kind::punctuation, start, start + 1);
 }
 

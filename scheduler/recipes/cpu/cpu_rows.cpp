@@ -67,11 +67,10 @@ class Steps {
     std::vector<LoopName> order{sum_.outer, groups, sum_.inner};
     append(order, inside());
     schedule_.reorder(order);
-    if (has_vectors() || knobs_.groups < least_gathered) {
+    if (has_vectors() || knobs_.groups < least_gathered)
       schedule_.unroll(groups);
-    } else {
+    else
       schedule_.vectorize(groups);
-    }
   }
 
   void copy() {

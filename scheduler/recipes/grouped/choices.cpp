@@ -153,12 +153,11 @@ class Choices {
   void roles(Conditions& list) const {
     const Expr producers = v("producers");
     const Expr has = ir::minimum(producers, 1);
-    if (target_.sm < 80) {
+    if (target_.sm < 80)
       list.at_most("copies ahead", "stages, of a target whose copies cannot run ahead", "stages", v("stages"),
                    1);
-    } else {
+    else
       list.at_most("copies ahead", "stages", "stages", v("stages"), 8);
-    }
     list.at_most("roles", "warps that only copy, where the target and runs of columns have such copies",
                  "warps", producers, target_.sm >= 90 && runs_ ? 4 : 0);
     list.at_most("stages of roles", "stages that warps with roles need", "stages", has * 2, v("stages"));

@@ -50,13 +50,12 @@ class Grouped {
     const auto& [row_warps, warp_row] = of_rows;
     const LoopName& outer = inner_tiles_are_columns() ? blocks_of_rows : columns;
     const LoopName& inner = inner_tiles_are_columns() ? columns : blocks_of_rows;
-    if (in_clusters()) {
+    if (in_clusters())
       schedule_
           .reorder(in_cluster, outer, inner, blocks, row_warps, column_warps, warp_row, warp_column, place)
           .bind(in_cluster, block_z);
-    } else {
+    else
       schedule_.reorder(outer, inner, blocks, row_warps, column_warps, warp_row, warp_column, place);
-    }
     if (const std::int64_t side = columns_at_a_time(); side > 1)
       std::tie(columns, blocks_of_rows) = side_by_side(columns, blocks_of_rows, side);
     schedule_.bind(columns, block_y).bind(blocks_of_rows, block_x);
@@ -132,11 +131,10 @@ class Grouped {
     if (*numbers_.producers == 0) return;
     const std::int64_t own = *numbers_.producer_registers, others = *numbers_.consumer_registers;
     const Argument warps = producers = *numbers_.producers;
-    if (own == 0 && others == 0) {
+    if (own == 0 && others == 0)
       schedule_.specialize_warps(warps);
-    } else {
+    else
       schedule_.specialize_warps(warps, producer_registers = own, consumer_registers = others);
-    }
     schedule_.stream_results(output());
   }
 

@@ -107,11 +107,10 @@ GatheredProduct gathered_product(const Algorithm& algorithm) {
     std::vector<std::string> rows;
     for (const AffineIndex& index : factor.indices) {
       const IndexVariable& variable = algorithm.index(*index.plain());
-      if (variable.reduction) {
+      if (variable.reduction)
         found.sum += (found.sum.empty() ? "" : "_") + variable.name;
-      } else {
+      else
         rows.push_back(variable.name);
-      }
     }
     if (rows.size() == 1) found.rows = rows.front();
   }

@@ -134,12 +134,11 @@ Schedule sparsert_convolution(Algorithm algorithm, std::shared_ptr<const SparseT
   const auto& [line_blocks, lines] = of_lines;
   const auto& [warps, column] = of_pixels;
   const auto [line_warps, line] = result.split(lines, image.lines_of_warp());
-  if (loops.batch.empty()) {
+  if (loops.batch.empty())
     result.reorder(row_blocks, line_blocks, line_warps, warps, line, column, row);
-  } else {
+  else
     result.reorder(LoopName(loops.batch), row_blocks, line_blocks, line_warps, warps, line, column, row)
         .bind(LoopName(loops.batch), block_z);
-  }
   result.bind(row_blocks, block_y).bind(line_blocks, block_x);
   if (cut.staged != 0) result.stage(dense, shared, at = line_blocks);
   result.bind(line_warps, warp).bind(warps, warp).bind(line, lane).bind(column, lane);

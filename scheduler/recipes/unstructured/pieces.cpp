@@ -115,11 +115,10 @@ Schedule sparsert_pieces(Algorithm algorithm, const SparseTensor& weights, const
       .bind(pooled.row_worker, warp)
       .bind(lanes, lane);
   const std::int64_t together = turns_together(cut->places * tiles.loads);
-  if (cut->turns > together) {
+  if (cut->turns > together)
     schedule.unroll(schedule.split(pooled.turn, together).inner);
-  } else {
+  else
     schedule.unroll(pooled.turn);
-  }
   schedule.unroll(place).unroll(vectors);
   if (vector > 1) schedule.vectorize(column);
   return schedule.resident(blocks = 1);

@@ -227,9 +227,7 @@ Schedule sparsert(Algorithm algorithm, std::shared_ptr<const SparseTensor> weigh
     if (loops.columns.empty())
       return left_to_default(needs, std::move(algorithm), std::move(weights), target, given);
     SparseRtKnobs chosen = knobs;
-    if (knobs.form == SparseRtForm::chosen) {
-      chosen.form = chosen_form(algorithm, *weights, target, loops);
-    }
+    if (knobs.form == SparseRtForm::chosen) chosen.form = chosen_form(algorithm, *weights, target, loops);
     refuse_idle(knobs, chosen.form, algorithm.name);
     Schedule result = with_recipe_named(needs.name, given, [&] {
       return of_form(std::move(algorithm), std::move(weights), target, loops, chosen);

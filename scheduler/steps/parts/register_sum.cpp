@@ -31,11 +31,10 @@ std::variant<RegisterSum, Reason> find_register_sum(const Stmt& body, const std:
       return;
     sum = {allocation.buffer, {}, {}, {}};
     for (const Stmt& child : block->statements) {
-      if (find_loop(child, loop) != nullptr) {
+      if (find_loop(child, loop) != nullptr)
         sum.update = child;
-      } else {
+      else
         (sum.update.defined() ? sum.last : sum.first).push_back(child);
-      }
     }
   });
   if (sum.buffer == nullptr || sum.first.empty() || sum.last.empty())
