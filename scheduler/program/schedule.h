@@ -159,8 +159,12 @@ class Schedule {
     return step("peel", {argument(loop.value), number, rest...}, loop.place);
   }
   /// `.stage("B", shared, at = n.outer)`: what an iteration of n.outer reads of B is copied first.
-  Schedule& stage(Placed<std::string> tensor, Word scope, const Argument& place) {
-    return step("stage", {{{}, tensor.value}, {{}, std::string(scope.text)}, place}, tensor.place);
+  /// `.stage("B", shared, at = "k.chunk", depth = 4)`: into four buffers in turn, three iterations ahead, by
+  /// copies that go on while the threads compute (sm_80 and newer). The loop is serial or unrolled.
+  template <class... Rest>
+  Schedule& stage(Placed<std::string> tensor, Word scope, const Argument& place, const Rest&... buffers) {
+    return step("stage", {{{}, tensor.value}, {{}, std::string(scope.text)}, place, buffers...},
+                tensor.place);
   }
   /// `.balance(m, parts = 132)`: the rows of the weights, in the order in which they are stored, shared out
   /// to parts of about the same number of entries: m.outer over the parts, m.inner over the rows of one.
@@ -183,18 +187,12 @@ class Schedule {
     const auto made = loops_of(pool(rows, sum, workers = number));
     return {made[0], made[1], made[2], made[3], made[4]};
   }
-  /// `.stage("B", shared, at = "k.chunk", depth = 4)`: into four buffers in turn, three iterations ahead, by
-  /// copies that go on while the threads compute (sm_80 and newer). The loop is serial or unrolled.
-  Schedule& stage(Placed<std::string> tensor, Word scope, const Argument& place, const Argument& buffers) {
-    return step("stage", {{{}, tensor.value}, {{}, std::string(scope.text)}, place, buffers}, tensor.place);
-  }
   /// `.stitch("B", shared, at = "k.block", depth = 4)`: the rows of B that the weights keep are gathered into
   /// a dense tile, of which there are four in turn.
-  Schedule& stitch(Placed<std::string> tensor, Word scope, const Argument& place) {
-    return step("stitch", {{{}, tensor.value}, {{}, std::string(scope.text)}, place}, tensor.place);
-  }
-  Schedule& stitch(Placed<std::string> tensor, Word scope, const Argument& place, const Argument& buffers) {
-    return step("stitch", {{{}, tensor.value}, {{}, std::string(scope.text)}, place, buffers}, tensor.place);
+  template <class... Rest>
+  Schedule& stitch(Placed<std::string> tensor, Word scope, const Argument& place, const Rest&... buffers) {
+    return step("stitch", {{{}, tensor.value}, {{}, std::string(scope.text)}, place, buffers...},
+                tensor.place);
   }
   /// `.decode("A", shared, at = "k.block", depth = 4)`: the block of the weights that an iteration reads,
   /// whose rows have a width of their own, becomes a dense tile. What is stored is copied into four buffers
@@ -241,13 +239,11 @@ class Schedule {
   }
   /// `.split_k(k, groups = 8)`: groups share what is summed over k, each with sums of its own, which are
   /// added up through shared memory. The loop over the groups is called "k.group"; bind it to warps.
-  Schedule& split_k(Placed<LoopName> loop, const Argument& number) {
-    return step("split_k", {argument(loop.value), number}, loop.place);
-  }
   /// `.split_k(k, groups = 8, reduce = second_pass)`: the groups are blocks, which meet in a workspace; bind
   /// "k.group" to block_x, block_y or block_z. `reduce = atomic` adds parts together as they come.
-  Schedule& split_k(Placed<LoopName> loop, const Argument& number, const Argument& reduction) {
-    return step("split_k", {argument(loop.value), number, reduction}, loop.place);
+  template <class... Rest>
+  Schedule& split_k(Placed<LoopName> loop, const Argument& number, const Rest&... reduction) {
+    return step("split_k", {argument(loop.value), number, reduction...}, loop.place);
   }
   /// `s.bind(s.split_k(k, 8), warp);`: the loop over the groups.
   template <StepNumber Number>

@@ -355,10 +355,6 @@ std::vector<SuiteCase> weights_of(const Suite& suite, const SuiteSelection& sele
   return all;
 }
 
-}  // namespace
-
-namespace {
-
 std::string text_of_suite(const std::string& path) {
   const io::File file(path);
   const std::string_view text = io::text_of(file.bytes());

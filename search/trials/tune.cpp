@@ -354,10 +354,6 @@ class Tuner {
   Clock::time_point start_ = Clock::now();
 };
 
-}  // namespace
-
-namespace {
-
 /// `accepted` where `holds` does not.
 void require(bool holds, const char* option, const std::string& found, const char* accepted) {
   if (!holds) throw UserError("a search cannot be made", option, found, accepted);

@@ -61,7 +61,6 @@ void update(std::byte* to, const std::byte* from, std::size_t bytes) {
 /// Calls make.operator()<T, function>() for the function that the modifiers name on `type`; null for none.
 template <class Make>
 Handler select_atomic(const ptx::Instruction& instruction, ptx::Type type, Make make) {
-  using ptx::Type;
   const auto integer = [&]<class T>() -> Handler {
     if (instruction.has("add")) return make.template operator()<T, atomics::add>();
     if (instruction.has("min")) return make.template operator()<T, atomics::minimum>();

@@ -7,9 +7,6 @@
 namespace weft::simulator {
 namespace {
 
-using ptx::Instruction;
-using ptx::Type;
-
 constexpr auto both = []<class T>(T a, T b) { return static_cast<T>(a & b); };
 constexpr auto either = []<class T>(T a, T b) { return static_cast<T>(a | b); };
 constexpr auto exactly_one = []<class T>(T a, T b) { return static_cast<T>(a ^ b); };

@@ -5,10 +5,6 @@
 #include <weft/backends/simulator/machine/control_flow.h>
 
 namespace weft::simulator {
-
-using ptx::Instruction;
-using ptx::Space;
-
 namespace {
 
 /// Of Operation::flags.

@@ -6,9 +6,6 @@
 namespace weft::simulator {
 namespace {
 
-using ptx::Instruction;
-using ptx::Type;
-
 /// A comparison is the set of the outcomes for which it is true.
 enum Outcome : unsigned { less = 1, equal = 2, greater = 4, unordered = 8 };
 

@@ -70,8 +70,6 @@ void run_exit(Warp& warp, const Operation& operation) {
 
 namespace {
 
-using ptx::Instruction;
-
 void gather(Warp& warp, NamedBarrier& barrier) {
   warp.loads_matrices = false;
   barrier.gathered.join(warp.view());

@@ -7,9 +7,6 @@
 namespace weft::simulator {
 namespace {
 
-using ptx::Instruction;
-using ptx::Type;
-
 constexpr std::uint32_t flag_flush = 1, flag_saturate = 2, flag_finite = 4, flag_rectify = 8;
 
 /// The source register may be wider than S.

@@ -10,8 +10,6 @@
 namespace weft::simulator {
 namespace {
 
-using ptx::Instruction;
-
 /// A value of a meaning while it is evaluated: reals in their own precision, integers exact.
 struct Value {
   double real = 0;

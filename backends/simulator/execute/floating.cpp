@@ -7,9 +7,6 @@
 namespace weft::simulator {
 namespace {
 
-using ptx::Instruction;
-using ptx::Type;
-
 // The operations on f32 and f64, rounded as the host does at the time.
 constexpr auto sum = []<class T>(T a, T b) { return a + b; };
 constexpr auto difference = []<class T>(T a, T b) { return a - b; };

@@ -9,9 +9,6 @@
 namespace weft::simulator {
 namespace {
 
-using ptx::Instruction;
-using ptx::Type;
-
 /// Of Operation::variant: what an access publishes and learns.
 enum Order : std::uint16_t { plain = 0, relaxed = 1, acquire = 2, release = 4, in_block = 8 };
 

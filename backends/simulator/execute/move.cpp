@@ -7,8 +7,6 @@
 namespace weft::simulator {
 namespace {
 
-using ptx::Instruction;
-using ptx::Type;
 using Kind = ptx::Operand::Kind;
 
 struct Words {

@@ -5,9 +5,6 @@
 namespace weft::simulator {
 namespace {
 
-using ptx::Instruction;
-using ptx::Type;
-
 /// Bits as an integer that orders as the values do, -0 below +0.
 template <class F>
 auto ordered(typename F::Bits bits) {

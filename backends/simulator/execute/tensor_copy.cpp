@@ -4,10 +4,6 @@
 #include <weft/backends/simulator/execute/tensor_map.h>
 
 namespace weft::simulator {
-
-using ptx::Instruction;
-using ptx::Space;
-
 namespace {
 
 /// Of Operation::variant: the rank in the low bits, and what stands behind the mbarrier.

@@ -6,11 +6,7 @@
 #include <algorithm>
 
 namespace weft::simulator {
-
 namespace {
-
-using ptx::Instruction;
-using ptx::Type;
 
 /// The lanes that take part; those that the instruction names without being here are reported, and those that
 /// are here without naming themselves.

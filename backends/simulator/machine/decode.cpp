@@ -13,7 +13,6 @@
 namespace weft::simulator {
 namespace {
 
-using ptx::Instruction;
 using ptx::Operand;
 
 /// The rows of the families that know an opcode.
