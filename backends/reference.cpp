@@ -259,10 +259,8 @@ class Evaluation {
   std::pair<double, double> evaluate(const Term& term, std::size_t i) const {
     const auto argument = [&](std::size_t a) { return evaluate(term.arguments[a], i); };
     switch (term.kind) {
-      case Term::Kind::sum:
-        return {sum_[i], magnitude_[i]};
-      case Term::Kind::number:
-        return {term.number, std::abs(term.number)};
+      case Term::Kind::sum: return {sum_[i], magnitude_[i]};
+      case Term::Kind::number: return {term.number, std::abs(term.number)};
       case Term::Kind::scalar: {
         const double value = arguments_.scalars.at(term.scalar);
         return {value, std::abs(value)};

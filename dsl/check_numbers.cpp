@@ -17,14 +17,10 @@ struct Range {
 
 Range range_of(DType dtype) {
   switch (dtype) {
-    case DType::f16:
-      return {std::ldexp(1.0, -24), 65504};
-    case DType::bf16:
-      return {std::ldexp(1.0, -133), std::ldexp(255.0, 120)};
-    case DType::f64:
-      return {std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max()};
-    default:
-      return {std::numeric_limits<float>::denorm_min(), std::numeric_limits<float>::max()};
+    case DType::f16: return {std::ldexp(1.0, -24), 65504};
+    case DType::bf16: return {std::ldexp(1.0, -133), std::ldexp(255.0, 120)};
+    case DType::f64: return {std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max()};
+    default: return {std::numeric_limits<float>::denorm_min(), std::numeric_limits<float>::max()};
   }
 }
 
@@ -52,25 +48,18 @@ class Numbers {
   /// The term where every tensor and every scalar is 0.
   double value(const Term& term) const {
     switch (term.kind) {
-      case Term::Kind::number:
-        check(term.number);
-        return term.number;
-      case Term::Kind::add:
-        return kept(value(term.arguments[0]) + value(term.arguments[1]));
-      case Term::Kind::subtract:
-        return kept(value(term.arguments[0]) - value(term.arguments[1]));
-      case Term::Kind::multiply:
-        return kept(value(term.arguments[0]) * value(term.arguments[1]));
-      case Term::Kind::relu:
-        return std::max(value(term.arguments[0]), 0.0);
+      case Term::Kind::number: check(term.number); return term.number;
+      case Term::Kind::add: return kept(value(term.arguments[0]) + value(term.arguments[1]));
+      case Term::Kind::subtract: return kept(value(term.arguments[0]) - value(term.arguments[1]));
+      case Term::Kind::multiply: return kept(value(term.arguments[0]) * value(term.arguments[1]));
+      case Term::Kind::relu: return std::max(value(term.arguments[0]), 0.0);
       case Term::Kind::gelu: {
         const double argument = value(term.arguments[0]);
         return argument / 2 * (1 + std::erf(argument / std::sqrt(2.0)));
       }
       case Term::Kind::sum:
       case Term::Kind::scalar:
-      case Term::Kind::access:
-        return 0;
+      case Term::Kind::access: return 0;
     }
     return 0;
   }

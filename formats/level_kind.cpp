@@ -7,14 +7,10 @@ namespace {
 
 bool holds(Content content, DType dtype) {
   switch (content) {
-    case Content::values:
-      return true;
-    case Content::offsets:
-      return dtype == DType::i32;
-    case Content::coordinates:
-      return dtype == DType::i32 || dtype == DType::i16;
-    case Content::inside_blocks:
-      return dtype == DType::u8;
+    case Content::values: return true;
+    case Content::offsets: return dtype == DType::i32;
+    case Content::coordinates: return dtype == DType::i32 || dtype == DType::i16;
+    case Content::inside_blocks: return dtype == DType::u8;
   }
   return false;
 }

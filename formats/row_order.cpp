@@ -126,14 +126,10 @@ std::optional<RowOrder> row_order_named(std::string_view name) {
 std::vector<std::int32_t> row_order(const WeightMatrix& weights, RowOrder order, std::int64_t rows_of_block) {
   const std::int64_t rows = std::min(rows_of_block, std::max<std::int64_t>(weights.rows, 1));
   switch (order) {
-    case RowOrder::given:
-      return as_given(weights);
-    case RowOrder::by_length:
-      return by_length(weights);
-    case RowOrder::dealt:
-      return dealt(weights, rows);
-    case RowOrder::similar:
-      return similar(weights, rows);
+    case RowOrder::given: return as_given(weights);
+    case RowOrder::by_length: return by_length(weights);
+    case RowOrder::dealt: return dealt(weights, rows);
+    case RowOrder::similar: return similar(weights, rows);
   }
   return as_given(weights);
 }

@@ -51,14 +51,10 @@ void collect_positions(const Array& dense, WeightMatrix& result, std::vector<std
 
 void collect_positions(const Array& dense, WeightMatrix& result, std::vector<std::int64_t>& place) {
   switch (size_of(dense.dtype())) {
-    case 1:
-      return collect_positions<std::uint8_t>(dense, result, place);
-    case 2:
-      return collect_positions<std::uint16_t>(dense, result, place);
-    case 4:
-      return collect_positions<std::uint32_t>(dense, result, place);
-    default:
-      return collect_positions<std::uint64_t>(dense, result, place);
+    case 1: return collect_positions<std::uint8_t>(dense, result, place);
+    case 2: return collect_positions<std::uint16_t>(dense, result, place);
+    case 4: return collect_positions<std::uint32_t>(dense, result, place);
+    default: return collect_positions<std::uint64_t>(dense, result, place);
   }
 }
 

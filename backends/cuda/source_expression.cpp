@@ -133,13 +133,10 @@ Expressions::Printed Expressions::infix(const ir::Binary& e, Form left, Form rig
 
 Expressions::Printed Expressions::integer_operation(const ir::Binary& e, Form form) {
   switch (e.op) {
-    case BinaryOperator::minimum:
-      return call("min", both(e, Form::argument));
-    case BinaryOperator::maximum:
-      return call("max", both(e, Form::argument));
+    case BinaryOperator::minimum: return call("min", both(e, Form::argument));
+    case BinaryOperator::maximum: return call("max", both(e, Form::argument));
     case BinaryOperator::divide:
-    case BinaryOperator::remainder:
-      return floor_quotient(e, form);
+    case BinaryOperator::remainder: return floor_quotient(e, form);
     default: {
       const std::int64_t* constant = ir::integer_value(e.right);
       const bool comparison = is_comparison(e.op);
@@ -188,10 +185,8 @@ Expressions::Printed Expressions::float_operation(const ir::Binary& e) {
     case BinaryOperator::maximum:
       helpers_.need(single ? Helpers::Kind::maximum_f32 : Helpers::Kind::maximum_f64);
       return call("maximum", both(e, Form::exact));
-    case BinaryOperator::divide:
-      return call(single ? "__fdiv_rn" : "__ddiv_rn", both(e, Form::exact));
-    case BinaryOperator::remainder:
-      throw InternalError("a remainder of floating-point numbers");
+    case BinaryOperator::divide: return call(single ? "__fdiv_rn" : "__ddiv_rn", both(e, Form::exact));
+    case BinaryOperator::remainder: throw InternalError("a remainder of floating-point numbers");
     default:
       float_products_ = float_products_ || e.op == BinaryOperator::multiply;
       float_sums_ = float_sums_ || e.op == BinaryOperator::add || e.op == BinaryOperator::subtract;

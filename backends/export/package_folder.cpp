@@ -130,14 +130,9 @@ class WorkFolder {
 bool link_entry(const fs::directory_entry& entry, const fs::path& to) {
   std::error_code error;
   switch (entry.symlink_status(error).type()) {
-    case fs::file_type::directory:
-      fs::create_directories(to, error);
-      return !error;
-    case fs::file_type::symlink:
-      fs::copy_symlink(entry.path(), to, error);
-      return !error;
-    default:
-      return linkat(AT_FDCWD, entry.path().c_str(), AT_FDCWD, to.c_str(), 0) == 0;
+    case fs::file_type::directory: fs::create_directories(to, error); return !error;
+    case fs::file_type::symlink: fs::copy_symlink(entry.path(), to, error); return !error;
+    default: return linkat(AT_FDCWD, entry.path().c_str(), AT_FDCWD, to.c_str(), 0) == 0;
   }
 }
 

@@ -93,8 +93,7 @@ llvm::Value* Emitter::of(const ir::Constant& e) {
       number.convert(llvm::APFloat::IEEEsingle(), llvm::APFloat::rmNearestTiesToEven, &inexact);
       return llvm::ConstantFP::get(context_, number);
     }
-    case DType::f64:
-      return llvm::ConstantFP::get(context_, llvm::APFloat(e.real));
+    case DType::f64: return llvm::ConstantFP::get(context_, llvm::APFloat(e.real));
     case DType::f16:
     case DType::bf16: {
       llvm::APFloat number(e.real);
@@ -103,8 +102,7 @@ llvm::Value* Emitter::of(const ir::Constant& e) {
                      llvm::APFloat::rmNearestTiesToEven, &inexact);
       return llvm::ConstantInt::get(context_, number.bitcastToAPInt());
     }
-    case DType::boolean:
-      return builder_.getInt1(e.integer != 0);
+    case DType::boolean: return builder_.getInt1(e.integer != 0);
     default:
       if (program_.index_bits == 32 && (e.integer < INT32_MIN || e.integer > INT32_MAX))
         internal_check(false, "the constant " + std::to_string(e.integer) + " needs 64-bit indices");
@@ -273,16 +271,11 @@ bool Emitter::is_non_negative(const ir::Expr& expr) const {
     case ir::BinaryOperator::add:
     case ir::BinaryOperator::multiply:
     case ir::BinaryOperator::minimum:
-    case ir::BinaryOperator::exclusive_or:
-      return is_non_negative(e->left) && is_non_negative(e->right);
-    case ir::BinaryOperator::maximum:
-      return is_non_negative(e->left) || is_non_negative(e->right);
-    case ir::BinaryOperator::divide:
-      return is_non_negative(e->left);
-    case ir::BinaryOperator::remainder:
-      return true;
-    default:
-      return false;
+    case ir::BinaryOperator::exclusive_or: return is_non_negative(e->left) && is_non_negative(e->right);
+    case ir::BinaryOperator::maximum: return is_non_negative(e->left) || is_non_negative(e->right);
+    case ir::BinaryOperator::divide: return is_non_negative(e->left);
+    case ir::BinaryOperator::remainder: return true;
+    default: return false;
   }
 }
 

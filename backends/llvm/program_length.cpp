@@ -69,14 +69,10 @@ bool is_of_single_lanes(const llvm::Instruction& instruction) {
   if (call == nullptr) return false;
   switch (call->getIntrinsicID()) {
     case llvm::Intrinsic::masked_load:
-    case llvm::Intrinsic::masked_gather:
-      return !llvm::isa<llvm::Constant>(call->getArgOperand(2));
-    case llvm::Intrinsic::masked_store:
-      return !llvm::isa<llvm::Constant>(call->getArgOperand(3));
-    case llvm::Intrinsic::masked_scatter:
-      return true;
-    default:
-      return false;
+    case llvm::Intrinsic::masked_gather: return !llvm::isa<llvm::Constant>(call->getArgOperand(2));
+    case llvm::Intrinsic::masked_store: return !llvm::isa<llvm::Constant>(call->getArgOperand(3));
+    case llvm::Intrinsic::masked_scatter: return true;
+    default: return false;
   }
 }
 

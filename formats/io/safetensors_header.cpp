@@ -145,18 +145,13 @@ class HeaderEvents : public JsonEvents {
   std::string expected() const override {
     switch (state_) {
       case State::metadata:
-      case State::metadata_begins:
-        return "__metadata__ to be an object of strings";
-      case State::dtype:
-        return "dtype to be a string";
+      case State::metadata_begins: return "__metadata__ to be an object of strings";
+      case State::dtype: return "dtype to be a string";
       case State::shape_begins:
-      case State::shape:
-        return "shape to be an array of integers of at least 0";
+      case State::shape: return "shape to be an array of integers of at least 0";
       case State::offsets_begin:
-      case State::offsets:
-        return "data_offsets to be an array of two integers of at least 0";
-      default:
-        return "an object of tensors, each with dtype, shape and data_offsets";
+      case State::offsets: return "data_offsets to be an array of two integers of at least 0";
+      default: return "an object of tensors, each with dtype, shape and data_offsets";
     }
   }
 

@@ -83,14 +83,12 @@ Range range_of_binary(const Binary& e, const Ranges& variables) {
   const Range b = range_of(e.right, variables);
   const std::int64_t* constant = integer_value(e.right);
   switch (e.op) {
-    case BinaryOperator::add:
-      return {add(a.minimum, b.minimum), add(a.maximum, b.maximum)};
+    case BinaryOperator::add: return {add(a.minimum, b.minimum), add(a.maximum, b.maximum)};
     case BinaryOperator::subtract: {
       const Range minus = scale(b, -1);
       return {add(a.minimum, minus.minimum), add(a.maximum, minus.maximum)};
     }
-    case BinaryOperator::multiply:
-      return constant != nullptr ? scale(a, *constant) : range_of_product(a, b);
+    case BinaryOperator::multiply: return constant != nullptr ? scale(a, *constant) : range_of_product(a, b);
     case BinaryOperator::divide:
       if (constant != nullptr && *constant > 0) return range_of_quotient(a, *constant);
       return a.minimum && *a.minimum >= 0 ? Range{0, a.maximum} : Range{};
@@ -100,14 +98,10 @@ Range range_of_binary(const Binary& e, const Ranges& variables) {
         return inside ? a : Range{0, *constant - 1};
       }
       return {0, {}};
-    case BinaryOperator::minimum:
-      return range_of_extremum(a, b, true);
-    case BinaryOperator::maximum:
-      return range_of_extremum(a, b, false);
-    case BinaryOperator::exclusive_or:
-      return range_of_exclusive_or(a, b);
-    default:
-      return {0, 1};
+    case BinaryOperator::minimum: return range_of_extremum(a, b, true);
+    case BinaryOperator::maximum: return range_of_extremum(a, b, false);
+    case BinaryOperator::exclusive_or: return range_of_exclusive_or(a, b);
+    default: return {0, 1};
   }
 }
 
@@ -176,10 +170,8 @@ bool depends_on_ranges(const Expr& expr) {
     case BinaryOperator::minimum:
     case BinaryOperator::maximum:
     case BinaryOperator::divide:
-    case BinaryOperator::remainder:
-      return !is_float(e->left.dtype()) && e->left.dtype() != DType::boolean;
-    default:
-      return false;
+    case BinaryOperator::remainder: return !is_float(e->left.dtype()) && e->left.dtype() != DType::boolean;
+    default: return false;
   }
 }
 
@@ -213,8 +205,7 @@ Expr decide(const Expr& expr, const Ranges& variables) {
       if (quotient != floor_divide(*range.maximum, *divisor)) return expr;
       return e->op == BinaryOperator::divide ? integer(quotient) : e->left - integer(quotient * *divisor);
     }
-    default:
-      return expr;
+    default: return expr;
   }
 }
 

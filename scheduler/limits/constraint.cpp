@@ -128,28 +128,16 @@ std::int64_t run(std::span<const CompiledConstraints::Instruction> code, std::si
   for (std::size_t at = begin; at < end; ++at) {
     const auto& [operation, operand] = code[at];
     switch (operation) {
-      case Operation::push:
-        *top++ = operand;
-        break;
-      case Operation::push_knob:
-        *top++ = point[operand];
-        break;
-      case Operation::negate:
-        top[-1] = negated(top[-1]);
-        break;
-      case Operation::logical_not:
-        top[-1] = top[-1] == 0;
-        break;
+      case Operation::push: *top++ = operand; break;
+      case Operation::push_knob: *top++ = point[operand]; break;
+      case Operation::negate: top[-1] = negated(top[-1]); break;
+      case Operation::logical_not: top[-1] = top[-1] == 0; break;
       case Operation::binary:
         --top;
         top[-1] = apply(static_cast<BinaryOperator>(operand), top[-1], top[0]);
         break;
-      case Operation::to_boolean:
-        top[-1] = top[-1] != 0;
-        break;
-      case Operation::jump:
-        at = static_cast<std::size_t>(operand) - 1;
-        break;
+      case Operation::to_boolean: top[-1] = top[-1] != 0; break;
+      case Operation::jump: at = static_cast<std::size_t>(operand) - 1; break;
       case Operation::jump_if_zero:
         if (*--top == 0) at = static_cast<std::size_t>(operand) - 1;
         break;

@@ -357,20 +357,13 @@ class Builder {
     const DType type = value_type(algorithm_);
     const auto argument = [&](std::size_t i) { return epilogue(term.arguments[i], sum, lets); };
     switch (term.kind) {
-      case Term::Kind::sum:
-        return sum;
-      case Term::Kind::number:
-        return ir::constant(type, term.number);
-      case Term::Kind::scalar:
-        return ir::variable(term.scalar, type);
-      case Term::Kind::access:
-        return load_or_zero(term.access);
-      case Term::Kind::add:
-        return argument(0) + argument(1);
-      case Term::Kind::subtract:
-        return argument(0) - argument(1);
-      case Term::Kind::multiply:
-        return argument(0) * argument(1);
+      case Term::Kind::sum: return sum;
+      case Term::Kind::number: return ir::constant(type, term.number);
+      case Term::Kind::scalar: return ir::variable(term.scalar, type);
+      case Term::Kind::access: return load_or_zero(term.access);
+      case Term::Kind::add: return argument(0) + argument(1);
+      case Term::Kind::subtract: return argument(0) - argument(1);
+      case Term::Kind::multiply: return argument(0) * argument(1);
       case Term::Kind::relu: {
         const Expr x = named(argument(0), lets);
         return ir::select(x < ir::constant(type, 0), ir::constant(type, 0), x);

@@ -17,13 +17,10 @@ namespace {
 
 double allowed(DenseType arithmetic) {
   switch (arithmetic) {
-    case DenseType::f32:
-      return 2e-5;
+    case DenseType::f32: return 2e-5;
     case DenseType::tf32:
-    case DenseType::f16:
-      return 2e-3;
-    case DenseType::bf16:
-      return 2e-2;
+    case DenseType::f16: return 2e-3;
+    case DenseType::bf16: return 2e-2;
   }
   throw InternalError("a DenseType without a bound");
 }
@@ -91,14 +88,10 @@ double relative_of(std::span<const T> a, std::span<const T> b) {
 
 std::optional<DenseType> dense_type_of(DType dtype) {
   switch (dtype) {
-    case DType::f32:
-      return DenseType::f32;
-    case DType::f16:
-      return DenseType::f16;
-    case DType::bf16:
-      return DenseType::bf16;
-    default:
-      return std::nullopt;
+    case DType::f32: return DenseType::f32;
+    case DType::f16: return DenseType::f16;
+    case DType::bf16: return DenseType::bf16;
+    default: return std::nullopt;
   }
 }
 
@@ -113,12 +106,9 @@ double relative_difference(const Array& output, const Array& trusted) {
   internal_check(output.size() == trusted.size() && output.dtype() == trusted.dtype(),
                  "outputs of different kinds are compared");
   switch (output.dtype()) {
-    case DType::f16:
-      return relative_of(output.as<f16>(), trusted.as<f16>());
-    case DType::bf16:
-      return relative_of(output.as<bf16>(), trusted.as<bf16>());
-    default:
-      return relative_of(output.as<float>(), trusted.as<float>());
+    case DType::f16: return relative_of(output.as<f16>(), trusted.as<f16>());
+    case DType::bf16: return relative_of(output.as<bf16>(), trusted.as<bf16>());
+    default: return relative_of(output.as<float>(), trusted.as<float>());
   }
 }
 

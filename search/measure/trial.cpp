@@ -84,17 +84,10 @@ struct Trials::State {
   const Device& opened() {
     if (device) return *device;
     switch (options.measure) {
-      case Measure::gpu:
-        device = Device::cuda(options.device);
-        break;
-      case Measure::sim:
-        device = Device::simulator(target.name);
-        break;
-      case Measure::cpu:
-        device = Device::cpu();
-        break;
-      case Measure::model:
-        throw InternalError("a model opens a device");
+      case Measure::gpu: device = Device::cuda(options.device); break;
+      case Measure::sim: device = Device::simulator(target.name); break;
+      case Measure::cpu: device = Device::cpu(); break;
+      case Measure::model: throw InternalError("a model opens a device");
     }
     return *device;
   }

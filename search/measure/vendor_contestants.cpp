@@ -13,14 +13,10 @@ using SharedOperands = std::shared_ptr<const Operands>;
 
 const char* name_of_arithmetic(DenseType type) {
   switch (type) {
-    case DenseType::f32:
-      return "f32";
-    case DenseType::tf32:
-      return "tf32";
-    case DenseType::f16:
-      return "f16";
-    case DenseType::bf16:
-      return "bf16";
+    case DenseType::f32: return "f32";
+    case DenseType::tf32: return "tf32";
+    case DenseType::f16: return "f16";
+    case DenseType::bf16: return "bf16";
   }
   throw InternalError("a DenseType without a name");
 }

@@ -180,20 +180,13 @@ std::string expression_of_part(std::size_t part, const FeatureValues& values, co
   const double processors = processors_in(values);
   const std::string share = fmt::format("blocks / {}", processors);
   switch (part) {
-    case once:
-      return {};
-    case steps_alone:
-      return "steps";
-    case share_of_steps:
-      return fmt::format("({} * steps)", share);
-    case share_alone:
-      return fmt::format("({})", share);
-    case read:
-      return "(k * n)";
-    case written:
-      return "(m * n)";
-    default:
-      break;
+    case once: return {};
+    case steps_alone: return "steps";
+    case share_of_steps: return fmt::format("({} * steps)", share);
+    case share_alone: return fmt::format("({})", share);
+    case read: return "(k * n)";
+    case written: return "(m * n)";
+    default: break;
   }
   const std::size_t of_waves = part - waves;
   const std::string whole = fmt::format("{}(blocks, {})", up, processors * resident_blocks[of_waves / 2]);

@@ -51,17 +51,13 @@ double of_tiles(const ProblemSummary& problem, std::string_view recipe, const Kn
 double of_form(const KnobValues& point) {
   constexpr double of_any = 1.8, of_one_warp = 3.1, less_with_groups = 0.25;
   switch (static_cast<SparseRtForm>(number(point, "form"))) {
-    case SparseRtForm::baked:
-      return 1.55;
-    case SparseRtForm::streaming:
-      return 1.75;
-    case SparseRtForm::pieces:
-      return 1.65;
+    case SparseRtForm::baked: return 1.55;
+    case SparseRtForm::streaming: return 1.75;
+    case SparseRtForm::pieces: return 1.65;
     case SparseRtForm::row_per_warp:
       return of_one_warp * std::pow(static_cast<double>(std::max<std::int64_t>(1, number(point, "groups"))),
                                     -less_with_groups);
-    default:
-      return of_any;
+    default: return of_any;
   }
 }
 

@@ -55,12 +55,9 @@ void finish(Algorithm& algorithm, Operand output, std::vector<AffineIndex> outpu
 template <class T>
 std::vector<T> in_layout(ImageLayout layout, T image, T channel, T height, T width) {
   switch (layout) {
-    case ImageLayout::nchw:
-      return {image, channel, height, width};
-    case ImageLayout::nhwc:
-      return {image, height, width, channel};
-    case ImageLayout::chwn:
-      return {channel, height, width, image};
+    case ImageLayout::nchw: return {image, channel, height, width};
+    case ImageLayout::nhwc: return {image, height, width, channel};
+    case ImageLayout::chwn: return {channel, height, width, image};
   }
   throw InternalError("a layout without an order");
 }

@@ -36,12 +36,9 @@ std::size_t columns_of_terminal() {
 /// "dense" alone is what a library has.
 std::string_view name_of_dense(BaselineOf whose) {
   switch (whose) {
-    case BaselineOf::library:
-      return "dense";
-    case BaselineOf::weft:
-      return "weft's dense";
-    case BaselineOf::model:
-      return "modelled dense";
+    case BaselineOf::library: return "dense";
+    case BaselineOf::weft: return "weft's dense";
+    case BaselineOf::model: return "modelled dense";
   }
   throw InternalError("a baseline of nobody");
 }

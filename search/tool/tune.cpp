@@ -123,12 +123,9 @@ std::string target_of_gpu(int ordinal) {
 std::string target_name(const TuneVerb& options) {
   if (!options.target.empty()) return options.target;
   switch (options.tune.measure.measure) {
-    case Measure::gpu:
-      return target_of_gpu(options.tune.measure.device);
-    case Measure::cpu:
-      return "cpu";
-    default:
-      return "sm_90a";
+    case Measure::gpu: return target_of_gpu(options.tune.measure.device);
+    case Measure::cpu: return "cpu";
+    default: return "sm_90a";
   }
 }
 

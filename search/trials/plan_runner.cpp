@@ -39,8 +39,7 @@ std::string_view c_name(DType dtype) {
     case DType::f16:
     case DType::bf16:
     case DType::f32:
-    case DType::f64:
-      return name_of(dtype);
+    case DType::f64: return name_of(dtype);
     default:
       throw UserError("results of this type are not measured elsewhere", "--plan",
                       std::string(name_of(dtype)), "f16, bf16, f32 or f64");

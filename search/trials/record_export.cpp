@@ -70,12 +70,9 @@ Json time_in_cache(const Record& record) {
   constexpr double to_milliseconds = 1e-3;
   if (const auto time = record.time_of_correct()) return *time * to_milliseconds;
   switch (record.status) {
-    case TrialStatus::constraints:
-      return "InvalidConfig";
-    case TrialStatus::compile:
-      return "CompilationFailedConfig";
-    default:
-      return "RuntimeFailedConfig";
+    case TrialStatus::constraints: return "InvalidConfig";
+    case TrialStatus::compile: return "CompilationFailedConfig";
+    default: return "RuntimeFailedConfig";
   }
 }
 
@@ -197,12 +194,9 @@ RecordForm record_form_named(std::string_view name) {
 
 std::string exported(const std::vector<StoredRecord>& records, RecordForm form) {
   switch (form) {
-    case RecordForm::t4:
-      return t4_of(records);
-    case RecordForm::kernel_tuner:
-      return kernel_tuner_of(records);
-    case RecordForm::csv:
-      return csv_of(records);
+    case RecordForm::t4: return t4_of(records);
+    case RecordForm::kernel_tuner: return kernel_tuner_of(records);
+    case RecordForm::csv: return csv_of(records);
   }
   throw InternalError("a form of records without a writer");
 }

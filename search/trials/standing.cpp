@@ -101,8 +101,7 @@ std::string text_of(const Standing& standing, const Baseline& dense) {
     case Standing::Winner::dense:
       return fmt::format("against dense: {} is {:.2f}x faster ({:.2f} us): stay dense\n", name, 1 / ratio,
                          dense.microseconds);
-    case Standing::Winner::none:
-      break;
+    case Standing::Winner::none: break;
   }
   const std::string beside = ratio >= 1 ? fmt::format("{:.2f} times faster than {}", ratio, name)
                                         : fmt::format("{:.2f} times slower than {}", 1 / ratio, name);

@@ -107,20 +107,13 @@ template <Permutation mode>
 unsigned chosen_byte(unsigned i, U32 selector) {
   const unsigned base = selector & 3;
   switch (mode) {
-    case Permutation::by_selector:
-      return selector >> (4 * i) & 15;
-    case Permutation::forward4:
-      return base + i;
-    case Permutation::backward4:
-      return (base + 8 - i) & 7;
-    case Permutation::replicate8:
-      return base;
-    case Permutation::edge_left:
-      return std::max(i, base);
-    case Permutation::edge_right:
-      return std::min(i, base);
-    case Permutation::replicate16:
-      return (base & 1) * 2 + (i & 1);
+    case Permutation::by_selector: return selector >> (4 * i) & 15;
+    case Permutation::forward4: return base + i;
+    case Permutation::backward4: return (base + 8 - i) & 7;
+    case Permutation::replicate8: return base;
+    case Permutation::edge_left: return std::max(i, base);
+    case Permutation::edge_right: return std::min(i, base);
+    case Permutation::replicate16: return (base & 1) * 2 + (i & 1);
   }
   return 0;
 }

@@ -105,15 +105,11 @@ double saturated(double value) {
 /// To an integral value in the given direction; exact.
 double integral(double value, Rounding rounding) {
   switch (rounding) {
-    case Rounding::zero:
-      return std::trunc(value);
-    case Rounding::down:
-      return std::floor(value);
-    case Rounding::up:
-      return std::ceil(value);
+    case Rounding::zero: return std::trunc(value);
+    case Rounding::down: return std::floor(value);
+    case Rounding::up: return std::ceil(value);
     case Rounding::nearest:
-    case Rounding::away:
-      return std::nearbyint(value);
+    case Rounding::away: return std::nearbyint(value);
   }
   return value;
 }
@@ -205,16 +201,11 @@ Handler for_formats(Type type, Make make) {
 template <class Make>
 Handler for_rounding(Rounding rounding, Make make) {
   switch (rounding) {
-    case Rounding::nearest:
-      return make.template operator()<Rounding::nearest>();
-    case Rounding::zero:
-      return make.template operator()<Rounding::zero>();
-    case Rounding::down:
-      return make.template operator()<Rounding::down>();
-    case Rounding::up:
-      return make.template operator()<Rounding::up>();
-    case Rounding::away:
-      return make.template operator()<Rounding::away>();
+    case Rounding::nearest: return make.template operator()<Rounding::nearest>();
+    case Rounding::zero: return make.template operator()<Rounding::zero>();
+    case Rounding::down: return make.template operator()<Rounding::down>();
+    case Rounding::up: return make.template operator()<Rounding::up>();
+    case Rounding::away: return make.template operator()<Rounding::away>();
   }
   return nullptr;
 }

@@ -107,14 +107,10 @@ using SignedWord = TypeSet<ptx::Type::s32>;
 template <class F>
 Handler by_size(ptx::Type type, F make) {
   switch (ptx::size_of(type)) {
-    case 2:
-      return make(std::uint16_t{});
-    case 4:
-      return make(std::uint32_t{});
-    case 8:
-      return make(std::uint64_t{});
-    default:
-      return nullptr;
+    case 2: return make(std::uint16_t{});
+    case 4: return make(std::uint32_t{});
+    case 8: return make(std::uint64_t{});
+    default: return nullptr;
   }
 }
 

@@ -165,12 +165,9 @@ Handler for_elements(Type type, Make make) {
   const Handler widened = TypeSet<Type::s8, Type::s16, Type::s32>::choose(type, make);
   if (widened != nullptr) return widened;
   switch (ptx::size_of(type)) {
-    case 1:
-      return make(std::uint8_t{});
-    case 16:
-      return make(Wide{});
-    default:
-      return by_size(type, make);
+    case 1: return make(std::uint8_t{});
+    case 16: return make(Wide{});
+    default: return by_size(type, make);
   }
 }
 

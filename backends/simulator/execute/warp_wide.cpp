@@ -88,14 +88,10 @@ void vote(Warp& warp, const Operation& operation) {
   const Mask taking = operation.count > 2 ? members(warp, operation, 2) : warp.active();
   const Mask votes = warp.mask(operation, 1) & taking;
   switch (operation.variant) {
-    case all:
-      return warp.set_mask(operation, 0, votes == taking ? all_lanes : 0);
-    case any:
-      return warp.set_mask(operation, 0, votes != 0 ? all_lanes : 0);
-    case uniform:
-      return warp.set_mask(operation, 0, votes == taking || votes == 0 ? all_lanes : 0);
-    default:
-      warp.assign<std::uint32_t>(operation, [votes] { return votes; });
+    case all: return warp.set_mask(operation, 0, votes == taking ? all_lanes : 0);
+    case any: return warp.set_mask(operation, 0, votes != 0 ? all_lanes : 0);
+    case uniform: return warp.set_mask(operation, 0, votes == taking || votes == 0 ? all_lanes : 0);
+    default: warp.assign<std::uint32_t>(operation, [votes] { return votes; });
   }
 }
 

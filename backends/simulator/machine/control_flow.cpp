@@ -46,17 +46,12 @@ struct Blocks {
     for (std::int32_t i = 0; i < count; ++i) {
       const Operation& operation = code.operations[i];
       switch (flow_of(operation)) {
-        case Flow::next:
-          continue;
-        case Flow::branch:
-          edge(i, static_cast<std::int32_t>(operation.immediate));
-          break;
+        case Flow::next: continue;
+        case Flow::branch: edge(i, static_cast<std::int32_t>(operation.immediate)); break;
         case Flow::table:
           for (const std::int32_t to : code.branch_tables[operation.variant]) edge(i, to);
           break;
-        case Flow::leave:
-          edge(i, count);
-          break;
+        case Flow::leave: edge(i, count); break;
       }
       if (operation.guard != no_row) edge(i, i + 1);
     }

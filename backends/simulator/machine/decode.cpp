@@ -285,8 +285,7 @@ class Decoder {
         push(operation, negated(frame, operand), ptx::size_of(frame.function->registers[operand.index].type));
         return;
       case integer:
-      case real:
-        return push(operation, literal(operand), 8);
+      case real: return push(operation, literal(operand), 8);
       case special:
         return push(operation, specials_.at(&operand), special_bytes(special_register(operand.name)));
       case symbol: {
@@ -303,10 +302,8 @@ class Decoder {
       case pair:
         for (const Operand& element : operand.elements) add_operand(frame, at, operation, element);
         return;
-      case sink:
-        return push(operation, no_row, 4);
-      case label:
-        refuse(at, "a label as a value", "a register, a constant or an address");
+      case sink: return push(operation, no_row, 4);
+      case label: refuse(at, "a label as a value", "a register, a constant or an address");
     }
   }
 

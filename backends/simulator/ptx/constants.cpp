@@ -77,24 +77,17 @@ Constant combined(const Constant& left, const Token& mark, const Constant& right
   if (text == "&&") return integer(left.bits != 0 && right.bits != 0 ? 1 : 0, false);
   if (text == "||") return integer(left.bits != 0 || right.bits != 0 ? 1 : 0, false);
   switch (text[0]) {
-    case '+':
-      return integer(left.bits + right.bits, is_unsigned);
-    case '-':
-      return integer(left.bits - right.bits, is_unsigned);
-    case '*':
-      return integer(left.bits * right.bits, is_unsigned);
+    case '+': return integer(left.bits + right.bits, is_unsigned);
+    case '-': return integer(left.bits - right.bits, is_unsigned);
+    case '*': return integer(left.bits * right.bits, is_unsigned);
     case '/':
     case '%':
       if (right.bits == 0) fail_at(mark.line, "a division by zero", "a divisor that is not zero");
       return integer(divided(left.bits, right.bits, is_unsigned, text == "%"), is_unsigned);
-    case '|':
-      return integer(left.bits | right.bits, is_unsigned);
-    case '&':
-      return integer(left.bits & right.bits, is_unsigned);
-    case '^':
-      return integer(left.bits ^ right.bits, is_unsigned);
-    default:
-      return compared(left, right, text);
+    case '|': return integer(left.bits | right.bits, is_unsigned);
+    case '&': return integer(left.bits & right.bits, is_unsigned);
+    case '^': return integer(left.bits ^ right.bits, is_unsigned);
+    default: return compared(left, right, text);
   }
 }
 

@@ -46,14 +46,10 @@ void fail_at(const Token& token, std::string_view accepted) {
 
 std::string Token::shown() const {
   switch (kind) {
-    case Kind::end:
-      return "the end of the text";
-    case Kind::dot_word:
-      return ptx::quoted(fmt::format(".{}", text.substr(0, longest_shown + 1)));
-    case Kind::string:
-      return "the string " + quoted(text);
-    default:
-      return quoted(text);
+    case Kind::end: return "the end of the text";
+    case Kind::dot_word: return ptx::quoted(fmt::format(".{}", text.substr(0, longest_shown + 1)));
+    case Kind::string: return "the string " + quoted(text);
+    default: return quoted(text);
   }
 }
 

@@ -151,13 +151,10 @@ Operand OperandReader::known(const Token& token, const Name& name) {
       made.index = name.index;
       return made;
     }
-    case Name::Kind::registers:
-      return component(token, name);
+    case Name::Kind::registers: return component(token, name);
     case Name::Kind::variable:
-    case Name::Kind::function:
-      return symbol(token, name);
-    default:
-      fail_at(token.line, token.shown() + ", a label", operand_forms);
+    case Name::Kind::function: return symbol(token, name);
+    default: fail_at(token.line, token.shown() + ", a label", operand_forms);
   }
 }
 

@@ -95,15 +95,9 @@ TimeModel::Cost TimeModel::cost_of(const Operation& operation) const {
       cost.slots = 0;
       cost.latency = 1;
       break;
-    case Pipe::integer:
-      cost.pipe = static_cast<float>(lanes / parameters_.integer_lanes) * cost.slots;
-      break;
-    case Pipe::single:
-      cost.pipe = pipe(parameters_.single_lanes);
-      break;
-    case Pipe::half:
-      cost.pipe = pipe(parameters_.half_lanes);
-      break;
+    case Pipe::integer: cost.pipe = static_cast<float>(lanes / parameters_.integer_lanes) * cost.slots; break;
+    case Pipe::single: cost.pipe = pipe(parameters_.single_lanes); break;
+    case Pipe::half: cost.pipe = pipe(parameters_.half_lanes); break;
     case Pipe::wide:
       cost.pipe = pipe(parameters_.wide_lanes);
       cost.latency = static_cast<float>(parameters_.wide_latency);
@@ -128,8 +122,7 @@ TimeModel::Cost TimeModel::cost_of(const Operation& operation) const {
       cost.pipe = static_cast<float>(extension_row(operation).clocks);
       cost.latency = static_cast<float>(extension_row(operation).latency);
       break;
-    case Pipe::control:
-      break;
+    case Pipe::control: break;
   }
   if (cost.slots > 4) cost.latency *= cost.slots / 2;
   return cost;

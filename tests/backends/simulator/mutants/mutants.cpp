@@ -21,24 +21,15 @@ const std::vector<Mutant>& mutants() {
 
 const char* name_of(Change change) {
   switch (change) {
-    case Change::barrier:
-      return "barrier";
-    case Change::wait:
-      return "wait";
-    case Change::fence:
-      return "fence";
-    case Change::commit:
-      return "commit";
-    case Change::predicate:
-      return "predicate";
-    case Change::index:
-      return "index";
-    case Change::swizzle:
-      return "swizzle";
-    case Change::metadata:
-      return "metadata";
-    case Change::atomicity:
-      return "atomicity";
+    case Change::barrier: return "barrier";
+    case Change::wait: return "wait";
+    case Change::fence: return "fence";
+    case Change::commit: return "commit";
+    case Change::predicate: return "predicate";
+    case Change::index: return "index";
+    case Change::swizzle: return "swizzle";
+    case Change::metadata: return "metadata";
+    case Change::atomicity: return "atomicity";
   }
   return "";
 }
