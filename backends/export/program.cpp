@@ -1,8 +1,6 @@
-#include <fmt/format.h>
 #include <weft/backends/export/program.h>
+#include <weft/backends/runtime/process.h>
 
-#include <cstdio>
-#include <exception>
 #include <string_view>
 
 namespace weft {
@@ -80,18 +78,11 @@ std::string ExportRequest::parameter(const std::string& name, const std::string&
 int export_program(int count, char** arguments,
                    const std::function<std::vector<PackageKernel>(const ExportRequest&)>& make,
                    CallPlace place) {
-  try {
+  return exit_code_of([&] {
     const CommandLine line = read({arguments + 1, arguments + count});
     check_export_options(line.options);
     export_package(line.folder, make(line.request), line.options, place);
-    return 0;
-  } catch (const UserError& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 1;
-  }
+  });
 }
 
 }  // namespace weft

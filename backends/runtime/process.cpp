@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -177,6 +178,16 @@ TemporaryFolder::TemporaryFolder() {
 TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
+}
+
+int exit_code_of(const std::function<void()>& program) {
+  try {
+    program();
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return dynamic_cast<const UserError*>(&error) != nullptr ? 2 : 1;
+  }
 }
 
 std::string read_bytes(const std::filesystem::path& path) {

@@ -6,8 +6,6 @@
 #include <weft/search/trials/tune_schedule.h>
 #include <weft/search/trials/verdict.h>
 
-#include <cstdio>
-#include <exception>
 #include <optional>
 
 namespace weft {
@@ -126,20 +124,13 @@ Tuned tune(const Schedule& schedule, const std::string& device, const TuneOption
 
 int search_program(int count, char** arguments, const std::function<Schedule(const Target&)>& make,
                    CallPlace place) {
-  try {
+  return exit_code_of([&] {
     const CommandLine line = read({arguments + 1, arguments + count});
     const Tuned found =
         tune(make(target_named(line.target, place)), line.device, line.options, line.database, place);
     write_bytes(line.out, json_of_best(*found.result.best, found.schedule));
     fmt::print("{}schedule: {}\n", found.verdict, line.out);
-    return 0;
-  } catch (const UserError& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", error.what());
-    return 1;
-  }
+  });
 }
 
 }  // namespace weft
