@@ -173,7 +173,6 @@ class Machine {
   };
   std::unordered_map<Place, View, HashOfPlace> published_;
   bool has_block_scopes_ = false;
-  std::vector<std::uint32_t> constant_rows_;
   Timer* timer_ = nullptr;
 };
 
