@@ -24,7 +24,7 @@ namespace weft {
 namespace {
 
 Resources resources_of(const cuda::PtxasReport& report) {
-  const cuda::Resources worst = report.worst();
+  const cuda::FunctionResources worst = report.worst();
   Resources resources;
   resources.registers = worst.registers;
   resources.spill_bytes = static_cast<std::int64_t>(worst.spill_store_bytes + worst.spill_load_bytes);

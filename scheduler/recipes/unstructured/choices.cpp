@@ -188,7 +188,7 @@ class Product {
                       ir::select(is(SparseRtForm::streaming), streamed, ir::integer(1)) * v("columns"));
   }
 
-  Parts registers(std::int64_t more) const {
+  Summands registers(std::int64_t more) const {
     return {{"sums", sums()}, {"addresses", ir::integer(reserved_registers + more)}};
   }
 
